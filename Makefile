@@ -1,0 +1,52 @@
+# Everything runs in an environment of its own, made from pyproject.toml alone.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help validate test lint format regenerate check-goldens implementations clean
+
+help:
+	@echo "make validate         validate the reference against every golden case"
+	@echo "make test             run all tests"
+	@echo "make lint             ruff and pyright"
+	@echo "make format           format the code"
+	@echo "make regenerate       fill the golden files with certified values"
+	@echo "make check-goldens    recompute every golden file and compare byte for byte"
+	@echo "make implementations  validate the third-party implementations (installs torch)"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp for each set of extras; a changed pyproject.toml installs anew.
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".$(if $(filter base,$*),,[$*])"
+	@touch $@
+
+validate: $(VENV)/.installed-base
+	$(BIN)/attnspec validate reference
+
+test: $(VENV)/.installed-regenerate,test
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.installed-lint,regenerate,test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(VENV)/.installed-lint,regenerate,test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+regenerate: $(VENV)/.installed-regenerate
+	$(BIN)/attnspec regenerate
+
+check-goldens: $(VENV)/.installed-regenerate
+	$(BIN)/attnspec regenerate --check
+
+implementations: $(VENV)/.installed-test,torch
+	$(BIN)/python -m pytest -n auto tests/adapters/builtin
+	$(BIN)/attnspec validate torch --profile documents
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

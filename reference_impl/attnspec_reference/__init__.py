@@ -1,0 +1,42 @@
+"""Attention, written to be read: the reference implementation of the attnspec specification.
+
+Each module implements one operation and follows its page in ``spec/operations/`` step by step: same names,
+same order, and the name of each step as the comment above it. Where speed and clarity disagree, clarity
+wins.
+
+Everything works in float64. Given float32, float16 or bfloat16 inputs, an operation computes in float32 and
+rounds its results once, at the end, to the dtype of the inputs. Inputs are never modified. Inputs that the
+specification refuses raise ``ValueError``.
+
+Examples
+--------
+>>> from attnspec_reference import softmax
+>>> softmax([0.0, 0.0])
+array([0.5, 0.5])
+"""
+
+from attnspec_reference.causal_mask import causal_mask
+from attnspec_reference.combine_heads import combine_heads
+from attnspec_reference.context_vector import ContextVector, context_vector
+from attnspec_reference.glorot_normal import glorot_normal
+from attnspec_reference.multi_head_attention import MultiHeadAttention, multi_head_attention
+from attnspec_reference.scaled_dot_product_attention import Attention, scaled_dot_product_attention
+from attnspec_reference.single_head_attention import SingleHeadAttention, single_head_attention
+from attnspec_reference.softmax import softmax
+from attnspec_reference.split_heads import split_heads
+
+__all__ = [
+    "Attention",
+    "ContextVector",
+    "MultiHeadAttention",
+    "SingleHeadAttention",
+    "causal_mask",
+    "combine_heads",
+    "context_vector",
+    "glorot_normal",
+    "multi_head_attention",
+    "scaled_dot_product_attention",
+    "single_head_attention",
+    "softmax",
+    "split_heads",
+]

@@ -1,0 +1,87 @@
+"""From exact numbers and balls to the nearest float64.
+
+A ball is a midpoint and a radius, both dyadic (an integer times a power of two), that enclose an exact real
+number. It decides a float64 when its two ends round to the same one; every number between them then does
+too.
+
+Only the integers behind a ball are read. Conversions that the ball library offers itself may round twice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from flint import arb
+
+_OVERFLOW = 1024
+"""Every number of at least 2**1024 rounds to infinity."""
+
+_UNDERFLOW = -1076
+"""Two numbers below 2**-1076 have a sum that rounds to zero, since half of the least float64 is 2**-1075."""
+
+_WINDOW = 1 << 15
+"""Bits below the top of a midpoint that are looked at; a smaller radius is widened, which stays safe."""
+
+
+def round_fraction(value: Fraction) -> float:
+    """Round a rational number to the nearest float64, ties to even; a zero is +0."""
+    # CPython divides integers with a single, correct rounding, subnormal results included.
+    try:
+        return value.numerator / value.denominator + 0.0
+    except OverflowError:
+        return _infinity(value.numerator)
+
+
+def round_dyadic(mantissa: int, exponent: int) -> float:
+    """Round ``mantissa * 2**exponent`` to the nearest float64, ties to even; a zero is +0."""
+    size = mantissa.bit_length() + exponent
+    # The exponent of a ball may have hundreds of bits, and such a shift would fill the memory.
+    if mantissa == 0 or size <= _UNDERFLOW:
+        return 0.0
+    if size > _OVERFLOW:
+        return _infinity(mantissa)
+    try:
+        return (float(mantissa << exponent) if exponent >= 0 else mantissa / (1 << -exponent)) + 0.0
+    except OverflowError:
+        return _infinity(mantissa)
+
+
+def round_ball(ball: arb) -> float | None:
+    """Give the float64 nearest to every number in a ball, or None when the ball does not decide it.
+
+    Parameters
+    ----------
+    ball
+        An enclosure of an exact real number, at whatever precision.
+
+    Returns
+    -------
+    float or None
+        The correctly rounded value of the enclosed number, with +0 for every zero; infinity from the
+        overflow threshold on. None asks for a tighter ball.
+    """
+    if not ball.is_finite():
+        return None
+    mantissa, exponent = map(int, ball.mid().man_exp())
+    if ball.is_exact():
+        return round_dyadic(mantissa, exponent)
+    radius, radius_exponent = map(int, ball.rad().man_exp())
+    reach = radius.bit_length() + radius_exponent  # the radius is below 2**reach
+    size = mantissa.bit_length() + exponent  # the midpoint is below 2**size
+    if reach <= _UNDERFLOW and (mantissa == 0 or size <= _UNDERFLOW):
+        return 0.0
+    if mantissa == 0 or reach >= size:
+        return None
+    reach = max(reach, size - _WINDOW)
+    unit = min(exponent, reach)
+    middle, width = mantissa << (exponent - unit), 1 << (reach - unit)
+    low, high = round_dyadic(middle - width, unit), round_dyadic(middle + width, unit)
+    return low if low == high else None
+
+
+def _infinity(sign: int) -> float:
+    return math.inf if sign > 0 else -math.inf

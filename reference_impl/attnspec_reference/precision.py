@@ -1,0 +1,84 @@
+"""Precision: which dtype an operation computes in, and which it returns.
+
+An operation returns the dtype of its inputs and computes in that dtype or a wider one. float64 and float32
+compute in themselves; float16 and bfloat16 compute in float32, because a sum kept in half precision soon
+stops growing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Array: TypeAlias = NDArray[Any]
+"""An array of any float dtype, bfloat16 included."""
+
+Booleans: TypeAlias = NDArray[np.bool_]
+"""An array of truth values."""
+
+# By name, so that bfloat16 is known without importing the package that defines it.
+WORKING_DTYPE = {
+    "float64": np.dtype(np.float64),
+    "float32": np.dtype(np.float32),
+    "float16": np.dtype(np.float32),
+    "bfloat16": np.dtype(np.float32),
+}
+
+
+def result_dtype(array: ArrayLike) -> np.dtype[Any]:
+    """Name the dtype in which the results for an input are returned.
+
+    Parameters
+    ----------
+    array
+        The input that decides: ``query``, ``x`` or the like.
+
+    Returns
+    -------
+    dtype
+        The input's own dtype where it is one of the four float dtypes of the specification, else float64.
+    """
+    dtype = np.asarray(array).dtype
+    return dtype if dtype.name in WORKING_DTYPE else np.dtype(np.float64)
+
+
+def widen(array: ArrayLike, dtype: np.dtype[Any]) -> Array:
+    """Give an input in the dtype to compute in.
+
+    Parameters
+    ----------
+    array
+        Any input.
+    dtype
+        The dtype of the results, from :func:`result_dtype`.
+
+    Returns
+    -------
+    widened
+        The same numbers in float64 or float32. It may share memory with the input: never write to it.
+    """
+    return np.asarray(array).astype(WORKING_DTYPE[dtype.name], copy=False)
+
+
+@np.errstate(over="ignore")
+def round_to(dtype: np.dtype[Any], array: Array) -> Array:
+    """Round a result to the dtype in which it is returned.
+
+    Parameters
+    ----------
+    dtype
+        The dtype of the results, from :func:`result_dtype`.
+    array
+        A result in the dtype that was computed in.
+
+    Returns
+    -------
+    rounded
+        The nearest numbers in ``dtype``; infinity beyond its largest number.
+    """
+    return array.astype(dtype, copy=False)

@@ -1,0 +1,43 @@
+"""attnspec: a golden-test specification suite for attention.
+
+>>> import attnspec
+>>> report = attnspec.validate("reference", select="documents/001/*")
+>>> report.conforms
+True
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attnspec.errors import AttnspecError, Unsupported
+
+if TYPE_CHECKING:
+    from attnspec.adapters.features_first import features_first
+    from attnspec.adapters.loading import load
+    from attnspec.reports.report import Report
+    from attnspec.validation import validate
+
+    __version__: str
+
+__all__ = ["AttnspecError", "Report", "Unsupported", "__version__", "features_first", "load", "validate"]
+
+_LAZY = {
+    "Report": "attnspec.reports.report",
+    "features_first": "attnspec.adapters.features_first",
+    "load": "attnspec.adapters.loading",
+    "validate": "attnspec.validation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names on first use, so that an adapter can import `Unsupported` at no cost."""
+    if name == "__version__":
+        from attnspec.validation import suite_version
+
+        return suite_version()
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'attnspec' has no attribute {name!r}")

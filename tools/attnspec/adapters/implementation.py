@@ -1,0 +1,135 @@
+"""What the harness asks of any implementation, and the answers that it may get.
+
+An :class:`Implementation` is the harness's own view of the software under test. In-process objects, processes
+in other languages and layout wrappers all give this one shape, so that the runner need not know which it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call of one operation, with exactly the arguments that the case states.
+
+    Attributes
+    ----------
+    operation
+        Name of the operation.
+    dtype
+        The dtype of the run: ``float64``, ``float32``, ``float16`` or ``bfloat16``.
+    inputs
+        Tensors by name. Float tensors have the dtype of the run (bfloat16 by ml_dtypes).
+    attributes
+        Attributes by name, as plain Python values.
+    """
+
+    operation: str
+    dtype: str
+    inputs: Mapping[str, NDArray[Any]]
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The implementation returned values.
+
+    Attributes
+    ----------
+    values
+        The returned tensors, by output name.
+    inputs_changed
+        Names of the inputs that the call was seen to change, where the harness cannot see it for itself
+        because the inputs live in another process.
+    """
+
+    values: Mapping[str, NDArray[Any]]
+    inputs_changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Declined:
+    """The implementation does not offer this, and says so: the case is ``unsupported``."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The implementation raised: an ``error`` on a valid case, a refusal on a ``rejects`` case."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """The implementation returned something that is no set of outputs."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """The implementation's process ended in the middle of the case."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """The implementation gave no answer within the time allowed."""
+
+    message: str
+
+
+Answer = Outputs | Declined | Raised | Malformed | Crashed | TimedOut
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What an implementation says about itself.
+
+    Attributes
+    ----------
+    name, version
+        How reports call it. The version may be None.
+    adapter
+        How it was reached, for the report: ``reference``, ``./mine.py:Attention``, ``node attention.mjs``.
+    operations
+        The operations that it offers.
+    dtypes
+        The dtypes that it offers.
+    conventions
+        Declared conventions, by name, possibly qualified by an operation (``softmax.fully_masked_row``).
+    """
+
+    name: str
+    version: str | None
+    adapter: str
+    operations: tuple[str, ...]
+    dtypes: tuple[str, ...] = ("float64",)
+    conventions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Implementation(Protocol):
+    """Software under test, behind one call."""
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the implementation says about itself."""
+        ...
+
+    def run(self, request: Request) -> Answer:
+        """Answer one request. Never raises for what the implementation does wrong."""
+        ...
+
+    def close(self) -> None:
+        """Release processes and other resources. May be called more than once."""
+        ...

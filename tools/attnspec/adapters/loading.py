@@ -1,0 +1,187 @@
+"""From what the user typed to an implementation: built-in names, installed adapters, modules, files, objects."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from attnspec.adapters.builtin import BUILT_IN
+from attnspec.adapters.in_process import InProcessImplementation
+from attnspec.errors import AttnspecError, TargetError
+from attnspec.operations import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.adapters.implementation import Implementation
+
+ENTRY_POINTS = "attnspec.adapters"
+
+
+def load(
+    target: object, *, bare_operation: str | None = None, renames: Mapping[str, str] | None = None
+) -> Implementation:
+    """Return the implementation that `target` names or is.
+
+    Parameters
+    ----------
+    target
+        A built-in name, an installed adapter's name, ``package.module``, ``package.module:attribute``,
+        ``./file.py``, ``./file.py:attribute``; or, from Python, a module, an instance, a class, a callable.
+    bare_operation
+        The operation for which a single function stands (``--as``).
+    renames
+        Contract argument to the implementation's own name for it.
+
+    Raises
+    ------
+    TargetError
+        If it cannot be found, imported or used.
+    """
+    found = _locate(target) if isinstance(target, str) else target
+    adapter = target if isinstance(target, str) else _describe(target)
+    holder = _bare(found, adapter, bare_operation) if bare_operation is not None else _holder(found, adapter)
+    return InProcessImplementation(holder, adapter, renames)
+
+
+def _holder(found: object, adapter: str) -> object:
+    """Return the module or instance that holds the operations; a class or a factory is called once."""
+    holds_operations = any(callable(getattr(found, name, None)) for name in OPERATIONS)
+    if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)):
+        return found
+    if not callable(found):
+        return found
+    try:
+        return found()
+    except AttnspecError:
+        raise
+    except Exception as error:
+        hint = "" if isinstance(found, type) else " For a single function, say which operation it is: --as OPERATION"
+        raise TargetError(
+            f"{adapter} could not be made into an adapter: calling it without arguments raised "
+            f"{type(error).__name__}: {error}.{hint}"
+        ) from None
+
+
+def _bare(found: object, adapter: str, operation: str) -> object:
+    if operation not in OPERATIONS:
+        raise TargetError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
+    if not callable(found):
+        raise TargetError(
+            f"--as {operation} needs a function, but {adapter} is a {type(found).__name__}; name it: {adapter}:FUNCTION"
+        )
+    return SimpleNamespace(**{operation: found, "name": getattr(found, "__name__", adapter)})
+
+
+def _locate(target: str) -> object:
+    if target in BUILT_IN:
+        return _import(BUILT_IN[target], target)
+    place, _, attribute = target.partition(":")
+    if place.endswith(".py"):
+        return _attribute(_module_from_file(Path(place), target), attribute, target)
+    entry = _entry_point(target)
+    if entry is not None:
+        return entry
+    if attribute:
+        return _attribute(_import(place, target), attribute, target)
+    return _import_dotted(place)
+
+
+def _import_dotted(target: str) -> object:
+    """Import ``package.module``, or take the last part as an attribute of the module before it."""
+    working_folder = str(Path.cwd())
+    if working_folder not in sys.path:
+        sys.path.insert(0, working_folder)
+    if not all(part.isidentifier() for part in target.split(".")):
+        raise TargetError(
+            f"{target!r} names no implementation: give a module (package.module), a file (./mine.py:MyAdapter) "
+            f"or a built-in one ({', '.join(BUILT_IN)})."
+        )
+    parent, _, last = target.rpartition(".")
+    if parent and _spec_of(target) is None and _spec_of(parent) is not None:
+        return _attribute(_import(parent, target), last, target)
+    return _import(target, target)
+
+
+def _spec_of(name: str) -> object:
+    try:
+        return importlib.util.find_spec(name)
+    except Exception:
+        return None
+
+
+def _import(module: str, target: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except AttnspecError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module == error.name or module.startswith(error.name + ".")):
+            raise TargetError(
+                f"There is no module {error.name!r} to import for {target!r}. Is it installed, and is this the "
+                f"right folder? The built-in implementations are {', '.join(BUILT_IN)}."
+            ) from None
+        raise TargetError(f"{target!r} could not be imported: it needs the module {error.name!r}.") from None
+    except (Exception, SystemExit) as error:
+        raise TargetError(f"{target!r} could not be imported: {_where(error)}") from None
+
+
+def _module_from_file(path: Path, target: str) -> ModuleType:
+    if not path.is_file():
+        raise TargetError(f"There is no file {str(path)!r} (from {target!r}).")
+    name = path.stem if path.stem.isidentifier() else "attnspec_target"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise TargetError(f"{str(path)!r} is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    previous = sys.modules.get(name)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except AttnspecError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise TargetError(f"{str(path)!r} could not be imported: {_where(error)}") from None
+    finally:
+        if previous is not None:
+            sys.modules[name] = previous
+    return module
+
+
+def _attribute(module: ModuleType, attribute: str, target: str) -> object:
+    found: Any = module
+    for part in filter(None, attribute.split(".")):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise TargetError(f"{target!r}: {module.__name__} has no attribute {attribute!r}.") from None
+    return found
+
+
+def _entry_point(target: str) -> object | None:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=ENTRY_POINTS, name=target):
+        try:
+            return entry.load()
+        except Exception as error:
+            raise TargetError(f"The installed adapter {target!r} could not be loaded: {_where(error)}") from None
+    return None
+
+
+def _where(error: BaseException) -> str:
+    """Return the error's own words, with the place for a syntax error."""
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__} in line {error.lineno}: {error.msg}"
+    return f"{type(error).__name__}: {error}"
+
+
+def _describe(target: object) -> str:
+    return str(getattr(target, "__name__", type(target).__name__))

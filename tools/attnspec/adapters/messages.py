@@ -1,0 +1,324 @@
+"""The messages of the process protocol: each one built and read in one place, for both ends.
+
+The harness uses :func:`start_request`, :func:`read_started`, :func:`run_request` and :func:`read_answer`; a
+Python implementation behind the protocol uses the other half. The harness is strict: an answer with
+anything that the protocol does not have is refused. The other end ignores what it does not know. The spec
+is ``spec/protocol.md``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from attnspec.adapters.implementation import (
+    Answer,
+    Crashed,
+    Declaration,
+    Declined,
+    Malformed,
+    Outputs,
+    Raised,
+    Request,
+    TimedOut,
+)
+from attnspec.adapters.tensors_on_the_wire import (
+    ENCODINGS,
+    NON_FINITE,
+    Encoding,
+    WireError,
+    as_list,
+    as_object,
+    check_fields,
+    decode_tensor,
+    encode_tensor,
+    quoted,
+    word_for,
+)
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.operations import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+Message = dict[str, Any]
+
+VERSIONS = (1,)
+"""The versions of the protocol that this harness speaks."""
+
+STOP: Message = {"type": "stop"}
+
+
+@dataclass(frozen=True)
+class Started:
+    """What a program said in its answer to ``start``."""
+
+    declaration: Declaration
+    encoding: Encoding
+
+
+class StartRefusedError(WireError):
+    """The program answered ``start`` with ``error``; the text is its own."""
+
+
+def write_message(message: Message) -> bytes:
+    """Write one message as one line."""
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+
+
+def read_message(line: bytes) -> Message:
+    """Read one line as one JSON object with a ``type``, or raise :class:`WireError`."""
+    shown = quoted(line.decode("utf-8", errors="replace").rstrip("\r\n"), 100)
+    try:
+        content = json.loads(line.decode("utf-8"), parse_constant=_no_such_number, object_pairs_hook=_without_doubles)
+    except WireError:
+        raise
+    except (ValueError, RecursionError):
+        raise WireError(f"the line {shown} is no JSON; stdout is for messages, print anything else to stderr") from None
+    message = as_object(content)
+    if message is None or not isinstance(message.get("type"), str):
+        raise WireError(f'the line {shown} is no message; a message is an object with a "type"')
+    return message
+
+
+def _no_such_number(word: str) -> NoReturn:
+    written = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}[word]
+    raise WireError(f'{word} is no JSON; write "{written}" as a string')
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> Message:
+    message = dict(pairs)
+    if len(message) < len(pairs):
+        names = [name for name, _ in pairs]
+        double = next(name for name in names if names.count(name) > 1)
+        raise WireError(f"the field {quoted(double)} is there twice")
+    return message
+
+
+# The harness's half
+
+
+def start_request() -> Message:
+    """Offer the versions of the protocol."""
+    return {"type": "start", "versions": list(VERSIONS)}
+
+
+def read_started(message: Message, adapter: str) -> Started:
+    """Read the answer to ``start``.
+
+    Parameters
+    ----------
+    message
+        The answer.
+    adapter
+        How the program was reached, for the declaration.
+
+    Raises
+    ------
+    StartRefusedError
+        If the program said that it cannot start.
+    WireError
+        If the answer does not follow the protocol, or picks a version that was not offered.
+    """
+    where = "the answer to start"
+    if message["type"] == "error":
+        check_fields(message, where, required=("type", "message"))
+        raise StartRefusedError(_text(message, "message", where))
+    if message["type"] != "started":
+        raise WireError(f'{where} must have the type "started" (or "error"), not {quoted(message["type"])}')
+    optional = ("version", "dtypes", "conventions", "encoding")
+    check_fields(message, where, required=("type", "protocol", "name", "operations"), optional=optional)
+    protocol = message["protocol"]
+    if type(protocol) is not int or protocol not in VERSIONS:
+        offered = ", ".join(str(version) for version in VERSIONS)
+        raise WireError(f"the program picked protocol {quoted(protocol)}, but this harness speaks {offered} only")
+    encoding = message.get("encoding", ENCODINGS[0])
+    if encoding not in ENCODINGS:
+        raise WireError(f'{where}: encoding must be "list" or "base64", not {quoted(encoding)}')
+    declaration = Declaration(
+        name=_text(message, "name", where),
+        version=None if message.get("version") is None else _text(message, "version", where),
+        adapter=adapter,
+        operations=_names(message["operations"], "operations", tuple(OPERATIONS)),
+        dtypes=_names(message.get("dtypes", ["float64"]), "dtypes", FLOAT_DTYPES),
+        conventions=_conventions(message.get("conventions", {})),
+    )
+    return Started(declaration, encoding)
+
+
+def run_request(seq: int, request: Request, encoding: Encoding) -> Message:
+    """Ask for one operation: exactly the arguments that the case states, never what is expected of it."""
+    return {
+        "type": "run",
+        "seq": seq,
+        "operation": request.operation,
+        "dtype": request.dtype,
+        "inputs": {name: encode_tensor(array, encoding) for name, array in request.inputs.items()},
+        "attributes": {name: _sendable(value) for name, value in request.attributes.items()},
+    }
+
+
+def check_seq(message: Message, seq: int) -> None:
+    """Raise :class:`WireError` unless the message answers the request with this number."""
+    if "seq" not in message:
+        raise WireError(f'the answer of type {quoted(message["type"])} has no field "seq"')
+    if type(message["seq"]) is not int or message["seq"] != seq:
+        raise WireError(f"the answer has seq {quoted(message['seq'])}, but the request had seq {seq}")
+
+
+def read_answer(message: Message, request: Request, encoding: Encoding) -> Answer:
+    """Read the answer to ``run``, whose seq is checked already.
+
+    ``rejected`` and ``error`` both become :class:`Raised`: a refusal is any exception, as it is in Python.
+
+    Raises
+    ------
+    WireError
+        If the answer does not follow the protocol.
+    """
+    kind = message["type"]
+    where = f"the answer {quoted(kind)}"
+    if kind == "outputs":
+        return _read_outputs(message, request, encoding)
+    if kind not in ("unsupported", "rejected", "error", "malformed"):
+        raise WireError(
+            f"{where} has an unknown type; the types are outputs, unsupported, rejected, error and malformed"
+        )
+    check_fields(message, where, required=("type", "seq", "message"))
+    text = _text(message, "message", where)
+    if kind == "unsupported":
+        return Declined(text)
+    return Malformed(text) if kind == "malformed" else Raised(text)
+
+
+def _read_outputs(message: Message, request: Request, encoding: Encoding) -> Outputs:
+    where = 'the answer "outputs"'
+    check_fields(message, where, required=("type", "seq", "outputs"), optional=("inputs_changed",))
+    tensors = as_object(message["outputs"])
+    if tensors is None:
+        raise WireError(f"{where}: outputs must be an object of tensors by name, not {quoted(message['outputs'])}")
+    names = OPERATIONS[request.operation].outputs
+    for name in tensors:
+        if name not in names:
+            raise WireError(f"{request.operation} has no output {quoted(name)}; it has {', '.join(names)}")
+    if names[0] not in tensors:
+        raise WireError(f"{where} lacks {quoted(names[0])}, the one output that {request.operation} owes")
+    changed = message.get("inputs_changed", [])
+    return Outputs(
+        values={name: decode_tensor(tensors[name], encoding, f"outputs.{name}") for name in tensors},
+        inputs_changed=_names(changed, "inputs_changed", tuple(request.inputs)) if changed != [] else (),
+    )
+
+
+def _text(message: Message, name: str, where: str) -> str:
+    if not isinstance(message[name], str):
+        raise WireError(f"{where}: {name} must be a string, not {quoted(message[name])}")
+    return message[name]
+
+
+def _names(value: object, field: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    names = as_list(value)
+    if not names:
+        raise WireError(f"{field} must be a list of at least one name, not {quoted(value)}")
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            near = difflib.get_close_matches(str(name), known, n=1)
+            advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            raise WireError(f"{field} names {quoted(name)}, which this harness does not know; {advice}")
+        if names.count(name) > 1:
+            raise WireError(f"{field} names {quoted(name)} twice")
+    return tuple(names)
+
+
+def _conventions(value: object) -> dict[str, str]:
+    conventions = as_object(value)
+    if conventions is None or not all(isinstance(choice, str) for choice in conventions.values()):
+        raise WireError(f"conventions must be an object of strings by name, not {quoted(value)}")
+    return conventions
+
+
+def _sendable(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_sendable(item) for item in cast("list[object]", value)]
+    return word_for(value) if isinstance(value, float) else value
+
+
+# The other half, for a Python implementation behind the protocol
+
+
+def started(declaration: Declaration, encoding: Encoding) -> Message:
+    """Answer ``start`` with what an implementation declares."""
+    return {
+        "type": "started",
+        "protocol": VERSIONS[0],
+        "name": declaration.name,
+        "version": declaration.version,
+        "operations": list(declaration.operations),
+        "dtypes": list(declaration.dtypes),
+        "conventions": dict(declaration.conventions),
+        "encoding": encoding,
+    }
+
+
+def start_refused(message: str) -> Message:
+    """Answer ``start`` with the reason why nothing can be run."""
+    return {"type": "error", "message": message}
+
+
+def read_run(message: Message, encoding: Encoding) -> Request:
+    """Read a ``run`` request; whatever else it holds is ignored, as an adapter should.
+
+    Raises
+    ------
+    WireError
+        If the request is not one, which only a broken harness sends.
+    """
+    try:
+        inputs: Mapping[str, object] = message["inputs"]
+        attributes: Mapping[str, object] = message["attributes"]
+        return Request(
+            operation=message["operation"],
+            dtype=message["dtype"],
+            inputs={name: decode_tensor(tensor, encoding, f"inputs.{name}") for name, tensor in inputs.items()},
+            attributes={name: _received(value) for name, value in attributes.items()},
+        )
+    except (KeyError, AttributeError) as problem:
+        raise WireError(f"the request to run lacks a field or has a wrong one: {problem}") from None
+
+
+def _received(value: object) -> object:
+    items = as_list(value)
+    if items is not None:
+        return [_received(item) for item in items]
+    return NON_FINITE.get(value, value) if isinstance(value, str) else value
+
+
+def answer_message(seq: int, answer: Answer, encoding: Encoding) -> Message:
+    """Write an answer to ``run``.
+
+    Integers become int64, and outputs of another dtype that the protocol does not have ``malformed``.
+    """
+    match answer:
+        case Outputs(values, inputs_changed):
+            try:
+                tensors = {name: encode_tensor(_widest(array), encoding) for name, array in values.items()}
+            except WireError as problem:
+                return {"type": "malformed", "seq": seq, "message": str(problem)}
+            message: Message = {"type": "outputs", "seq": seq, "outputs": tensors}
+            return message | ({"inputs_changed": list(inputs_changed)} if inputs_changed else {})
+        case Declined(reason):
+            return {"type": "unsupported", "seq": seq, "message": reason}
+        case Raised(text):
+            return {"type": "error", "seq": seq, "message": text}
+        case Malformed(text) | Crashed(text) | TimedOut(text):
+            # A crash or a time-out behind this process must not read as a refusal, which `error` would.
+            return {"type": "malformed", "seq": seq, "message": text}
+
+
+def _widest(array: NDArray[Any]) -> NDArray[Any]:
+    # Any integer is as wrong as another where floats are owed, and that is for the harness to say.
+    return array.astype("int64") if array.dtype.kind in "iu" else array

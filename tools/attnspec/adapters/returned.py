@@ -1,0 +1,83 @@
+"""What a Python implementation returned, read as named outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from attnspec.adapters.implementation import Malformed, Outputs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec.operations import Operation
+
+
+def read_returned(returned: object, operation: Operation) -> Outputs | Malformed:
+    """Read an array, a tuple in the contract's order, or a mapping by name.
+
+    Parameters
+    ----------
+    returned
+        What the implementation gave.
+    operation
+        The operation, for the names of its outputs.
+
+    Returns
+    -------
+    Outputs or Malformed
+        Copies of the arrays by name, or a sentence about what cannot be read.
+    """
+    names = ", ".join(operation.outputs)
+    if returned is None:
+        return Malformed(f"{operation.name} returned None; it should return {operation.outputs[0]}.")
+    if isinstance(returned, Mapping):
+        entries = dict(cast("Mapping[str, object]", returned))
+        unknown = [name for name in entries if name not in operation.outputs]
+        if unknown:
+            return Malformed(f"{operation.name} returned the unknown output {unknown[0]!r}; its outputs are {names}.")
+    elif isinstance(returned, tuple):
+        values = cast("tuple[object, ...]", returned)
+        if len(values) > len(operation.outputs):
+            return Malformed(
+                f"{operation.name} returned {len(values)} outputs; it has {len(operation.outputs)}: {names}."
+            )
+        entries = dict(zip(operation.outputs, values, strict=False))
+    else:
+        entries = {operation.outputs[0]: returned}
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, value in entries.items():
+        if value is None:
+            continue
+        array = _as_array(value)
+        if array is None:
+            return Malformed(
+                f"{operation.name} returned {_kind(value)} as {name!r}; return a NumPy array, a tuple of arrays in "
+                f"the order {names}, or a dict of arrays by name."
+            )
+        arrays[name] = array
+    if operation.outputs[0] not in arrays:
+        return Malformed(f"{operation.name} returned no {operation.outputs[0]!r}, the output that is owed.")
+    return Outputs(arrays)
+
+
+def _as_array(value: object) -> NDArray[Any] | None:
+    """Return a copy of an array-like as an array of numbers or Booleans, or None."""
+    if isinstance(value, list | str | bytes) or not (
+        hasattr(value, "__array__") or isinstance(value, int | float | np.generic)
+    ):
+        return None
+    try:
+        array = np.array(value)
+    except Exception:
+        return None
+    return array if array.dtype.kind in "bifu" or array.dtype.name == "bfloat16" else None
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {cast('Any', value).dtype}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

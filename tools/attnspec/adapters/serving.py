@@ -1,0 +1,111 @@
+"""Serve an in-process Python implementation over the process protocol.
+
+``python -m attnspec.adapters.serving TARGET`` is what ``attnspec validate TARGET --isolate`` starts: a
+target in a process of its own may crash or hang and costs one case only. The spec is ``spec/protocol.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import IO, TYPE_CHECKING
+
+from attnspec.adapters.messages import (
+    VERSIONS,
+    Message,
+    answer_message,
+    read_message,
+    read_run,
+    start_refused,
+    started,
+    write_message,
+)
+from attnspec.errors import AttnspecError
+
+if TYPE_CHECKING:
+    from attnspec.adapters.implementation import Implementation
+    from attnspec.adapters.tensors_on_the_wire import Encoding
+
+ENCODING: Encoding = "base64"
+"""Every bit survives, and NumPy writes it without a loop."""
+
+
+def serve(implementation: Implementation, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+    """Answer requests until ``stop`` or the end of `stdin`.
+
+    Parameters
+    ----------
+    implementation
+        What runs the operations.
+    stdin, stdout
+        The two ends of the protocol; the implementation must not have them.
+    """
+    for line in stdin:
+        message = read_message(line)
+        if message["type"] == "stop":
+            return
+        if message["type"] == "start":
+            _send(stdout, _start(implementation, message))
+        elif message["type"] == "run":
+            answer = implementation.run(read_run(message, ENCODING))
+            _send(stdout, answer_message(message["seq"], answer, ENCODING))
+
+
+def refuse(problem: str, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+    """Answer the start request with the reason why nothing can be run."""
+    if stdin.readline():
+        _send(stdout, start_refused(problem))
+
+
+def _send(stdout: IO[bytes], message: Message) -> None:
+    stdout.write(write_message(message))
+    stdout.flush()
+
+
+def _start(implementation: Implementation, message: Message) -> Message:
+    if VERSIONS[0] not in message.get("versions", ()):
+        return start_refused(f"it speaks protocol {VERSIONS[0]}, which the harness did not offer")
+    return started(implementation.declaration, ENCODING)
+
+
+def _keep_the_protocol_apart() -> tuple[IO[bytes], IO[bytes]]:
+    """Move the protocol off stdin and stdout, so that no print of the target, in C or Python, meets it."""
+    stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return stdin, stdout
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve the target that the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m attnspec.adapters.serving", description=__doc__)
+    parser.add_argument("target", help="what `attnspec validate` takes, such as my_package.attention")
+    parser.add_argument("--as", dest="bare_operation", metavar="OPERATION", help="TARGET is this one function")
+    parser.add_argument(
+        "--rename", action="append", default=[], metavar="OWN=ARGUMENT", help="its own name for an argument"
+    )
+    options = parser.parse_args(arguments)
+    pairs: list[list[str]] = [rename.split("=", 1)[::-1] for rename in options.rename]
+    stdin, stdout = _keep_the_protocol_apart()
+    with stdin, stdout:
+        # Imported here, and only now: the import of the target may print.
+        from attnspec.adapters.loading import load
+
+        try:
+            implementation = load(options.target, bare_operation=options.bare_operation, renames=dict(pairs))
+        except AttnspecError as problem:
+            refuse(str(problem), stdin, stdout)
+            return 2
+        try:
+            serve(implementation, stdin, stdout)
+        finally:
+            implementation.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""The golden cases: what one is, how its file is written, how it is read and trusted."""
+
+from attnspec.cases.canonical import canonical_json
+from attnspec.cases.case import FORMAT, Case, Rejection, case_from_json
+from attnspec.cases.reading import (
+    INDEX,
+    Suite,
+    check_against_schema,
+    check_file,
+    load_suite,
+    read_index,
+    schema_validator,
+    select_ids,
+    suite_digest,
+)
+from attnspec.cases.tensors import tensor_from_json, tensor_to_json
+
+__all__ = [
+    "FORMAT",
+    "INDEX",
+    "Case",
+    "Rejection",
+    "Suite",
+    "canonical_json",
+    "case_from_json",
+    "check_against_schema",
+    "check_file",
+    "load_suite",
+    "read_index",
+    "schema_validator",
+    "select_ids",
+    "suite_digest",
+    "tensor_from_json",
+    "tensor_to_json",
+]

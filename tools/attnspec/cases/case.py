@@ -1,0 +1,150 @@
+"""A golden case, as the harness holds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attnspec.cases.tensors import tensor_from_json
+from attnspec.dtypes import ANY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+FORMAT = 1
+"""Version of the case format that this harness reads and writes."""
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """What a conforming implementation refuses, and why.
+
+    Attributes
+    ----------
+    reason
+        One sentence.
+    twin
+        Id of the valid case that differs only in what is wrong here.
+    convention
+        The declared convention under which it must be refused; None when everyone must refuse.
+    """
+
+    reason: str
+    twin: str
+    convention: tuple[str, str] | None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One golden fixture.
+
+    Attributes
+    ----------
+    id
+        Path below the golden folder, without the suffix.
+    revision
+        Raised whenever the meaning of the case changed.
+    title
+        One line for a reader.
+    operation, profile
+        Which operation, and in which group of cases.
+    clauses, targets, errata
+        Spec clauses that it exercises, mistakes that it is there to catch, errata that it bears on.
+    source
+        Where it comes from.
+    dtypes
+        Float dtypes in which it is offered; empty for a case without floats.
+    inputs, attributes
+        What the implementation is called with.
+    expected
+        Dtype (or ``all``) to output to certified values; None for a case that is refused or graded by properties.
+    rejects
+        For a case that must be refused.
+    properties
+        For a case that is graded by properties.
+    conventions
+        Names of the conventions to which the certified values are sensitive.
+    printed
+        What the source document printed, as in the file.
+    """
+
+    id: str
+    revision: int
+    title: str
+    operation: str
+    profile: str
+    clauses: tuple[str, ...]
+    targets: tuple[str, ...]
+    errata: tuple[str, ...]
+    source: Mapping[str, str]
+    dtypes: tuple[str, ...]
+    inputs: Mapping[str, NDArray[Any]]
+    attributes: Mapping[str, Any]
+    expected: Mapping[str, Mapping[str, NDArray[Any]]] | None
+    rejects: Rejection | None
+    properties: Mapping[str, Any] | None
+    conventions: tuple[str, ...]
+    printed: tuple[Mapping[str, Any], ...]
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The dtypes to run it in; ``any`` alone for a case without floats."""
+        return self.dtypes or (ANY,)
+
+    def golden(self, dtype: str) -> Mapping[str, NDArray[Any]]:
+        """Return the certified outputs for a run in `dtype`, as float64 (or bool) arrays by name."""
+        if self.expected is None:
+            return {}
+        return self.expected.get(dtype) or self.expected["all"]
+
+
+def case_from_json(document: Mapping[str, Any]) -> Case:
+    """Read a case from its JSON, which is taken to follow the schema.
+
+    Raises
+    ------
+    ValueError
+        If a tensor's data do not fill its shape; the message starts with the JSON pointer.
+    """
+    rejects = document.get("rejects")
+    convention = rejects and rejects.get("convention")
+    expected = document.get("expected")
+    return Case(
+        id=document["id"],
+        revision=document["revision"],
+        title=document["title"],
+        operation=document["operation"],
+        profile=document["profile"],
+        clauses=tuple(document["clauses"]),
+        targets=tuple(document.get("targets", ())),
+        errata=tuple(document.get("errata", ())),
+        source=document["source"],
+        dtypes=tuple(document["dtypes"]),
+        inputs=_tensors(document["inputs"], "/inputs"),
+        attributes=document["attributes"],
+        expected=None
+        if expected is None
+        else {dtype: _tensors(outputs, f"/expected/{dtype}") for dtype, outputs in expected.items()},
+        rejects=None
+        if rejects is None
+        else Rejection(
+            rejects["reason"],
+            rejects["twin"],
+            (convention["name"], convention["choice"]) if convention else None,
+        ),
+        properties=document.get("properties"),
+        conventions=tuple(document.get("conventions", ())),
+        printed=tuple(document.get("printed", ())),
+    )
+
+
+def _tensors(tensors: Mapping[str, Any], pointer: str) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, tensor in tensors.items():
+        try:
+            arrays[name] = tensor_from_json(tensor)
+        except ValueError as error:
+            raise ValueError(f"{pointer}/{name}: {error}") from None
+    return arrays

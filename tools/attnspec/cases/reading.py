@@ -1,0 +1,250 @@
+"""Reading golden files: the index, the digests that vouch for shipped files, the schema for all others.
+
+A file whose SHA-256 equals the one in ``index.json`` is exactly what ``attnspec regenerate`` wrote, so it is not
+checked again. Anything else is examined until the sentence can say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from attnspec.cases.case import Case, case_from_json
+from attnspec.errors import FixtureError, UsageError
+from attnspec.locations import golden_folder, schema_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+INDEX = "index.json"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The cases of one golden folder that a run is about.
+
+    Attributes
+    ----------
+    folder
+        Where the files lie.
+    digest
+        SHA-256 over the ids, revisions and digests of all cases of the folder, selected or not.
+    cases
+        The selected cases, by id, in the order of their ids.
+    twins
+        Valid twins of selected cases that are not selected themselves, by id.
+    """
+
+    folder: Path
+    digest: str
+    cases: Mapping[str, Case]
+    twins: Mapping[str, Case]
+
+
+def load_suite(folder: Path | None = None, *, profiles: Sequence[str] = (), select: Sequence[str] = ()) -> Suite:
+    """Read the cases of a golden folder.
+
+    Parameters
+    ----------
+    folder
+        A folder of golden files; the shipped one if None. Without an ``index.json`` every file in it is checked
+        against the schema.
+    profiles
+        Keep only cases of these profiles; all if empty.
+    select
+        Keep only cases whose id matches one of these shell patterns; all if empty.
+
+    Raises
+    ------
+    FixtureError
+        If a file is damaged; the message names the file and, where there is one, the JSON pointer.
+    UsageError
+        If a profile is unknown or a pattern matches nothing.
+    """
+    folder = golden_folder() if folder is None else folder
+    entries = read_index(folder)
+    ids = select_ids(entries, profiles=profiles, select=select)
+    cases = {case_id: _read_case(folder, case_id, entries[case_id]) for case_id in ids}
+    missing_twins = sorted({case.rejects.twin for case in cases.values() if case.rejects} - cases.keys())
+    for twin in missing_twins:
+        if twin not in entries:
+            raise FixtureError(f"{folder}: a case names the twin {twin!r}, which does not exist.")
+    twins = {twin: _read_case(folder, twin, entries[twin]) for twin in missing_twins}
+    return Suite(folder, suite_digest(entries), cases, twins)
+
+
+def read_index(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """Return id to ``{"revision", "sha256"}`` for every case of a folder.
+
+    Raises
+    ------
+    FixtureError
+        If the folder holds no cases, or files and index do not name the same ids.
+    """
+    if not folder.is_dir():
+        raise FixtureError(f"There is no folder of golden files at {folder}.")
+    found = {
+        path.relative_to(folder).with_suffix("").as_posix(): path
+        for path in sorted(folder.rglob("*.json"))
+        if path.relative_to(folder).as_posix() != INDEX and not path.name.startswith(".")
+    }
+    index_path = folder / INDEX
+    if not index_path.exists():
+        entries: dict[str, Mapping[str, Any]] = {case_id: _entry_of_unindexed(path) for case_id, path in found.items()}
+    else:
+        index = _parse(index_path, index_path.read_bytes())
+        check_against_schema(index_path, index, "index")
+        entries = index["cases"]
+        for case_id in sorted(entries.keys() - found.keys()):
+            raise FixtureError(
+                f"{folder / case_id}.json is named in {INDEX} but does not exist. "
+                "Restore it, or run `attnspec regenerate`."
+            )
+        for case_id in sorted(found.keys() - entries.keys()):
+            _explain_stranger(folder, found[case_id], entries)
+    if not entries:
+        raise FixtureError(f"There are no golden files in {folder}.")
+    return entries
+
+
+def suite_digest(entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the SHA-256 that stands for the whole content of a golden folder."""
+    lines = (f"{case_id} {entry['revision']} {entry['sha256']}\n" for case_id, entry in sorted(entries.items()))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def select_ids(ids: Iterable[str], *, profiles: Sequence[str] = (), select: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the ids that are in one of `profiles` and match one of the patterns, sorted.
+
+    Raises
+    ------
+    UsageError
+        If a profile does not exist or a pattern matches no id.
+    """
+    ids = sorted(ids)
+    known = sorted({case_id.split("/", 1)[0] for case_id in ids})
+    for profile in profiles:
+        if profile not in known:
+            raise UsageError(f"There is no profile {profile!r}; the profiles are {', '.join(known)}.")
+    if profiles:
+        ids = [case_id for case_id in ids if case_id.split("/", 1)[0] in profiles]
+    for pattern in select:
+        if not any(fnmatchcase(case_id, pattern) for case_id in ids):
+            raise UsageError(f"No case matches {pattern!r}; `attnspec list` shows the ids.")
+    if select:
+        ids = [case_id for case_id in ids if any(fnmatchcase(case_id, pattern) for pattern in select)]
+    return tuple(ids)
+
+
+def check_file(path: Path, *, kind: str = "case") -> dict[str, Any]:
+    """Read one JSON file with every check: syntax, duplicate keys, schema, tensor shapes.
+
+    Raises
+    ------
+    FixtureError
+        If anything is wrong with it; the message names the file and the JSON pointer.
+    """
+    document = _parse(path, path.read_bytes())
+    check_against_schema(path, document, kind)
+    if kind == "case":
+        _to_case(path, document)
+    return document
+
+
+def check_against_schema(path: Path, document: Any, kind: str) -> None:
+    """Raise `FixtureError`, naming the JSON pointer, if `document` does not follow its schema."""
+    from jsonschema import exceptions
+
+    error: Any = cast("Any", exceptions).best_match(schema_validator(kind).iter_errors(document))
+    if error is not None:
+        pointer = "".join(f"/{part}" for part in error.absolute_path) or "/"
+        message = error.message if len(error.message) <= 300 else error.message[:300] + " ..."
+        raise FixtureError(f"{path} does not follow the {kind} schema at {pointer}: {message}")
+
+
+@cache
+def schema_validator(kind: str) -> Any:
+    """Return a JSON Schema validator for ``case``, ``index``, ``report`` or ``protocol``."""
+    from jsonschema import Draft202012Validator
+
+    path = schema_folder() / f"{kind}.schema.json"
+    return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _read_case(folder: Path, case_id: str, entry: Mapping[str, Any]) -> Case:
+    path = folder / f"{case_id}.json"
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() == entry["sha256"] and "checked" not in entry:
+        return case_from_json(json.loads(content))
+    document = check_file(path)
+    _check_id(path, document, case_id)
+    if "checked" not in entry:
+        raise FixtureError(
+            f"{path} is not the file that {folder / INDEX} vouches for (its SHA-256 differs): it was changed "
+            "after it was generated. Restore it, or run `attnspec regenerate`."
+        )
+    return _to_case(path, document)
+
+
+def _to_case(path: Path, document: Mapping[str, Any]) -> Case:
+    try:
+        return case_from_json(document)
+    except ValueError as error:
+        pointer, _, problem = str(error).partition(": ")
+        raise FixtureError(f"{path} is damaged at {pointer}: {problem}") from None
+
+
+def _parse(path: Path, content: bytes) -> dict[str, Any]:
+    def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise FixtureError(f"{path} holds the key {twice!r} twice in one object.")
+        return result
+
+    def no_constants(name: str) -> Any:
+        raise FixtureError(f'{path} holds the bare word {name}; fixtures write it as a string, such as "inf".')
+
+    try:
+        document = json.loads(content.decode("utf-8"), object_pairs_hook=no_duplicates, parse_constant=no_constants)
+    except UnicodeDecodeError as error:
+        raise FixtureError(f"{path} is not UTF-8 text (byte {error.start}).") from None
+    except json.JSONDecodeError as error:
+        cut = "; it seems to be cut off" if error.pos >= len(content.rstrip()) - 1 else ""
+        raise FixtureError(
+            f"{path} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}{cut})."
+        ) from None
+    except RecursionError:
+        raise FixtureError(f"{path} is nested too deeply to be a fixture.") from None
+    if not isinstance(document, dict):
+        raise FixtureError(f"{path} does not hold a JSON object.")
+    return cast("dict[str, Any]", document)
+
+
+def _entry_of_unindexed(path: Path) -> dict[str, Any]:
+    """Make an index entry for a file that no index vouches for; it is checked in full when read."""
+    content = path.read_bytes()
+    revision = _parse(path, content).get("revision", 0)
+    return {"revision": revision, "sha256": hashlib.sha256(content).hexdigest(), "checked": True}
+
+
+def _explain_stranger(folder: Path, path: Path, entries: Mapping[str, Any]) -> None:
+    """Raise for a file that the index does not name, with the reason that helps most."""
+    document = check_file(path)
+    if document["id"] in entries:
+        raise FixtureError(
+            f"{path} holds the id {document['id']!r} at /id, which belongs to "
+            f"{folder / document['id']}.json: an id is used once."
+        )
+    raise FixtureError(f"{path} is not named in {folder / INDEX}. Run `attnspec regenerate`, or remove the file.")
+
+
+def _check_id(path: Path, document: Mapping[str, Any], case_id: str) -> None:
+    if document["id"] != case_id:
+        raise FixtureError(f"{path} holds the id {document['id']!r} at /id; the id of a case is its path: {case_id!r}.")

@@ -1,0 +1,38 @@
+"""``attnspec regenerate``: make the golden files from the recipes, or check that they are what they should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--check", "check_only", is_flag=True, help="Recompute everything, compare byte for byte, write nothing.")
+@click.option("--all", "everything", is_flag=True, help="Recompute also the cases whose authored part is unchanged.")
+@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+def regenerate(check_only: bool, everything: bool, golden: Path | None) -> int:
+    """Fill the golden files with certified values.
+
+    Needs the extra `regenerate`: pip install "attnspec[regenerate]".
+    """
+    from attnspec import regeneration
+
+    if check_only:
+        outcome = regeneration.check(golden)
+        for difference in outcome.differences:
+            click.echo(f"{difference.kind}: {difference.path}", err=True)
+        if outcome.differences:
+            click.echo(
+                f"{len(outcome.differences)} files are not what the recipes and the oracle give. "
+                "`attnspec regenerate --all` writes them anew.",
+                err=True,
+            )
+            return 1
+        click.echo(f"{outcome.cases} cases recomputed; every file is the same, byte for byte.")
+        return 0
+    outcome = regeneration.regenerate(golden, everything=everything)
+    for difference in outcome.differences:
+        click.echo(f"{'removed' if difference.kind == 'orphan' else 'written'}: {difference.path}")
+    click.echo(f"{outcome.cases} cases, {outcome.computed} computed, {len(outcome.differences)} files changed.")
+    return 0

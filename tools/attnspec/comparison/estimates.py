@@ -1,0 +1,124 @@
+"""Values that carry their error: the running error bound, phase by phase.
+
+An :class:`Estimate` holds a tensor in float64 and, element by element, how far a correct implementation may stray
+from the exact result at this point. The bounds are statistical rather than worst-case: roundings are taken as
+independent, and constants leave about four standard deviations for a strictly sequential sum.
+See ``spec/decisions/0006-tolerance.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec.comparison.precision import Precision
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A tensor and the error that it may carry.
+
+    Attributes
+    ----------
+    value
+        Float64 values.
+    error
+        Absolute error of each element, same shape; finite and not negative.
+    """
+
+    value: NDArray[Any]
+    error: NDArray[Any]
+
+
+def exactly(array: NDArray[Any]) -> Estimate:
+    """Return an input tensor as an estimate without error; NaN and infinities count as 0.
+
+    What a non-finite number touches is graded by kind, not by tolerance, and must not spoil its neighbours' bounds.
+    """
+    finite = np.nan_to_num(array.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    return Estimate(finite, np.zeros_like(finite))
+
+
+def norm(terms: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Return the Euclidean norm along an axis, safe where squares would underflow."""
+    largest = np.max(np.abs(terms), axis=axis, keepdims=True, initial=0.0)
+    scaled = terms / np.where(largest > 0, largest, 1.0)
+    return np.squeeze(largest, axis) * np.sqrt(np.sum(scaled * scaled, axis=axis))
+
+
+def summation_error(
+    total: NDArray[Any], spread: NDArray[Any], terms: int | NDArray[Any], precision: Precision
+) -> NDArray[Any]:
+    """Return the error of summing products in the accumulator, in any order.
+
+    Parameters
+    ----------
+    total
+        The exact sums.
+    spread
+        Euclidean norms of the terms.
+    terms
+        How many terms there are.
+    precision
+        Unit roundoffs of the run.
+    """
+    drift = np.sqrt(terms) * (0.5 * np.abs(total) + 0.6 * spread)
+    return precision.accumulator * (drift + np.abs(total) + spread)
+
+
+def matrix_product(left: Estimate, right: Estimate, precision: Precision) -> Estimate:
+    """Return ``left @ right``: what its inputs carry, and what summing adds."""
+    value = left.value @ right.value
+    left_squares, right_squares = left.value**2, right.value**2
+    spread = np.sqrt(left_squares @ right_squares)
+    carried = np.sqrt(left.error**2 @ right_squares + left_squares @ right.error**2)
+    return Estimate(value, carried + summation_error(value, spread, left.value.shape[-1], precision))
+
+
+def linear(x: Estimate, weight: Estimate, bias: Estimate | None, precision: Precision) -> Estimate:
+    """Return ``x @ weight + bias`` as it is stored between phases."""
+    product = matrix_product(x, weight, precision)
+    if bias is None:
+        return Estimate(product.value, product.error + precision.stored * np.abs(product.value))
+    value = product.value + bias.value
+    stored = precision.stored * (np.abs(product.value) + np.abs(bias.value) + np.abs(value))
+    return Estimate(value, product.error + stored)
+
+
+def exponent_error(distance: NDArray[Any], logit_error: NDArray[Any], precision: Precision) -> NDArray[Any]:
+    """Return the relative error of ``exp(logit - maximum)``.
+
+    Parameters
+    ----------
+    distance
+        How far each logit lies below the maximum.
+    logit_error
+        Absolute error of each logit.
+    precision
+        Unit roundoffs of the run.
+    """
+    relative = logit_error + 2 * precision.accumulator * (1 + distance)
+    if precision.rounds_between_phases:
+        relative = relative + precision.stored * (1 + distance)
+    return np.expm1(np.minimum(relative, 50.0))
+
+
+def share_error(shares: NDArray[Any], relative: NDArray[Any], precision: Precision) -> NDArray[Any]:
+    """Return the error of softmax shares along the last axis.
+
+    A share p_j moves by p_j (e_j - sum_k p_k e_k) when exponential k is off by the relative e_k: to first order an
+    error that all exponentials share cancels.
+    """
+    moved = shares * relative
+    others = np.sqrt(np.maximum(np.sum(moved * moved, axis=-1, keepdims=True) - moved * moved, 0.0))
+    terms = shares.shape[-1]
+    normalised = shares * (np.hypot((1 - shares) * relative, others))
+    division = precision.accumulator * (0.5 * math.sqrt(terms) + 2) * shares
+    rounding = precision.output * shares * (1.5 if precision.rounds_between_phases else 1.0)
+    return 2 * (normalised + division) + rounding + precision.smallest * (shares > 0)

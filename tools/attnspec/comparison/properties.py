@@ -1,0 +1,87 @@
+"""Grading by properties: what a random initialisation must satisfy, whatever generator it uses."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.comparison.grading import Verdict
+from attnspec.dtypes import is_float
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.adapters.implementation import Outputs
+
+STANDARD_ERRORS = 6
+"""How many standard errors mean and standard deviation may lie from what they should be."""
+
+SMALLEST_PROBABILITY = 1e-9
+"""Kolmogorov-Smirnov probability below which a sample is no sample of the normal distribution."""
+
+
+def grade_glorot_normal(attributes: Mapping[str, Any], answer: Outputs) -> Verdict:
+    """Return the verdict on a Glorot-normal sample.
+
+    Parameters
+    ----------
+    attributes
+        ``fan_in`` and ``fan_out``; their product is at least 4096.
+    answer
+        The sample, as ``output`` (fan_in, fan_out).
+
+    Notes
+    -----
+    Clauses ``glorot_normal.shape``, ``.mean``, ``.standard_deviation``, ``.distribution``.
+    """
+    sample = answer.values["output"]
+    shape = (attributes["fan_in"], attributes["fan_out"])
+    if sample.shape != shape:
+        return Verdict("fail", "shape", "output", message=f"output has the shape {sample.shape}; owed is {shape}")
+    if not is_float(sample.dtype):
+        return Verdict("fail", "dtype", "output", message=f"output is {sample.dtype}; owed is a float dtype")
+    numbers = sample.astype(np.float64).ravel()
+    owed = math.sqrt(2 / (shape[0] + shape[1]))
+    count = numbers.size
+    problem = _moment_problem(numbers, owed, count)
+    if problem is None:
+        probability = _normal_probability(numbers / owed)
+        if probability < SMALLEST_PROBABILITY:
+            problem = (
+                f"the sample is not normal: its Kolmogorov-Smirnov probability is {probability:.1e}, "
+                f"below {SMALLEST_PROBABILITY:.0e}"
+            )
+    if problem is not None:
+        return Verdict("fail", "values", "output", graded=count, message=problem)
+    return Verdict("pass", graded=count)
+
+
+def _moment_problem(numbers: NDArray[Any], owed: float, count: int) -> str | None:
+    if not np.isfinite(numbers).all():
+        return "the sample holds numbers that are not finite"
+    mean, deviation = float(np.mean(numbers)), float(np.std(numbers))
+    mean_error, deviation_error = owed / math.sqrt(count), owed / math.sqrt(2 * count)
+    if abs(mean) > STANDARD_ERRORS * mean_error:
+        return f"the mean is {mean:.4g}; owed is 0 within {STANDARD_ERRORS * mean_error:.2g}"
+    if abs(deviation - owed) > STANDARD_ERRORS * deviation_error:
+        return (
+            f"the standard deviation is {deviation:.4g}; owed is sqrt(2 / (fan_in + fan_out)) = {owed:.4g} "
+            f"within {STANDARD_ERRORS * deviation_error:.2g}"
+        )
+    return None
+
+
+def _normal_probability(standardised: NDArray[Any]) -> float:
+    """Return the asymptotic Kolmogorov-Smirnov probability that the sample is standard normal."""
+    ordered = np.sort(standardised)
+    count = ordered.size
+    below = np.array([0.5 * math.erfc(-number / math.sqrt(2)) for number in ordered])
+    steps = np.arange(count + 1) / count
+    distance = float(max(np.max(steps[1:] - below), np.max(below - steps[:-1])))
+    reach = (math.sqrt(count) + 0.12 + 0.11 / math.sqrt(count)) * distance
+    terms = [(-1) ** (k - 1) * math.exp(-2 * (k * reach) ** 2) for k in range(1, 101)]
+    return min(1.0, max(0.0, 2 * math.fsum(terms))) if reach > 0.2 else 1.0

@@ -1,0 +1,241 @@
+"""The tolerance of every output of every operation, element by element.
+
+There is one model and no hand-set number: a bound that runs through the phases of the operation, from the unit
+roundoffs of the dtype and the case's own values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.comparison.attention_tolerance import AttentionTolerance, attention_tolerance
+from attnspec.comparison.estimates import (
+    Estimate,
+    exactly,
+    exponent_error,
+    linear,
+    matrix_product,
+    share_error,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.comparison.precision import Precision
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Values and tolerances of the outputs of one case.
+
+    Attributes
+    ----------
+    outputs
+        Output name to its float64 value and, as the error, its tolerance.
+    ungraded
+        Output name to the elements whose tolerance says nothing.
+    dead
+        Output name to the elements that come from a query without any key, for outputs that have such.
+    """
+
+    outputs: Mapping[str, Estimate]
+    ungraded: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict[str, "NDArray[np.bool_]"])
+    dead: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict[str, "NDArray[np.bool_]"])
+
+
+def tolerance(
+    operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    precision: Precision,
+    *,
+    uniform_dead_rows: bool = False,
+) -> Tolerance:
+    """Return values and tolerances of every output of a case.
+
+    Parameters
+    ----------
+    operation
+        Name of the operation; not ``glorot_normal``, which is graded by properties.
+    inputs
+        The inputs as the run sees them (rounded to its dtype), in float64 or bool.
+    attributes
+        The attributes that the case states.
+    precision
+        Unit roundoffs of the run.
+    uniform_dead_rows
+        Whether a query without any key takes the mean of all values instead of 0.
+    """
+    if uniform_dead_rows and operation in _WITH_DEAD_ROWS:
+        attributes = {**attributes, "uniform_dead_rows": True}
+    with np.errstate(all="ignore"):
+        result = _BY_OPERATION[operation](inputs, attributes, precision)
+    for name, estimate in result.outputs.items():
+        assert np.isfinite(estimate.error).all(), f"{operation}: the tolerance of {name} is not finite"
+    return result
+
+
+def _softmax(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+    x = exactly(inputs["x"]).value
+    axis = attributes.get("axis", -1)
+    rows = x.reshape(1, -1) if axis is None else np.moveaxis(x, axis, -1)
+    distance = np.max(rows, axis=-1, keepdims=True, initial=-np.inf) - rows
+    exponentials = np.exp(-distance)
+    shares = exponentials / np.sum(exponentials, axis=-1, keepdims=True)
+    # x itself may be scaled before the maximum is taken, as where exp is computed by exp2.
+    relative = exponent_error(distance, precision.accumulator * np.abs(rows), precision)
+    error = share_error(shares, relative, precision)
+    if axis is None:
+        shares, error = shares.reshape(x.shape), error.reshape(x.shape)
+    else:
+        shares, error = np.moveaxis(shares, -1, axis), np.moveaxis(error, -1, axis)
+    return Tolerance({"output": Estimate(shares, error)})
+
+
+def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precision) -> Tolerance:
+    rows: int = attributes["query_length"]
+    length: int | None = attributes.get("key_length")
+    columns = rows if length is None else length
+    allowed = np.arange(columns) <= np.arange(rows)[:, None] + attributes.get("offset", 0)
+    value = np.where(allowed, 0.0, -np.inf) if attributes.get("additive") else allowed.astype(np.float64)
+    return Tolerance({"output": Estimate(value, np.zeros(value.shape))})
+
+
+def _split_heads(inputs: Mapping[str, Any], attributes: Mapping[str, Any], _: Precision) -> Tolerance:
+    return Tolerance({"output": _split(exactly(inputs["x"]), attributes["num_heads"])})
+
+
+def _combine_heads(inputs: Mapping[str, Any], _: Mapping[str, Any], __: Precision) -> Tolerance:
+    return Tolerance({"output": _combine(exactly(inputs["x"]))})
+
+
+def _attention(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+    result = attention_tolerance(
+        exactly(inputs["query"]),
+        exactly(inputs["key"]),
+        exactly(inputs["value"]),
+        precision,
+        mask=inputs.get("mask"),
+        **attributes,
+    )
+    outputs = {name: getattr(result, name) for name in ("output", "weights", "logsumexp", "scores", "logits")}
+    rows = {name: outputs[name].value.shape for name in ("output", "weights")}
+    dead = {name: np.broadcast_to(result.dead[..., None], shape) for name, shape in rows.items()}
+    return Tolerance(outputs, {"output": result.ungraded}, {**dead, "logsumexp": result.dead})
+
+
+def _context_vector(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+    states = exactly(inputs["encoder_states"][None, None])
+    result = attention_tolerance(
+        exactly(inputs["decoder_state"][None, None, None]), states, states, precision, **attributes
+    )
+    raw = matrix_product(exactly(inputs["encoder_states"]), exactly(inputs["decoder_state"][:, None]), precision)
+    raw_error = 2 * raw.error + precision.output * np.abs(raw.value) + precision.smallest
+    outputs = {
+        "context": _without_axes(result.output),
+        "weights": _without_axes(result.weights),
+        "scores": _without_axes(result.scores),
+        "raw_scores": Estimate(raw.value[:, 0], raw_error[:, 0]),
+    }
+    return Tolerance(outputs, {"context": result.ungraded[0, 0, 0]})
+
+
+def _without_axes(estimate: Estimate) -> Estimate:
+    return Estimate(estimate.value[0, 0, 0], estimate.error[0, 0, 0])
+
+
+def _single_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+    x = exactly(inputs["x"])
+    projected = {name: linear(x, exactly(inputs[f"w_{name}"]), None, precision) for name in ("query", "key", "value")}
+    query, key, value = (Estimate(entry.value[None, None], entry.error[None, None]) for entry in projected.values())
+    result = attention_tolerance(
+        query,
+        key,
+        value,
+        precision,
+        **attributes,
+    )
+    attended = Estimate(result.output.value[0, 0], result.output.error[0, 0])
+    outputs = {
+        "output": attended,
+        "weights": Estimate(result.weights.value[0, 0], result.weights.error[0, 0]),
+        "scores": Estimate(result.scores.value[0, 0], result.scores.error[0, 0]),
+        **{name: _settled(entry, precision) for name, entry in projected.items()},
+    }
+    if "w_output" in inputs:
+        outputs["output"] = _projected_output(attended, exactly(inputs["w_output"]), None, precision)
+        return Tolerance(outputs)
+    return Tolerance(outputs, {"output": result.ungraded[0, 0]})
+
+
+def _multi_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+    settings = dict(attributes)
+    heads = settings.pop("num_heads")
+    query, key, value = (
+        _split(
+            linear(exactly(inputs[name]), exactly(inputs[f"w_{name}"]), _bias(inputs, f"b_{name}"), precision),
+            heads,
+        )
+        for name in ("query", "key", "value")
+    )
+    result: AttentionTolerance = attention_tolerance(query, key, value, precision, mask=inputs.get("mask"), **settings)
+    output = _projected_output(
+        _combine(result.output), exactly(inputs["w_output"]), _bias(inputs, "b_output"), precision
+    )
+    dead = {
+        "output": np.broadcast_to(np.any(result.dead, axis=1)[..., None], output.value.shape),
+        "weights": np.broadcast_to(result.dead[..., None], result.weights.value.shape),
+    }
+    return Tolerance({"output": output, "weights": result.weights}, dead=dead)
+
+
+def _bias(inputs: Mapping[str, Any], name: str) -> Estimate | None:
+    return exactly(inputs[name]) if name in inputs else None
+
+
+def _projected_output(attended: Estimate, weight: Estimate, bias: Estimate | None, precision: Precision) -> Estimate:
+    """Return the output projection: the tolerance before it is carried over, its own error is doubled."""
+    own = linear(exactly(attended.value), weight, bias, precision)
+    carried = np.sqrt(attended.error**2 @ weight.value**2)
+    error = carried + 2 * own.error + precision.output * np.abs(own.value) + precision.smallest
+    return Estimate(own.value, error)
+
+
+def _settled(estimate: Estimate, precision: Precision) -> Estimate:
+    error = 2 * estimate.error + precision.output * np.abs(estimate.value) + precision.smallest
+    return Estimate(estimate.value, error)
+
+
+def _split(estimate: Estimate, heads: int) -> Estimate:
+    def split(x: NDArray[Any]) -> NDArray[Any]:
+        batch, tokens, width = x.shape
+        return x.reshape(batch, tokens, heads, width // heads).transpose(0, 2, 1, 3)
+
+    return Estimate(split(estimate.value), split(estimate.error))
+
+
+def _combine(estimate: Estimate) -> Estimate:
+    def combine(x: NDArray[Any]) -> NDArray[Any]:
+        batch, heads, tokens, width = x.shape
+        return x.transpose(0, 2, 1, 3).reshape(batch, tokens, heads * width)
+
+    return Estimate(combine(estimate.value), combine(estimate.error))
+
+
+_BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Precision], Tolerance]] = {
+    "softmax": _softmax,
+    "causal_mask": _causal_mask,
+    "split_heads": _split_heads,
+    "combine_heads": _combine_heads,
+    "scaled_dot_product_attention": _attention,
+    "single_head_attention": _single_head,
+    "multi_head_attention": _multi_head,
+    "context_vector": _context_vector,
+}
+
+_WITH_DEAD_ROWS = ("scaled_dot_product_attention", "multi_head_attention")

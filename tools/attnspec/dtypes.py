@@ -1,0 +1,46 @@
+"""The float dtypes in which implementations are graded."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FLOAT_DTYPES = ("float64", "float32", "float16", "bfloat16")
+"""Every dtype that a case may offer, widest first."""
+
+ANY = "any"
+"""Stands in the place of a dtype for a case that has no float input and therefore runs once."""
+
+
+@cache
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Return the NumPy dtype called `name`; bfloat16 is that of ml_dtypes."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Tell whether `dtype` is a real floating-point dtype, bfloat16 included."""
+    return dtype.kind == "f" or dtype.name == "bfloat16"
+
+
+def to_run_dtype(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return a fresh copy of `array`, floats cast to the run's dtype, anything else as it is."""
+    if array.dtype.kind == "f":
+        return array.astype(numpy_dtype(name))
+    return array.copy()
+
+
+def rounded_to(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return `array` in its own dtype with the values that a run in dtype `name` would see."""
+    if array.dtype.kind != "f" or name == "float64":
+        return array
+    return array.astype(numpy_dtype(name)).astype(np.float64)

@@ -1,0 +1,49 @@
+"""One exception class for each kind of failure that keeps attnspec from running.
+
+Every message is a sentence for the user that quotes the offending input and says what to do. The command line
+prints it and ends with status 2. What an implementation does wrong is no exception but a verdict.
+"""
+
+from __future__ import annotations
+
+
+class AttnspecError(Exception):
+    """Base of every error that attnspec raises by itself."""
+
+
+class UsageError(AttnspecError):
+    """An argument is unknown or contradicts another one."""
+
+
+class TargetError(AttnspecError):
+    """The implementation cannot be found, imported, started or used as an adapter."""
+
+
+class ProtocolError(TargetError):
+    """A process adapter could not agree with the harness on how to talk."""
+
+
+class FixtureError(AttnspecError):
+    """A golden file is damaged, unknown to the index, or does not follow its schema."""
+
+
+class RecipeError(AttnspecError):
+    """An authored case contradicts itself or claims what its golden values do not bear out."""
+
+
+class MissingDependencyError(AttnspecError):
+    """An optional package is needed for this and is not installed."""
+
+
+class Unsupported(Exception):  # noqa: N818 - adapters read better with `raise Unsupported(...)`
+    """Raise this in an adapter for what the implementation does not offer; the case is ``unsupported``.
+
+    Parameters
+    ----------
+    reason
+        A few words for the report.
+    """
+
+    def __init__(self, reason: str = "not offered") -> None:
+        super().__init__(reason)
+        self.reason = reason

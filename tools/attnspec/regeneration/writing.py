@@ -1,0 +1,177 @@
+"""Writing golden files: canonical bytes, atomic replacement, and a check that writes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from attnspec.cases import FORMAT, INDEX, canonical_json
+from attnspec.errors import RecipeError, UsageError
+from attnspec.locations import golden_folder
+from attnspec.recipes import authored_cases
+from attnspec.regeneration.filling import authored_document, filled_document
+from attnspec.regeneration.printed import stated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attnspec.recipes import AuthoredCase
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A file that is not what the recipes and the oracle give.
+
+    Attributes
+    ----------
+    path
+        The file.
+    kind
+        ``missing``, ``changed``, or ``orphan`` for a file that no recipe makes.
+    """
+
+    path: Path
+    kind: Literal["missing", "changed", "orphan"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a regeneration did, or what a check found.
+
+    Attributes
+    ----------
+    cases
+        How many cases the recipes make.
+    computed
+        How many of them went through the oracle; the others were unchanged.
+    differences
+        Files that were (or, in a check, would be) written or removed.
+    """
+
+    cases: int
+    computed: int
+    differences: tuple[Difference, ...]
+
+
+def regenerate(
+    folder: Path | None = None, *, everything: bool = False, progress: Callable[[], None] | None = None
+) -> Outcome:
+    """Bring a golden folder up to date with the recipes.
+
+    Each file is replaced in one step, so that whoever interrupts finds every file either old or new.
+
+    Parameters
+    ----------
+    folder
+        The golden folder; that of the checkout if None.
+    everything
+        Recompute every case; otherwise a case whose authored part and digest are unchanged keeps its values.
+    progress
+        Called once a case.
+    """
+    folder = golden_folder() if folder is None else folder
+    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
+        raise UsageError(f"{folder} cannot be written; regenerate in a checkout of attnspec.")
+    texts, computed = _texts(folder, everything=everything, progress=progress)
+    differences = _differences(folder, texts)
+    for difference in differences:
+        if difference.kind == "orphan":
+            difference.path.unlink()
+        else:
+            _replace(difference.path, texts[difference.path.relative_to(folder).as_posix()])
+    return Outcome(len(texts) - 1, computed, differences)
+
+
+def check(folder: Path | None = None, *, progress: Callable[[], None] | None = None) -> Outcome:
+    """Recompute every case and compare it with its file, byte for byte; write nothing."""
+    folder = golden_folder() if folder is None else folder
+    texts, computed = _texts(folder, everything=True, progress=progress)
+    return Outcome(len(texts) - 1, computed, _differences(folder, texts))
+
+
+def _texts(folder: Path, *, everything: bool, progress: Callable[[], None] | None) -> tuple[dict[str, str], int]:
+    """Return file name to the text it should have, and how many cases were computed."""
+    texts: dict[str, str] = {}
+    entries: dict[str, dict[str, Any]] = {}
+    known = {} if everything else _known_digests(folder)
+    computed = 0
+    for case in authored_cases():
+        name = f"{case.id}.json"
+        if name in texts:
+            raise RecipeError(f"Two recipes make the case {case.id!r}; an id is used once.")
+        text = _unchanged_text(folder / name, case, known)
+        if text is None:
+            text = canonical_json(filled_document(case))
+            computed += 1
+        texts[name] = text
+        entries[case.id] = {"revision": case.revision, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        if progress is not None:
+            progress()
+    _check_twins(entries, authored_cases())
+    texts[INDEX] = canonical_json({"format": FORMAT, "count": len(entries), "cases": entries})
+    return texts, computed
+
+
+def _known_digests(folder: Path) -> dict[str, str]:
+    try:
+        index = json.loads((folder / INDEX).read_bytes())
+        return {case_id: entry["sha256"] for case_id, entry in index["cases"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _unchanged_text(path: Path, case: AuthoredCase, known: Mapping[str, str]) -> str | None:
+    """Return the present text of a file whose digest holds and whose authored part is what the recipe says."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha256(content).hexdigest() != known.get(case.id):
+        return None
+    present = json.loads(content)
+    stored = [{key: value for key, value in entry.items() if key != "agrees"} for entry in present.pop("printed", ())]
+    outputs = {tuple(sorted(tensors)) for tensors in present.pop("expected", {}).values()}
+    authored = json.loads(canonical_json(authored_document(case)))
+    wanted = [stated(entry) for entry in case.printed]
+    same = present == authored and stored == wanted and outputs <= {tuple(sorted(case.outputs))}
+    return content.decode() if same else None
+
+
+def _check_twins(entries: Mapping[str, Any], cases: tuple[AuthoredCase, ...]) -> None:
+    for case in cases:
+        if case.rejects is not None and case.rejects.twin not in entries:
+            raise RecipeError(f"{case.id} names the twin {case.rejects.twin!r}, which no recipe makes.")
+
+
+def _differences(folder: Path, texts: Mapping[str, str]) -> tuple[Difference, ...]:
+    differences: list[Difference] = []
+    for name, text in sorted(texts.items()):
+        path = folder / name
+        if not path.exists():
+            differences.append(Difference(path, "missing"))
+        elif path.read_bytes() != text.encode():
+            differences.append(Difference(path, "changed"))
+    for path in sorted(folder.rglob("*.json")):
+        if path.relative_to(folder).as_posix() not in texts:
+            differences.append(Difference(path, "orphan"))
+    return tuple(differences)
+
+
+def _replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

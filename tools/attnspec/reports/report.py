@@ -1,0 +1,110 @@
+"""The report of one run: everything that console, JSON, notebook and gate show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from attnspec.comparison import STATUSES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.adapters import Declaration
+    from attnspec.diagnosis import Diagnosis
+    from attnspec.runner import Result
+
+Conformance = Literal["conforms", "conforms in part", "does not conform"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Counts and conformance, over all results or over one profile.
+
+    Attributes
+    ----------
+    counts
+        Status to number of (case, dtype).
+    clauses_graded, clauses
+        How many clauses were graded by a passing case, and how many the selected cases exercise.
+    conformance
+        ``conforms``: every clause graded, nothing wrong; ``conforms in part``: some clauses graded, nothing wrong;
+        ``does not conform``: something wrong, or nothing graded.
+    """
+
+    counts: Mapping[str, int]
+    clauses_graded: int
+    clauses: int
+    conformance: Conformance
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one run came to.
+
+    Attributes
+    ----------
+    declaration
+        What the implementation says about itself.
+    conventions
+        The conventions under which it was graded.
+    suite_version, suite_digest
+        Which suite.
+    environment
+        Python, NumPy and platform of the harness.
+    results
+        A result for each (case, dtype).
+    diagnosis
+        What explains the failures.
+    """
+
+    declaration: Declaration
+    conventions: Mapping[str, str]
+    suite_version: str
+    suite_digest: str
+    environment: Mapping[str, str]
+    results: tuple[Result, ...]
+    diagnosis: tuple[Diagnosis, ...]
+
+    @property
+    def conforms(self) -> bool:
+        """Whether nothing is wrong and something was graded."""
+        return self.summary.conformance != "does not conform"
+
+    @property
+    def wrong(self) -> tuple[Result, ...]:
+        """The results at which the implementation did something wrong."""
+        return tuple(result for result in self.results if result.is_wrong)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """Counts and conformance over all results."""
+        return summarise(self.results)
+
+    @cached_property
+    def by_profile(self) -> Mapping[str, Summary]:
+        """Counts and conformance of each profile."""
+        profiles = sorted({result.case.profile for result in self.results})
+        return {
+            profile: summarise(tuple(result for result in self.results if result.case.profile == profile))
+            for profile in profiles
+        }
+
+    def _repr_html_(self) -> str:
+        from attnspec.reports.notebook import notebook_html
+
+        return notebook_html(self)
+
+
+def summarise(results: tuple[Result, ...]) -> Summary:
+    """Count statuses and clauses."""
+    seen = Counter(result.status for result in results)
+    counts = {status: seen[status] for status in STATUSES if seen[status]}
+    clauses = {clause for result in results for clause in result.case.clauses}
+    graded = {clause for result in results if result.status == "pass" for clause in result.case.clauses}
+    conformance: Conformance = "does not conform"
+    if not any(result.is_wrong for result in results) and any(result.establishes for result in results):
+        conformance = "conforms" if graded == clauses else "conforms in part"
+    return Summary(counts, len(graded), len(clauses), conformance)

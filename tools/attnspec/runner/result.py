@@ -1,0 +1,59 @@
+"""What one run of one case came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attnspec.comparison import WRONG
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case
+    from attnspec.comparison import Status, Verdict
+
+
+@dataclass(frozen=True)
+class Result:
+    """The verdict on one (case, dtype).
+
+    Attributes
+    ----------
+    case
+        The case.
+    dtype
+        The dtype of the run, or ``any`` for a case without floats.
+    verdict
+        What the answer was worth.
+    seconds
+        How long the implementation took to answer the first time.
+    got
+        The returned outputs, kept for failures and for the diagnosis; None when there were none.
+    same_bits
+        Whether the second pass returned the same bits; None when there was no second pass.
+    """
+
+    case: Case
+    dtype: str
+    verdict: Verdict
+    seconds: float
+    got: Mapping[str, NDArray[Any]] | None
+    same_bits: bool | None = None
+
+    @property
+    def status(self) -> Status:
+        """The verdict's status."""
+        return self.verdict.status
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the implementation did something wrong here."""
+        return self.verdict.status in WRONG
+
+    @property
+    def establishes(self) -> bool:
+        """Whether this is a pass that speaks for conformance: no refusal, and something was compared."""
+        return self.verdict.status == "pass" and self.case.rejects is None and self.verdict.graded > 0

@@ -1,0 +1,213 @@
+"""Running an implementation over the cases, and grading what it answers.
+
+Each (case, dtype) runs twice, the second time in the opposite order on the same instance, so that a result that
+depends on what ran before is seen.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from attnspec import conventions as convention_rules
+from attnspec.adapters.implementation import Answer, Outputs, Request
+from attnspec.comparison import (
+    Expectation,
+    NotGraded,
+    Tolerance,
+    Values,
+    Verdict,
+    expectation,
+    grade,
+    grade_glorot_normal,
+    precision_of,
+    tolerance,
+)
+from attnspec.dtypes import ANY, rounded_to, to_run_dtype
+from attnspec.runner.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.adapters.implementation import Implementation
+    from attnspec.cases import Case, Suite
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One (case, dtype), with all that is needed to ask and to grade."""
+
+    case: Case
+    dtype: str
+    attributes: Mapping[str, Any]
+    expected: Expectation | None
+    bound: Tolerance | None
+
+
+def run_suite(
+    suite: Suite,
+    implementation: Implementation,
+    *,
+    dtypes: Sequence[str] | None = None,
+    conventions: Mapping[str, str] | None = None,
+    fail_fast: bool = False,
+    progress: Callable[[Result], None] | None = None,
+) -> tuple[Result, ...]:
+    """Run the selected cases and return a result for each (case, dtype), in the order of ids and dtypes.
+
+    Parameters
+    ----------
+    suite
+        The cases.
+    implementation
+        The software under test. It is not closed here.
+    dtypes
+        Dtypes to run in; those that the implementation declares if None.
+    conventions
+        Conventions that the implementation follows, over those that it declares.
+    fail_fast
+        Stop at the first wrong result.
+    progress
+        Called with each result of the first pass.
+    """
+    declared = {**implementation.declaration.conventions, **(conventions or {})}
+    asked = tuple(dtypes) if dtypes else implementation.declaration.dtypes
+    twins: dict[tuple[str, str], bool] = {}
+    runs: list[_Run] = []
+    results: list[Result] = []
+    for case in suite.cases.values():
+        for dtype in (dtype for dtype in case.runs if dtype in (*asked, ANY)):
+            run, result = _first_pass(case, dtype, implementation, declared)
+            if case.rejects is not None and result.status == "pass":
+                twin = suite.cases.get(case.rejects.twin) or suite.twins[case.rejects.twin]
+                result = _with_twin(result, twin, implementation, declared, twins)
+            runs.append(run)
+            results.append(result)
+            if progress is not None:
+                progress(result)
+            if fail_fast and result.is_wrong:
+                return tuple(results)
+    for position in range(len(runs) - 1, -1, -1):
+        results[position] = _second_pass(runs[position], results[position], implementation)
+    return tuple(results)
+
+
+def _first_pass(
+    case: Case, dtype: str, implementation: Implementation, declared: Mapping[str, str]
+) -> tuple[_Run, Result]:
+    resolved = convention_rules.resolve(declared, case.operation)
+    refusal = _not_offered(case, dtype, implementation, resolved)
+    if refusal is not None:
+        return _Run(case, dtype, {}, None, None), Result(
+            case, dtype, Verdict("unsupported", message=refusal), 0.0, None
+        )
+    run = _prepare(case, dtype, resolved)
+    if isinstance(run.expected, NotGraded):
+        return run, Result(case, dtype, Verdict("unsupported", message=run.expected.reason), 0.0, None)
+    answer, seconds = _ask(run, implementation)
+    got = answer.values if isinstance(answer, Outputs) else None
+    return run, Result(case, dtype, _judge(run, answer), seconds, got)
+
+
+def _not_offered(case: Case, dtype: str, implementation: Implementation, resolved: Mapping[str, str]) -> str | None:
+    declaration = implementation.declaration
+    if case.operation not in declaration.operations:
+        return f"{case.operation} is not offered"
+    if dtype not in (*declaration.dtypes, ANY):
+        return f"{dtype} is not offered"
+    alignment, only = case.attributes.get("causal_alignment"), resolved["causal_alignment"]
+    if alignment is not None and only not in ("any", alignment):
+        return f"causal_alignment={alignment} is not offered; it has {only} alone"
+    return None
+
+
+def _prepare(case: Case, dtype: str, resolved: Mapping[str, str]) -> _Run:
+    """Work out what the run is called with, and what it owes under the resolved conventions."""
+    attributes = dict(case.attributes)
+    if resolved["causal_alignment"] != "any":
+        attributes.pop("causal_alignment", None)
+    if case.properties is not None:
+        return _Run(case, dtype, attributes, None, None)
+    seen = {name: rounded_to(array, dtype) for name, array in case.inputs.items()}
+    refused_by_all = case.rejects is not None and (
+        case.rejects.convention is None or case.rejects.convention[0] == "input_checks"
+    )
+    bound = None
+    if not refused_by_all:
+        # In half precision, operations with projections store what they project: they are never graded fused.
+        fused = resolved["half_precision_grade"] == "fused" and case.operation == "scaled_dot_product_attention"
+        bound = tolerance(
+            case.operation,
+            seen,
+            case.attributes,
+            precision_of(dtype, fused=fused, accumulation=resolved["accumulation"]),
+            uniform_dead_rows=resolved["fully_masked_row"] == "uniform",
+        )
+    return _Run(case, dtype, attributes, expectation(case, dtype, resolved, seen, bound), bound)
+
+
+def _ask(run: _Run, implementation: Implementation) -> tuple[Answer, float]:
+    inputs: dict[str, NDArray[Any]] = {
+        name: to_run_dtype(array, "float64" if run.dtype == ANY else run.dtype)
+        for name, array in run.case.inputs.items()
+    }
+    request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes))
+    start = time.perf_counter()
+    answer = implementation.run(request)
+    return answer, time.perf_counter() - start
+
+
+def _judge(run: _Run, answer: Answer) -> Verdict:
+    if run.case.properties is not None:
+        if isinstance(answer, Outputs):
+            return grade_glorot_normal(run.attributes, answer)
+        return grade(run.case.operation, run.dtype, answer, Values({}), None)
+    assert run.expected is not None
+    return grade(run.case.operation, run.dtype, answer, run.expected, run.bound)
+
+
+def _with_twin(
+    result: Result,
+    twin: Case,
+    implementation: Implementation,
+    declared: Mapping[str, str],
+    known: dict[tuple[str, str], bool],
+) -> Result:
+    """Take back the pass of a refusal whose valid twin does not pass: it may refuse everything."""
+    dtype = result.dtype if result.dtype in twin.runs else twin.runs[0]
+    key = (twin.id, dtype)
+    if key not in known:
+        _, of_twin = _first_pass(twin, dtype, implementation, declared)
+        known[key] = of_twin.status == "pass"
+    if known[key]:
+        return result
+    message = f"not graded: its valid twin {twin.id} did not pass, so a refusal says nothing"
+    return replace(result, verdict=Verdict("unsupported", message=message))
+
+
+def _second_pass(run: _Run, result: Result, implementation: Implementation) -> Result:
+    if result.status != "pass" or result.got is None:
+        return result
+    answer, _ = _ask(run, implementation)
+    verdict = _judge(run, answer)
+    same_bits = isinstance(answer, Outputs) and all(
+        name in answer.values and answer.values[name].tobytes() == array.tobytes() for name, array in result.got.items()
+    )
+    if verdict.status == "pass" and (same_bits or run.case.properties is None):
+        return replace(result, same_bits=same_bits)
+    what = verdict.message or "other numbers for the same seed"
+    failed = replace(
+        verdict,
+        status="fail",
+        check="repeatable",
+        message=f"a second call with the same inputs, after other cases had run, did not pass: {what}",
+    )
+    return replace(
+        result,
+        verdict=failed,
+        got=answer.values if isinstance(answer, Outputs) else None,
+        same_bits=False,
+    )

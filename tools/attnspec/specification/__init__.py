@@ -1,0 +1,8 @@
+"""The spec pages as data: every clause and every erratum, by id.
+
+The Markdown pages are the single source; nothing here repeats their words.
+"""
+
+from attnspec.specification.pages import Clause, Erratum, clauses, errata
+
+__all__ = ["Clause", "Erratum", "clauses", "errata"]

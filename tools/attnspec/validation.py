@@ -1,0 +1,192 @@
+"""Validating an implementation: from a target to a report."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from attnspec import conventions as convention_rules
+from attnspec.adapters import load
+from attnspec.cases import load_suite
+from attnspec.diagnosis import diagnose
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.errors import UsageError
+from attnspec.operations import OPERATIONS
+from attnspec.reports.report import Report
+from attnspec.runner import run_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from pathlib import Path
+
+    from attnspec.adapters import Implementation
+    from attnspec.cases import Suite
+    from attnspec.runner import Result
+
+
+def validate(
+    target: object,
+    *,
+    dtypes: Sequence[str] | str | None = None,
+    profile: Sequence[str] | str | None = None,
+    select: Sequence[str] | str | None = None,
+    conventions: Mapping[str, str] | None = None,
+    operation: str | None = None,
+    layout: str | None = None,
+    renames: Mapping[str, str] | None = None,
+    fail_fast: bool = False,
+    golden: Path | None = None,
+) -> Report:
+    """Validate an implementation against the golden cases.
+
+    Parameters
+    ----------
+    target
+        What to validate: a built-in name (``"torch"``), a module, an instance or a class that holds callables named
+        after operations, a string such as ``"package.module"`` or ``"./mine.py:MyAdapter"``, or, together with
+        `operation`, one function.
+    dtypes
+        Dtypes to run in; those that the implementation declares if None.
+    profile, select
+        Profiles, and shell patterns of case ids, to run; everything if None.
+    conventions
+        Conventions that the implementation follows, over those that it declares, such as
+        ``{"fully_masked_row": "nan"}``.
+    operation
+        The operation for which a bare function stands.
+    layout
+        ``bshe``, ``hse``, ``se`` or ``features_first`` for an implementation that is laid out so.
+    renames
+        The implementation's own argument name to the contract's: ``{"Q": "query"}``.
+    fail_fast
+        Stop at the first wrong result.
+    golden
+        Another folder of golden files.
+
+    Returns
+    -------
+    Report
+        ``conforms``, ``results``, ``diagnosis``, ``summary``; a notebook shows it as a table.
+
+    Raises
+    ------
+    AttnspecError
+        If it cannot be run: the message is a sentence that says what to do.
+    """
+    suite = load_suite(golden, profiles=as_tuple(profile), select=as_tuple(select))
+    implementation = load(target, bare_operation=operation, renames=contract_names(renames or {}))
+    with closing(in_layout(implementation, layout)) as laid_out:
+        return run_and_report(
+            suite, laid_out, dtypes=as_tuple(dtypes), conventions=conventions or {}, fail_fast=fail_fast
+        )
+
+
+def run_and_report(
+    suite: Suite,
+    implementation: Implementation,
+    *,
+    dtypes: Sequence[str] = (),
+    conventions: Mapping[str, str] | None = None,
+    fail_fast: bool = False,
+    progress: Callable[[Result], None] | None = None,
+) -> Report:
+    """Run the selected cases against an implementation and put everything into a report.
+
+    Raises
+    ------
+    UsageError
+        If a dtype or a convention is unknown.
+    """
+    conventions = conventions or {}
+    convention_rules.check(conventions, said_by="The command")
+    for dtype in dtypes:
+        if dtype not in FLOAT_DTYPES:
+            raise UsageError(f"There is no dtype {dtype!r}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
+    results = run_suite(
+        suite,
+        implementation,
+        dtypes=dtypes,
+        conventions=conventions,
+        fail_fast=fail_fast,
+        progress=progress,
+    )
+    return Report(
+        declaration=implementation.declaration,
+        conventions={**implementation.declaration.conventions, **conventions},
+        suite_version=suite_version(),
+        suite_digest=suite.digest,
+        environment=environment(),
+        results=results,
+        diagnosis=diagnose(results),
+    )
+
+
+def in_layout(implementation: Implementation, layout: str | None) -> Implementation:
+    """Return the implementation behind a wrapper for its layout.
+
+    Raises
+    ------
+    UsageError
+        If there is no such layout.
+    """
+    if layout is None or layout == "bhse":
+        return implementation
+    from attnspec.adapters.layouts import laid_out
+
+    return laid_out(implementation, layout)
+
+
+@contextmanager
+def closing(implementation: Implementation) -> Generator[Implementation]:
+    """Close the implementation at the end, whatever happens."""
+    try:
+        yield implementation
+    finally:
+        implementation.close()
+
+
+def contract_names(renames: Mapping[str, str]) -> dict[str, str]:
+    """Turn ``own name -> contract name`` round.
+
+    Raises
+    ------
+    UsageError
+        If a contract name does not exist.
+    """
+    known = {argument for operation in OPERATIONS.values() for argument in operation.arguments}
+    for own, argument in renames.items():
+        if argument not in known:
+            raise UsageError(
+                f"--rename {own}={argument}: no operation has an argument {argument!r}; "
+                "write your own name first: --rename Q=query."
+            )
+    return {argument: own for own, argument in renames.items()}
+
+
+def as_tuple(names: Sequence[str] | str | None) -> tuple[str, ...]:
+    """Return one name, several names or None as a tuple of names."""
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def suite_version() -> str:
+    """Return the version of the installed suite."""
+    try:
+        return version("attnspec")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def environment() -> dict[str, str]:
+    """Return what the harness ran on."""
+    import numpy as np
+
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "platform": f"{sys.platform}-{platform.machine()}",
+    }
