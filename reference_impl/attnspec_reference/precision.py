@@ -10,24 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = "NDArray[Any]"
 """An array of any float dtype, bfloat16 included."""
 
-Booleans: TypeAlias = NDArray[np.bool_]
+Booleans: TypeAlias = "NDArray[np.bool_]"
 """An array of truth values."""
 
-# By name, so that bfloat16 is known without importing the package that defines it.
-WORKING_DTYPE = {
-    "float64": np.dtype(np.float64),
-    "float32": np.dtype(np.float32),
-    "float16": np.dtype(np.float32),
-    "bfloat16": np.dtype(np.float32),
-}
+_FLOAT64 = np.dtype(np.float64)
+_FLOAT32 = np.dtype(np.float32)
 
 
 def result_dtype(array: ArrayLike) -> np.dtype[Any]:
@@ -44,7 +38,8 @@ def result_dtype(array: ArrayLike) -> np.dtype[Any]:
         The input's own dtype where it is one of the four float dtypes of the specification, else float64.
     """
     dtype = np.asarray(array).dtype
-    return dtype if dtype.name in WORKING_DTYPE else np.dtype(np.float64)
+    # Known by name, so that the package that defines bfloat16 need not be imported.
+    return dtype if dtype.kind == "f" or dtype.name == "bfloat16" else _FLOAT64
 
 
 def widen(array: ArrayLike, dtype: np.dtype[Any]) -> Array:
@@ -62,7 +57,7 @@ def widen(array: ArrayLike, dtype: np.dtype[Any]) -> Array:
     widened
         The same numbers in float64 or float32. It may share memory with the input: never write to it.
     """
-    return np.asarray(array).astype(WORKING_DTYPE[dtype.name], copy=False)
+    return np.asarray(array).astype(_FLOAT64 if dtype == _FLOAT64 else _FLOAT32, copy=False)
 
 
 @np.errstate(over="ignore")

@@ -288,3 +288,15 @@ def test_other_operations_are_passed_on_as_they_are():
 def test_every_matrix_arrives_in_one_piece_of_memory():
     _, fake = run("multi_head_attention", multi_head_inputs((SQ, SK)), {"num_heads": H})
     assert all(array.flags.c_contiguous for array in fake.requests[0].inputs.values())
+
+
+def test_python_users_give_the_object_itself():
+    class Columns:
+        single_head_attention = staticmethod(column_single_head)
+
+    wrapped = features_first(Columns)
+    assert wrapped.declaration.name == "Columns"
+    inputs = single_head_inputs()
+    expected, _ = run("single_head_attention", inputs)
+    answer = wrapped.run(Request("single_head_attention", "float64", inputs, {}))
+    assert_same(answer, expected.values)

@@ -9,7 +9,9 @@ import pytest
 
 from attnspec.adapters.implementation import Declined, Outputs, Raised, Request
 from attnspec.adapters.process import ProcessImplementation
+from attnspec.cases import load_suite
 from attnspec.operations import OPERATIONS
+from attnspec.runner import run_suite
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
@@ -263,3 +265,16 @@ def test_the_wrong_one_normalises_over_queries_and_is_right_in_all_else(javascri
         assert (given[name] == right[name]).all()
     x = {"x": normal(2, 3)}
     assert (outputs(wrong, "softmax", x)["output"] == outputs(javascript, "softmax", x)["output"]).all()
+
+
+def test_every_case_of_the_documents_passes(javascript):
+    results = run_suite(load_suite(profiles=["documents"]), javascript)
+    assert {result.dtype for result in results} >= {"float64", "float32"}
+    assert [result for result in results if result.status != "pass"] == []
+
+
+def test_the_wrong_one_fails_where_attention_is_computed_and_nowhere_else(wrong):
+    results = run_suite(load_suite(profiles=["documents"]), wrong)
+    failed = {result.case.operation for result in results if result.status == "fail"}
+    assert failed == {"scaled_dot_product_attention", "single_head_attention", "multi_head_attention"}
+    assert {result.status for result in results} <= {"pass", "fail", "unsupported"}

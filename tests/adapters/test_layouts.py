@@ -17,7 +17,7 @@ from attnspec.adapters.implementation import (
     Request,
     TimedOut,
 )
-from attnspec.adapters.layouts import LAYOUTS, laid_out
+from attnspec.adapters.layouts import laid_out
 from attnspec.errors import UsageError
 
 B, H, SQ, SK, E, EV = 2, 3, 4, 5, 2, 3
@@ -77,6 +77,7 @@ def se(query, key, value, mask=None):
     return named(*attend(query, key, value, mask))
 
 
+LAYOUTS = ("bhse", "bshe", "hse", "se")
 SDPA = {"bhse": bhse, "bshe": bshe, "hse": hse, "se": se}
 
 
@@ -360,6 +361,13 @@ def test_the_contracts_own_layout_needs_no_wrapper():
     assert laid_out(fake, "bhse") is fake
 
 
+def test_features_first_is_a_layout_too():
+    request = Request("softmax", "float64", {"x": np.zeros((2, 3))}, {})
+    answer, fake = run_in("features_first", request, softmax=lambda x: {"output": x})
+    assert answer.values["output"].shape == (2, 3)
+    assert fake.requests[0].inputs["x"].shape == (3, 2)
+
+
 def test_an_unknown_layout_is_named_with_the_known_ones():
-    with pytest.raises(UsageError, match=r"no layout 'BSHE'.*bhse, bshe, hse, se.*Did you mean bshe"):
+    with pytest.raises(UsageError, match=r"no layout 'BSHE'.*bhse, bshe, hse, se, features_first.*Did you mean bshe"):
         laid_out(Fake({}), "BSHE")

@@ -111,7 +111,7 @@ def test_a_start_answer_owes_these_fields(field):
 
 def test_a_program_may_say_why_it_cannot_start():
     refusal = messages.start_refused("no GPU here")
-    with pytest.raises(messages.StartRefusedError, match="^no GPU here$"):
+    with pytest.raises(messages.StartRefusedError, match=r"^no GPU here$"):
         messages.read_started(refusal, "node mine.mjs")
     assert follows_schema(refusal, "start_answer")
 

@@ -194,14 +194,16 @@ def test_an_answer_too_many_is_found_with_the_next_request(started):
     assert values(implementation.run(softmax(3))) == [3]
 
 
-def test_a_failed_restart_costs_its_request_and_the_run_goes_on(started, tmp_path):
-    code = "\nif STARTS == 2: sys.exit('still warming up')\n" + FIRST_RUN_ONLY + "sys.exit(1)\n"
+def test_failed_restarts_cost_their_requests_and_the_run_goes_on(started):
+    code = "\nif STARTS % 2 == 0: sys.exit('still warming up')\n"
+    code += "def on_run(request):\n    if STARTS < 9: sys.exit(1)\n    answer(request)\n"
     implementation = started(code)
-    assert isinstance(implementation.run(softmax(1)), Crashed)
-    answer = implementation.run(softmax(2))
-    assert isinstance(answer, Crashed)
-    assert "did not come back" in answer.message
-    assert "still warming up" in answer.message
+    for _ in range(4):
+        assert "ended with exit code 1" in implementation.run(softmax(1)).message
+        answer = implementation.run(softmax(2))
+        assert isinstance(answer, Crashed)
+        assert "did not come back" in answer.message
+        assert "still warming up" in answer.message
     assert values(implementation.run(softmax(3))) == [3]
 
 

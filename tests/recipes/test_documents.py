@@ -61,8 +61,9 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 def test_ids_are_unique_and_name_their_document() -> None:
     assert len(BY_ID) == len(CASES)
     for case in CASES:
-        assert re.fullmatch(r"documents/00[0-4]/[a-z0-9_]+", case.id)
-        assert case.source.document == DOCUMENTS[case.id.split("/")[1]]
+        place = re.fullmatch(r"(?:documents/|nonfinite/document_)(00[0-4])[/_][a-z0-9_]+", case.id)
+        assert place is not None
+        assert case.source.document == DOCUMENTS[place[1]]
         assert case.source.section
 
 

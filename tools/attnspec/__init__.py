@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attnspec.errors import AttnspecError, Unsupported
+from attnspec.version import __version__
 
 if TYPE_CHECKING:
     from attnspec.adapters.features_first import features_first
     from attnspec.adapters.loading import load
     from attnspec.reports.report import Report
     from attnspec.validation import validate
-
-    __version__: str
 
 __all__ = ["AttnspecError", "Report", "Unsupported", "__version__", "features_first", "load", "validate"]
 
@@ -32,10 +31,6 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     """Import the public names on first use, so that an adapter can import `Unsupported` at no cost."""
-    if name == "__version__":
-        from attnspec.validation import suite_version
-
-        return suite_version()
     if name in _LAZY:
         from importlib import import_module
 

@@ -34,9 +34,7 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 
 def to_run_dtype(array: NDArray[Any], name: str) -> NDArray[Any]:
     """Return a fresh copy of `array`, floats cast to the run's dtype, anything else as it is."""
-    if array.dtype.kind == "f":
-        return array.astype(numpy_dtype(name))
-    return array.copy()
+    return array.astype(numpy_dtype(name)) if array.dtype.kind == "f" else array.copy()
 
 
 def rounded_to(array: NDArray[Any], name: str) -> NDArray[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import sys
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from attnspec import conventions as convention_rules
@@ -17,6 +16,7 @@ from attnspec.errors import UsageError
 from attnspec.operations import OPERATIONS
 from attnspec.reports.report import Report
 from attnspec.runner import run_suite
+from attnspec.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -116,7 +116,7 @@ def run_and_report(
     return Report(
         declaration=implementation.declaration,
         conventions={**implementation.declaration.conventions, **conventions},
-        suite_version=suite_version(),
+        suite_version=__version__,
         suite_digest=suite.digest,
         environment=environment(),
         results=results,
@@ -171,14 +171,6 @@ def as_tuple(names: Sequence[str] | str | None) -> tuple[str, ...]:
     if names is None:
         return ()
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def suite_version() -> str:
-    """Return the version of the installed suite."""
-    try:
-        return version("attnspec")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def environment() -> dict[str, str]:

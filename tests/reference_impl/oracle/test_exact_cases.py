@@ -47,6 +47,12 @@ def test_a_middle_between_two_numbers_goes_to_the_even_one(pair, expected) -> No
     assert got["output"][0, 0] == expected
 
 
+def test_a_weight_of_ten_to_the_minus_304_tips_the_balance() -> None:
+    got = attention([[1.0]], [[0.0], [0.0], [-700.0]], [[1.0], [1.0 + ULP], [7.0]])
+    assert got["weights"][0, 2] < 1e-300
+    assert got["output"][0, 0] == 1.0 + ULP
+
+
 def test_scores_in_the_middle_between_two_numbers_go_to_the_even_one() -> None:
     query = np.ones((1, 9))
     key = np.zeros((2, 9))

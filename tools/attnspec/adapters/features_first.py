@@ -7,10 +7,10 @@ A token is a column. X is (D, S), projections are W @ X with W (out, in) and bia
 from __future__ import annotations
 
 import string
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from attnspec.adapters.implementation import Declined, Implementation, Request
-from attnspec.adapters.layouts import ATTENDING, OVER_KEYS, Arrangement, Axes, LaidOut, read_axes
+from attnspec.adapters.arranging import ATTENDING, OVER_KEYS, Arrangement, Axes, LaidOut, read_axes
+from attnspec.adapters.implementation import Declaration, Declined, Implementation, Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ _ARRANGEMENTS: Mapping[str, Arrangement] = {
 }
 
 
-def features_first(implementation: Implementation) -> Implementation:
+def features_first(target: object) -> Implementation:
     """Give a features-first implementation the contract's layout.
 
     ============================== ============================== ===========================================
@@ -59,18 +59,28 @@ def features_first(implementation: Implementation) -> Implementation:
 
     Parameters
     ----------
-    implementation
-        Software whose tokens are columns.
+    target
+        Software whose tokens are columns: anything that :func:`attnspec.load` takes, or an implementation.
 
     Returns
     -------
     Implementation
         One that takes and gives tensors as the contract has them.
+
+    Raises
+    ------
+    TargetError
+        If `target` cannot be found, imported or used.
     """
-    return LaidOut(implementation, _arrange, LAYOUT)
+    from attnspec.adapters.loading import load
+
+    is_implementation = isinstance(getattr(target, "declaration", None), Declaration)
+    implementation = cast("Implementation", target) if is_implementation else load(target)
+    return LaidOut(implementation, arrange, LAYOUT)
 
 
-def _arrange(request: Request) -> Arrangement | Declined | None:
+def arrange(request: Request) -> Arrangement | Declined | None:
+    """Arrange a request for an implementation whose tokens are columns."""
     if request.operation == "softmax":
         return _arrange_softmax(request)
     return _ARRANGEMENTS.get(request.operation)

@@ -7,7 +7,7 @@ in other languages and layout wrappers all give this one shape, so that the runn
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,6 +118,7 @@ class Declaration:
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+@runtime_checkable
 class Implementation(Protocol):
     """Software under test, behind one call."""
 

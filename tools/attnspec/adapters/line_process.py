@@ -72,6 +72,7 @@ class LineProcess:
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         # One line waiting is enough; a process that writes without end then blocks, and not our memory.
         self._incoming: queue.Queue[bytes | None] = queue.Queue(maxsize=1)
+        self._abandoned = threading.Event()
         self._stderr_lines: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
@@ -94,6 +95,8 @@ class LineProcess:
     def _read(self, stdout: IO[bytes]) -> None:
         with stdout:
             while (line := stdout.readline(self._line_limit + 1)).endswith(b"\n"):
+                if self._abandoned.is_set():
+                    return
                 self._incoming.put(line)
             if len(line) > self._line_limit:
                 self._incoming.put(_TOO_LONG)
@@ -146,7 +149,7 @@ class LineProcess:
     def _last_words(self) -> str:
         if self._process.poll() is not None:
             self._drainer.join(timeout=0.5)
-        lines = list(self._stderr_lines)
+        lines = list(self._stderr_lines.copy())
         # What is indented is a stack or an excerpt of source code, in Python and Node.js alike.
         telling = [line for line in lines if len(line) > 1 and not line[0].isspace()] or lines
         quoted = "".join(f"\n    {line.strip()}" for line in telling[-STDERR_LINES_QUOTED:])
@@ -172,6 +175,7 @@ class LineProcess:
         else:
             self._process.kill()
         self._process.wait()
+        self._abandoned.set()
         self._outgoing.put(None)
         deadline = time.monotonic() + 1
         while self._reader.is_alive() and time.monotonic() < deadline:

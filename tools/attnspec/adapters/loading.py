@@ -10,14 +10,13 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.builtin import BUILT_IN
+from attnspec.adapters.implementation import Implementation
 from attnspec.adapters.in_process import InProcessImplementation
 from attnspec.errors import AttnspecError, TargetError
 from attnspec.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from attnspec.adapters.implementation import Implementation
 
 ENTRY_POINTS = "attnspec.adapters"
 
@@ -31,7 +30,8 @@ def load(
     ----------
     target
         A built-in name, an installed adapter's name, ``package.module``, ``package.module:attribute``,
-        ``./file.py``, ``./file.py:attribute``; or, from Python, a module, an instance, a class, a callable.
+        ``./file.py``, ``./file.py:attribute``; or, from Python, a module, an instance, a class, a callable. An
+        implementation that is loaded already is returned as it is.
     bare_operation
         The operation for which a single function stands (``--as``).
     renames
@@ -42,6 +42,8 @@ def load(
     TargetError
         If it cannot be found, imported or used.
     """
+    if isinstance(target, Implementation):
+        return target
     found = _locate(target) if isinstance(target, str) else target
     adapter = target if isinstance(target, str) else _describe(target)
     holder = _bare(found, adapter, bare_operation) if bare_operation is not None else _holder(found, adapter)

@@ -13,12 +13,13 @@ from attnspec.command_line.inspect import check, explain, list_cases, show
 from attnspec.command_line.regenerate import regenerate
 from attnspec.command_line.validate import validate
 from attnspec.errors import AttnspecError
+from attnspec.version import __version__
 
 __all__ = ["main"]
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="attnspec", prog_name="attnspec")
+@click.version_option(__version__, prog_name="attnspec")
 def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 

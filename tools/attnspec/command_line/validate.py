@@ -129,7 +129,7 @@ def _implementation(
         from attnspec.adapters import load
 
         return load(target, bare_operation=operation, renames=wanted)
-    from attnspec.adapters.process import ProcessImplementation
+    from attnspec.adapters.process import ProcessImplementation, isolated
 
     if command is not None:
         for option, given in (
@@ -141,10 +141,7 @@ def _implementation(
                 raise UsageError(f"{option} is for Python targets; a --command follows the protocol by itself.")
         return ProcessImplementation(command, timeout=timeout or 30.0)
     assert target is not None
-    served = [sys.executable, "-m", "attnspec.adapters.serving", target]
-    served += ["--as", operation] if operation is not None else []
-    served += [part for own, name in renames.items() for part in ("--rename", f"{own}={name}")]
-    return ProcessImplementation(served, adapter=target, timeout=timeout or 30.0)
+    return isolated(target, bare_operation=operation, renames=wanted, timeout=timeout or 30.0)
 
 
 class _progress:  # noqa: N801 - a context manager, used like a function

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from attnspec.comparison.precision import Precision
 
 
+_SQUARE_UNDERFLOWS = 1e-140
+
+
 @dataclass(frozen=True)
 class AttentionTolerance:
     """Float64 values and final tolerances of every output of attention.
@@ -87,22 +90,21 @@ def attention_tolerance(
     scores, score_error = _scores(query, key, scale, precision)
     allowed = attendable_keys(scores.shape, mask, is_causal=is_causal, causal_alignment=causal_alignment)
     logits, logit_error = _masked(scores, score_error, mask, allowed, precision)
-    dead = ~np.any(allowed, axis=-1)
+    dead = ~allowed.any(axis=-1)
     if uniform_dead_rows:
         allowed = allowed | dead[..., None]
         logits = np.where(dead[..., None], 0.0, logits)
 
-    largest = np.max(logits, axis=-1, keepdims=True, initial=-np.inf)
-    alive = np.isfinite(largest)
+    largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
+    alive = largest > -np.inf
     distance = np.where(allowed, np.where(alive, largest, 0.0) - logits, 0.0)
     exponentials = np.where(allowed, np.exp(-distance), 0.0)
-    total = np.sum(exponentials, axis=-1, keepdims=True)
+    total = exponentials.sum(axis=-1, keepdims=True)
     shares = exponentials / np.where(alive, total, 1.0)
     relative = np.where(allowed, exponent_error(distance, logit_error, precision), 0.0)
 
     output, output_error, ungraded = _weighted_sum(shares, relative, value, allowed, precision)
-    with np.errstate(divide="ignore"):
-        logsumexp = np.squeeze(largest + np.log(total), axis=-1)
+    logsumexp = (largest + np.log(total))[..., 0]
     return AttentionTolerance(
         output=Estimate(output, output_error),
         weights=Estimate(shares, share_error(shares, relative, precision)),
@@ -117,7 +119,7 @@ def attention_tolerance(
 def _repeated(heads: Estimate, times: int) -> Estimate:
     if times == 1:
         return heads
-    return Estimate(np.repeat(heads.value, times, axis=1), np.repeat(heads.error, times, axis=1))
+    return Estimate(np.repeat(heads.value, times, axis=1), np.repeat(heads.error, times, axis=1), heads.is_exact)
 
 
 def _scores(
@@ -129,9 +131,12 @@ def _scores(
     keys, key_error = np.swapaxes(key.value, -1, -2), np.swapaxes(key.error, -1, -2)
     scores = factor * (query.value @ keys)
     spread = abs(factor) * np.sqrt(query.value**2 @ keys**2)
-    carried = abs(factor) * np.sqrt(query.error**2 @ keys**2 + query.value**2 @ key_error**2)
     stored = precision.stored * 2 * (np.abs(scores) + spread)
-    return scores, carried + stored + summation_error(scores, spread, width, precision)
+    own = stored + summation_error(scores, spread, width, precision)
+    if query.is_exact and key.is_exact:
+        return scores, own
+    carried = abs(factor) * np.sqrt(query.error**2 @ keys**2 + query.value**2 @ key_error**2)
+    return scores, carried + own
 
 
 def _masked(
@@ -158,25 +163,36 @@ def _weighted_sum(
     precision: Precision,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
     output = shares @ value.value
-    keys = np.count_nonzero(allowed, axis=-1)[..., None]
-    live = allowed[..., None]
-    values = value.value[..., None, :, :]
-    terms = shares[..., None] * values
-    from_logits = norm((shares * relative)[..., None] * (values - output[..., None, :]), axis=-2)
-    spread = norm(terms, axis=-2)
-    from_values = norm(shares[..., None] * value.error[..., None, :, :], axis=-2)
+    keys = allowed.sum(axis=-1, keepdims=True)
+    moved = shares * relative
+    spread = np.sqrt((shares * shares) @ (value.value * value.value))
     from_sum = summation_error(output, spread, keys, precision)
+    from_logits = _norm_of_moves(moved, value.value, output)
+    from_values = 0.0 if value.is_exact else np.sqrt((shares * shares) @ (value.error * value.error))
     # A kernel may round the weights to the dtype before it multiplies them with the values.
-    from_weights = precision.output * (np.abs(output) + 2 * spread)
-    if precision.rounds_between_phases:
-        from_weights = 1.5 * from_weights
-    flushed = precision.smallest * ((keys > 0) + norm(live * values, axis=-2))
+    from_weights = precision.output * (1.5 if precision.rounds_between_phases else 1.0) * (np.abs(output) + 2 * spread)
+    flushed = precision.smallest * ((keys > 0) + allowed @ np.abs(value.value))
     error = 2 * (from_logits + from_sum + from_values) + from_weights + precision.output * np.abs(output) + flushed
-    highest = np.max(np.where(live, values, -np.inf), axis=-2, initial=-np.inf)
-    lowest = np.min(np.where(live, values, np.inf), axis=-2, initial=np.inf)
-    with np.errstate(invalid="ignore"):
-        ungraded = (highest > lowest) & (error > (highest - lowest) / 2)
-    return output, error, ungraded
+    reach = _range_of_live_values(value.value, allowed)
+    return output, error, (reach > 0) & (2 * error > reach)
+
+
+def _norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any]) -> NDArray[Any]:
+    """Return how far relative errors of the exponentials move the output: || moved_j (value_j - output) || over j."""
+    distances = value[..., None, :, :] - output[..., None, :]
+    if np.min(moved, where=moved > 0, initial=1.0) < _SQUARE_UNDERFLOWS:
+        return norm(moved[..., None] * distances, axis=-2)
+    return np.sqrt(((moved * moved)[..., None, :] @ (distances * distances))[..., 0, :])
+
+
+def _range_of_live_values(value: NDArray[Any], allowed: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return, for each query and feature, the largest minus the smallest value that may be attended."""
+    if value.shape[-2] == 0:
+        return np.zeros((*allowed.shape[:-1], value.shape[-1]))
+    if allowed.all():
+        return (value.max(axis=-2) - value.min(axis=-2))[..., None, :]
+    values, live = value[..., None, :, :], allowed[..., None]
+    return np.where(live, values, -np.inf).max(axis=-2) - np.where(live, values, np.inf).min(axis=-2)
 
 
 def _logsumexp_error(
@@ -185,7 +201,7 @@ def _logsumexp_error(
     alive = np.isfinite(logsumexp)
     size = np.where(alive, np.abs(logsumexp), 0.0)
     from_sum = precision.accumulator * (0.5 * math.sqrt(shares.shape[-1]) + 2 + size)
-    error = 2 * (np.sum(shares * relative, axis=-1) + from_sum) + precision.output * size + precision.smallest
+    error = 2 * ((shares * relative).sum(axis=-1) + from_sum) + precision.output * size + precision.smallest
     return np.where(alive, error, 0.0)
 
 

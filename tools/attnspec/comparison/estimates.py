@@ -30,10 +30,13 @@ class Estimate:
         Float64 values.
     error
         Absolute error of each element, same shape; finite and not negative.
+    is_exact
+        Whether all errors are 0, as those of an input.
     """
 
     value: NDArray[Any]
     error: NDArray[Any]
+    is_exact: bool = False
 
 
 def exactly(array: NDArray[Any]) -> Estimate:
@@ -41,8 +44,11 @@ def exactly(array: NDArray[Any]) -> Estimate:
 
     What a non-finite number touches is graded by kind, not by tolerance, and must not spoil its neighbours' bounds.
     """
-    finite = np.nan_to_num(array.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-    return Estimate(finite, np.zeros_like(finite))
+    value = array.astype(np.float64)
+    finite = np.isfinite(value)
+    if not finite.all():
+        value = np.where(finite, value, 0.0)
+    return Estimate(value, np.zeros(value.shape), is_exact=True)
 
 
 def norm(terms: NDArray[Any], axis: int) -> NDArray[Any]:
@@ -77,8 +83,10 @@ def matrix_product(left: Estimate, right: Estimate, precision: Precision) -> Est
     value = left.value @ right.value
     left_squares, right_squares = left.value**2, right.value**2
     spread = np.sqrt(left_squares @ right_squares)
-    carried = np.sqrt(left.error**2 @ right_squares + left_squares @ right.error**2)
-    return Estimate(value, carried + summation_error(value, spread, left.value.shape[-1], precision))
+    own = summation_error(value, spread, left.value.shape[-1], precision)
+    if left.is_exact and right.is_exact:
+        return Estimate(value, own)
+    return Estimate(value, own + np.sqrt(left.error**2 @ right_squares + left_squares @ right.error**2))
 
 
 def linear(x: Estimate, weight: Estimate, bias: Estimate | None, precision: Precision) -> Estimate:
@@ -116,7 +124,7 @@ def share_error(shares: NDArray[Any], relative: NDArray[Any], precision: Precisi
     error that all exponentials share cancels.
     """
     moved = shares * relative
-    others = np.sqrt(np.maximum(np.sum(moved * moved, axis=-1, keepdims=True) - moved * moved, 0.0))
+    others = np.sqrt(np.maximum((moved * moved).sum(axis=-1, keepdims=True) - moved * moved, 0.0))
     terms = shares.shape[-1]
     normalised = shares * (np.hypot((1 - shares) * relative, others))
     division = precision.accumulator * (0.5 * math.sqrt(terms) + 2) * shares

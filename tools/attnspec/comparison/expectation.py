@@ -98,7 +98,7 @@ def expectation(
             return MustRefuse(f"{case.title} (declared: {name}=refuse)", f"{name}=refuse")
     ungraded = {} if bound is None else dict(bound.ungraded)
     row = conventions["fully_masked_row"]
-    if bound is not None and row != "zero" and any(dead.any() for dead in bound.dead.values()):
+    if bound is not None and row != "zero" and bound.dead:
         outputs, ungraded = _other_dead_rows(outputs, ungraded, row, bound)
         return Values(outputs, ungraded, f"fully_masked_row={row}")
     return Values(outputs, ungraded)

@@ -103,7 +103,7 @@ class Verdict:
 @dataclass(frozen=True)
 class _Compared:
     worst: Worst | None
-    median: float
+    ratios: NDArray[Any]
     graded: int
     ungraded: int
 
@@ -170,9 +170,8 @@ def _grade_values(
             )
     compared = {name: _compare(name, got[name], expected, bound, dtype) for name in names}
     wrong = [name for name in OPERATIONS[operation].steps if name in compared and compared[name].wrong]
-    first = compared[names[0]]
     shared: dict[str, Any] = {
-        "median": first.median,
+        "median": _median(compared[names[0]].ratios),
         "graded": sum(entry.graded for entry in compared.values()),
         "ungraded": sum(entry.ungraded for entry in compared.values()),
         "under": expected.under,
@@ -211,14 +210,15 @@ def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, d
     owed = expected.outputs[name].astype(np.float64)
     given = got.astype(np.float64)
     allowed = bound.outputs[name].error
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = np.abs(given - owed)
-        same = (given == owed) | (np.isnan(given) & np.isnan(owed))
-        if dtype != ANY:
-            same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & _overflows(owed, dtype)
-        error = np.where(same, 0.0, error)
-        ratio = np.where(same, 0.0, error / np.where(allowed > 0, allowed, 1.0))
-        ratio = np.where(~same & ((allowed == 0) | ~np.isfinite(ratio)), np.inf, ratio)
+    with np.errstate(all="ignore"):
+        same = given == owed
+        if not same.all():
+            same |= np.isnan(given) & np.isnan(owed)
+            if dtype not in (ANY, "float64"):
+                same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > _LARGEST[dtype])
+        error = np.where(same, 0.0, np.abs(given - owed))
+        ratio = np.where(same, 0.0, error / allowed)
+    ratio[np.isnan(ratio)] = np.inf
     left_out = expected.ungraded.get(name)
     ungraded = 0
     if left_out is not None and left_out.any():
@@ -226,7 +226,7 @@ def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, d
         ratio = np.where(left_out, -1.0, ratio)
     graded = ratio.size - ungraded
     if graded == 0:
-        return _Compared(None, 0.0, 0, ungraded)
+        return _Compared(None, ratio, 0, ungraded)
     flat = int(np.argmax(ratio))
     index = tuple(int(part) for part in np.unravel_index(flat, ratio.shape))
     worst = Worst(
@@ -238,15 +238,13 @@ def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, d
         float(allowed[index]),
         float(ratio[index]),
     )
-    median = float(np.median(ratio[ratio >= 0] if ungraded else ratio))
-    return _Compared(worst, median, graded, ungraded)
+    return _Compared(worst, ratio, graded, ungraded)
 
 
-def _overflows(owed: NDArray[Any], dtype: str) -> NDArray[np.bool_]:
-    """Tell which values are larger than the largest number of the dtype."""
-    if dtype == "float64":
-        return np.isinf(owed)
-    return np.abs(owed) > _LARGEST[dtype]
+def _median(ratios: NDArray[Any]) -> float | None:
+    """Return the (upper) median of the graded elements; ungraded ones are marked by a negative ratio."""
+    graded = np.sort(ratios[ratios >= 0], axis=None)
+    return float(graded[graded.size // 2]) if graded.size else None
 
 
 def _dtype_problem(operation: str, dtype: str, name: str, got: NDArray[Any]) -> str | None:

@@ -92,10 +92,12 @@ def _expected(case: AuthoredCase) -> dict[str, dict[str, NDArray[Any]]]:
 
 
 def _certified(case: AuthoredCase, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    try:
-        from attnspec_reference import oracle
+    from attnspec_reference import oracle
 
+    try:
         outputs = oracle.evaluate(case.operation, inputs, case.attributes)
+    except (oracle.OracleError, ValueError) as error:
+        raise RecipeError(f"{case.id}: {error}") from None
     except ImportError as error:
         raise MissingDependencyError(
             f'Certified values need python-flint ({error}). Install it with: pip install "attnspec[regenerate]".'

@@ -75,15 +75,11 @@ def run_suite(
     """
     declared = {**implementation.declaration.conventions, **(conventions or {})}
     asked = tuple(dtypes) if dtypes else implementation.declaration.dtypes
-    twins: dict[tuple[str, str], bool] = {}
     runs: list[_Run] = []
     results: list[Result] = []
     for case in suite.cases.values():
         for dtype in (dtype for dtype in case.runs if dtype in (*asked, ANY)):
             run, result = _first_pass(case, dtype, implementation, declared)
-            if case.rejects is not None and result.status == "pass":
-                twin = suite.cases.get(case.rejects.twin) or suite.twins[case.rejects.twin]
-                result = _with_twin(result, twin, implementation, declared, twins)
             runs.append(run)
             results.append(result)
             if progress is not None:
@@ -92,7 +88,7 @@ def run_suite(
                 return tuple(results)
     for position in range(len(runs) - 1, -1, -1):
         results[position] = _second_pass(runs[position], results[position], implementation)
-    return tuple(results)
+    return _with_twins(results, suite, implementation, declared)
 
 
 def _first_pass(
@@ -169,35 +165,38 @@ def _judge(run: _Run, answer: Answer) -> Verdict:
     return grade(run.case.operation, run.dtype, answer, run.expected, run.bound)
 
 
-def _with_twin(
-    result: Result,
-    twin: Case,
-    implementation: Implementation,
-    declared: Mapping[str, str],
-    known: dict[tuple[str, str], bool],
-) -> Result:
-    """Take back the pass of a refusal whose valid twin does not pass: it may refuse everything."""
-    dtype = result.dtype if result.dtype in twin.runs else twin.runs[0]
-    key = (twin.id, dtype)
-    if key not in known:
-        _, of_twin = _first_pass(twin, dtype, implementation, declared)
-        known[key] = of_twin.status == "pass"
-    if known[key]:
-        return result
-    message = f"not graded: its valid twin {twin.id} did not pass, so a refusal says nothing"
-    return replace(result, verdict=Verdict("unsupported", message=message))
+def _with_twins(
+    results: Sequence[Result], suite: Suite, implementation: Implementation, declared: Mapping[str, str]
+) -> tuple[Result, ...]:
+    """Take back the pass of a refusal whose valid twin does not pass: who refuses everything refuses nothing."""
+    known = {(result.case.id, result.dtype): result.status for result in results}
+
+    def twin_passes(twin: Case, dtype: str) -> bool:
+        key = (twin.id, dtype if dtype in twin.runs else twin.runs[0])
+        if key not in known:
+            known[key] = _first_pass(twin, key[1], implementation, declared)[1].status
+        return known[key] == "pass"
+
+    checked: list[Result] = []
+    for result in results:
+        if result.case.rejects is not None and result.status == "pass":
+            twin = suite.cases.get(result.case.rejects.twin) or suite.twins[result.case.rejects.twin]
+            if not twin_passes(twin, result.dtype):
+                message = f"not graded: its valid twin {twin.id} did not pass, so a refusal says nothing"
+                result = replace(result, verdict=Verdict("unsupported", message=message))  # noqa: PLW2901
+        checked.append(result)
+    return tuple(checked)
 
 
 def _second_pass(run: _Run, result: Result, implementation: Implementation) -> Result:
     if result.status != "pass" or result.got is None:
         return result
     answer, _ = _ask(run, implementation)
+    if isinstance(answer, Outputs) and not answer.inputs_changed and _same_bits(answer.values, result.got):
+        return replace(result, same_bits=True)
     verdict = _judge(run, answer)
-    same_bits = isinstance(answer, Outputs) and all(
-        name in answer.values and answer.values[name].tobytes() == array.tobytes() for name, array in result.got.items()
-    )
-    if verdict.status == "pass" and (same_bits or run.case.properties is None):
-        return replace(result, same_bits=same_bits)
+    if verdict.status == "pass" and run.case.properties is None:
+        return replace(result, same_bits=False)
     what = verdict.message or "other numbers for the same seed"
     failed = replace(
         verdict,
@@ -210,4 +209,10 @@ def _second_pass(run: _Run, result: Result, implementation: Implementation) -> R
         verdict=failed,
         got=answer.values if isinstance(answer, Outputs) else None,
         same_bits=False,
+    )
+
+
+def _same_bits(second: Mapping[str, NDArray[Any]], first: Mapping[str, NDArray[Any]]) -> bool:
+    return second.keys() == first.keys() and all(
+        second[name].dtype == array.dtype and second[name].tobytes() == array.tobytes() for name, array in first.items()
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import TYPE_CHECKING
 
 from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.version import __version__
 from attnspec_reference import (
     causal_mask,
     combine_heads,
@@ -38,16 +38,8 @@ __all__ = [
 ]
 
 
-def _installed_version() -> str | None:
-    """Return the version of the package that ships the reference; None where it is not installed."""
-    try:
-        return importlib.metadata.version("attnspec")
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
 name = "attnspec reference"
-version = _installed_version()
+version = __version__
 dtypes = FLOAT_DTYPES
 conventions: Mapping[str, str] = {}
 """The reference takes every normative choice, so it declares none."""

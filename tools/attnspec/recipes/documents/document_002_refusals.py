@@ -41,9 +41,10 @@ def refused(  # noqa: D103
     attributes: dict[str, Any] | None = None,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     errata: tuple[str, ...] = (),
+    folder: str = "documents/002",
 ) -> AuthoredCase:
     return AuthoredCase(
-        id=f"documents/002/{name}",
+        id=f"{folder}/{name}",
         title=title,
         operation=operation,
         clauses=(clause,),
@@ -137,12 +138,14 @@ def value_refusals() -> tuple[AuthoredCase, ...]:
             rejects=Rejects("The second query may attend no key.", MASKED, ("fully_masked_row", "refuse")),
         ),
         refused(
-            "refuses_nan_in_query",
+            "document_002_refuses_nan_in_query",
             "A query that contains NaN is refused",
             "sdpa.nonfinite_input",
             section,
             inputs={**inputs, "query": with_nan},
             rejects=Rejects("One element of the query is NaN.", UNMASKED, ("nonfinite_input", "refuse")),
+            # No other profile holds a NaN: who suppresses it fails there alone.
+            folder="nonfinite",
         ),
     )
 

@@ -1,0 +1,58 @@
+"""Other ways to a softmax."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_reference.controls.control import Control
+from attnspec_reference.departures import departure, in_working_precision, named_output
+from attnspec_reference.softmax import largest, softmax
+
+if TYPE_CHECKING:
+    from attnspec_reference.precision import Array
+
+
+def by_logarithm(*, x: Any, axis: int | None = -1) -> Array:
+    """Subtract the logarithm of the denominator, then take the exponential."""
+    shift = largest(x, axis)
+    logarithm = shift + np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True))
+    return np.exp(x - logarithm)
+
+
+def by_powers_of_two(*, x: Any, axis: int | None = -1) -> Array:
+    """Take powers of two instead of e."""
+    exponentials = np.exp2((x - largest(x, axis)) * math.log2(math.e))
+    return exponentials / np.sum(exponentials, axis=axis, keepdims=True)
+
+
+def divided_by_sum_in_order(exponentials: Array, axis: int | None) -> Array:
+    """Add the exponentials one after the other."""
+    if axis is None:
+        return exponentials / np.cumsum(exponentials)[-1]
+    # cumsum never regroups: each partial sum is the one before plus one number.
+    return exponentials / np.take(np.cumsum(exponentials, axis=axis), [-1], axis=axis)
+
+
+CONTROLS: tuple[Control, ...] = (
+    Control(
+        id="softmax.by_logarithm",
+        operation="softmax",
+        sentence="The logarithm of the denominator is subtracted before the exponential.",
+        function=in_working_precision(by_logarithm),
+    ),
+    Control(
+        id="softmax.by_powers_of_two",
+        operation="softmax",
+        sentence="The exponentials are powers of two.",
+        function=in_working_precision(by_powers_of_two),
+    ),
+    Control(
+        id="softmax.sum_in_order",
+        operation="softmax",
+        sentence="The exponentials are added strictly one after the other.",
+        function=named_output(departure(softmax, divide_by_sum=divided_by_sum_in_order)),
+    ),
+)

@@ -1,0 +1,238 @@
+"""Departures: the reference, but for one thing.
+
+A mistake is best understood beside what is right. So it is not written as an implementation of its own, but as the
+reference with one step replaced, one argument changed, or one argument not heard. The same holds for controls, which
+differ from the reference and are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
+
+import numpy as np
+
+from attnspec_reference.precision import result_dtype, round_to, widen
+
+if TYPE_CHECKING:
+    from attnspec_reference.precision import Array
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+Outputs: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
+"""What a computation returns: outputs by name, or a named tuple of them."""
+
+Computation: TypeAlias = Callable[..., Outputs]
+"""An operation that takes its arguments by keyword."""
+
+
+def departure(function: Callable[Parameters, Returned], **replaced: object) -> Callable[Parameters, Returned]:
+    """Rebuild a function with some of the names that it uses replaced.
+
+    Parameters
+    ----------
+    function
+        A function of the reference, or a departure from one.
+    replaced
+        Name in the function's module to what stands there instead, mostly another function.
+
+    Returns
+    -------
+    departed
+        The function with the same code, signature, name and description. The original is untouched. Overflow and
+        invalid numbers pass quietly, because a wrong computation meets more of them than a right one.
+
+    Raises
+    ------
+    ValueError
+        The function uses no global of that name, so the departure would silently equal the original; or its
+        arguments were already departed from, which would silently be lost.
+    """
+    inner = cast("FunctionType", function)
+    while (wrapped := getattr(inner, "__wrapped__", None)) is not None:
+        if inner.__globals__ is globals():
+            raise ValueError(
+                f"{inner.__name__} already departs in its arguments; replace its steps first, its arguments then."
+            )
+        inner = cast("FunctionType", wrapped)
+    for name in replaced:
+        if name not in inner.__code__.co_names or name not in inner.__globals__:
+            raise ValueError(
+                f"{inner.__name__} uses no global named {name!r}, so nothing would change; "
+                "name a function that it calls."
+            )
+    rebuilt = FunctionType(
+        inner.__code__,
+        {**inner.__globals__, **replaced},
+        inner.__name__,
+        inner.__defaults__,
+        inner.__closure__,
+    )
+    rebuilt.__kwdefaults__ = inner.__kwdefaults__
+    rebuilt = wraps(inner)(rebuilt)
+    # The rebuilt function must not lead back to the original, or a departure from it would lose this one.
+    del rebuilt.__wrapped__
+    return np.errstate(all="ignore")(cast("Callable[Parameters, Returned]", rebuilt))
+
+
+def altered(function: Callable[..., Returned], **changes: Callable[[Any], Any]) -> Callable[..., Returned]:
+    """Change arguments on their way in; an argument that is absent or None stays so.
+
+    Parameters
+    ----------
+    function
+        The function that gets the changed arguments.
+    changes
+        Argument name to a function of its value.
+
+    Returns
+    -------
+    departed
+        The function that changes the arguments first.
+    """
+
+    @wraps(function)
+    def departed(*positional: Any, **arguments: Any) -> Returned:
+        for name, change in changes.items():
+            if arguments.get(name) is not None:
+                arguments[name] = change(arguments[name])
+        return function(*positional, **arguments)
+
+    return departed
+
+
+def ignoring(function: Callable[..., Returned], *names: str) -> Callable[..., Returned]:
+    """Make a function deaf to some of its arguments: they keep their defaults.
+
+    Parameters
+    ----------
+    function
+        The function that gets the other arguments.
+    names
+        Arguments that are dropped.
+
+    Returns
+    -------
+    departed
+        The function that drops them first.
+    """
+
+    @wraps(function)
+    def departed(*positional: Any, **arguments: Any) -> Returned:
+        heard = {name: value for name, value in arguments.items() if name not in names}
+        return function(*positional, **heard)
+
+    return departed
+
+
+def exchanging(function: Callable[..., Returned], *pairs: tuple[str, str]) -> Callable[..., Returned]:
+    """Mix up arguments: each of a pair is passed as the other.
+
+    Parameters
+    ----------
+    function
+        The function that gets the exchanged arguments.
+    pairs
+        Pairs of argument names.
+
+    Returns
+    -------
+    departed
+        The function that exchanges them first.
+    """
+    other = {**dict(pairs), **{second: first for first, second in pairs}}
+
+    @wraps(function)
+    def departed(**arguments: Any) -> Returned:
+        return function(**{other.get(name, name): value for name, value in arguments.items()})
+
+    return departed
+
+
+def defaulting(
+    function: Callable[..., Returned], **formulas: Callable[[Mapping[str, Any]], Any]
+) -> Callable[..., Returned]:
+    """Give arguments another default; where the caller states the argument, nothing changes.
+
+    Parameters
+    ----------
+    function
+        The function that gets the argument.
+    formulas
+        Argument name to a function of all the arguments given.
+
+    Returns
+    -------
+    departed
+        The function that fills the argument in first.
+    """
+
+    @wraps(function)
+    def departed(**arguments: Any) -> Returned:
+        for name, formula in formulas.items():
+            if arguments.get(name) is None:
+                arguments[name] = formula(arguments)
+        return function(**arguments)
+
+    return departed
+
+
+def named_output(function: Callable[..., Array]) -> Computation:
+    """Return the single array of an operation under its name, ``output``.
+
+    Parameters
+    ----------
+    function
+        An operation that returns one array.
+
+    Returns
+    -------
+    computation
+        The operation, returning a mapping.
+    """
+
+    @wraps(function)
+    def computation(**arguments: Any) -> Outputs:
+        return {"output": function(**arguments)}
+
+    return computation
+
+
+def in_working_precision(function: Callable[..., Any]) -> Computation:
+    """Widen the inputs before a computation and round its outputs once, as the reference does.
+
+    Parameters
+    ----------
+    function
+        A computation in float64 or float32 that returns an array, a named tuple or a mapping.
+
+    Returns
+    -------
+    computation
+        The same for every float dtype; it returns outputs by name, in the dtype of its first array.
+    """
+
+    @wraps(function)
+    @np.errstate(all="ignore")
+    def computation(**arguments: Any) -> Outputs:
+        floats = {name: array for name, array in arguments.items() if is_float_array(array)}
+        dtype = result_dtype(next(iter(floats.values()), 0.0))
+        returned = function(**{**arguments, **{name: widen(array, dtype) for name, array in floats.items()}})
+        return {name: round_to(dtype, array) for name, array in by_name(returned).items()}
+
+    return computation
+
+
+def is_float_array(argument: Any) -> bool:
+    """Tell a tensor that is widened from masks of truth values and from attributes."""
+    return isinstance(argument, np.ndarray) and result_dtype(argument) == cast("Array", argument).dtype
+
+
+def by_name(returned: Any) -> Mapping[str, Array]:
+    """Name the outputs of an operation; an array alone is ``output``."""
+    if isinstance(returned, Mapping):
+        return cast("Mapping[str, Array]", returned)
+    return returned._asdict() if hasattr(returned, "_asdict") else {"output": returned}

@@ -1,0 +1,148 @@
+"""What goes wrong in the context vector: what a weight belongs to, the scale, the softmax."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec_reference.context_vector import context_vector
+from attnspec_reference.departures import defaulting, departure, ignoring
+from attnspec_reference.mistakes.mistake import Mistake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from attnspec_reference.departures import Computation
+    from attnspec_reference.precision import Array
+
+OPERATION = "context_vector"
+
+
+def scaled_by_default(formula: Callable[[int, int], float]) -> Computation:
+    """Make a context vector whose default scale is a formula of the numbers of tokens and features."""
+    return defaulting(context_vector, scale=lambda arguments: formula(*np.shape(arguments["encoder_states"])))
+
+
+def one(_tokens: int, _features: int) -> float:
+    """Leave the scores unscaled."""
+    return 1.0
+
+
+def root_of_features(_tokens: int, features: int) -> float:
+    """Multiply by the root."""
+    return math.sqrt(features)
+
+
+def inverse_root_of_tokens(tokens: int, _features: int) -> float:
+    """Take the number of tokens for the number of features."""
+    return 1.0 / math.sqrt(tokens)
+
+
+def score_of_every_feature(encoder_states: Array, decoder_state: Array) -> Array:
+    """Take the dot product of every feature, down the tokens, with the decoder state."""
+    return encoder_states.T @ decoder_state
+
+
+def unscaled(raw_scores: Array, _scale: float) -> Array:
+    """Leave the scores as they are."""
+    return raw_scores
+
+
+def left_out(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistake is to ignore it
+    """Take the scores themselves for weights."""
+    return scores
+
+
+def equal_shares(scores: Array, *, axis: int) -> Array:
+    """Give every token the same weight."""
+    return np.full_like(scores, 1.0 / scores.shape[axis])
+
+
+def weighed_features(weights: Array, encoder_states: Array) -> Array:
+    """Multiply feature j of every state by weight j."""
+    if len(set(encoder_states.shape)) > 1:
+        raise ValueError(
+            f"encoder_states has shape {encoder_states.shape}: weights of tokens only fit the features when there "
+            "are as many."
+        )
+    return np.sum(weights * encoder_states, axis=0)
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        id="context_vector.score_of_every_feature",
+        operation=OPERATION,
+        clause="context_vector.raw_scores",
+        sentence="The encoder states were transposed: the scores belong to features, not to tokens.",
+        remedy="Take the dot product of each encoder state, a row, with the decoder state.",
+        function=departure(context_vector, score_every_state=score_of_every_feature),
+    ),
+    Mistake(
+        id="context_vector.scale_missing",
+        operation=OPERATION,
+        clause="context_vector.scale.default",
+        sentence="The scores were not scaled.",
+        remedy="Multiply the dot products by 1/sqrt(D), D being the number of features.",
+        function=scaled_by_default(one),
+    ),
+    Mistake(
+        id="context_vector.scale_multiplied",
+        operation=OPERATION,
+        clause="context_vector.scale.default",
+        sentence="The scores were multiplied by sqrt(D) instead of divided by it.",
+        remedy="Divide the dot products by sqrt(D), D being the number of features.",
+        function=scaled_by_default(root_of_features),
+    ),
+    Mistake(
+        id="context_vector.scale_from_number_of_tokens",
+        operation=OPERATION,
+        clause="context_vector.scale.default",
+        sentence="The scale was taken from the number of tokens instead of the number of features.",
+        remedy="Take the scale from the length of the decoder state: 1/sqrt(D).",
+        function=scaled_by_default(inverse_root_of_tokens),
+    ),
+    Mistake(
+        id="context_vector.stated_scale_ignored",
+        operation=OPERATION,
+        clause="context_vector.scale.explicit",
+        sentence="The stated scale was ignored: the default one was applied.",
+        remedy="Multiply the dot products by the given scale in place of 1/sqrt(D).",
+        function=ignoring(context_vector, "scale"),
+    ),
+    Mistake(
+        id="context_vector.scores_as_weights",
+        operation=OPERATION,
+        clause="context_vector.softmax",
+        sentence="The dot products were used as weights, without scale and softmax.",
+        remedy="Scale the dot products and take their softmax; only then are they weights.",
+        function=departure(context_vector, scale_scores=unscaled, softmax=left_out),
+        erratum="E003.weights_equated_with_scores",
+    ),
+    Mistake(
+        id="context_vector.softmax_missing",
+        operation=OPERATION,
+        clause="context_vector.softmax",
+        sentence="The scaled scores were used as weights, without a softmax.",
+        remedy="Take the softmax of the scaled scores over the tokens.",
+        function=departure(context_vector, softmax=left_out),
+    ),
+    Mistake(
+        id="context_vector.uniform_mean",
+        operation=OPERATION,
+        clause="context_vector.softmax",
+        sentence="Every token got the same weight, whatever its score.",
+        remedy="Take the softmax of the scaled scores over the tokens.",
+        function=departure(context_vector, softmax=equal_shares),
+    ),
+    Mistake(
+        id="context_vector.weights_on_features",
+        operation=OPERATION,
+        clause="context_vector.context",
+        sentence="The weights were laid along the features: weight j multiplied feature j of every token.",
+        remedy="Multiply each state, a row, by its own weight, then sum over the tokens: weights @ encoder_states.",
+        function=departure(context_vector, weigh_states=weighed_features),
+        erratum="E003.context_broadcast",
+    ),
+)

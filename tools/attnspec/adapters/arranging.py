@@ -1,0 +1,274 @@
+"""Arranging: how a request is put to an implementation whose tensors have other axes than the contract's.
+
+A :class:`Layout` says, for one request, how each tensor's axes go from the contract to the implementation,
+in a notation of one letter an axis: ``"bhse->bshe"`` moves axes, ``"bhse->hse"`` drops the batch axis, so
+that the implementation is called once for each batch entry, ``"o->o1"`` adds an axis of length 1. Inputs go
+from left to right, outputs from right to left.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.adapters.implementation import Answer, Declined, Implementation, Malformed, Outputs, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.adapters.implementation import Declaration
+
+
+_AXIS = {"b": "batch entry", "h": "head"}
+"""What an axis that a layout lacks is called in messages."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes of one tensor, in the contract and in a layout.
+
+    Attributes
+    ----------
+    contract
+        A letter for each axis of the contract's tensor; the axes that the layout does not know come first.
+    layout
+        The axes that the implementation sees; "1" is an axis of length 1 that the contract does not have.
+    """
+
+    contract: str
+    layout: str
+
+    @classmethod
+    def read(cls, notation: str) -> Axes:
+        """Read the notation ``"bhse->hse"``."""
+        contract, layout = notation.split("->")
+        return cls(contract, layout)
+
+    @property
+    def called_once_each(self) -> str:
+        """The axes that the layout lacks: the implementation is called once for each entry of them."""
+        return "".join(letter for letter in self.contract if letter not in self.layout)
+
+    def of_rank(self, rank: int) -> Axes:
+        """Return the axes of a tensor that lacks leading axes, because it broadcasts along them."""
+        contract = self.contract[len(self.contract) - rank :]
+        return Axes(contract, "".join(letter for letter in self.layout if letter in contract))
+
+    def to_layout(self, array: NDArray[Any], entry: Mapping[str, int]) -> NDArray[Any]:
+        """Return the part of an input that one call sees, as a view.
+
+        Parameters
+        ----------
+        array
+            The contract's tensor.
+        entry
+            For each axis that the layout lacks, the index that this call is about.
+        """
+        # An axis of length 1 broadcasts, so every call sees its one entry.
+        index = tuple(
+            min(entry[letter], length - 1) if letter in entry and letter not in self.layout else slice(None)
+            for letter, length in zip(self.contract, array.shape, strict=True)
+        )
+        kept = [letter for letter in self.contract if letter in self.layout]
+        moved = array[index].transpose([kept.index(letter) for letter in self.layout if letter != "1"])
+        added = tuple(position for position, letter in enumerate(self.layout) if letter == "1")
+        return np.expand_dims(moved, added)
+
+    def from_layout(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an output of one call with the contract's axes, less those that the layout lacks.
+
+        One of another rank than the layout's is returned as it is: its shape is for the verdict to judge.
+        """
+        if array.ndim != len(self.layout):
+            return array
+        return array.transpose([self.layout.index(letter) for letter in self.contract if letter in self.layout])
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """How one request is put to an implementation of another layout.
+
+    Attributes
+    ----------
+    tensors
+        Axes of inputs and outputs by name; any other input is passed to every call as it is, and any other
+        output is put together from the calls as they gave it.
+    attributes
+        The attributes to pass instead of the request's, or None for those of the request.
+    """
+
+    tensors: Mapping[str, Axes]
+    attributes: Mapping[str, Any] | None = None
+
+
+Layout = Callable[[Request], Arrangement | Declined | None]
+"""Arranges one request; None passes it on as it is."""
+
+
+class LaidOut:
+    """An implementation behind a layout.
+
+    Parameters
+    ----------
+    implementation
+        Software whose tensors are laid out in its own way.
+    layout
+        How its tensors are arranged.
+    name
+        How the layout is called in messages.
+    """
+
+    def __init__(self, implementation: Implementation, layout: Layout, name: str) -> None:
+        self._implementation = implementation
+        self._layout = layout
+        self._name = name
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the implementation says about itself."""
+        return self._implementation.declaration
+
+    def run(self, request: Request) -> Answer:
+        """Call the implementation once, or once for each entry of the axes that it does not know."""
+        arrangement = self._layout(request)
+        if arrangement is None:
+            return self._implementation.run(request)
+        if isinstance(arrangement, Declined):
+            return arrangement
+        axes = _axes_of_inputs(request, arrangement)
+        reason = _cannot_arrange(request, axes)
+        if reason is not None:
+            return Declined(f"cannot be put in the layout {self._name}: {reason}")
+        lengths = _lengths_of_calls(request, arrangement, axes)
+        answers: list[Outputs] = []
+        for indices in itertools.product(*map(range, lengths.values())):
+            entry = dict(zip(lengths, indices, strict=True))
+            call = _one_call(request, arrangement, axes, entry)
+            answer = self._implementation.run(call)
+            if not isinstance(answer, Outputs):
+                return answer
+            edited = _edited(request, call, axes, entry)
+            answers.append(Outputs(answer.values, (*answer.inputs_changed, *edited)))
+        return _gather(answers, tuple(lengths.values()), arrangement)
+
+    def close(self) -> None:
+        """Close the implementation."""
+        self._implementation.close()
+
+
+def _axes_of_inputs(request: Request, arrangement: Arrangement) -> dict[str, Axes]:
+    axes: dict[str, Axes] = {}
+    for name, array in request.inputs.items():
+        if name in arrangement.tensors:
+            full = arrangement.tensors[name]
+            broadcasts = name == "mask" and 2 <= array.ndim < len(full.contract)
+            axes[name] = full.of_rank(array.ndim) if broadcasts else full
+    return axes
+
+
+def _cannot_arrange(request: Request, axes: Mapping[str, Axes]) -> str | None:
+    """Return what in the shapes keeps the request from being arranged, or None.
+
+    Such a request would lose what is wrong with it on the way: the implementation could not refuse it.
+    """
+    lengths: dict[str, tuple[int, str]] = {}
+    for name, known in axes.items():
+        shape = request.inputs[name].shape
+        if len(shape) != len(known.contract):
+            return f"{name} has rank {len(shape)}"
+        for letter in known.called_once_each:
+            length = shape[known.contract.index(letter)]
+            if name == "mask" and length == 1:
+                continue
+            axis = _AXIS.get(letter, "matrix")
+            expected, first = lengths.setdefault(letter, (length, name))
+            if length != expected:
+                return f"it takes one {axis} at a time, and {first} has {expected} where {name} has {length}"
+            if length == 0:
+                return f"it takes one {axis} at a time, and {name} has none"
+    return None
+
+
+def _lengths_of_calls(request: Request, arrangement: Arrangement, axes: Mapping[str, Axes]) -> dict[str, int]:
+    """Return the length of every axis that the layout lacks, in the contract's order."""
+    letters = max((known.called_once_each for known in arrangement.tensors.values()), key=len)
+    return {
+        letter: max(
+            request.inputs[name].shape[known.contract.index(letter)]
+            for name, known in axes.items()
+            if letter in known.called_once_each
+        )
+        for letter in letters
+    }
+
+
+def _one_call(
+    request: Request, arrangement: Arrangement, axes: Mapping[str, Axes], entry: Mapping[str, int]
+) -> Request:
+    inputs = {
+        name: _as_compact_as(array, axes[name].to_layout(array, entry)) if name in axes else array
+        for name, array in request.inputs.items()
+    }
+    attributes = request.attributes if arrangement.attributes is None else arrangement.attributes
+    return replace(request, inputs=inputs, attributes=attributes)
+
+
+def _as_compact_as(original: NDArray[Any], view: NDArray[Any]) -> NDArray[Any]:
+    """Return `view`, copied to one piece of memory if `original` is one.
+
+    A case whose tensors are ordinary shall be ordinary in every layout: an implementation that reads memory
+    in C order must not fail for the way in which its tensors were arranged.
+    """
+    if view.flags.c_contiguous or not original.flags.c_contiguous:
+        return view
+    compact = np.array(view, order="C")
+    compact.flags.writeable = original.flags.writeable
+    return compact
+
+
+def _edited(request: Request, call: Request, axes: Mapping[str, Axes], entry: Mapping[str, int]) -> tuple[str, ...]:
+    """Name the inputs that the call changed in a copy, which the harness cannot see for itself."""
+    return tuple(
+        name
+        for name, known in axes.items()
+        if call.inputs[name].tobytes() != known.to_layout(request.inputs[name], entry).tobytes()
+    )
+
+
+def _gather(answers: Sequence[Outputs], lengths: tuple[int, ...], arrangement: Arrangement) -> Answer:
+    """Put the outputs of all calls together, with the contract's axes."""
+    gathered: dict[str, NDArray[Any]] = {}
+    for name in dict.fromkeys(name for answer in answers for name in answer.values):
+        parts = [answer.values[name] for answer in answers if name in answer.values]
+        if len(parts) < len(answers):
+            return Malformed(f"{name} was returned in {len(parts)} of {len(answers)} calls for one case")
+        kinds = list(dict.fromkeys((part.dtype.name, part.shape) for part in parts))
+        if len(kinds) > 1:
+            (dtype, shape), (other_dtype, other_shape) = kinds[:2]
+            return Malformed(
+                f"{name} differs between the calls for one case: "
+                f"{dtype} of shape {shape}, then {other_dtype} of shape {other_shape}"
+            )
+        if name in arrangement.tensors:
+            parts = [arrangement.tensors[name].from_layout(part) for part in parts]
+        gathered[name] = np.stack(parts).reshape(lengths + parts[0].shape)
+    changed = dict.fromkeys(name for answer in answers for name in answer.inputs_changed)
+    return Outputs(gathered, tuple(changed))
+
+
+def read_axes(axes_to_names: Mapping[str, Sequence[str]]) -> dict[str, Axes]:
+    """Return the axes of each tensor, given the tensors of each notation."""
+    return {name: Axes.read(notation) for notation, names in axes_to_names.items() for name in names}
+
+
+ATTENDING = ("query", "key", "value", "output")
+"""Tensors of tokens, in both attention operations that have a batch axis."""
+
+OVER_KEYS = ("mask", "weights", "scores", "logits")
+"""Tensors with an entry for each query and key."""
