@@ -21,6 +21,7 @@ $(BIN)/python:
 # A stamp for each set of extras; a changed pyproject.toml installs anew.
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".$(if $(filter base,$*),,[$*])"
+	$(BIN)/python -m compileall -q tools/attnspec reference_impl/attnspec_reference
 	@touch $@
 
 validate: $(VENV)/.installed-base

@@ -215,8 +215,8 @@ def in_working_precision(function: Callable[..., Any]) -> Computation:
         The same for every float dtype; it returns outputs by name, in the dtype of its first array.
     """
 
-    @wraps(function)
     @np.errstate(all="ignore")
+    @wraps(function)
     def computation(**arguments: Any) -> Outputs:
         floats = {name: array for name, array in arguments.items() if is_float_array(array)}
         dtype = result_dtype(next(iter(floats.values()), 0.0))

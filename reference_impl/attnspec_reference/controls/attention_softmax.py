@@ -68,8 +68,11 @@ def online(tile: int) -> Callable[[Attention, Array], Attention]:
 
 
 def by_logarithm(attention: Attention, value: Array) -> Attention:
-    """Subtract the logsumexp, then take the exponential: no division is left."""
-    weights = exponentiate(attention.logits, attention.logsumexp[..., np.newaxis])
+    """Subtract the logarithm of the denominator, then take the exponential: no division is left."""
+    largest = largest_logit(attention.logits)
+    distances = attention.logits - np.where(largest == -np.inf, 0, largest)
+    total = sum_over_keys(np.exp(distances))
+    weights = exponentiate(distances, np.log(total))
     return attention._replace(weights=weights, output=weigh_values(weights, value, attention.logits != -np.inf))
 
 
@@ -119,7 +122,7 @@ CONTROLS: tuple[Control, ...] = (
     Control(
         id="sdpa.by_logarithm",
         operation=OPERATION,
-        sentence="The weights are exponentials of the logits less the logsumexp.",
+        sentence="The logarithm of the denominator is subtracted before the exponential.",
         function=from_logits(by_logarithm),
     ),
     Control(

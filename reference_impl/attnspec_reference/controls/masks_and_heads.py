@@ -24,9 +24,8 @@ def triangle(*, query_length: int, key_length: int | None = None, offset: int = 
 
 
 def sliced(*, x: Any, num_heads: int) -> Array:
-    """Cut the slices one by one and stack them."""
-    width = np.shape(x)[-1] // num_heads
-    return np.stack([x[..., head * width : (head + 1) * width] for head in range(num_heads)], axis=1)
+    """Cut the slices one by one, as equal parts, and stack them."""
+    return np.stack(np.split(x, num_heads, axis=-1), axis=1)
 
 
 def concatenated(*, x: Any) -> Array:

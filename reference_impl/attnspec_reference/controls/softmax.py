@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 def by_logarithm(*, x: Any, axis: int | None = -1) -> Array:
     """Subtract the logarithm of the denominator, then take the exponential."""
-    shift = largest(x, axis)
-    logarithm = shift + np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True))
-    return np.exp(x - logarithm)
+    distances = x - largest(x, axis)
+    return np.exp(distances - np.log(np.sum(np.exp(distances), axis=axis, keepdims=True)))
 
 
 def by_powers_of_two(*, x: Any, axis: int | None = -1) -> Array:

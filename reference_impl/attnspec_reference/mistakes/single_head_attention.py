@@ -88,7 +88,7 @@ MISTAKES: tuple[Mistake, ...] = (
         id="single_head.query_and_key_weights_swapped",
         operation=OPERATION,
         clause="single_head.projections",
-        sentence="w_query and w_key were swapped: keys asked and queries answered.",
+        sentence="The matrices w_query and w_key were swapped: keys asked and queries answered.",
         remedy="Multiply the tokens by w_query to get the queries, and by w_key to get the keys.",
         function=exchanging(single_head_attention, ("w_query", "w_key")),
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -72,9 +71,7 @@ class InProcessImplementation:
             return Declined(f"it has no argument {lacking!r}")
         pristine = {name: array.copy() for name, array in request.inputs.items()}
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                returned = signature.call(function, arguments, self._renames)
+            returned = signature.call(function, arguments, self._renames)
         except Unsupported as refusal:
             return Declined(refusal.reason)
         except NotImplementedError as refusal:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.cases.case import FORMAT, Case, case_from_json
+from attnspec.cases.consistency import contradiction
 from attnspec.errors import FixtureError, UsageError
 from attnspec.locations import golden_folder, schema_folder
 
@@ -70,11 +72,16 @@ def load_suite(folder: Path | None = None, *, profiles: Sequence[str] = (), sele
     entries = read_index(folder)
     ids = select_ids(entries, profiles=profiles, select=select)
     cases = {case_id: _read_case(folder, case_id, entries[case_id]) for case_id in ids}
-    missing_twins = sorted({case.rejects.twin for case in cases.values() if case.rejects} - cases.keys())
-    for twin in missing_twins:
+    twins: dict[str, Case] = {}
+    for case in cases.values():
+        if case.rejects is None or case.rejects.twin in cases:
+            continue
+        twin = case.rejects.twin
         if twin not in entries:
-            raise FixtureError(f"{folder}: a case names the twin {twin!r}, which does not exist.")
-    twins = {twin: _read_case(folder, twin, entries[twin]) for twin in missing_twins}
+            raise FixtureError(
+                f"{folder / case.id}.json names the twin {twin!r} at /rejects/twin, but there is no such case."
+            )
+        twins[twin] = _read_case(folder, twin, entries[twin])
     return Suite(folder, suite_digest(entries), cases, twins)
 
 
@@ -97,10 +104,7 @@ def read_index(folder: Path) -> dict[str, Mapping[str, Any]]:
     if not index_path.exists():
         entries: dict[str, Mapping[str, Any]] = {case_id: _entry_of_unindexed(path) for case_id, path in found.items()}
     else:
-        index = _parse(index_path, index_path.read_bytes())
-        if not _is_plain_index(index):
-            check_against_schema(index_path, index, "index")
-        entries = index["cases"]
+        entries = _index_entries(index_path)
         for case_id in sorted(entries.keys() - found.keys()):
             raise FixtureError(
                 f"{folder / case_id}.json is named in {INDEX} but does not exist. "
@@ -136,24 +140,36 @@ def select_ids(ids: Iterable[str], *, profiles: Sequence[str] = (), select: Sequ
         ids = [case_id for case_id in ids if case_id.split("/", 1)[0] in profiles]
     for pattern in select:
         if not any(fnmatchcase(case_id, pattern) for case_id in ids):
-            raise UsageError(f"No case matches {pattern!r}; `attnspec list` shows the ids.")
+            where = f" in {', '.join(profiles)}" if profiles else ""
+            raise UsageError(f"No case{where} matches {pattern!r}.{near(pattern, ids)}")
     if select:
         ids = [case_id for case_id in ids if any(fnmatchcase(case_id, pattern) for pattern in select)]
     return tuple(ids)
 
 
+def near(name: str, known: Iterable[str]) -> str:
+    """Return " Did you mean ...?" with the names that come near, or where to find them all."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, sorted(known), n=3)
+    return f" Did you mean {', '.join(close)}?" if close else " `attnspec list` shows the ids of the cases."
+
+
 def check_file(path: Path, *, kind: str = "case") -> dict[str, Any]:
-    """Read one JSON file with every check: syntax, duplicate keys, schema, tensor shapes.
+    """Read one JSON file with every check: syntax, duplicate keys, schema, tensor shapes, contradictions.
 
     Raises
     ------
     FixtureError
         If anything is wrong with it; the message names the file and the JSON pointer.
     """
-    document = _parse(path, path.read_bytes())
+    document = _parse(path, _bytes(path))
     check_against_schema(path, document, kind)
     if kind == "case":
         _to_case(path, document)
+        found = contradiction(document)
+        if found is not None:
+            raise FixtureError(f"{path} contradicts itself at {found[0]}: {found[1]}.")
     return document
 
 
@@ -163,9 +179,19 @@ def check_against_schema(path: Path, document: Any, kind: str) -> None:
 
     error: Any = cast("Any", exceptions).best_match(schema_validator(kind).iter_errors(document))
     if error is not None:
-        pointer = "".join(f"/{part}" for part in error.absolute_path) or "/"
-        message = error.message if len(error.message) <= 300 else error.message[:300] + " ..."
-        raise FixtureError(f"{path} does not follow the {kind} schema at {pointer}: {message}")
+        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in error.absolute_path)
+        pointer = "".join(f"/{part}" for part in parts) or "/"
+        raise FixtureError(f"{path} does not follow the {kind} schema at {pointer}: {_in_words(error)}")
+
+
+def _in_words(error: Any) -> str:
+    """Return a schema error as a short clause; the stock message may quote the whole document."""
+    if error.validator == "oneOf":
+        choices = ", ".join(name for branch in error.validator_value for name in branch["required"])
+        return f"exactly one of {choices} must be there."
+    if error.validator == "anyOf" and not isinstance(error.instance, dict | list):
+        return f"{error.instance!r} is not what belongs here."
+    return error.message if len(error.message) <= 300 else error.message[:300] + " ..."
 
 
 @cache
@@ -177,16 +203,29 @@ def schema_validator(kind: str) -> Any:
     return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
 
 
+def _index_entries(path: Path) -> dict[str, Mapping[str, Any]]:
+    index = _parse(path, _bytes(path))
+    if not _is_plain_index(index):
+        check_against_schema(path, index, "index")
+        count, found = index["count"], len(index["cases"])
+        if count != found:
+            raise FixtureError(
+                f"{path} says {count} cases at /count but names {found}: it was cut or edited. "
+                "Restore it, or run `attnspec regenerate`."
+            )
+    return index["cases"]
+
+
 def _is_plain_index(index: Mapping[str, Any]) -> bool:
     """Tell whether an index is sound at first sight; the schema, which is slow to load, explains one that is not."""
     cases = index.get("cases")
     return (
-        index.keys() == {"format", "count", "cases"}
+        set(index) == {"format", "count", "cases"}
         and index["format"] == FORMAT
         and isinstance(cases, dict)
         and index["count"] == len(cast("dict[str, Any]", cases)) > 0
         and all(
-            type(entry) is dict and entry.keys() == {"revision", "sha256"}
+            type(entry) is dict and set(entry) == {"revision", "sha256"}
             for entry in cast("dict[str, Any]", cases).values()
         )
     )
@@ -194,7 +233,7 @@ def _is_plain_index(index: Mapping[str, Any]) -> bool:
 
 def _read_case(folder: Path, case_id: str, entry: Mapping[str, Any]) -> Case:
     path = folder / f"{case_id}.json"
-    content = path.read_bytes()
+    content = _bytes(path)
     if hashlib.sha256(content).hexdigest() == entry["sha256"] and "checked" not in entry:
         return case_from_json(json.loads(content))
     document = check_file(path)
@@ -215,6 +254,13 @@ def _to_case(path: Path, document: Mapping[str, Any]) -> Case:
         raise FixtureError(f"{path} is damaged at {pointer}: {problem}") from None
 
 
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FixtureError(f"{path} cannot be read ({error.strerror}).") from None
+
+
 def _parse(path: Path, content: bytes) -> dict[str, Any]:
     def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
@@ -227,15 +273,24 @@ def _parse(path: Path, content: bytes) -> dict[str, Any]:
     def no_constants(name: str) -> Any:
         raise FixtureError(f'{path} holds the bare word {name}; fixtures write it as a string, such as "inf".')
 
+    def finite(number: str) -> float:
+        value = float(number)
+        if math.isinf(value):
+            raise FixtureError(f'{path} holds {number}, which is beyond float64; fixtures write infinity as "inf".')
+        return value
+
     try:
-        document = json.loads(content.decode("utf-8"), object_pairs_hook=no_duplicates, parse_constant=no_constants)
+        text = content.decode("utf-8").rstrip()
+        document = json.loads(text, object_pairs_hook=no_duplicates, parse_constant=no_constants, parse_float=finite)
     except UnicodeDecodeError as error:
         raise FixtureError(f"{path} is not UTF-8 text (byte {error.start}).") from None
     except json.JSONDecodeError as error:
-        cut = "; it seems to be cut off" if error.pos >= len(content.rstrip()) - 1 else ""
+        cut = "; it seems to be cut off" if error.pos >= len(error.doc) - 1 or not error.doc.endswith("}") else ""
         raise FixtureError(
             f"{path} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}{cut})."
         ) from None
+    except ValueError:
+        raise FixtureError(f"{path} holds an integer with thousands of digits, which no fixture needs.") from None
     except RecursionError:
         raise FixtureError(f"{path} is nested too deeply to be a fixture.") from None
     if not isinstance(document, dict):
@@ -245,7 +300,7 @@ def _parse(path: Path, content: bytes) -> dict[str, Any]:
 
 def _entry_of_unindexed(path: Path) -> dict[str, Any]:
     """Make an index entry for a file that no index vouches for; it is checked in full when read."""
-    content = path.read_bytes()
+    content = _bytes(path)
     revision = _parse(path, content).get("revision", 0)
     return {"revision": revision, "sha256": hashlib.sha256(content).hexdigest(), "checked": True}
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 STORED_DTYPES = ("float64", "bool", "int64")
 
+# NumPy would turn 0.5 into True, and true into 1.0, without a word.
+_KINDS = {"float64": {float, int, str}, "bool": {bool}, "int64": {int}}
+_JSON_NAMES = {float: "fraction", int: "integer", str: "string", bool: "true or false"}
+
 
 def tensor_from_json(tensor: Mapping[str, Any]) -> NDArray[Any]:
     """Read a tensor.
@@ -31,15 +35,23 @@ def tensor_from_json(tensor: Mapping[str, Any]) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        If the data do not fill the shape.
+        If the data do not fill the shape, or are of another kind than the dtype says.
     """
-    shape = tuple(tensor["shape"])
-    array = np.array(tensor["data"], dtype=tensor["dtype"])
-    if array.shape != shape:
-        if array.size != math.prod(shape):
-            raise ValueError(f"the data have the shape {list(array.shape)}, but 'shape' says {list(shape)}")
-        array = array.reshape(shape)
-    return array
+    shape, dtype, data = tuple(tensor["shape"]), tensor["dtype"], tensor["data"]
+    for kind in _kinds(data):
+        if kind not in _KINDS[dtype]:
+            raise ValueError(f"the data of a {dtype} tensor hold a JSON {_JSON_NAMES.get(kind, kind.__name__)}")
+    try:
+        array = np.array(data, dtype=dtype)
+    except ValueError:
+        raise ValueError("the rows of the data have unequal lengths") from None
+    except OverflowError:
+        raise ValueError(f"a number in the data is too large for {dtype}") from None
+    # A nested list cannot say what follows a length of zero.
+    visible = shape[: shape.index(0) + 1] if 0 in shape else shape
+    if array.shape != visible:
+        raise ValueError(f"the data have the shape {list(array.shape)}, but 'shape' says {list(shape)}")
+    return array.reshape(shape)
 
 
 def tensor_to_json(array: NDArray[Any]) -> dict[str, Any]:
@@ -47,6 +59,16 @@ def tensor_to_json(array: NDArray[Any]) -> dict[str, Any]:
     if array.dtype.kind not in "bi":
         array = array.astype(np.float64)
     return {"data": _plain(array.tolist()), "dtype": array.dtype.name, "shape": list(array.shape)}
+
+
+def _kinds(data: Any) -> set[type]:
+    """Return the Python types of all entries, at any depth."""
+    if not isinstance(data, list):
+        return {type(data)}
+    kinds: set[type] = set(map(type, data))  # pyright: ignore[reportUnknownArgumentType]
+    if list in kinds:
+        kinds = kinds.union(*map(_kinds, data)) - {list}  # pyright: ignore[reportUnknownArgumentType]
+    return kinds
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ import click
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from attnspec.cases import Case
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--select", multiple=True, metavar="GLOB", help="Only matching ids. Repeatable.")
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
 def list_cases(profiles: tuple[str, ...], select: tuple[str, ...], golden: Path | None) -> None:
-    """List the cases: id, dtypes, title."""
+    """List the cases: id and title."""
     from attnspec.cases import load_suite
 
     suite = load_suite(golden, profiles=profiles, select=select)
@@ -66,10 +66,9 @@ def show(case: str, golden: Path | None) -> None:
 @click.argument("id")
 def explain(id: str) -> None:  # noqa: A002 - the argument's name in the usage line
     """Explain a clause, an erratum, a mistake or a case by its ID."""
-    from attnspec_reference.mistakes import CATALOGUE
-
     from attnspec.cases import load_suite
     from attnspec.specification import clauses, errata
+    from attnspec_reference.mistakes import CATALOGUE
 
     mistakes = {mistake.id: mistake for mistake in CATALOGUE}
     if id in clauses():
@@ -87,11 +86,11 @@ def explain(id: str) -> None:  # noqa: A002 - the argument's name in the usage l
         if mistake.erratum:
             click.echo(f"A source document makes it: {mistake.erratum}.")
     else:
-        case = _case(id, None, or_else="clause, erratum, mistake or case")
+        case = _case(id, None, others=(*clauses(), *errata(), *mistakes), or_else="clause, erratum, mistake or case")
         click.echo(f"{id} (case): {case.title}")
-        known: Mapping[str, object] = clauses()
         for clause_id in case.clauses:
-            click.echo(f"  {clause_id}: {clauses()[clause_id].text if clause_id in known else ''}")
+            clause = clauses().get(clause_id)
+            click.echo(f"  {clause_id}: {clause.text if clause else ''}")
 
 
 @click.command()
@@ -99,7 +98,7 @@ def explain(id: str) -> None:  # noqa: A002 - the argument's name in the usage l
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
 def check(files: tuple[Path, ...], golden: Path | None) -> None:
     """Check golden FILES, or all of them, against schema and digests."""
-    from attnspec.cases import check_file, load_suite, read_index
+    from attnspec.cases import INDEX, check_file, load_suite, read_index
     from attnspec.locations import golden_folder
 
     if not files:
@@ -109,22 +108,18 @@ def check(files: tuple[Path, ...], golden: Path | None) -> None:
     for path in files:
         if not path.is_file():
             raise UsageError(f"There is no file {str(path)!r}.")
-        check_file(path)
-    click.echo(f"{len(files)} files are sound.")
+        check_file(path, kind="index" if path.name == INDEX else "case")
+    click.echo("1 file is sound." if len(files) == 1 else f"{len(files)} files are sound.")
 
 
-def _case(case_id: str, golden: Path | None, *, or_else: str = "case") -> Case:
-    """Return one case, or say which ids come near."""
-    from difflib import get_close_matches
-
-    from attnspec.cases import load_suite, read_index
+def _case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), or_else: str = "case") -> Case:
+    """Return one case, or say which ids (of `others` as well) come near."""
+    from attnspec.cases import load_suite, near, read_index
     from attnspec.locations import golden_folder
 
     ids = read_index(golden or golden_folder())
     if case_id not in ids:
-        near = get_close_matches(case_id, ids, n=3)
-        hint = f" Did you mean {', '.join(near)}?" if near else " `attnspec list` shows the cases."
-        raise UsageError(f"There is no {or_else} {case_id!r}.{hint}")
+        raise UsageError(f"There is no {or_else} {case_id!r}.{near(case_id, (*ids, *others))}")
     return load_suite(golden, select=(case_id,)).cases[case_id]
 
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from attnspec.comparison.estimates import Estimate, exponent_error, norm, share_error, summation_error
+from attnspec.comparison.estimates import (
+    Estimate,
+    exponent_error,
+    norm,
+    settled,
+    share_error,
+    summation_error,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,25 +29,106 @@ _SQUARE_UNDERFLOWS = 1e-140
 
 @dataclass(frozen=True)
 class AttentionTolerance:
-    """Float64 values and final tolerances of every output of attention.
+    """Float64 values and final tolerances of every output of attention, each computed when it is asked for.
 
     Attributes
     ----------
-    output, weights, logsumexp, scores, logits
-        As the operation's outputs; the error of each is its tolerance.
-    ungraded
-        Elements of the output whose tolerance says nothing: it exceeds half the range of the live values.
+    precision
+        Unit roundoffs of the run.
+    allowed
+        Which key each query may attend (B, Hq, Sq, Sk).
     dead
         Queries (B, Hq, Sq) that may attend no key.
+    scaled, masked
+        Scores and logits with the errors that they carry into the softmax (B, Hq, Sq, Sk).
+    value
+        Values with the errors of the projections before them (B, Hq, Sk, Ev).
     """
 
-    output: Estimate
-    weights: Estimate
-    logsumexp: Estimate
-    scores: Estimate
-    logits: Estimate
-    ungraded: NDArray[np.bool_]
+    precision: Precision
+    allowed: NDArray[np.bool_]
     dead: NDArray[np.bool_]
+    scaled: Estimate
+    masked: Estimate
+    value: Estimate
+
+    @cached_property
+    def scores(self) -> Estimate:
+        """Scores after the scale."""
+        return settled(self.scaled, self.precision)
+
+    @cached_property
+    def logits(self) -> Estimate:
+        """Logits after mask and exclusion."""
+        scores = self.scaled.value
+        error = settled(Estimate(scores, self.masked.error), self.precision).error
+        return Estimate(self.masked.value, np.where(self.allowed, error, 0.0))
+
+    @cached_property
+    def weights(self) -> Estimate:
+        """Shares of the keys."""
+        return Estimate(self._softmax.shares, share_error(self._softmax.shares, self._softmax.relative, self.precision))
+
+    @cached_property
+    def logsumexp(self) -> Estimate:
+        """Logarithms of the denominators."""
+        value = (self._softmax.largest + np.log(self._softmax.total))[..., 0]
+        alive = np.isfinite(value)
+        size = np.where(alive, np.abs(value), 0.0)
+        terms = math.sqrt(self.allowed.shape[-1])
+        from_logits = (self._softmax.shares * self._softmax.relative).sum(axis=-1)
+        from_sum = self.precision.accumulator * (0.5 * terms + 2 + size)
+        error = 2 * (from_logits + from_sum) + self.precision.output * size + self.precision.smallest
+        return Estimate(value, np.where(alive, error, 0.0))
+
+    @cached_property
+    def output(self) -> Estimate:
+        """Weighted sums of the values.
+
+        The output does not inherit the error of the weights element by element: what all weights of a row share
+        cancels, so each key's error acts through the distance of its value from the output.
+        """
+        precision, shares, value = self.precision, self._softmax.shares, self.value
+        output = shares @ value.value
+        keys = self.allowed.sum(axis=-1, keepdims=True)
+        spread = np.sqrt((shares * shares) @ (value.value * value.value))
+        from_sum = summation_error(output, spread, keys, precision)
+        from_logits = _norm_of_moves(shares * self._softmax.relative, value.value, output)
+        from_values = 0.0 if value.is_exact else np.sqrt((shares * shares) @ (value.error * value.error))
+        # A kernel may round the weights to the dtype before it multiplies them with the values.
+        rounded = 1.5 if precision.rounds_between_phases else 1.0
+        from_weights = rounded * precision.output * (np.abs(output) + 2 * spread)
+        flushed = precision.smallest * ((keys > 0) + self.allowed @ np.abs(value.value))
+        error = 2 * (from_logits + from_sum + from_values) + from_weights + precision.output * np.abs(output) + flushed
+        return Estimate(output, error)
+
+    @cached_property
+    def ungraded(self) -> NDArray[np.bool_]:
+        """Elements of the output whose tolerance says nothing: it exceeds half the range of the live values."""
+        reach = _range_of_live_values(self.value.value, self.allowed)
+        return (reach > 0) & (2 * self.output.error > reach)
+
+    @cached_property
+    def _softmax(self) -> _Softmax:
+        allowed, logits = self.allowed, self.masked.value
+        largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
+        alive = largest > -np.inf
+        distance = np.where(allowed, np.where(alive, largest, 0.0) - logits, 0.0)
+        exponentials = np.where(allowed, np.exp(-distance), 0.0)
+        total = exponentials.sum(axis=-1, keepdims=True)
+        shares = exponentials / np.where(alive, total, 1.0)
+        relative = np.where(allowed, exponent_error(distance, self.masked.error, self.precision), 0.0)
+        return _Softmax(largest, total, shares, relative)
+
+
+@dataclass(frozen=True)
+class _Softmax:
+    """The softmax over keys: row maximum, denominator, shares, and the relative error of each exponential."""
+
+    largest: NDArray[Any]
+    total: NDArray[Any]
+    shares: NDArray[Any]
+    relative: NDArray[Any]
 
 
 def attendable_keys(
@@ -79,41 +168,18 @@ def attention_tolerance(
         As the operation takes them.
     uniform_dead_rows
         Whether a query without any key takes the mean of all values instead of 0.
-
-    Notes
-    -----
-    The output does not inherit the error of the weights element by element: what all weights of a row share
-    cancels, so each key's error acts through the distance of its value from the output.
     """
     shared = query.value.shape[1] // max(key.value.shape[1], 1)
     key, value = _repeated(key, shared), _repeated(value, shared)
-    scores, score_error = _scores(query, key, scale, precision)
-    allowed = attendable_keys(scores.shape, mask, is_causal=is_causal, causal_alignment=causal_alignment)
-    logits, logit_error = _masked(scores, score_error, mask, allowed, precision)
-    dead = ~allowed.any(axis=-1)
+    scores = _scores(query, key, scale, precision)
+    shape = scores.value.shape
+    allowed = attendable_keys(shape, mask, is_causal=is_causal, causal_alignment=causal_alignment)
+    logits = _masked(scores, mask, allowed, precision)
+    dead = cast("NDArray[np.bool_]", ~allowed.any(axis=-1))
     if uniform_dead_rows:
         allowed = allowed | dead[..., None]
-        logits = np.where(dead[..., None], 0.0, logits)
-
-    largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
-    alive = largest > -np.inf
-    distance = np.where(allowed, np.where(alive, largest, 0.0) - logits, 0.0)
-    exponentials = np.where(allowed, np.exp(-distance), 0.0)
-    total = exponentials.sum(axis=-1, keepdims=True)
-    shares = exponentials / np.where(alive, total, 1.0)
-    relative = np.where(allowed, exponent_error(distance, logit_error, precision), 0.0)
-
-    output, output_error, ungraded = _weighted_sum(shares, relative, value, allowed, precision)
-    logsumexp = (largest + np.log(total))[..., 0]
-    return AttentionTolerance(
-        output=Estimate(output, output_error),
-        weights=Estimate(shares, share_error(shares, relative, precision)),
-        logsumexp=Estimate(logsumexp, _logsumexp_error(logsumexp, shares, relative, precision)),
-        scores=Estimate(scores, _final(scores, score_error, precision)),
-        logits=Estimate(logits, np.where(allowed, _final(scores, logit_error, precision), 0.0)),
-        ungraded=ungraded,
-        dead=dead,
-    )
+        logits = Estimate(np.where(dead[..., None], 0.0, logits.value), logits.error)
+    return AttentionTolerance(precision, allowed, dead, scores, logits, value)
 
 
 def _repeated(heads: Estimate, times: int) -> Estimate:
@@ -122,9 +188,7 @@ def _repeated(heads: Estimate, times: int) -> Estimate:
     return Estimate(np.repeat(heads.value, times, axis=1), np.repeat(heads.error, times, axis=1), heads.is_exact)
 
 
-def _scores(
-    query: Estimate, key: Estimate, scale: float | None, precision: Precision
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _scores(query: Estimate, key: Estimate, scale: float | None, precision: Precision) -> Estimate:
     """Scaled scores; the scale may be applied after the product, or split over query and key before it."""
     width = query.value.shape[-1]
     factor = 1 / math.sqrt(width) if scale is None else scale
@@ -134,47 +198,19 @@ def _scores(
     stored = precision.stored * 2 * (np.abs(scores) + spread)
     own = stored + summation_error(scores, spread, width, precision)
     if query.is_exact and key.is_exact:
-        return scores, own
+        return Estimate(scores, own)
     carried = abs(factor) * np.sqrt(query.error**2 @ keys**2 + query.value**2 @ key_error**2)
-    return scores, carried + own
+    return Estimate(scores, carried + own)
 
 
-def _masked(
-    scores: NDArray[Any],
-    error: NDArray[Any],
-    mask: NDArray[Any] | None,
-    allowed: NDArray[np.bool_],
-    precision: Precision,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    if mask is not None and mask.dtype != np.bool_:
-        bias = np.where(np.isfinite(mask), mask, 0.0)
-        biased = scores + bias
-        error = error + precision.stored * (np.abs(bias) + np.abs(biased))
-    else:
-        biased = scores
-    return np.where(allowed, biased, -np.inf), error
-
-
-def _weighted_sum(
-    shares: NDArray[Any],
-    relative: NDArray[Any],
-    value: Estimate,
-    allowed: NDArray[np.bool_],
-    precision: Precision,
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-    output = shares @ value.value
-    keys = allowed.sum(axis=-1, keepdims=True)
-    moved = shares * relative
-    spread = np.sqrt((shares * shares) @ (value.value * value.value))
-    from_sum = summation_error(output, spread, keys, precision)
-    from_logits = _norm_of_moves(moved, value.value, output)
-    from_values = 0.0 if value.is_exact else np.sqrt((shares * shares) @ (value.error * value.error))
-    # A kernel may round the weights to the dtype before it multiplies them with the values.
-    from_weights = precision.output * (1.5 if precision.rounds_between_phases else 1.0) * (np.abs(output) + 2 * spread)
-    flushed = precision.smallest * ((keys > 0) + allowed @ np.abs(value.value))
-    error = 2 * (from_logits + from_sum + from_values) + from_weights + precision.output * np.abs(output) + flushed
-    reach = _range_of_live_values(value.value, allowed)
-    return output, error, (reach > 0) & (2 * error > reach)
+def _masked(scores: Estimate, mask: NDArray[Any] | None, allowed: NDArray[np.bool_], precision: Precision) -> Estimate:
+    """Logits: the float mask added, excluded keys at minus infinity."""
+    if mask is None or mask.dtype == np.bool_:
+        return Estimate(np.where(allowed, scores.value, -np.inf), scores.error)
+    bias = np.where(np.isfinite(mask), mask, 0.0)
+    biased = scores.value + bias
+    error = scores.error + precision.stored * (np.abs(bias) + np.abs(biased))
+    return Estimate(np.where(allowed, biased, -np.inf), error)
 
 
 def _norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any]) -> NDArray[Any]:
@@ -193,17 +229,3 @@ def _range_of_live_values(value: NDArray[Any], allowed: NDArray[np.bool_]) -> ND
         return (value.max(axis=-2) - value.min(axis=-2))[..., None, :]
     values, live = value[..., None, :, :], allowed[..., None]
     return np.where(live, values, -np.inf).max(axis=-2) - np.where(live, values, np.inf).min(axis=-2)
-
-
-def _logsumexp_error(
-    logsumexp: NDArray[Any], shares: NDArray[Any], relative: NDArray[Any], precision: Precision
-) -> NDArray[Any]:
-    alive = np.isfinite(logsumexp)
-    size = np.where(alive, np.abs(logsumexp), 0.0)
-    from_sum = precision.accumulator * (0.5 * math.sqrt(shares.shape[-1]) + 2 + size)
-    error = 2 * ((shares * relative).sum(axis=-1) + from_sum) + precision.output * size + precision.smallest
-    return np.where(alive, error, 0.0)
-
-
-def _final(value: NDArray[Any], error: NDArray[Any], precision: Precision) -> NDArray[Any]:
-    return 2 * error + precision.output * np.abs(value) + precision.smallest

@@ -99,6 +99,12 @@ def linear(x: Estimate, weight: Estimate, bias: Estimate | None, precision: Prec
     return Estimate(value, product.error + stored)
 
 
+def settled(estimate: Estimate, precision: Precision) -> Estimate:
+    """Return an intermediate value as an output: its error doubled, and rounded to the dtype of the results."""
+    error = 2 * estimate.error + precision.output * np.abs(estimate.value) + precision.smallest
+    return Estimate(estimate.value, error)
+
+
 def exponent_error(distance: NDArray[Any], logit_error: NDArray[Any], precision: Precision) -> NDArray[Any]:
     """Return the relative error of ``exp(logit - maximum)``.
 

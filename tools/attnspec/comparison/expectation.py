@@ -31,7 +31,7 @@ class Values:
     outputs
         Output name to the values owed.
     ungraded
-        Output name to elements that are not graded.
+        Output name to elements that are not graded because the declared alternative leaves them open.
     under
         The declared alternative, such as ``fully_masked_row=nan``; None under the normative conventions.
     """
@@ -96,29 +96,28 @@ def expectation(
     for name in sensitive:
         if conventions[name] == "refuse":
             return MustRefuse(f"{case.title} (declared: {name}=refuse)", f"{name}=refuse")
-    ungraded = {} if bound is None else dict(bound.ungraded)
     row = conventions["fully_masked_row"]
     if bound is not None and row != "zero" and bound.dead:
-        outputs, ungraded = _other_dead_rows(outputs, ungraded, row, bound)
+        outputs, ungraded = _other_dead_rows(outputs, row, bound)
         return Values(outputs, ungraded, f"fully_masked_row={row}")
-    return Values(outputs, ungraded)
+    return Values(outputs)
 
 
 def _other_dead_rows(
     outputs: Mapping[str, NDArray[Any]],
-    ungraded: Mapping[str, NDArray[np.bool_]],
     choice: str,
     bound: Tolerance,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.bool_]]]:
     """Replace what queries without any key owe: NaN, or the mean of all values; logsumexp is not graded there."""
-    replaced, left_out = dict(outputs), dict(ungraded)
+    replaced = dict(outputs)
+    left_out: dict[str, NDArray[np.bool_]] = {}
     for name, dead in bound.dead.items():
         if name not in replaced:
             continue
         if name == "logsumexp":
             left_out[name] = dead
         else:
-            other = np.nan if choice == "nan" else bound.outputs[name].value
+            other = np.nan if choice == "nan" else bound.of(name).value
             replaced[name] = np.where(dead, other, replaced[name])
     return replaced, left_out
 

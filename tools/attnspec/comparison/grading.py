@@ -209,7 +209,7 @@ def _grade_values(
 def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, dtype: str) -> _Compared:
     owed = expected.outputs[name].astype(np.float64)
     given = got.astype(np.float64)
-    allowed = bound.outputs[name].error
+    allowed = bound.of(name).error
     with np.errstate(all="ignore"):
         same = given == owed
         if not same.all():
@@ -219,7 +219,9 @@ def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, d
         error = np.where(same, 0.0, np.abs(given - owed))
         ratio = np.where(same, 0.0, error / allowed)
     ratio[np.isnan(ratio)] = np.inf
-    left_out = expected.ungraded.get(name)
+    left_out = bound.ungraded(name)
+    if name in expected.ungraded:
+        left_out = expected.ungraded[name] if left_out is None else left_out | expected.ungraded[name]
     ungraded = 0
     if left_out is not None and left_out.any():
         ungraded = int(np.count_nonzero(left_out))

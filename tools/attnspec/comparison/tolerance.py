@@ -6,7 +6,7 @@ roundoffs of the dtype and the case's own values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from attnspec.comparison.estimates import (
     exponent_error,
     linear,
     matrix_product,
+    settled,
     share_error,
 )
 
@@ -29,23 +30,38 @@ if TYPE_CHECKING:
     from attnspec.comparison.precision import Precision
 
 
-@dataclass(frozen=True)
 class Tolerance:
-    """Values and tolerances of the outputs of one case.
+    """Values and tolerances of the outputs of one case, each computed when it is asked for.
 
-    Attributes
+    Parameters
     ----------
-    outputs
-        Output name to its float64 value and, as the error, its tolerance.
+    estimates
+        Output name to what gives its float64 value and, as the error, its tolerance.
     ungraded
-        Output name to the elements whose tolerance says nothing.
+        Output name to what gives the elements whose tolerance says nothing.
     dead
-        Output name to the elements that come from a query without any key, for outputs that have such.
+        Output name to the elements that come from a query without any key; empty where there are none.
     """
 
-    outputs: Mapping[str, Estimate]
-    ungraded: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict[str, "NDArray[np.bool_]"])
-    dead: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict[str, "NDArray[np.bool_]"])
+    def __init__(
+        self,
+        estimates: Mapping[str, Callable[[], Estimate]],
+        ungraded: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
+        dead: Mapping[str, NDArray[np.bool_]] | None = None,
+    ) -> None:
+        self._estimates = estimates
+        self._ungraded = ungraded or {}
+        self.dead: Mapping[str, NDArray[np.bool_]] = dead or {}
+
+    def of(self, output: str) -> Estimate:
+        """Return value and tolerance of one output; every tolerance is finite."""
+        with np.errstate(all="ignore"):
+            return self._estimates[output]()
+
+    def ungraded(self, output: str) -> NDArray[np.bool_] | None:
+        """Return which elements of an output have a tolerance that says nothing, or None for none."""
+        with np.errstate(all="ignore"):
+            return self._ungraded[output]() if output in self._ungraded else None
 
 
 def tolerance(
@@ -77,6 +93,15 @@ def tolerance(
         return _BY_OPERATION[operation](inputs, attributes, precision)
 
 
+def _given(**estimates: Estimate) -> dict[str, Callable[[], Estimate]]:
+    """Return estimates that are known already in the form in which they are asked for."""
+    return {name: partial(_identity, estimate) for name, estimate in estimates.items()}
+
+
+def _identity(estimate: Estimate) -> Estimate:
+    return estimate
+
+
 def _softmax(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
     x = exactly(inputs["x"]).value
     axis = attributes.get("axis", -1)
@@ -91,7 +116,7 @@ def _softmax(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision
         shares, error = shares.reshape(x.shape), error.reshape(x.shape)
     else:
         shares, error = np.moveaxis(shares, -1, axis), np.moveaxis(error, -1, axis)
-    return Tolerance({"output": Estimate(shares, error)})
+    return Tolerance(_given(output=Estimate(shares, error)))
 
 
 def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precision) -> Tolerance:
@@ -100,15 +125,15 @@ def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precis
     columns = rows if length is None else length
     allowed = np.arange(columns) <= np.arange(rows)[:, None] + attributes.get("offset", 0)
     value = np.where(allowed, 0.0, -np.inf) if attributes.get("additive") else allowed.astype(np.float64)
-    return Tolerance({"output": Estimate(value, np.zeros(value.shape))})
+    return Tolerance(_given(output=Estimate(value, np.zeros(value.shape))))
 
 
 def _split_heads(inputs: Mapping[str, Any], attributes: Mapping[str, Any], _: Precision) -> Tolerance:
-    return Tolerance({"output": _split(exactly(inputs["x"]), attributes["num_heads"])})
+    return Tolerance(_given(output=_split(exactly(inputs["x"]), attributes["num_heads"])))
 
 
 def _combine_heads(inputs: Mapping[str, Any], _: Mapping[str, Any], __: Precision) -> Tolerance:
-    return Tolerance({"output": _combine(exactly(inputs["x"]))})
+    return Tolerance(_given(output=_combine(exactly(inputs["x"]))))
 
 
 def _attention(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
@@ -120,12 +145,15 @@ def _attention(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precisi
         mask=inputs.get("mask"),
         **attributes,
     )
-    outputs = {name: getattr(result, name) for name in ("output", "weights", "logsumexp", "scores", "logits")}
-    if not result.dead.any():
-        return Tolerance(outputs, {"output": result.ungraded})
-    rows = {name: outputs[name].value.shape for name in ("output", "weights")}
-    dead = {name: np.broadcast_to(result.dead[..., None], shape) for name, shape in rows.items()}
-    return Tolerance(outputs, {"output": result.ungraded}, {**dead, "logsumexp": result.dead})
+    names = ("output", "weights", "logsumexp", "scores", "logits")
+    dead: dict[str, NDArray[np.bool_]] = {}
+    if result.dead.any():
+        dead["output"] = np.broadcast_to(result.dead[..., None], result.output.value.shape)
+        dead["weights"] = np.broadcast_to(result.dead[..., None], result.allowed.shape)
+        dead["logsumexp"] = result.dead
+    return Tolerance(
+        {name: partial(getattr, result, name) for name in names}, {"output": lambda: result.ungraded}, dead
+    )
 
 
 def _context_vector(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
@@ -133,15 +161,21 @@ def _context_vector(inputs: Mapping[str, Any], attributes: Mapping[str, Any], pr
     result = attention_tolerance(
         exactly(inputs["decoder_state"][None, None, None]), states, states, precision, **attributes
     )
-    raw = matrix_product(exactly(inputs["encoder_states"]), exactly(inputs["decoder_state"][:, None]), precision)
-    raw_error = 2 * raw.error + precision.output * np.abs(raw.value) + precision.smallest
-    outputs = {
-        "context": _without_axes(result.output),
-        "weights": _without_axes(result.weights),
-        "scores": _without_axes(result.scores),
-        "raw_scores": Estimate(raw.value[:, 0], raw_error[:, 0]),
-    }
-    return Tolerance(outputs, {"context": result.ungraded[0, 0, 0]})
+    return Tolerance(
+        {
+            "context": lambda: _without_axes(result.output),
+            "weights": lambda: _without_axes(result.weights),
+            "scores": lambda: _without_axes(result.scores),
+            "raw_scores": lambda: _raw_scores(inputs, precision),
+        },
+        {"context": lambda: result.ungraded[0, 0, 0]},
+    )
+
+
+def _raw_scores(inputs: Mapping[str, Any], precision: Precision) -> Estimate:
+    product = matrix_product(exactly(inputs["encoder_states"]), exactly(inputs["decoder_state"][:, None]), precision)
+    raw = settled(product, precision)
+    return Estimate(raw.value[:, 0], raw.error[:, 0])
 
 
 def _without_axes(estimate: Estimate) -> Estimate:
@@ -159,17 +193,21 @@ def _single_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], preci
         precision,
         **attributes,
     )
-    attended = Estimate(result.output.value[0, 0], result.output.error[0, 0])
-    outputs = {
-        "output": attended,
-        "weights": Estimate(result.weights.value[0, 0], result.weights.error[0, 0]),
-        "scores": Estimate(result.scores.value[0, 0], result.scores.error[0, 0]),
-        **{name: _settled(entry, precision) for name, entry in projected.items()},
+    estimates: dict[str, Callable[[], Estimate]] = {
+        "output": lambda: _of_one_head(result.output),
+        "weights": lambda: _of_one_head(result.weights),
+        "scores": lambda: _of_one_head(result.scores),
+        **_given(**{name: settled(entry, precision) for name, entry in projected.items()}),
     }
-    if "w_output" in inputs:
-        outputs["output"] = _projected_output(attended, exactly(inputs["w_output"]), None, precision)
-        return Tolerance(outputs)
-    return Tolerance(outputs, {"output": result.ungraded[0, 0]})
+    if "w_output" not in inputs:
+        return Tolerance(estimates, {"output": lambda: result.ungraded[0, 0]})
+    weight = exactly(inputs["w_output"])
+    estimates["output"] = lambda: _projected_output(_of_one_head(result.output), weight, None, precision)
+    return Tolerance(estimates)
+
+
+def _of_one_head(estimate: Estimate) -> Estimate:
+    return Estimate(estimate.value[0, 0], estimate.error[0, 0])
 
 
 def _multi_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
@@ -183,16 +221,19 @@ def _multi_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precis
         for name in ("query", "key", "value")
     )
     result: AttentionTolerance = attention_tolerance(query, key, value, precision, mask=inputs.get("mask"), **settings)
-    output = _projected_output(
-        _combine(result.output), exactly(inputs["w_output"]), _bias(inputs, "b_output"), precision
+    weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
+    dead: dict[str, NDArray[np.bool_]] = {}
+    if result.dead.any():
+        rows = np.any(result.dead, axis=1)
+        dead["output"] = np.broadcast_to(rows[..., None], (*rows.shape, weight.value.shape[-1]))
+        dead["weights"] = np.broadcast_to(result.dead[..., None], result.allowed.shape)
+    return Tolerance(
+        {
+            "output": lambda: _projected_output(_combine(result.output), weight, bias, precision),
+            "weights": lambda: result.weights,
+        },
+        dead=dead,
     )
-    if not result.dead.any():
-        return Tolerance({"output": output, "weights": result.weights})
-    dead = {
-        "output": np.broadcast_to(np.any(result.dead, axis=1)[..., None], output.value.shape),
-        "weights": np.broadcast_to(result.dead[..., None], result.weights.value.shape),
-    }
-    return Tolerance({"output": output, "weights": result.weights}, dead=dead)
 
 
 def _bias(inputs: Mapping[str, Any], name: str) -> Estimate | None:
@@ -205,11 +246,6 @@ def _projected_output(attended: Estimate, weight: Estimate, bias: Estimate | Non
     carried = np.sqrt(attended.error**2 @ weight.value**2)
     error = carried + 2 * own.error + precision.output * np.abs(own.value) + precision.smallest
     return Estimate(own.value, error)
-
-
-def _settled(estimate: Estimate, precision: Precision) -> Estimate:
-    error = 2 * estimate.error + precision.output * np.abs(estimate.value) + precision.smallest
-    return Estimate(estimate.value, error)
 
 
 def _split(estimate: Estimate, heads: int) -> Estimate:

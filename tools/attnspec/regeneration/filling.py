@@ -110,6 +110,8 @@ def _check(case: AuthoredCase) -> None:
     operation = OPERATIONS.get(case.operation)
     if operation is None:
         raise RecipeError(f"{case.id}: there is no operation {case.operation!r}.")
+    if case.rejects is not None and case.properties is not None:
+        raise RecipeError(f"{case.id} is to be refused and graded by properties; it can be only one of them.")
     for name in (*case.inputs, *case.attributes):
         if name not in operation.arguments:
             raise RecipeError(f"{case.id}: {case.operation} has no argument {name!r}.")

@@ -27,10 +27,18 @@ def printed_to_json(entry: Printed, case: AuthoredCase, golden: Mapping[str, NDA
     Raises
     ------
     RecipeError
-        If the numbers disagree without an erratum, or agree although an erratum says that they do not.
+        If the numbers disagree without an erratum, agree although an erratum says that they do not, or cannot be
+        compared.
     """
     document = stated(entry)
-    document["agrees"] = agrees(document, case.inputs, golden, case.attributes)
+    if entry.of not in golden and entry.of not in case.inputs:
+        raise RecipeError(f"{case.id}: {entry.section!r} printed {entry.of!r}, which is no input or stored output.")
+    try:
+        document["agrees"] = agrees(document, case.inputs, golden, case.attributes)
+    except (IndexError, ValueError, RecipeError) as error:
+        raise RecipeError(
+            f"{case.id}: what {entry.section!r} printed for {entry.of!r} cannot be compared: {error}"
+        ) from None
     if document["agrees"] == (entry.erratum is not None):
         said = f"names {entry.erratum}, but agrees" if document["agrees"] else "disagrees without an erratum"
         raise RecipeError(f"{case.id}: what {entry.section!r} printed for {entry.of!r} {said}.")

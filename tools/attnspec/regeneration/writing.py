@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from attnspec.recipes import AuthoredCase
 
 
+_UNFINISHED = ".new"
+"""How the name of a file ends that is not yet in its place."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """A file that is not what the recipes and the oracle give.
@@ -73,17 +77,31 @@ def regenerate(
         Recompute every case; otherwise a case whose authored part and digest are unchanged keeps its values.
     progress
         Called once a case.
+
+    Raises
+    ------
+    RecipeError
+        If a recipe contradicts itself; nothing has been written then.
+    UsageError
+        If the folder cannot be written.
     """
     folder = golden_folder() if folder is None else folder
-    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
-        raise UsageError(f"{folder} cannot be written; regenerate in a checkout of attnspec.")
+    if not folder.is_dir() and not folder.parent.is_dir():
+        raise UsageError(f"There is no folder {folder.parent} in which {folder.name} could be made.")
     texts, computed = _texts(folder, everything=everything, progress=progress)
     differences = _differences(folder, texts)
-    for difference in differences:
-        if difference.kind == "orphan":
-            difference.path.unlink()
-        else:
-            _replace(difference.path, texts[difference.path.relative_to(folder).as_posix()])
+    try:
+        for difference in differences:
+            if difference.kind == "orphan":
+                difference.path.unlink()
+            else:
+                replace_file(difference.path, texts[difference.path.relative_to(folder).as_posix()])
+        for leftover in folder.rglob(f".*.json.*{_UNFINISHED}"):
+            leftover.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder} cannot be written ({error.strerror}: {error.filename}); regenerate in a checkout of attnspec."
+        ) from None
     return Outcome(len(texts) - 1, computed, differences)
 
 
@@ -94,17 +112,22 @@ def check(folder: Path | None = None, *, progress: Callable[[], None] | None = N
     return Outcome(len(texts) - 1, computed, _differences(folder, texts))
 
 
-def _texts(folder: Path, *, everything: bool, progress: Callable[[], None] | None) -> tuple[dict[str, str], int]:
+def golden_texts() -> dict[str, str]:
+    """Return file name to text for every golden file and the index, all computed anew; nothing is read or written."""
+    return _texts(None, everything=True, progress=None)[0]
+
+
+def _texts(folder: Path | None, *, everything: bool, progress: Callable[[], None] | None) -> tuple[dict[str, str], int]:
     """Return file name to the text it should have, and how many cases were computed."""
     texts: dict[str, str] = {}
     entries: dict[str, dict[str, Any]] = {}
-    known = {} if everything else _known_digests(folder)
+    known = {} if everything or folder is None else _known_digests(folder)
     computed = 0
     for case in authored_cases():
         name = f"{case.id}.json"
         if name in texts:
             raise RecipeError(f"Two recipes make the case {case.id!r}; an id is used once.")
-        text = _unchanged_text(folder / name, case, known)
+        text = None if folder is None or case.id not in known else _unchanged_text(folder / name, case, known)
         if text is None:
             text = canonical_json(filled_document(case))
             computed += 1
@@ -136,10 +159,10 @@ def _unchanged_text(path: Path, case: AuthoredCase, known: Mapping[str, str]) ->
     present = json.loads(content)
     stored = [{key: value for key, value in entry.items() if key != "agrees"} for entry in present.pop("printed", ())]
     outputs = {tuple(sorted(tensors)) for tensors in present.pop("expected", {}).values()}
-    authored = json.loads(canonical_json(authored_document(case)))
     wanted = [stated(entry) for entry in case.printed]
-    same = present == authored and stored == wanted and outputs <= {tuple(sorted(case.outputs))}
-    return content.decode() if same else None
+    # Texts are compared, not objects: to Python 1, 1.0 and true are equal.
+    same = canonical_json([present, stored]) == canonical_json([authored_document(case), wanted])
+    return content.decode() if same and outputs <= {tuple(sorted(case.outputs))} else None
 
 
 def _check_twins(entries: Mapping[str, Any], cases: tuple[AuthoredCase, ...]) -> None:
@@ -150,21 +173,22 @@ def _check_twins(entries: Mapping[str, Any], cases: tuple[AuthoredCase, ...]) ->
 
 def _differences(folder: Path, texts: Mapping[str, str]) -> tuple[Difference, ...]:
     differences: list[Difference] = []
-    for name, text in sorted(texts.items()):
+    for name, text in texts.items():
         path = folder / name
         if not path.exists():
             differences.append(Difference(path, "missing"))
         elif path.read_bytes() != text.encode():
             differences.append(Difference(path, "changed"))
     for path in sorted(folder.rglob("*.json")):
-        if path.relative_to(folder).as_posix() not in texts:
+        if path.relative_to(folder).as_posix() not in texts and not path.name.startswith("."):
             differences.append(Difference(path, "orphan"))
     return tuple(differences)
 
 
-def _replace(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
+    """Write `text` to `path` in one step: whoever interrupts finds the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)

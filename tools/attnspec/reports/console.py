@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from attnspec.comparison import STATUSES
+from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.operations import OPERATIONS
 from attnspec.reports.wording import (
     diagnosis_lines,
     failures_by_operation,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _CASES_SHOWN = 3
 _LONGEST_MESSAGE = 600
-_COLOURS = {"pass": "green", "unsupported": "yellow"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 
 
@@ -49,32 +49,39 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
 
 
 def _table(report: Report) -> object:
+    """Return a table with a row for each operation: passed of tried in each dtype, and how close it came."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    shown = [status for status in STATUSES if report.summary.counts.get(status)]
+    dtypes = [dtype for dtype in (*FLOAT_DTYPES, ANY) if any(result.dtype == dtype for result in report.results)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("operation")
-    table.add_column("dtype")
-    for status in shown:
-        table.add_column(status, justify="right", style=_COLOURS.get(status, "red"))
-    table.add_column("worst error / tolerance", justify="right")
-    table.add_column("median", justify="right")
-    groups: dict[tuple[str, str], list[Result]] = {}
-    for result in report.results:
-        groups.setdefault((result.case.operation, result.dtype), []).append(result)
-    for (operation, dtype), results in sorted(groups.items(), key=lambda group: group[0][0]):
-        counts = [sum(result.status == status for result in results) for status in shown]
-        ratios = [result.verdict.worst.ratio for result in results if result.verdict.worst is not None]
-        medians = [result.verdict.median for result in results if result.verdict.median is not None]
-        table.add_row(
-            operation,
-            dtype,
-            *(str(count) if count else "" for count in counts),
-            f"{max(ratios):.3g}" if ratios else "",
-            f"{sorted(medians)[len(medians) // 2]:.2g}" if medians else "",
-        )
+    table.add_column("passed of tried", min_width=max(map(len, OPERATIONS)), no_wrap=True)
+    for dtype in dtypes:
+        table.add_column("no floats" if dtype == ANY else dtype, justify="right")
+    table.add_column("worst error", justify="right")
+    for operation in report.declaration.operations:
+        results = [result for result in report.results if result.case.operation == operation]
+        if results:
+            cells = (_cell([result for result in results if result.dtype == dtype]) for dtype in dtypes)
+            table.add_row(operation, *(Text(text, style=style) for text, style in cells), _worst(results))
+    table.caption = "worst error: error / tolerance; above 1 fails"
+    table.caption_justify = "left"
     return table
+
+
+def _cell(results: list[Result]) -> tuple[str, str]:
+    """Return passed of tried in one dtype, red when something is wrong, yellow when nothing was graded."""
+    if not results:
+        return "", ""
+    passed = sum(result.status == "pass" for result in results)
+    style = "red" if any(result.is_wrong for result in results) else ("green" if passed else "yellow")
+    return f"{passed}/{len(results)}", style
+
+
+def _worst(results: list[Result]) -> str:
+    ratios = [result.verdict.worst.ratio for result in results if result.verdict.worst is not None]
+    return f"{max(ratios):.2g}" if ratios else ""
 
 
 def _print_operation(operation: str, results: list[Result], report: Report, console: Console) -> None:
@@ -84,22 +91,33 @@ def _print_operation(operation: str, results: list[Result], report: Report, cons
     for entry in diagnosis:
         for line in diagnosis_lines(entry):
             _say(console, line, indent=2)
-    for result in results[:_CASES_SHOWN]:
+    by_case: dict[str, list[Result]] = {}
+    for result in results:
+        by_case.setdefault(result.case.id, []).append(result)
+    for of_case in list(by_case.values())[:_CASES_SHOWN]:
         console.print()
-        _say(console, f"{result.case.id} ({result.dtype}): {result.status}", indent=2, style="bold")
-        _say(console, result.case.title, indent=4, style="italic")
-        _say(console, result_sentence(result), indent=4)
-        step = step_sentence(result)
-        if step:
-            _say(console, step, indent=4)
-        if not any(entry.clause for entry in diagnosis):
-            _print_clauses(result, console)
-        for erratum in result.case.errata:
-            entry = errata().get(erratum)
-            if entry is not None:
-                _say(console, f"See also erratum {erratum}: {entry.title}", indent=4)
-    if len(results) > _CASES_SHOWN:
-        _say(console, f"… and {len(results) - _CASES_SHOWN} more; --report FILE.json has them all.", indent=2)
+        _print_case(of_case, console, named=any(entry.clause for entry in diagnosis))
+    if len(by_case) > _CASES_SHOWN:
+        _say(console, f"… and {len(by_case) - _CASES_SHOWN} more cases; --report FILE.json has them all.", indent=2)
+
+
+def _print_case(results: list[Result], console: Console, *, named: bool) -> None:
+    """Print one failing case, in words for its first dtype; the clauses and errata where no mistake is named."""
+    first = results[0]
+    dtypes = ", ".join(result.dtype for result in results)
+    _say(console, f"{first.case.id} ({dtypes}): {first.status}", indent=2, style="bold")
+    _say(console, first.case.title, indent=4, style="italic")
+    _say(console, result_sentence(first), indent=4)
+    step = step_sentence(first)
+    if step:
+        _say(console, step, indent=4)
+    if named:
+        return
+    _print_clauses(first, console)
+    for erratum in first.case.errata:
+        entry = errata().get(erratum)
+        if entry is not None:
+            _say(console, f"See also erratum {erratum}: {entry.title}", indent=4)
 
 
 def _print_clauses(result: Result, console: Console) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import math
 import os
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,6 +75,8 @@ def check_writable(path: Path) -> None:
         raise UsageError(f"--report {path}: there is no folder {folder}.")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise UsageError(f"--report {path} cannot be written: permission denied.")
+    import tempfile
+
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass

@@ -17,15 +17,16 @@ def headline(report: Report) -> str:
     summary = report.summary
     name = " ".join(filter(None, (report.declaration.name, report.declaration.version)))
     passed, total = summary.counts.get("pass", 0), len(report.results)
+    tried = total - summary.counts.get("unsupported", 0)
     graded = f"{summary.clauses_graded} of {summary.clauses} clauses graded"
     match summary.conformance:
         case "conforms":
-            return f"{name} conforms: {passed} of {total} passed, every clause graded."
+            return f"{name} conforms: {passed} of {tried} passed, every clause graded."
         case "conforms in part":
-            return f"{name} conforms in part: {passed} of {total} passed, nothing wrong, {graded}."
+            return f"{name} conforms in part: {passed} of {tried} passed, nothing wrong, {graded}."
         case "does not conform":
             if report.wrong:
-                return f"{name} does not conform: {len(report.wrong)} of {total} went wrong, {passed} passed."
+                return f"{name} does not conform: {len(report.wrong)} of {tried} went wrong, {passed} passed."
             return f"{name} does not conform: nothing could be graded ({total} tried)."
 
 
@@ -52,7 +53,9 @@ def step_sentence(result: Result) -> str | None:
     if verdict.first_step is None:
         return None
     before = ", ".join(verdict.agreeing_steps)
-    agree = f"{before} {'is' if len(verdict.agreeing_steps) == 1 else 'are'} right" if before else "no step before it"
+    if not before:
+        return f"The first step that diverges is {verdict.first_step!r}, the first one that was returned."
+    agree = f"{before} {'is' if len(verdict.agreeing_steps) == 1 else 'are'} right"
     return f"The first step that diverges is {verdict.first_step!r}; {agree}."
 
 

@@ -7,8 +7,11 @@ depends on what ran before is seen.
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from attnspec import conventions as convention_rules
 from attnspec.adapters.implementation import Answer, Outputs, Request
@@ -75,6 +78,22 @@ def run_suite(
     """
     declared = {**implementation.declaration.conventions, **(conventions or {})}
     asked = tuple(dtypes) if dtypes else implementation.declaration.dtypes
+    # What an implementation warns about is not judged, and would only blur the report.
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        results = _two_passes(suite, implementation, asked, declared, fail_fast=fail_fast, progress=progress)
+        return _with_twins(results, suite, implementation, declared)
+
+
+def _two_passes(
+    suite: Suite,
+    implementation: Implementation,
+    asked: Sequence[str],
+    declared: Mapping[str, str],
+    *,
+    fail_fast: bool,
+    progress: Callable[[Result], None] | None,
+) -> list[Result]:
     runs: list[_Run] = []
     results: list[Result] = []
     for case in suite.cases.values():
@@ -85,10 +104,10 @@ def run_suite(
             if progress is not None:
                 progress(result)
             if fail_fast and result.is_wrong:
-                return tuple(results)
+                return results
     for position in range(len(runs) - 1, -1, -1):
         results[position] = _second_pass(runs[position], results[position], implementation)
-    return _with_twins(results, suite, implementation, declared)
+    return results
 
 
 def _first_pass(

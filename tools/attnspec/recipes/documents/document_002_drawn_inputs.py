@@ -23,14 +23,16 @@ SEED = 42
 HIDDEN = -np.inf
 
 
-def normals(random: np.random.RandomState, *shape: int, spread: float = 1.0) -> NDArray[np.float64]:
-    """Draw normals of standard deviation `spread` and round them to multiples of 1/32.
+def normals(
+    random: np.random.RandomState, *shape: int, spread: float = 1.0, steps: float = 32.0
+) -> NDArray[np.float64]:
+    """Draw normals of standard deviation `spread` and round them to multiples of 1/32, or of 1/`steps`.
 
     Below 8 in magnitude such multiples have at most eight significant bits, so they are exact in every dtype
     of the suite; and so coarse a grid hides the last bit of the C library's logarithm, through which legacy
     normals go.
     """
-    rounded = np.round(random.normal(size=shape) * spread * 32.0) / 32.0
+    rounded = np.round(random.normal(size=shape) * spread * steps) / steps
     assert np.all(np.abs(rounded) < 8.0), "a drawn number left the range in which multiples of 1/32 are exact"
     return rounded + 0.0  # no negative zeros, which read like an oversight in the files
 
@@ -59,8 +61,10 @@ def module_inputs(
     tokens = [normals(random, batch, sequence, width) for _ in range(1 if itself else 3)]
     query, key, value = tokens * 3 if itself else tokens
     spread = float(np.sqrt(1.0 / width))
+    # A coarser grid for the 4 D * D weights halves the size of the files.
     weights = {
-        name: normals(random, width, width, spread=spread) for name in ("w_query", "w_key", "w_value", "w_output")
+        name: normals(random, width, width, spread=spread, steps=8.0)
+        for name in ("w_query", "w_key", "w_value", "w_output")
     }
     return {"query": query, "key": key, "value": value, **weights}
 

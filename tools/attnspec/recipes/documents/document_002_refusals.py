@@ -154,26 +154,8 @@ def module_refusals() -> tuple[AuthoredCase, ...]:
     """List widths that the heads do not divide, and a query of the wrong rank."""
     section = "multi_head_attention: input validation"
     demonstration = "documents/002/demonstration"
-    width = 63
-    tokens = np.zeros((1, SEQUENCE, width))
-    unit = np.eye(width)
-    weights = dict.fromkeys(("w_query", "w_key", "w_value", "w_output"), unit)
     inputs = demonstration_inputs()
     return (
-        refused(
-            "module_refuses_63_over_4",
-            "Four heads over a width of 63 are refused by the module",
-            "multi_head.rejects.divisible",
-            "test_multi_head_attention: d_model 63 with 4 heads",
-            operation="multi_head_attention",
-            inputs={"query": tokens, "key": tokens, "value": tokens, **weights},
-            attributes={"num_heads": 4},
-            rejects=Rejects(
-                "A width of 63 does not divide into four heads.",
-                "documents/002/module_four_heads_self_attention",
-            ),
-            errata=("E002.test_model_width", "E002.divisibility"),
-        ),
         refused(
             "module_refuses_7_over_2",
             "Two heads over a width of 7 are refused by the module",
@@ -191,7 +173,7 @@ def module_refusals() -> tuple[AuthoredCase, ...]:
             "split_heads.rejects.divisible",
             "test_multi_head_attention: d_model 63 with 4 heads",
             operation="split_heads",
-            inputs={"x": np.ones((2, SEQUENCE, width))},
+            inputs={"x": np.ones((2, SEQUENCE, 63))},
             attributes={"num_heads": 4},
             dtypes=("float64", "float32", "float16"),
             rejects=Rejects("A width of 63 does not divide into four heads.", "documents/002/split_heads"),
