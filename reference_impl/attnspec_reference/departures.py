@@ -228,7 +228,7 @@ def in_working_precision(function: Callable[..., Any]) -> Computation:
 
 def is_float_array(argument: Any) -> bool:
     """Tell a tensor that is widened from masks of truth values and from attributes."""
-    return isinstance(argument, np.ndarray) and result_dtype(argument) == cast("Array", argument).dtype
+    return hasattr(argument, "dtype") and result_dtype(argument) == argument.dtype
 
 
 def by_name(returned: Any) -> Mapping[str, Array]:

@@ -80,9 +80,5 @@ def test_numbers_that_are_not_finite_are_refused(number, within) -> None:
 def test_a_list_of_plain_values_stays_on_one_line() -> None:
     value = {"b": [[0.1, 2, True], []], "a": {"é": "ü", "c": {}}, "d": []}
     assert canonical_json(value) == (
-        "{\n"
-        ' "a": {\n  "c": {},\n  "\\u00e9": "ü"\n },\n'
-        ' "b": [\n  [0.1, 2, true],\n  []\n ],\n'
-        ' "d": []\n'
-        "}\n"
+        '{\n "a": {\n  "c": {},\n  "\\u00e9": "ü"\n },\n "b": [\n  [0.1, 2, true],\n  []\n ],\n "d": []\n}\n'
     )

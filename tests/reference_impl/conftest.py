@@ -109,6 +109,7 @@ PROBES = {
         multi_head(is_causal=True),
         multi_head(mask=boolean(2, 1, 3, 3)),
         multi_head(mask=additive(2, 1, 3, 3)),
+        multi_head(mask=np.array([[True] * 3, [False] * 3, [True, False, True]])),
         multi_head(query=draw(2, 3, 4) * 1000),
     ),
     "context_vector": (

@@ -128,7 +128,7 @@ def test_a_boolean_causal_mask_hides_what_numbers_it_would_hold():
     ],
 )
 def test_a_mistake_that_the_shapes_do_not_allow_says_so(identifier, arguments):
-    with pytest.raises(ValueError, match="shape|mismatch"):
+    with pytest.raises(ValueError, match=r"shape|mismatch"):
         outputs(identifier, **arguments)
 
 

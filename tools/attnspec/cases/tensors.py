@@ -40,7 +40,7 @@ def tensor_from_json(tensor: Mapping[str, Any]) -> NDArray[Any]:
     shape, dtype, data = tuple(tensor["shape"]), tensor["dtype"], tensor["data"]
     for kind in _kinds(data):
         if kind not in _KINDS[dtype]:
-            raise ValueError(f"the data of a {dtype} tensor hold a JSON {_JSON_NAMES.get(kind, kind.__name__)}")
+            raise ValueError(f"the dtype is {dtype}, but the data hold a JSON {_JSON_NAMES.get(kind, 'null')}")
     try:
         array = np.array(data, dtype=dtype)
     except ValueError:

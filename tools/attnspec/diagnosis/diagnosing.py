@@ -63,7 +63,7 @@ class Diagnosis:
 
 
 def diagnose(results: Sequence[Result]) -> tuple[Diagnosis, ...]:
-    """Return a diagnosis for each operation that failed on values, in the order of the results.
+    """Return a diagnosis for each operation that failed on values or shapes, in the order of the results.
 
     Several mistakes that explain the same failures equally well are all given, so that none is named wrongly.
     """
@@ -72,7 +72,7 @@ def diagnose(results: Sequence[Result]) -> tuple[Diagnosis, ...]:
     for result in results:
         if result.got is None or result.case.properties is not None:
             continue
-        if result.status == "fail" and result.verdict.check in ("values", "repeatable"):
+        if result.status == "fail" and result.verdict.check in ("values", "shape"):
             failing.setdefault(result.case.operation, []).append(result)
         elif result.status == "pass":
             passing.setdefault(result.case.operation, []).append(result)
@@ -148,5 +148,5 @@ def _close(got: NDArray[Any], computed: NDArray[Any], dtype: str) -> bool:
     with np.errstate(invalid="ignore", over="ignore"):
         finite = np.isfinite(owed)
         size = np.max(np.abs(np.where(finite, owed, 0.0)), axis=-1, keepdims=True, initial=0.0)
-        near = np.abs(given - owed) <= 64 * unit * np.maximum(size, np.abs(owed))
+        near = finite & (np.abs(given - owed) <= 64 * unit * np.maximum(size, np.abs(owed)))
         return bool(np.all(near | (given == owed) | (np.isnan(given) & np.isnan(owed))))

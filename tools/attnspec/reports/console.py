@@ -114,7 +114,7 @@ def _print_case(results: list[Result], console: Console, *, named: bool) -> None
     if named:
         return
     _print_clauses(first, console)
-    for erratum in first.case.errata:
+    for erratum in first.case.errata if first.status == "fail" else ():
         entry = errata().get(erratum)
         if entry is not None:
             _say(console, f"See also erratum {erratum}: {entry.title}", indent=4)
@@ -128,16 +128,19 @@ def _print_clauses(result: Result, console: Console) -> None:
 
 
 def _print_unsupported(report: Report, console: Console) -> None:
-    """Print why cases were not graded, one line a reason."""
+    """Print which operations are not offered, and why other cases were not graded, one line a reason."""
+    offered = report.declaration.operations
+    missing = {result.case.operation: None for result in report.results if result.case.operation not in offered}
     reasons: dict[str, int] = {}
     for result in report.results:
-        if result.status == "unsupported":
+        if result.status == "unsupported" and result.case.operation in offered:
             reasons[result.verdict.message] = reasons.get(result.verdict.message, 0) + 1
-    if reasons:
+    if missing or reasons:
         console.print()
-        _say(console, "Not graded:", style="yellow")
-        for reason, count in sorted(reasons.items(), key=lambda entry: -entry[1]):
-            _say(console, f"{count} x {reason}", indent=2)
+    if missing:
+        _say(console, f"Not offered: {', '.join(missing)}.", style="yellow")
+    for reason, count in sorted(reasons.items(), key=lambda entry: -entry[1]):
+        _say(console, f"{count} not graded: {reason}", style="yellow")
 
 
 def _say(console: Console, text: str, *, indent: int = 0, style: str = "") -> None:

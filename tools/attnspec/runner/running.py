@@ -132,7 +132,7 @@ def _not_offered(case: Case, dtype: str, implementation: Implementation, resolve
     if case.operation not in declaration.operations:
         return f"{case.operation} is not offered"
     if dtype not in (*declaration.dtypes, ANY):
-        return f"{dtype} is not offered"
+        return f"{dtype} is not offered: the adapter's `dtypes` are {', '.join(declaration.dtypes)}"
     alignment, only = case.attributes.get("causal_alignment"), resolved["causal_alignment"]
     if alignment is not None and only not in ("any", alignment):
         return f"causal_alignment={alignment} is not offered; it has {only} alone"
@@ -201,7 +201,7 @@ def _with_twins(
         if result.case.rejects is not None and result.status == "pass":
             twin = suite.cases.get(result.case.rejects.twin) or suite.twins[result.case.rejects.twin]
             if not twin_passes(twin, result.dtype):
-                message = f"not graded: its valid twin {twin.id} did not pass, so a refusal says nothing"
+                message = f"the valid twin {twin.id} did not pass, so a refusal says nothing"
                 result = replace(result, verdict=Verdict("unsupported", message=message))  # noqa: PLW2901
         checked.append(result)
     return tuple(checked)

@@ -139,7 +139,7 @@ def value_refusals() -> tuple[AuthoredCase, ...]:
         ),
         refused(
             "document_002_refuses_nan_in_query",
-            "A query that contains NaN is refused",
+            "A query with one NaN, which document 002 refuses",
             "sdpa.nonfinite_input",
             section,
             inputs={**inputs, "query": with_nan},

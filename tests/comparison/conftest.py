@@ -1,0 +1,32 @@
+"""Grading a computation by hand: what it returns against the certified oracle, in units of the tolerance."""
+
+import numpy as np
+import pytest
+
+from attnspec.adapters.implementation import Outputs
+from attnspec.comparison import Values, grade, precision_of, tolerance
+from attnspec.dtypes import rounded_to, to_run_dtype
+from attnspec_reference.departures import by_name
+from attnspec_reference.oracle import evaluate
+
+
+class Graded:
+    """Inputs of one operation in one dtype, with what is owed for them."""
+
+    def __init__(self, operation, inputs, attributes, dtype, **precision):
+        self.operation, self.attributes, self.dtype = operation, attributes, dtype
+        self.given = {name: to_run_dtype(array, dtype) for name, array in inputs.items()}
+        seen = {name: rounded_to(array, dtype) for name, array in inputs.items()}
+        self.owed = evaluate(operation, seen, attributes)
+        self.bound = tolerance(operation, seen, attributes, precision_of(dtype, **precision))
+
+    def verdict_on(self, function):
+        """The verdict on a function that takes the operation's arguments and returns its outputs."""
+        with np.errstate(all="ignore"):
+            outputs = by_name(function(**{name: array.copy() for name, array in self.given.items()}, **self.attributes))
+        return grade(self.operation, self.dtype, Outputs(outputs), Values(self.owed), self.bound)
+
+
+@pytest.fixture(scope="session")
+def graded():
+    return Graded
