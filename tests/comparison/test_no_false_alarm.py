@@ -251,9 +251,7 @@ def test_right_computations_stay_within_the_tolerance(operation, kind, dtype, gr
     ["gaussian", "128 positive keys of width 64", "values far from zero", "width 1", "selected keys, rows without any"],
 )
 def test_half_precision_that_computes_in_float32_is_right_in_both_grades(kind, grade, dtype, graded):
-    case = graded(
-        "scaled_dot_product_attention", *split(ATTENTION[kind]), dtype, fused=grade == "fused"
-    )
+    case = graded("scaled_dot_product_attention", *split(ATTENTION[kind]), dtype, fused=grade == "fused")
     for name, function in right_computations("scaled_dot_product_attention"):
         verdict = case.verdict_on(function)
         assert verdict.status == "pass", f"{name}: {verdict.message}"

@@ -17,7 +17,8 @@ def scale_off_by_a_thousandth(scores, scale):
 
 
 def coarse_exponential(logits, largest):
-    return exponentiate(logits, largest) * (1 + np.float32(1e-5) * np.sign(np.sin(1e4 * logits))).astype(logits.dtype)
+    wave = np.sign(np.sin(1e4 * np.where(np.isfinite(logits), logits, 0)))
+    return exponentiate(logits, largest) * (1 + 1e-5 * wave).astype(logits.dtype)
 
 
 def last_key_dropped(logits, attendable):

@@ -2,7 +2,7 @@
 
 from attnspec.comparison.expectation import Expectation, MustRefuse, NotGraded, Values, expectation
 from attnspec.comparison.grading import STATUSES, WRONG, Status, Verdict, Worst, grade
-from attnspec.comparison.precision import Precision, precision_of
+from attnspec.comparison.precision import Precision, precision_of, stacked
 from attnspec.comparison.properties import grade_glorot_normal
 from attnspec.comparison.tolerance import Tolerance, tolerance
 
@@ -22,5 +22,6 @@ __all__ = [
     "grade",
     "grade_glorot_normal",
     "precision_of",
+    "stacked",
     "tolerance",
 ]

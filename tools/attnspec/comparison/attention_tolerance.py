@@ -77,8 +77,9 @@ class AttentionTolerance:
         size = np.where(alive, np.abs(value), 0.0)
         terms = math.sqrt(self.allowed.shape[-1])
         from_logits = (self._softmax.shares * self._softmax.relative).sum(axis=-1)
-        from_sum = self.precision.accumulator * (0.5 * terms + 2 + size)
-        error = 2 * (from_logits + from_sum) + self.precision.output * size + self.precision.smallest
+        precision = self.precision.at_rank(value.ndim)
+        from_sum = precision.accumulator * (0.5 * terms + 2 + size)
+        error = 2 * (from_logits + from_sum) + precision.output * size + precision.smallest
         return Estimate(value, np.where(alive, error, 0.0))
 
     @cached_property
@@ -88,15 +89,16 @@ class AttentionTolerance:
         The output does not inherit the error of the weights element by element: what all weights of a row share
         cancels, so each key's error acts through the distance of its value from the output.
         """
-        precision, shares, value = self.precision, self._softmax.shares, self.value
+        shares, value = self._softmax.shares, self.value
         output = shares @ value.value
+        precision = self.precision.at_rank(output.ndim)
         keys = self.allowed.sum(axis=-1, keepdims=True)
         spread = np.sqrt((shares * shares) @ (value.value * value.value))
         from_sum = summation_error(output, spread, keys, precision)
         from_logits = _norm_of_moves(shares * self._softmax.relative, value.value, output)
         from_values = 0.0 if value.is_exact else np.sqrt((shares * shares) @ (value.error * value.error))
         # A kernel may round the weights to the dtype before it multiplies them with the values.
-        rounded = 1.5 if precision.rounds_between_phases else 1.0
+        rounded = 1 + 0.5 * precision.rounds_between_phases
         from_weights = rounded * precision.output * (np.abs(output) + 2 * spread)
         flushed = precision.smallest * ((keys > 0) + self.allowed @ np.abs(value.value))
         error = 2 * (from_logits + from_sum + from_values) + from_weights + precision.output * np.abs(output) + flushed
@@ -185,7 +187,7 @@ def attention_tolerance(
 def _repeated(heads: Estimate, times: int) -> Estimate:
     if times == 1:
         return heads
-    return Estimate(np.repeat(heads.value, times, axis=1), np.repeat(heads.error, times, axis=1), heads.is_exact)
+    return Estimate(np.repeat(heads.value, times, axis=-3), np.repeat(heads.error, times, axis=-3), heads.is_exact)
 
 
 def _scores(query: Estimate, key: Estimate, scale: float | None, precision: Precision) -> Estimate:
@@ -195,7 +197,7 @@ def _scores(query: Estimate, key: Estimate, scale: float | None, precision: Prec
     keys, key_error = np.swapaxes(key.value, -1, -2), np.swapaxes(key.error, -1, -2)
     scores = factor * (query.value @ keys)
     spread = abs(factor) * np.sqrt(query.value**2 @ keys**2)
-    stored = precision.stored * 2 * (np.abs(scores) + spread)
+    stored = precision.at_rank(scores.ndim).stored * 2 * (np.abs(scores) + spread)
     own = stored + summation_error(scores, spread, width, precision)
     if query.is_exact and key.is_exact:
         return Estimate(scores, own)
@@ -209,7 +211,7 @@ def _masked(scores: Estimate, mask: NDArray[Any] | None, allowed: NDArray[np.boo
         return Estimate(np.where(allowed, scores.value, -np.inf), scores.error)
     bias = np.where(np.isfinite(mask), mask, 0.0)
     biased = scores.value + bias
-    error = scores.error + precision.stored * (np.abs(bias) + np.abs(biased))
+    error = scores.error + precision.at_rank(biased.ndim).stored * (np.abs(bias) + np.abs(biased))
     return Estimate(np.where(allowed, biased, -np.inf), error)
 
 

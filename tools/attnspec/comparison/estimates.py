@@ -29,7 +29,8 @@ class Estimate:
     value
         Float64 values.
     error
-        Absolute error of each element, same shape; finite and not negative.
+        Absolute error of each element, finite and not negative: same shape, or with one more axis in front where
+        the precision stands for several runs.
     is_exact
         Whether all errors are 0, as those of an input.
     """
@@ -74,6 +75,7 @@ def summation_error(
     precision
         Unit roundoffs of the run.
     """
+    precision = precision.at_rank(total.ndim)
     drift = np.sqrt(terms) * (0.5 * np.abs(total) + 0.6 * spread)
     return precision.accumulator * (drift + np.abs(total) + spread)
 
@@ -92,6 +94,7 @@ def matrix_product(left: Estimate, right: Estimate, precision: Precision) -> Est
 def linear(x: Estimate, weight: Estimate, bias: Estimate | None, precision: Precision) -> Estimate:
     """Return ``x @ weight + bias`` as it is stored between phases."""
     product = matrix_product(x, weight, precision)
+    precision = precision.at_rank(product.value.ndim)
     if bias is None:
         return Estimate(product.value, product.error + precision.stored * np.abs(product.value))
     value = product.value + bias.value
@@ -101,6 +104,7 @@ def linear(x: Estimate, weight: Estimate, bias: Estimate | None, precision: Prec
 
 def settled(estimate: Estimate, precision: Precision) -> Estimate:
     """Return an intermediate value as an output: its error doubled, and rounded to the dtype of the results."""
+    precision = precision.at_rank(estimate.value.ndim)
     error = 2 * estimate.error + precision.output * np.abs(estimate.value) + precision.smallest
     return Estimate(estimate.value, error)
 
@@ -117,9 +121,9 @@ def exponent_error(distance: NDArray[Any], logit_error: NDArray[Any], precision:
     precision
         Unit roundoffs of the run.
     """
-    relative = logit_error + 2 * precision.accumulator * (1 + distance)
-    if precision.rounds_between_phases:
-        relative = relative + precision.stored * (1 + distance)
+    precision = precision.at_rank(distance.ndim)
+    between = precision.rounds_between_phases * precision.stored
+    relative = logit_error + (2 * precision.accumulator + between) * (1 + distance)
     return np.expm1(np.minimum(relative, 50.0))
 
 
@@ -129,10 +133,11 @@ def share_error(shares: NDArray[Any], relative: NDArray[Any], precision: Precisi
     A share p_j moves by p_j (e_j - sum_k p_k e_k) when exponential k is off by the relative e_k: to first order an
     error that all exponentials share cancels.
     """
+    precision = precision.at_rank(shares.ndim)
     moved = shares * relative
     others = np.sqrt(np.maximum((moved * moved).sum(axis=-1, keepdims=True) - moved * moved, 0.0))
     terms = shares.shape[-1]
     normalised = shares * (np.hypot((1 - shares) * relative, others))
     division = precision.accumulator * (0.5 * math.sqrt(terms) + 2) * shares
-    rounding = precision.output * shares * (1.5 if precision.rounds_between_phases else 1.0)
+    rounding = precision.output * shares * (1 + 0.5 * precision.rounds_between_phases)
     return 2 * (normalised + division) + rounding + precision.smallest * (shares > 0)

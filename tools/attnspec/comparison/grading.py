@@ -112,7 +112,9 @@ class _Compared:
         return self.worst is not None and not self.worst.ratio <= 1
 
 
-def grade(operation: str, dtype: str, answer: Answer, expected: Expectation, bound: Tolerance | None) -> Verdict:
+def grade(
+    operation: str, dtype: str, answer: Answer, expected: Expectation, bound: Tolerance | None, run: int = 0
+) -> Verdict:
     """Return the verdict on one answer.
 
     Parameters
@@ -125,6 +127,8 @@ def grade(operation: str, dtype: str, answer: Answer, expected: Expectation, bou
         What should have.
     bound
         Tolerances; None only where the input must be refused.
+    run
+        Which of the runs that `bound` stands for.
     """
     if isinstance(expected, NotGraded):
         return Verdict("unsupported", message=expected.reason)
@@ -147,7 +151,7 @@ def grade(operation: str, dtype: str, answer: Answer, expected: Expectation, bou
         case Outputs(values, inputs_changed):
             assert isinstance(expected, Values)
             assert bound is not None
-            return _grade_values(operation, dtype, values, inputs_changed, expected, bound)
+            return _grade_values(operation, dtype, values, inputs_changed, expected, bound, run)
 
 
 def _grade_values(
@@ -157,6 +161,7 @@ def _grade_values(
     inputs_changed: tuple[str, ...],
     expected: Values,
     bound: Tolerance,
+    run: int,
 ) -> Verdict:
     names = [name for name in OPERATIONS[operation].outputs if name in got and name in expected.outputs]
     for name in names:
@@ -168,7 +173,7 @@ def _grade_values(
                 under=expected.under,
                 message=f"{name} has the shape {got[name].shape}; owed is {expected.outputs[name].shape}",
             )
-    compared = {name: _compare(name, got[name], expected, bound, dtype) for name in names}
+    compared = {name: _compare(name, got[name], expected, bound, run, dtype) for name in names}
     wrong = [name for name in OPERATIONS[operation].steps if name in compared and compared[name].wrong]
     shared: dict[str, Any] = {
         "median": _median(compared[names[0]].ratios),
@@ -206,10 +211,10 @@ def _grade_values(
     return Verdict("pass", worst=worst, **shared)
 
 
-def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, dtype: str) -> _Compared:
+def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, run: int, dtype: str) -> _Compared:
     owed = expected.outputs[name].astype(np.float64)
     given = got.astype(np.float64)
-    allowed = bound.of(name).error
+    allowed = bound.of(name, run).error
     with np.errstate(all="ignore"):
         same = given == owed
         if not same.all():
@@ -219,7 +224,7 @@ def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, d
         error = np.where(same, 0.0, np.abs(given - owed))
         ratio = np.where(same, 0.0, error / allowed)
     ratio[np.isnan(ratio)] = np.inf
-    left_out = bound.ungraded(name)
+    left_out = bound.ungraded(name, run)
     if name in expected.ungraded:
         left_out = expected.ungraded[name] if left_out is None else left_out | expected.ungraded[name]
     ungraded = 0

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from attnspec.dtypes import ANY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 _UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 _SMALLEST = {"float64": 5e-324, "float32": 2.0**-126, "float16": 2.0**-24, "bfloat16": 2.0**-126}
@@ -13,7 +21,7 @@ _HALF = ("float16", "bfloat16")
 
 @dataclass(frozen=True)
 class Precision:
-    """What the error bound of a run is made of.
+    """What the error bound of a run is made of: numbers, or arrays that hold a number for each of several runs.
 
     Attributes
     ----------
@@ -27,15 +35,33 @@ class Precision:
         The smallest number that results are held to: below it an implementation may flush to zero.
     """
 
-    output: float
-    accumulator: float
-    stored: float
-    smallest: float
+    output: float | NDArray[Any]
+    accumulator: float | NDArray[Any]
+    stored: float | NDArray[Any]
+    smallest: float | NDArray[Any]
 
     @property
-    def rounds_between_phases(self) -> bool:
+    def rounds_between_phases(self) -> Any:
         """Whether intermediate tensors are coarser than the sums inside a phase."""
         return self.stored > self.accumulator
+
+    def at_rank(self, rank: int) -> Precision:
+        """Return the precision in a shape that broadcasts, with the runs in front, against tensors of a rank."""
+        if isinstance(self.output, float):
+            return self
+        shape = (-1,) + (1,) * rank
+        return Precision(*(np.reshape(getattr(self, name), shape) for name in _FIELDS))
+
+
+_FIELDS = ("output", "accumulator", "stored", "smallest")
+
+
+def stacked(precisions: Sequence[Precision]) -> Precision:
+    """Return several precisions as one, so that one pass of the error bound serves several runs.
+
+    Errors that come out of it have an axis for the runs in front of the tensor's own axes.
+    """
+    return Precision(*(np.array([getattr(precision, name) for precision in precisions]) for name in _FIELDS))
 
 
 def precision_of(dtype: str, *, fused: bool = False, accumulation: str = "dtype") -> Precision:

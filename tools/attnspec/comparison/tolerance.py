@@ -53,15 +53,24 @@ class Tolerance:
         self._ungraded = ungraded or {}
         self.dead: Mapping[str, NDArray[np.bool_]] = dead or {}
 
-    def of(self, output: str) -> Estimate:
-        """Return value and tolerance of one output; every tolerance is finite."""
+    def of(self, output: str, run: int = 0) -> Estimate:
+        """Return value and tolerance of one output in one of the runs; every tolerance is finite."""
         with np.errstate(all="ignore"):
-            return self._estimates[output]()
+            estimate = self._estimates[output]()
+        value = estimate.value
+        return Estimate(value, _of_run(estimate.error, run, value.ndim))
 
-    def ungraded(self, output: str) -> NDArray[np.bool_] | None:
-        """Return which elements of an output have a tolerance that says nothing, or None for none."""
+    def ungraded(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
+        """Return which elements of an output have a tolerance that says nothing in a run, or None for none."""
+        if output not in self._ungraded:
+            return None
         with np.errstate(all="ignore"):
-            return self._ungraded[output]() if output in self._ungraded else None
+            return _of_run(self._ungraded[output](), run, self._estimates[output]().value.ndim)
+
+
+def _of_run(errors: NDArray[Any], run: int, rank: int) -> NDArray[Any]:
+    """Return what belongs to one run; errors of the tensor's own rank are shared by all."""
+    return errors if errors.ndim == rank else errors[run]
 
 
 def tolerance(
@@ -83,7 +92,7 @@ def tolerance(
     attributes
         The attributes that the case states.
     precision
-        Unit roundoffs of the run.
+        Unit roundoffs of the run, or those of several runs, stacked.
     uniform_dead_rows
         Whether a query without any key takes the mean of all values instead of 0.
     """
@@ -110,12 +119,14 @@ def _softmax(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision
     exponentials = np.exp(-distance)
     shares = exponentials / np.sum(exponentials, axis=-1, keepdims=True)
     # x itself may be scaled before the maximum is taken, as where exp is computed by exp2.
-    relative = exponent_error(distance, precision.accumulator * np.abs(rows), precision)
+    drift = precision.at_rank(rows.ndim).accumulator * np.abs(rows)
+    relative = exponent_error(distance, drift, precision)
     error = share_error(shares, relative, precision)
     if axis is None:
-        shares, error = shares.reshape(x.shape), error.reshape(x.shape)
+        shares, error = shares.reshape(x.shape), error.reshape(*error.shape[:-2], *x.shape)
     else:
-        shares, error = np.moveaxis(shares, -1, axis), np.moveaxis(error, -1, axis)
+        place = axis if axis < 0 else axis - x.ndim
+        shares, error = np.moveaxis(shares, -1, place), np.moveaxis(error, -1, place)
     return Tolerance(_given(output=Estimate(shares, error)))
 
 
@@ -168,24 +179,24 @@ def _context_vector(inputs: Mapping[str, Any], attributes: Mapping[str, Any], pr
             "scores": lambda: _without_axes(result.scores),
             "raw_scores": lambda: _raw_scores(inputs, precision),
         },
-        {"context": lambda: result.ungraded[0, 0, 0]},
+        {"context": lambda: result.ungraded[..., 0, 0, 0, :]},
     )
 
 
 def _raw_scores(inputs: Mapping[str, Any], precision: Precision) -> Estimate:
     product = matrix_product(exactly(inputs["encoder_states"]), exactly(inputs["decoder_state"][:, None]), precision)
     raw = settled(product, precision)
-    return Estimate(raw.value[:, 0], raw.error[:, 0])
+    return Estimate(raw.value[:, 0], raw.error[..., 0])
 
 
 def _without_axes(estimate: Estimate) -> Estimate:
-    return Estimate(estimate.value[0, 0, 0], estimate.error[0, 0, 0])
+    return Estimate(estimate.value[0, 0, 0], estimate.error[..., 0, 0, 0, :])
 
 
 def _single_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
     x = exactly(inputs["x"])
     projected = {name: linear(x, exactly(inputs[f"w_{name}"]), None, precision) for name in ("query", "key", "value")}
-    query, key, value = (Estimate(entry.value[None, None], entry.error[None, None]) for entry in projected.values())
+    query, key, value = (_as_one_head(entry) for entry in projected.values())
     result = attention_tolerance(
         query,
         key,
@@ -200,14 +211,18 @@ def _single_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], preci
         **_given(**{name: settled(entry, precision) for name, entry in projected.items()}),
     }
     if "w_output" not in inputs:
-        return Tolerance(estimates, {"output": lambda: result.ungraded[0, 0]})
+        return Tolerance(estimates, {"output": lambda: result.ungraded[..., 0, 0, :, :]})
     weight = exactly(inputs["w_output"])
     estimates["output"] = lambda: _projected_output(_of_one_head(result.output), weight, None, precision)
     return Tolerance(estimates)
 
 
 def _of_one_head(estimate: Estimate) -> Estimate:
-    return Estimate(estimate.value[0, 0], estimate.error[0, 0])
+    return Estimate(estimate.value[0, 0], estimate.error[..., 0, 0, :, :])
+
+
+def _as_one_head(estimate: Estimate) -> Estimate:
+    return Estimate(estimate.value[None, None], estimate.error[..., None, None, :, :], estimate.is_exact)
 
 
 def _multi_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
@@ -244,22 +259,19 @@ def _projected_output(attended: Estimate, weight: Estimate, bias: Estimate | Non
     """Return the output projection: the tolerance before it is carried over, its own error is doubled."""
     own = linear(exactly(attended.value), weight, bias, precision)
     carried = np.sqrt(attended.error**2 @ weight.value**2)
-    error = carried + 2 * own.error + precision.output * np.abs(own.value) + precision.smallest
-    return Estimate(own.value, error)
+    return Estimate(own.value, carried + settled(own, precision).error)
 
 
 def _split(estimate: Estimate, heads: int) -> Estimate:
     def split(x: NDArray[Any]) -> NDArray[Any]:
-        batch, tokens, width = x.shape
-        return x.reshape(batch, tokens, heads, width // heads).transpose(0, 2, 1, 3)
+        return x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads).swapaxes(-2, -3)
 
     return Estimate(split(estimate.value), split(estimate.error))
 
 
 def _combine(estimate: Estimate) -> Estimate:
     def combine(x: NDArray[Any]) -> NDArray[Any]:
-        batch, heads, tokens, width = x.shape
-        return x.transpose(0, 2, 1, 3).reshape(batch, tokens, heads * width)
+        return x.swapaxes(-2, -3).reshape(*x.shape[:-3], x.shape[-2], x.shape[-3] * x.shape[-1])
 
     return Estimate(combine(estimate.value), combine(estimate.error))
 

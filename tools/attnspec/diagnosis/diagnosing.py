@@ -21,10 +21,10 @@ from attnspec.operations import OPERATIONS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from attnspec_reference.mistakes import Mistake
     from numpy.typing import NDArray
 
     from attnspec.runner import Result
+    from attnspec_reference.mistakes import Mistake
 
 _PASSING_CASES_TRIED = 24
 

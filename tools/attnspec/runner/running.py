@@ -8,26 +8,16 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec import conventions as convention_rules
 from attnspec.adapters.implementation import Answer, Outputs, Request
-from attnspec.comparison import (
-    Expectation,
-    NotGraded,
-    Tolerance,
-    Values,
-    Verdict,
-    expectation,
-    grade,
-    grade_glorot_normal,
-    precision_of,
-    tolerance,
-)
-from attnspec.dtypes import ANY, rounded_to, to_run_dtype
+from attnspec.comparison import NotGraded, Verdict, grade, grade_glorot_normal
+from attnspec.dtypes import ANY, to_run_dtype
+from attnspec.runner.preparing import Run, prepare
 from attnspec.runner.result import Result
 
 if TYPE_CHECKING:
@@ -37,17 +27,6 @@ if TYPE_CHECKING:
 
     from attnspec.adapters.implementation import Implementation
     from attnspec.cases import Case, Suite
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One (case, dtype), with all that is needed to ask and to grade."""
-
-    case: Case
-    dtype: str
-    attributes: Mapping[str, Any]
-    expected: Expectation | None
-    bound: Tolerance | None
 
 
 def run_suite(
@@ -94,11 +73,11 @@ def _two_passes(
     fail_fast: bool,
     progress: Callable[[Result], None] | None,
 ) -> list[Result]:
-    runs: list[_Run] = []
+    runs: list[Run] = []
     results: list[Result] = []
     for case in suite.cases.values():
-        for dtype in (dtype for dtype in case.runs if dtype in (*asked, ANY)):
-            run, result = _first_pass(case, dtype, implementation, declared)
+        for run in _runs(case, asked, implementation, declared):
+            result = _first_pass(run, implementation)
             runs.append(run)
             results.append(result)
             if progress is not None:
@@ -110,21 +89,21 @@ def _two_passes(
     return results
 
 
-def _first_pass(
-    case: Case, dtype: str, implementation: Implementation, declared: Mapping[str, str]
-) -> tuple[_Run, Result]:
+def _runs(case: Case, asked: Sequence[str], implementation: Implementation, declared: Mapping[str, str]) -> list[Run]:
+    """Prepare a case's run in each of its dtypes that is asked for."""
     resolved = convention_rules.resolve(declared, case.operation)
-    refusal = _not_offered(case, dtype, implementation, resolved)
-    if refusal is not None:
-        return _Run(case, dtype, {}, None, None), Result(
-            case, dtype, Verdict("unsupported", message=refusal), 0.0, None
-        )
-    run = _prepare(case, dtype, resolved)
+    dtypes = [dtype for dtype in case.runs if dtype in (*asked, ANY)]
+    refusals = {dtype: _not_offered(case, dtype, implementation, resolved) for dtype in dtypes}
+    offered = prepare(case, [dtype for dtype in dtypes if refusals[dtype] is None], resolved)
+    return [offered.get(dtype) or Run(case, dtype, {}, NotGraded(refusals[dtype] or "")) for dtype in dtypes]
+
+
+def _first_pass(run: Run, implementation: Implementation) -> Result:
     if isinstance(run.expected, NotGraded):
-        return run, Result(case, dtype, Verdict("unsupported", message=run.expected.reason), 0.0, None)
+        return Result(run.case, run.dtype, Verdict("unsupported", message=run.expected.reason), 0.0, None)
     answer, seconds = _ask(run, implementation)
     got = answer.values if isinstance(answer, Outputs) else None
-    return run, Result(case, dtype, _judge(run, answer), seconds, got)
+    return Result(run.case, run.dtype, _judge(run, answer), seconds, got)
 
 
 def _not_offered(case: Case, dtype: str, implementation: Implementation, resolved: Mapping[str, str]) -> str | None:
@@ -139,32 +118,7 @@ def _not_offered(case: Case, dtype: str, implementation: Implementation, resolve
     return None
 
 
-def _prepare(case: Case, dtype: str, resolved: Mapping[str, str]) -> _Run:
-    """Work out what the run is called with, and what it owes under the resolved conventions."""
-    attributes = dict(case.attributes)
-    if resolved["causal_alignment"] != "any":
-        attributes.pop("causal_alignment", None)
-    if case.properties is not None:
-        return _Run(case, dtype, attributes, None, None)
-    seen = {name: rounded_to(array, dtype) for name, array in case.inputs.items()}
-    refused_by_all = case.rejects is not None and (
-        case.rejects.convention is None or case.rejects.convention[0] == "input_checks"
-    )
-    bound = None
-    if not refused_by_all:
-        # In half precision, operations with projections store what they project: they are never graded fused.
-        fused = resolved["half_precision_grade"] == "fused" and case.operation == "scaled_dot_product_attention"
-        bound = tolerance(
-            case.operation,
-            seen,
-            case.attributes,
-            precision_of(dtype, fused=fused, accumulation=resolved["accumulation"]),
-            uniform_dead_rows=resolved["fully_masked_row"] == "uniform",
-        )
-    return _Run(case, dtype, attributes, expectation(case, dtype, resolved, seen, bound), bound)
-
-
-def _ask(run: _Run, implementation: Implementation) -> tuple[Answer, float]:
+def _ask(run: Run, implementation: Implementation) -> tuple[Answer, float]:
     inputs: dict[str, NDArray[Any]] = {
         name: to_run_dtype(array, "float64" if run.dtype == ANY else run.dtype)
         for name, array in run.case.inputs.items()
@@ -175,13 +129,10 @@ def _ask(run: _Run, implementation: Implementation) -> tuple[Answer, float]:
     return answer, time.perf_counter() - start
 
 
-def _judge(run: _Run, answer: Answer) -> Verdict:
-    if run.case.properties is not None:
-        if isinstance(answer, Outputs):
-            return grade_glorot_normal(run.attributes, answer)
-        return grade(run.case.operation, run.dtype, answer, Values({}), None)
-    assert run.expected is not None
-    return grade(run.case.operation, run.dtype, answer, run.expected, run.bound)
+def _judge(run: Run, answer: Answer) -> Verdict:
+    if run.case.properties is not None and isinstance(answer, Outputs):
+        return grade_glorot_normal(run.attributes, answer)
+    return grade(run.case.operation, run.dtype, answer, run.expected, run.bound, run.place)
 
 
 def _with_twins(
@@ -193,7 +144,8 @@ def _with_twins(
     def twin_passes(twin: Case, dtype: str) -> bool:
         key = (twin.id, dtype if dtype in twin.runs else twin.runs[0])
         if key not in known:
-            known[key] = _first_pass(twin, key[1], implementation, declared)[1].status
+            (run,) = _runs(twin, [key[1]], implementation, declared)
+            known[key] = _first_pass(run, implementation).status
         return known[key] == "pass"
 
     checked: list[Result] = []
@@ -207,7 +159,7 @@ def _with_twins(
     return tuple(checked)
 
 
-def _second_pass(run: _Run, result: Result, implementation: Implementation) -> Result:
+def _second_pass(run: Run, result: Result, implementation: Implementation) -> Result:
     if result.status != "pass" or result.got is None:
         return result
     answer, _ = _ask(run, implementation)

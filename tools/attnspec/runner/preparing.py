@@ -1,0 +1,105 @@
+"""Preparing the runs of a case: what each is called with, what it owes, and within what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.comparison import (
+    Expectation,
+    Tolerance,
+    Values,
+    expectation,
+    precision_of,
+    stacked,
+    tolerance,
+)
+from attnspec.dtypes import rounded_to
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case
+
+
+@dataclass(frozen=True)
+class Run:
+    """One (case, dtype), with all that is needed to ask and to grade.
+
+    Attributes
+    ----------
+    case, dtype
+        Which one.
+    attributes
+        What the implementation is called with beside the inputs.
+    expected
+        What it owes.
+    bound, place
+        Tolerances, and the run's place among the runs that they stand for.
+    """
+
+    case: Case
+    dtype: str
+    attributes: Mapping[str, Any]
+    expected: Expectation
+    bound: Tolerance | None = None
+    place: int = 0
+
+
+def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> dict[str, Run]:
+    """Return the run of a case in each of `dtypes`.
+
+    Parameters
+    ----------
+    case
+        The case.
+    dtypes
+        Dtypes that it is run in, or ``any``.
+    resolved
+        Every convention's choice for the case's operation.
+    """
+    attributes = dict(case.attributes)
+    if resolved["causal_alignment"] != "any":
+        attributes.pop("causal_alignment", None)
+    if case.properties is not None:
+        return {dtype: Run(case, dtype, attributes, Values({})) for dtype in dtypes}
+    refused_by_all = case.rejects is not None and (
+        case.rejects.convention is None or case.rejects.convention[0] == "input_checks"
+    )
+    runs: dict[str, Run] = {}
+    for group in _with_equal_inputs(case, dtypes):
+        seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
+        bound = None if refused_by_all else _bound(case, group, seen, resolved)
+        for place, dtype in enumerate(group):
+            expected = expectation(case, dtype, resolved, seen, bound)
+            runs[dtype] = Run(case, dtype, attributes, expected, bound, place)
+    return runs
+
+
+def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[list[str]]:
+    """Put dtypes that hold the inputs exactly into one group; each other one is a group of its own."""
+    exact = [
+        dtype
+        for dtype in dtypes
+        if all(np.array_equal(array, rounded_to(array, dtype)) for array in case.inputs.values())
+    ]
+    return [group for group in (exact, *([dtype] for dtype in dtypes if dtype not in exact)) if group]
+
+
+def _bound(
+    case: Case, dtypes: Sequence[str], seen: Mapping[str, NDArray[Any]], resolved: Mapping[str, str]
+) -> Tolerance:
+    # In half precision, operations with projections store what they project: they are never graded fused.
+    fused = resolved["half_precision_grade"] == "fused" and case.operation == "scaled_dot_product_attention"
+    precisions = [precision_of(dtype, fused=fused, accumulation=resolved["accumulation"]) for dtype in dtypes]
+    return tolerance(
+        case.operation,
+        seen,
+        case.attributes,
+        precisions[0] if len(precisions) == 1 else stacked(precisions),
+        uniform_dead_rows=resolved["fully_masked_row"] == "uniform",
+    )
