@@ -23,9 +23,10 @@ def regenerate(check_only: bool, everything: bool, golden: Path | None) -> int:
         for difference in outcome.differences:
             click.echo(f"{difference.kind}: {difference.path}", err=True)
         if outcome.differences:
+            found = len(outcome.differences)
             click.echo(
-                f"{len(outcome.differences)} files are not what the recipes and the oracle give. "
-                "`attnspec regenerate --all` writes them anew.",
+                f"{'1 file is' if found == 1 else f'{found} files are'} not what the recipes and the oracle give. "
+                "`attnspec regenerate --all` writes anew what differs and removes orphans.",
                 err=True,
             )
             return 1
@@ -34,5 +35,5 @@ def regenerate(check_only: bool, everything: bool, golden: Path | None) -> int:
     outcome = regeneration.regenerate(golden, everything=everything)
     for difference in outcome.differences:
         click.echo(f"{'removed' if difference.kind == 'orphan' else 'written'}: {difference.path}")
-    click.echo(f"{outcome.cases} cases, {outcome.computed} computed, {len(outcome.differences)} files changed.")
+    click.echo(f"cases: {outcome.cases}, computed: {outcome.computed}, files changed: {len(outcome.differences)}")
     return 0

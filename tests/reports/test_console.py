@@ -1,0 +1,82 @@
+"""What a person reads: the console's text and the notebook's table, as snapshots."""
+
+import io
+import re
+from pathlib import Path
+
+import attnspec
+import numpy as np
+import pytest
+from attnspec.reports import print_report
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+IMPLEMENTATIONS = Path(__file__).parents[1] / "implementations"
+
+
+def text_of(report: attnspec.Report, *, quiet: bool = False) -> str:
+    """Return what the console shows, without padding at the ends of lines and without the paths of this machine."""
+    stream = io.StringIO()
+    print_report(report, Console(file=stream, width=100, highlight=False, markup=False, emoji=False), quiet=quiet)
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    return re.sub(r"\d\.\d+\.\d+", "VERSION", "\n".join(lines))
+
+
+class RefusesNothing:
+    """Attention without any check, for what the report says of refusals."""
+
+    name = "refuses nothing"
+    version = "1"
+    dtypes = ("float64",)
+
+    def scaled_dot_product_attention(self, query, key, value, mask=None, is_causal=False, scale=None):
+        return np.zeros((2, 1, 4, 8))
+
+
+class Hostile:
+    """An adapter whose names and messages try to leave their place."""
+
+    name = "<script>alert(1)</script>\x1b[31m\x00\u202e[bold]"
+    dtypes = ("float64",)
+
+    def softmax(self, x, axis=-1):
+        raise ValueError("<img src=x>\x1b[2J\x07\u202e[red]" + "x" * 10_000)
+
+
+@pytest.mark.parametrize(
+    ("target", "select"),
+    [
+        ("reference", "documents/*"),
+        ("student_softmax_axis_0.py", "documents/000/single_head*"),
+        ("student_context_broadcast.py", "documents/003/*"),
+    ],
+    ids=["reference", "softmax_over_queries", "context_broadcast"],
+)
+def test_console_reads_well(target: str, select: str, snapshot: SnapshotAssertion) -> None:
+    found = str(IMPLEMENTATIONS / target) if target.endswith(".py") else target
+    # Ratios below 1 depend on the BLAS of the machine.
+    text = re.sub(r"\b0\.\d+\b", "0.…", text_of(attnspec.validate(found, select=select)))
+    assert text == snapshot
+
+
+def test_console_lists_clauses_where_no_mistake_is_known(snapshot: SnapshotAssertion) -> None:
+    report = attnspec.validate(
+        RefusesNothing(), select=["documents/002/attention_unmasked", "documents/002/refuses_query_of_rank_2"]
+    )
+    assert text_of(report) == snapshot
+
+
+def test_quiet_is_one_line() -> None:
+    text = text_of(attnspec.validate("reference", select="documents/001/*"), quiet=True)
+    assert text == "attnspec reference VERSION conforms: 32 of 32 passed, every clause graded."
+
+
+def test_nothing_that_an_adapter_says_leaves_its_place() -> None:
+    report = attnspec.validate(Hostile(), select="documents/001/softmax_of_rows")
+    console, notebook = text_of(report), report._repr_html_()
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", console)
+    assert "[red]" in console
+    assert max(map(len, console.splitlines())) <= 100
+    assert len(console) < 3_000
+    assert "<script" not in notebook
+    assert "<img" not in notebook
