@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-import attnspec
 import pytest
+
+import attnspec
 from attnspec.command_line import main
 
 IMPLEMENTATIONS = Path(__file__).parents[1] / "implementations"

@@ -4,12 +4,13 @@ import io
 import re
 from pathlib import Path
 
-import attnspec
 import numpy as np
 import pytest
-from attnspec.reports import print_report
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
+
+import attnspec
+from attnspec.reports import print_report
 
 IMPLEMENTATIONS = Path(__file__).parents[1] / "implementations"
 

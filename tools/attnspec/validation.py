@@ -78,9 +78,13 @@ def validate(
     """
     suite = load_suite(golden, profiles=as_tuple(profile), select=as_tuple(select))
     implementation = load(target, bare_operation=operation, renames=contract_names(renames or {}))
-    with closing(in_layout(implementation, layout)) as laid_out:
+    with closing(implementation):
         return run_and_report(
-            suite, laid_out, dtypes=as_tuple(dtypes), conventions=conventions or {}, fail_fast=fail_fast
+            suite,
+            in_layout(implementation, layout),
+            dtypes=as_tuple(dtypes),
+            conventions=conventions or {},
+            fail_fast=fail_fast,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +17,7 @@ from attnspec.errors import TargetError, Unsupported
 from attnspec.operations import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable
 
 
 class InProcessImplementation:
@@ -40,7 +41,7 @@ class InProcessImplementation:
     def __init__(self, holder: object, adapter: str, renames: Mapping[str, str] | None = None) -> None:
         self._renames = dict(renames or {})
         self._functions: dict[str, Callable[..., Any]] = {
-            name: getattr(holder, name) for name in OPERATIONS if callable(getattr(holder, name, None))
+            name: function for name in OPERATIONS if callable(function := read_attribute(holder, name, adapter))
         }
         if not self._functions:
             raise TargetError(
@@ -51,6 +52,9 @@ class InProcessImplementation:
             name: read_signature(function, OPERATIONS[name], self._renames, f"{adapter}: {name}")
             for name, function in self._functions.items()
         }
+        for argument, own in self._renames.items():
+            if not any(signature.takes(argument, own) for signature in self._signatures.values()):
+                raise TargetError(f"--rename {own}={argument}: no operation of {adapter} has an argument {own!r}.")
         self._declaration = _declaration(holder, adapter, tuple(self._functions))
 
     @property
@@ -71,9 +75,9 @@ class InProcessImplementation:
             return Declined(f"it has no argument {lacking!r}")
         pristine = {name: array.copy() for name, array in request.inputs.items()}
         try:
-            returned = signature.call(function, arguments, self._renames)
+            returned = signature.call(function, arguments)
         except Unsupported as refusal:
-            return Declined(refusal.reason)
+            return Declined(str(refusal.reason))
         except NotImplementedError as refusal:
             return Declined(str(refusal) or "not implemented")
         except (Exception, SystemExit) as error:
@@ -90,34 +94,65 @@ class InProcessImplementation:
         """Nothing to release."""
 
 
+def read_attribute(holder: object, name: str, adapter: str) -> Any:
+    """Return an attribute of an adapter, or None where it has none.
+
+    Raises
+    ------
+    TargetError
+        If reading it raises, as a property may.
+    """
+    try:
+        return getattr(holder, name, None)
+    except (Exception, SystemExit) as error:
+        raise TargetError(f"{adapter}: reading its attribute {name!r} raised {_sentence(error)}") from None
+
+
 def _sentence(error: BaseException) -> str:
-    text = str(error).strip()
+    try:
+        text = str(error).strip()
+    except Exception:
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _declaration(holder: object, adapter: str, operations: tuple[str, ...]) -> Declaration:
     default = holder.__name__ if isinstance(holder, ModuleType) else type(holder).__name__
-    name = getattr(holder, "name", None) or default
-    version = getattr(holder, "version", None) or (
-        getattr(holder, "__version__", None) if isinstance(holder, ModuleType) else None
+    name = read_attribute(holder, "name", adapter) or default
+    version = read_attribute(holder, "version", adapter) or (
+        read_attribute(holder, "__version__", adapter) if isinstance(holder, ModuleType) else None
     )
-    declared = cast("Mapping[str, str]", getattr(holder, "conventions", None) or {})
-    conventions.check(declared, said_by=adapter)
+    declared = _conventions(read_attribute(holder, "conventions", adapter), adapter)
     return Declaration(
         name=str(name),
         version=None if version is None else str(version),
         adapter=adapter,
         operations=operations,
-        dtypes=_dtypes(getattr(holder, "dtypes", None), adapter),
-        conventions=dict(declared),
+        dtypes=_dtypes(read_attribute(holder, "dtypes", adapter), adapter),
+        conventions=declared,
     )
 
 
-def _dtypes(declared: Iterable[object] | None, adapter: str) -> tuple[str, ...]:
+def _conventions(declared: object, adapter: str) -> dict[str, str]:
+    if declared is None:
+        return {}
+    if not isinstance(declared, Mapping):
+        raise TargetError(
+            f"{adapter} declares its conventions as a {type(declared).__name__}; "
+            'declare a dict, such as {"fully_masked_row": "nan"}.'
+        )
+    chosen = {str(name): choice for name, choice in cast("Mapping[object, str]", declared).items()}
+    conventions.check(chosen, said_by=adapter)
+    return chosen
+
+
+def _dtypes(declared: object, adapter: str) -> tuple[str, ...]:
     if declared is None:
         return ("float64",)
+    if isinstance(declared, str) or not isinstance(declared, Iterable):
+        declared = (declared,)
     names: list[str] = []
-    for dtype in (declared,) if isinstance(declared, str) else declared:
+    for dtype in cast("Iterable[object]", declared):
         try:
             name = dtype if isinstance(dtype, str) else np.dtype(cast("Any", dtype)).name
         except TypeError:
@@ -125,4 +160,6 @@ def _dtypes(declared: Iterable[object] | None, adapter: str) -> tuple[str, ...]:
         if name not in FLOAT_DTYPES:
             raise TargetError(f"{adapter} declares the dtype {name!r}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
         names.append(name)
+    if not names:
+        raise TargetError(f"{adapter} declares no dtype; the dtypes are {', '.join(FLOAT_DTYPES)}.")
     return tuple(names)

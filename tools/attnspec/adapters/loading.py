@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.builtin import BUILT_IN
 from attnspec.adapters.implementation import Implementation
-from attnspec.adapters.in_process import InProcessImplementation
+from attnspec.adapters.in_process import InProcessImplementation, read_attribute
 from attnspec.errors import AttnspecError, TargetError
 from attnspec.operations import OPERATIONS
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ENTRY_POINTS = "attnspec.adapters"
+
+# The path may hold a colon itself, as those with a drive letter do.
+_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[^:]*))?")
 
 
 def load(
@@ -47,12 +51,14 @@ def load(
     found = _locate(target) if isinstance(target, str) else target
     adapter = target if isinstance(target, str) else _describe(target)
     holder = _bare(found, adapter, bare_operation) if bare_operation is not None else _holder(found, adapter)
+    if isinstance(holder, Implementation):
+        return holder
     return InProcessImplementation(holder, adapter, renames)
 
 
 def _holder(found: object, adapter: str) -> object:
     """Return the module or instance that holds the operations; a class or a factory is called once."""
-    holds_operations = any(callable(getattr(found, name, None)) for name in OPERATIONS)
+    holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
     if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)):
         return found
     if not callable(found):
@@ -61,7 +67,7 @@ def _holder(found: object, adapter: str) -> object:
         return found()
     except AttnspecError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         hint = "" if isinstance(found, type) else " For a single function, say which operation it is: --as OPERATION"
         raise TargetError(
             f"{adapter} could not be made into an adapter: calling it without arguments raised "
@@ -82,27 +88,26 @@ def _bare(found: object, adapter: str, operation: str) -> object:
 def _locate(target: str) -> object:
     if target in BUILT_IN:
         return _import(BUILT_IN[target], target)
-    place, _, attribute = target.partition(":")
-    if place.endswith(".py"):
-        return _attribute(_module_from_file(Path(place), target), attribute, target)
+    file = _FILE.fullmatch(target)
+    if file is not None:
+        return _attribute(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)
     entry = _entry_point(target)
     if entry is not None:
         return entry
-    if attribute:
-        return _attribute(_import(place, target), attribute, target)
-    return _import_dotted(place)
-
-
-def _import_dotted(target: str) -> object:
-    """Import ``package.module``, or take the last part as an attribute of the module before it."""
-    working_folder = str(Path.cwd())
-    if working_folder not in sys.path:
-        sys.path.insert(0, working_folder)
-    if not all(part.isidentifier() for part in target.split(".")):
+    place, _, attribute = target.partition(":")
+    if not all(part.isidentifier() for part in place.split(".")):
         raise TargetError(
             f"{target!r} names no implementation: give a module (package.module), a file (./mine.py:MyAdapter) "
             f"or a built-in one ({', '.join(BUILT_IN)})."
         )
+    working_folder = str(Path.cwd())
+    if working_folder not in sys.path:
+        sys.path.insert(0, working_folder)
+    return _attribute(_import(place, target), attribute, target) if attribute else _import_dotted(place)
+
+
+def _import_dotted(target: str) -> object:
+    """Import ``package.module``, or take the last part as an attribute of the module before it."""
     parent, _, last = target.rpartition(".")
     if parent and _spec_of(target) is None and _spec_of(parent) is not None:
         return _attribute(_import(parent, target), last, target)
@@ -127,7 +132,8 @@ def _import(module: str, target: str) -> ModuleType:
                 f"There is no module {error.name!r} to import for {target!r}. Is it installed, and is this the "
                 f"right folder? The built-in implementations are {', '.join(BUILT_IN)}."
             ) from None
-        raise TargetError(f"{target!r} could not be imported: it needs the module {error.name!r}.") from None
+        needs = f"it needs the module {error.name!r}." if error.name else _where(error)
+        raise TargetError(f"{target!r} could not be imported: {needs}") from None
     except (Exception, SystemExit) as error:
         raise TargetError(f"{target!r} could not be imported: {_where(error)}") from None
 
@@ -145,15 +151,20 @@ def _module_from_file(path: Path, target: str) -> ModuleType:
         sys.path.insert(0, folder)
     previous = sys.modules.get(name)
     sys.modules[name] = module
+    loaded = False
     try:
         spec.loader.exec_module(module)
+        loaded = True
     except AttnspecError:
         raise
     except (Exception, SystemExit) as error:
         raise TargetError(f"{str(path)!r} could not be imported: {_where(error)}") from None
     finally:
+        # What stays behind must be whole: the next import of that name would take it without a look.
         if previous is not None:
             sys.modules[name] = previous
+        elif not loaded:
+            del sys.modules[name]
     return module
 
 
@@ -164,6 +175,8 @@ def _attribute(module: ModuleType, attribute: str, target: str) -> object:
             found = getattr(found, part)
         except AttributeError:
             raise TargetError(f"{target!r}: {module.__name__} has no attribute {attribute!r}.") from None
+        except (Exception, SystemExit) as error:
+            raise TargetError(f"{target!r}: reading {attribute!r} raised {_where(error)}") from None
     return found
 
 
@@ -180,8 +193,9 @@ def _entry_point(target: str) -> object | None:
 
 def _where(error: BaseException) -> str:
     """Return the error's own words, with the place for a syntax error."""
-    if isinstance(error, SyntaxError):
-        return f"{type(error).__name__} in line {error.lineno}: {error.msg}"
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        file = f" of {Path(error.filename).name}" if error.filename else ""
+        return f"{type(error).__name__} in line {error.lineno}{file}: {error.msg}"
     return f"{type(error).__name__}: {error}"
 
 

@@ -65,11 +65,11 @@ def read_returned(returned: object, operation: Operation) -> Outputs | Malformed
 
 def _as_array(value: object) -> NDArray[Any] | None:
     """Return a copy of an array-like as an array of numbers or Booleans, or None."""
-    if isinstance(value, list | str | bytes) or not (
-        hasattr(value, "__array__") or isinstance(value, int | float | np.generic)
-    ):
-        return None
     try:
+        if isinstance(value, list | str | bytes) or not (
+            hasattr(value, "__array__") or isinstance(value, int | float | np.generic)
+        ):
+            return None
         array = np.array(value)
     except Exception:
         return None

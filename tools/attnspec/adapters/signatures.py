@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
-from itertools import takewhile
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attnspec.errors import TargetError
 from attnspec.operations import REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from attnspec.operations import Operation
 
@@ -26,28 +26,37 @@ class Signature:
     Attributes
     ----------
     names
-        Contract name to the callable's own name, for every argument that it takes; None when it takes everything.
+        Contract name to the callable's own name, for every argument that it takes.
+    takes_everything
+        Whether it also takes arguments that are not in `names`: it has ``**kwargs``, or cannot be read.
     positional
-        The callable's names that must be given by position, in order.
+        The callable's names that must be given by position, in order, each with its own default.
     demanded
         Optional contract arguments that the callable has no default for; they are passed at their default.
     """
 
-    names: Mapping[str, str] | None
-    positional: tuple[str, ...] = ()
-    demanded: Mapping[str, Any] | None = None
+    names: Mapping[str, str]
+    takes_everything: bool = False
+    positional: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    demanded: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def takes(self, argument: str, own_name: str) -> bool:
+        """Tell whether the callable takes `argument` under `own_name`."""
+        return self.names.get(argument) == own_name
 
     def lacks(self, arguments: Mapping[str, Any]) -> str | None:
         """Return the first argument that the callable does not take, or None."""
-        if self.names is None:
+        if self.takes_everything:
             return None
         return next((name for name in arguments if name not in self.names), None)
 
-    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any], renames: Mapping[str, str]) -> Any:
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Call `function` with `arguments` under its own names."""
-        given = {**(self.demanded or {}), **arguments}
-        own = {(self.names or renames).get(name, name): value for name, value in given.items()}
-        by_position = [own.pop(name) for name in takewhile(own.__contains__, self.positional)]
+        given = {**self.demanded, **arguments}
+        own = {self.names.get(name, name): value for name, value in given.items()}
+        # Whoever gives the third by position gives the first two as well, if only at their defaults.
+        length = max((place for place, name in enumerate(self.positional, 1) if name in own), default=0)
+        by_position = [own.pop(name, default) for name, default in islice(self.positional.items(), length)]
         return function(*by_position, **own)
 
 
@@ -75,14 +84,13 @@ def read_signature(
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return Signature(None)
-    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return Signature(None)
+        return Signature(renames, takes_everything=True)
+    takes_everything = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     own_names = [name for name, parameter in parameters.items() if parameter.kind not in _VARIADIC]
     names = {
-        argument: renames.get(argument, argument)
+        argument: own
         for argument in operation.arguments
-        if renames.get(argument, argument) in own_names
+        if (own := _own_name(argument, renames, own_names, takes_everything=takes_everything)) is not None
     }
     theirs = set(names.values())
     strangers = [
@@ -90,7 +98,7 @@ def read_signature(
     ]
     for argument in operation.required_arguments:
         if argument not in names:
-            candidate = strangers[0] if strangers else (own_names[0] if own_names else "NAME")
+            candidate = next((name for name in (*strangers, *own_names) if name not in theirs), "NAME")
             raise TargetError(
                 f"{where}({', '.join(own_names)}) has no argument {argument!r}, which {operation.name} needs. "
                 f"If it goes by another name there, say so: --rename {candidate}={argument}"
@@ -107,7 +115,17 @@ def read_signature(
     demanded = {
         name: default
         for name, default in optional.items()
-        if name in names and parameters[names[name]].default is inspect.Parameter.empty
+        if names.get(name) in own_names and parameters[names[name]].default is inspect.Parameter.empty
     }
-    positional = tuple(name for name in own_names if parameters[name].kind is _POSITIONAL_ONLY and name in theirs)
-    return Signature(names, positional, demanded)
+    positional = {name: parameters[name].default for name in own_names if parameters[name].kind is _POSITIONAL_ONLY}
+    return Signature(names, takes_everything, positional, demanded)
+
+
+def _own_name(
+    argument: str, renames: Mapping[str, str], own_names: Sequence[str], *, takes_everything: bool
+) -> str | None:
+    """Return what a callable calls an argument; a rename that is meant for another operation does not count."""
+    renamed = renames.get(argument)
+    if renamed is not None and (takes_everything or renamed in own_names):
+        return renamed
+    return argument if takes_everything or argument in own_names else None

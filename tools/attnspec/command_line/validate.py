@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from attnspec.reports import Report
     from attnspec.runner import Result
 
+_LONGEST_TIMEOUT = 86_400
+
 
 @click.command()
 @click.argument("target", required=False)
@@ -72,10 +74,10 @@ def validate(
         target, command, operation, pairs(renames, "--rename"), timeout=timeout, isolate=isolate
     )
     console = make_console()
-    with closing(in_layout(implementation, layout)) as laid_out, _progress(console, quiet=quiet) as progress:
+    with closing(implementation), _progress(console, quiet=quiet) as progress:
         report = run_and_report(
             suite,
-            laid_out,
+            in_layout(implementation, layout),
             dtypes=dtypes,
             conventions=pairs(conventions, "--convention"),
             fail_fast=fail_fast,
@@ -124,6 +126,9 @@ def _implementation(
 
     if (target is None) == (command is None):
         raise UsageError("Say what to validate: either TARGET (such as reference, or ./mine.py) or --command.")
+    # Written so that NaN, too, is refused.
+    if timeout is not None and not timeout <= _LONGEST_TIMEOUT:
+        raise UsageError(f"--timeout {timeout:g}: give a number of seconds, at most {_LONGEST_TIMEOUT}.")
     wanted = contract_names(renames)
     if target is not None and not isolate and timeout is None:
         from attnspec.adapters import load

@@ -173,7 +173,8 @@ def _grade_values(
                 under=expected.under,
                 message=f"{name} has the shape {got[name].shape}; owed is {expected.outputs[name].shape}",
             )
-    compared = {name: _compare(name, got[name], expected, bound, run, dtype) for name in names}
+    with np.errstate(all="ignore"):
+        compared = {name: _compare(name, got[name], expected, bound, run, dtype) for name in names}
     wrong = [name for name in OPERATIONS[operation].steps if name in compared and compared[name].wrong]
     shared: dict[str, Any] = {
         "median": _median(compared[names[0]].ratios),
@@ -212,18 +213,19 @@ def _grade_values(
 
 
 def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, run: int, dtype: str) -> _Compared:
-    owed = expected.outputs[name].astype(np.float64)
-    given = got.astype(np.float64)
+    owed = expected.outputs[name].astype(np.float64, copy=False)
+    given = got.astype(np.float64, copy=False)
     allowed = bound.of(name, run).error
-    with np.errstate(all="ignore"):
-        same = given == owed
-        if not same.all():
-            same |= np.isnan(given) & np.isnan(owed)
-            if dtype not in (ANY, "float64"):
-                same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > _LARGEST[dtype])
+    same = given == owed
+    if same.all():
+        error = ratio = np.zeros(same.shape)
+    else:
+        same |= np.isnan(given) & np.isnan(owed)
+        if dtype not in (ANY, "float64"):
+            same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > _LARGEST[dtype])
         error = np.where(same, 0.0, np.abs(given - owed))
         ratio = np.where(same, 0.0, error / allowed)
-    ratio[np.isnan(ratio)] = np.inf
+        ratio[np.isnan(ratio)] = np.inf
     left_out = bound.ungraded(name, run)
     if name in expected.ungraded:
         left_out = expected.ungraded[name] if left_out is None else left_out | expected.ungraded[name]

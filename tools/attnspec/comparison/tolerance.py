@@ -51,21 +51,23 @@ class Tolerance:
     ) -> None:
         self._estimates = estimates
         self._ungraded = ungraded or {}
+        self._known: dict[str, Estimate] = {}
         self.dead: Mapping[str, NDArray[np.bool_]] = dead or {}
 
     def of(self, output: str, run: int = 0) -> Estimate:
         """Return value and tolerance of one output in one of the runs; every tolerance is finite."""
-        with np.errstate(all="ignore"):
-            estimate = self._estimates[output]()
-        value = estimate.value
-        return Estimate(value, _of_run(estimate.error, run, value.ndim))
+        estimate = self._known.get(output)
+        if estimate is None:
+            with np.errstate(all="ignore"):
+                estimate = self._known[output] = self._estimates[output]()
+        return Estimate(estimate.value, _of_run(estimate.error, run, estimate.value.ndim))
 
     def ungraded(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
         """Return which elements of an output have a tolerance that says nothing in a run, or None for none."""
         if output not in self._ungraded:
             return None
         with np.errstate(all="ignore"):
-            return _of_run(self._ungraded[output](), run, self._estimates[output]().value.ndim)
+            return _of_run(self._ungraded[output](), run, self.of(output).value.ndim)
 
 
 def _of_run(errors: NDArray[Any], run: int, rank: int) -> NDArray[Any]:

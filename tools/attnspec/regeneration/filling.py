@@ -97,7 +97,7 @@ def _certified(case: AuthoredCase, inputs: Mapping[str, NDArray[Any]]) -> dict[s
     try:
         outputs = oracle.evaluate(case.operation, inputs, case.attributes)
     except (oracle.OracleError, ValueError) as error:
-        raise RecipeError(f"{case.id}: {error}") from None
+        raise RecipeError(f"{case.id}: the oracle cannot compute it: {error}") from None
     except ImportError as error:
         raise MissingDependencyError(
             f'Certified values need python-flint ({error}). Install it with: pip install "attnspec[regenerate]".'

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _CASES_SHOWN = 3
 _LONGEST_MESSAGE = 600
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
 def print_report(report: Report, console: Console, *, quiet: bool = False) -> None:

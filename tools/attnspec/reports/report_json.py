@@ -93,7 +93,8 @@ def write_report_json(report: Report, path: Path) -> None:
         If the file cannot be written after all.
     """
     try:
-        path.write_text(canonical_json(report_to_json(report)), encoding="utf-8")
+        # A message may hold half of a surrogate pair, which UTF-8 cannot write.
+        path.write_text(canonical_json(report_to_json(report)), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise UsageError(f"The report could not be written to {path}: {error.strerror}.") from None
 
