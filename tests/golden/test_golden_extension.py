@@ -29,9 +29,11 @@ def run_snapshots(copy: Path, *arguments: str) -> subprocess.CompletedProcess[st
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     environment["GOLDEN_COPY"] = str(copy)
     environment["PYTHONPATH"] = os.pathsep.join([str(copy.parent), str(ROOT / "tests" / "golden")])
-    command = [sys.executable, "-m", "pytest", "-p", "redirect_golden", "-p", "no:cacheprovider"]
+    # No path is given: that is when syrupy deletes what it finds unused.
+    only_snapshots = ["-o", "testpaths=tests/golden/test_snapshots.py"]
+    command = [sys.executable, "-m", "pytest", "-p", "redirect_golden", "-p", "no:cacheprovider", *only_snapshots]
     return subprocess.run(
-        [*command, *arguments, "tests/golden/test_snapshots.py"],
+        [*command, *arguments],
         cwd=ROOT,
         env=environment,
         capture_output=True,

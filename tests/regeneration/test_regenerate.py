@@ -108,6 +108,16 @@ def test_numbers_that_python_holds_equal_are_not_the_same_text(recipes, folder, 
     assert check(folder).differences == ()
 
 
+def test_a_file_edited_by_hand_is_computed_anew(recipes, folder, texts) -> None:
+    regenerate(folder)
+    right = texts(folder)
+    path = folder / "documents/003/context_vector.json"
+    path.write_text(path.read_text().replace("0.0957869356760461", "0.0957869356760462"))
+    outcome = regenerate(folder)
+    assert (outcome.computed, names(outcome)) == (1, [("changed", "context_vector.json")])
+    assert texts(folder) == right
+
+
 def test_orphans_are_removed_and_foreign_files_left_alone(recipes, folder, texts) -> None:
     regenerate(folder)
     right = texts(folder)

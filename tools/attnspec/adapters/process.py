@@ -219,7 +219,8 @@ def isolated(
     timeout, show_stderr
         As in :class:`ProcessImplementation`.
     """
-    command = [sys.executable, "-m", "attnspec.adapters.serving"]
+    # -P: a json.py in the working folder must not stand in for the library's own.
+    command = [sys.executable, "-P", "-m", "attnspec.adapters.serving"]
     command += [f"--as={bare_operation}"] if bare_operation is not None else []
     command += [f"--rename={own}={argument}" for argument, own in (renames or {}).items()]
     command += ["--", target]

@@ -1,0 +1,110 @@
+"""Python callables in this process: whatever goes wrong in one becomes an answer."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from attnspec import Unsupported
+from attnspec.adapters import load
+from attnspec.adapters.implementation import Declined, Malformed, Outputs, Raised, Request
+
+X = np.array([[1.0, 2.0], [3.0, 5.0]])
+
+
+def answer_of(softmax, operation="softmax"):
+    return load(SimpleNamespace(softmax=softmax)).run(Request(operation, "float64", {"x": X.copy()}, {}))
+
+
+def raising(error):
+    def softmax(x):
+        raise error
+
+    return softmax
+
+
+class UnprintableError(Exception):
+    def __str__(self):
+        raise RuntimeError("not even this")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("wrong width"), "ValueError: wrong width"),
+        (ValueError(), "ValueError"),
+        (AssertionError("  no  "), "AssertionError: no"),
+        (SystemExit(3), "SystemExit: 3"),
+        (RecursionError("deep"), "RecursionError: deep"),
+        (MemoryError(), "MemoryError"),
+        (UnprintableError(), "UnprintableError"),
+    ],
+)
+def test_an_exception_is_an_answer_in_its_own_words(error, message):
+    assert answer_of(raising(error)) == Raised(message)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (Unsupported("only causal"), "only causal"),
+        (Unsupported(), "not offered"),
+        (Unsupported(3), "3"),
+        (NotImplementedError("later"), "later"),
+        (NotImplementedError(), "not implemented"),
+    ],
+)
+def test_what_is_not_offered_is_declined(error, reason):
+    assert answer_of(raising(error)) == Declined(reason)
+
+
+def test_an_interruption_is_the_users():
+    with pytest.raises(KeyboardInterrupt):
+        answer_of(raising(KeyboardInterrupt()))
+
+
+def test_an_operation_that_the_adapter_lacks_is_declined():
+    assert answer_of(lambda x: x, "split_heads") == Declined("split_heads is not offered")
+
+
+def test_what_is_not_callable_is_no_operation():
+    adapter = load(SimpleNamespace(softmax=lambda x: x, split_heads=None, combine_heads=3))
+    assert adapter.declaration.operations == ("softmax",)
+
+
+def test_inputs_that_are_edited_in_place_are_named():
+    def softmax(x):
+        x -= x.max(axis=-1, keepdims=True)
+        np.exp(x, out=x)
+        x /= x.sum(axis=-1, keepdims=True)
+        return x
+
+    answer = answer_of(softmax)
+    assert isinstance(answer, Outputs)
+    assert answer.inputs_changed == ("x",)
+
+
+def test_an_edit_that_is_undone_and_an_edit_of_zeros_sign_are_told_apart():
+    def undone(x):
+        x += 1
+        x -= 1
+        return x
+
+    assert answer_of(undone).inputs_changed == ()
+
+    def signed(x):
+        x *= -0.0
+        return x
+
+    request = Request("softmax", "float64", {"x": np.zeros(2)}, {})
+    assert load(SimpleNamespace(softmax=signed)).run(request).inputs_changed == ("x",)
+
+
+def test_none_is_malformed():
+    assert isinstance(answer_of(lambda x: None), Malformed)
+
+
+def test_closing_twice_is_harmless():
+    adapter = load(SimpleNamespace(softmax=lambda x: x))
+    adapter.close()
+    adapter.close()

@@ -1,0 +1,130 @@
+"""What implementations return: arrays, tuples, mappings, array-likes, and what is none of these."""
+
+from collections import namedtuple
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from attnspec.adapters import load
+from attnspec.adapters.implementation import Malformed, Outputs, Request
+
+ONES = np.ones((1, 1, 1, 1))
+REQUEST = Request(
+    "scaled_dot_product_attention", "float64", {name: ONES.copy() for name in ("query", "key", "value")}, {}
+)
+
+
+def answer_to(returned):
+    """The answer of an attention that returns this."""
+    adapter = SimpleNamespace(scaled_dot_product_attention=lambda query, key, value: returned)
+    return load(adapter).run(REQUEST)
+
+
+class LikeATensor:
+    """As a tensor of another library: it has __array__ and little else."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.full((1, 1, 1, 1), 7.0, dtype=np.float32)
+
+
+class LazyMapping(Mapping):
+    def __getitem__(self, name):
+        return {"output": ONES, "weights": 2 * ONES}[name]
+
+    def __iter__(self):
+        return iter(("output", "weights"))
+
+    def __len__(self):
+        return 2
+
+
+Pair = namedtuple("Pair", ["anything", "else_"])
+
+
+@pytest.mark.parametrize(
+    ("returned", "outputs"),
+    [
+        (ONES, {"output": 1}),
+        ((ONES,), {"output": 1}),
+        ((ONES, 2 * ONES), {"output": 1, "weights": 2}),
+        ((ONES, None, 3 * ONES), {"output": 1, "logsumexp": 3}),
+        ((ONES, None, None, None, 5 * ONES), {"output": 1, "logits": 5}),
+        (Pair(ONES, 2 * ONES), {"output": 1, "weights": 2}),
+        ({"weights": 2 * ONES, "output": ONES}, {"output": 1, "weights": 2}),
+        ({"output": ONES, "weights": None}, {"output": 1}),
+        (LazyMapping(), {"output": 1, "weights": 2}),
+        (LikeATensor(), {"output": 7}),
+        ((ONES, LikeATensor()), {"output": 1, "weights": 7}),
+        (2.5, {"output": 2.5}),
+        (np.float32(2.5), {"output": 2.5}),
+        (True, {"output": 1}),
+    ],
+)
+def test_arrays_tuples_and_mappings_are_read_by_name(returned, outputs):
+    answer = answer_to(returned)
+    assert isinstance(answer, Outputs), answer
+    assert {name: array.max() for name, array in answer.values.items()} == outputs
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "uint8", "bool", ml_dtypes.bfloat16])
+def test_dtypes_are_left_for_the_verdict_to_judge(dtype):
+    assert answer_to(ONES.astype(dtype)).values["output"].dtype == np.dtype(dtype)
+
+
+def test_what_was_returned_is_copied():
+    returned = ONES.copy()
+    answer = answer_to(returned)
+    returned[:] = 9
+    assert answer.values["output"].max() == 1
+
+
+def test_an_input_that_is_returned_is_a_copy_too():
+    adapter = SimpleNamespace(scaled_dot_product_attention=lambda query, key, value: value)
+    answer = load(adapter).run(REQUEST)
+    assert not np.shares_memory(answer.values["output"], REQUEST.inputs["value"])
+
+
+class Broken:
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("on another device")
+
+
+class BrokenOnAsking:
+    @property
+    def __array__(self):
+        raise RuntimeError("on another device")
+
+
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        (None, "returned None; it should return output."),
+        ([[[[1.0]]]], "returned a list as 'output'; return a NumPy array, a tuple of arrays in the order output, "),
+        ((ONES, [1.0]), "returned a list as 'weights'"),
+        ("1.0", "returned a str as 'output'"),
+        (b"1.0", "returned a bytes as 'output'"),
+        (ONES.astype(complex), "returned an array of complex128 as 'output'"),
+        (np.array(["1"]), "returned an array of <U1 as 'output'"),
+        (np.array([object()]), "returned an array of object as 'output'"),
+        (SimpleNamespace(output=ONES), "returned a SimpleNamespace as 'output'"),
+        (Broken(), "returned a Broken as 'output'"),
+        (BrokenOnAsking(), "returned a BrokenOnAsking as 'output'"),
+        ((array for array in (ONES,)), "returned a generator as 'output'"),
+        ((ONES,) * 6, "returned 6 outputs; it has 5: output, weights, logsumexp, scores, logits."),
+        ({"output": ONES, "attention": ONES}, "returned the unknown output 'attention'; its outputs are output, "),
+        ({0: ONES}, "returned the unknown output 0; its outputs are output, "),
+        ({}, "returned no 'output', the output that is owed."),
+        ((), "returned no 'output', the output that is owed."),
+        ((None, ONES), "returned no 'output', the output that is owed."),
+        ({"weights": ONES}, "returned no 'output', the output that is owed."),
+    ],
+)
+def test_what_is_no_set_of_outputs_is_malformed_and_said_in_a_sentence(returned, sentence):
+    answer = answer_to(returned)
+    assert isinstance(answer, Malformed)
+    assert answer.message.startswith("scaled_dot_product_attention returned ")
+    assert sentence in answer.message
+    assert "\n" not in answer.message

@@ -1,0 +1,222 @@
+"""Each declared alternative is graded as declared, and declaring another than one follows is a fail."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import attnspec
+import attnspec_reference
+
+DEAD_ROW = "documents/002/attention_fully_masked_row"
+DEAD_ROW_REFUSED = "documents/002/refuses_fully_masked_row"
+NAN = "nonfinite/document_002_refuses_nan_in_query"
+RANK = "documents/002/refuses_query_of_rank_2"
+WIDTH = "documents/002/refuses_key_narrower_than_query"
+TOP_LEFT = "documents/002/attention_causal_first_two_queries"
+BOTTOM_RIGHT = "documents/002/attention_causal_last_two_queries"
+
+
+def verdicts(function, *select, conventions=None, dtypes=("float64",), **options):
+    adapter = SimpleNamespace(scaled_dot_product_attention=function, conventions=conventions or {}, dtypes=dtypes)
+    report = attnspec.validate(adapter, select=select, **options)
+    return {result.case.id: result.verdict for result in report.results}
+
+
+def attention(**arguments):
+    return attnspec_reference.scaled_dot_product_attention(**arguments)
+
+
+def with_dead_rows(choice):
+    """The reference, but for queries that may attend no key."""
+
+    def attend(**arguments):
+        result = attention(**arguments)._asdict()
+        dead = result["logsumexp"] == -np.inf
+        if choice == "refuse" and dead.any():
+            raise ValueError("a query has no key")
+        mean = np.broadcast_to(arguments["value"].mean(axis=-2, keepdims=True), result["output"].shape)
+        other = {"zero": 0.0, "nan": np.nan, "uniform": mean, "refuse": 0.0}[choice]
+        share = {"nan": np.nan, "uniform": 1 / result["weights"].shape[-1]}.get(choice, 0.0)
+        return {
+            "output": np.where(dead[..., None], other, result["output"]),
+            "weights": np.where(dead[..., None], share, result["weights"]),
+            # Not graded under an alternative, so anything may stand there.
+            "logsumexp": np.where(dead, -np.inf if choice == "zero" else 7.0, result["logsumexp"]),
+        }
+
+    return attend
+
+
+CHOICES = ("zero", "nan", "uniform", "refuse")
+
+
+@pytest.mark.parametrize("declared", CHOICES)
+@pytest.mark.parametrize("followed", CHOICES)
+def test_a_query_without_keys_is_graded_as_declared(followed, declared):
+    graded = verdicts(with_dead_rows(followed), DEAD_ROW, DEAD_ROW_REFUSED, conventions={"fully_masked_row": declared})
+    for verdict in graded.values():
+        if followed == declared:
+            assert verdict.status == "pass", verdict.message
+            assert verdict.under == (None if declared == "zero" else f"fully_masked_row={declared}")
+        else:
+            assert verdict.status in ("fail", "error")
+        if followed == "refuse" != declared:
+            assert verdict.status == "error"
+        if declared == "refuse" != followed:
+            assert verdict.check == "rejects"
+            assert "declared: fully_masked_row=refuse" in verdict.message or "no key" in verdict.message
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_the_alternatives_hold_in_every_dtype(dtype):
+    def followed(choice):
+        def attend(**arguments):
+            wide = {name: array.astype(np.float64) for name, array in arguments.items()}
+            outputs = with_dead_rows(choice)(**wide)
+            return outputs["output"].astype(arguments["query"].dtype)
+
+        return attend
+
+    for choice in ("nan", "uniform"):
+        graded = verdicts(followed(choice), DEAD_ROW, conventions={"fully_masked_row": choice}, dtypes=(dtype,))
+        assert graded[DEAD_ROW].status == "pass", graded[DEAD_ROW].message
+
+
+def test_the_command_goes_before_the_adapter_and_the_operation_before_both_in_general():
+    follows_nan = with_dead_rows("nan")
+    says_uniform = {"fully_masked_row": "uniform"}
+    assert verdicts(follows_nan, DEAD_ROW, conventions=says_uniform)[DEAD_ROW].status == "fail"
+    adapter = SimpleNamespace(scaled_dot_product_attention=follows_nan, conventions=says_uniform)
+    told = attnspec.validate(adapter, select=DEAD_ROW, conventions={"fully_masked_row": "nan"})
+    assert told.conforms
+    assert told.conventions == {"fully_masked_row": "nan"}
+    qualified = {"scaled_dot_product_attention.fully_masked_row": "nan", "fully_masked_row": "uniform"}
+    assert verdicts(follows_nan, DEAD_ROW, conventions=qualified)[DEAD_ROW].status == "pass"
+    elsewhere = {"softmax.fully_masked_row": "nan"}
+    assert verdicts(follows_nan, DEAD_ROW, conventions=elsewhere)[DEAD_ROW].status == "fail"
+
+
+def refusing_nan(**arguments):
+    if any(np.isnan(array).any() for array in arguments.values() if isinstance(array, np.ndarray)):
+        raise ValueError("NaN")
+    return attention(**arguments)
+
+
+def suppressing_nan(**arguments):
+    arguments["query"] = np.nan_to_num(arguments["query"])
+    return attention(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("function", "declared", "status", "check", "under"),
+    [
+        (attention, "propagates", "pass", None, None),
+        (suppressing_nan, "propagates", "fail", "values", None),
+        (refusing_nan, "propagates", "error", None, None),
+        (refusing_nan, "refuse", "pass", None, "nonfinite_input=refuse"),
+        (attention, "refuse", "fail", "rejects", "nonfinite_input=refuse"),
+        (suppressing_nan, "refuse", "fail", "rejects", "nonfinite_input=refuse"),
+    ],
+)
+def test_nan_in_the_inputs_is_graded_as_declared(function, declared, status, check, under):
+    verdict = verdicts(function, NAN, conventions={"nonfinite_input": declared})[NAN]
+    assert (verdict.status, verdict.check, verdict.under) == (status, check, under)
+
+
+def lenient(**arguments):
+    if arguments["query"].ndim == 2:
+        return np.zeros((2, 1, 4, 8))
+    return attention(**arguments)
+
+
+def test_checks_of_rank_are_graded_only_where_they_are_declared():
+    assert verdicts(attention, RANK)[RANK].status == "pass"
+    assert verdicts(lenient, RANK)[RANK].check == "rejects"
+    for function in (attention, lenient):
+        graded = verdicts(function, RANK, WIDTH, conventions={"input_checks": "lenient"})
+        assert graded[RANK].status == "unsupported"
+        assert "graded only under input_checks=strict; declared is lenient" in graded[RANK].message
+        assert graded[WIDTH].status == "pass"
+
+
+def one_way(alignment):
+    """An attention without the argument causal_alignment, which places causal queries one way only."""
+
+    def attend(query, key, value, mask=None, is_causal=False, scale=None):
+        return attention(
+            query=query,
+            key=key,
+            value=value,
+            mask=mask,
+            is_causal=is_causal,
+            scale=scale,
+            causal_alignment=alignment,
+        )
+
+    return attend
+
+
+@pytest.mark.parametrize(
+    ("followed", "declared", "top_left", "bottom_right"),
+    [
+        ("top_left", "top_left", "pass", "unsupported"),
+        ("bottom_right", "bottom_right", "unsupported", "pass"),
+        ("bottom_right", "top_left", "fail", "unsupported"),
+        ("top_left", "bottom_right", "unsupported", "fail"),
+        ("top_left", "any", "unsupported", "unsupported"),
+    ],
+)
+def test_an_attention_with_one_alignment_is_graded_on_the_cases_that_match(followed, declared, top_left, bottom_right):
+    graded = verdicts(one_way(followed), TOP_LEFT, BOTTOM_RIGHT, conventions={"causal_alignment": declared})
+    assert graded[TOP_LEFT].status == top_left
+    assert graded[BOTTOM_RIGHT].status == bottom_right
+    if declared != "any":
+        declined = graded[BOTTOM_RIGHT if declared == "top_left" else TOP_LEFT]
+        assert f"is not offered; it has {declared} alone" in declined.message
+
+
+def computed_in_float32(**arguments):
+    single = {
+        name: value.astype(np.float32) if isinstance(value, np.ndarray) and value.dtype == np.float64 else value
+        for name, value in arguments.items()
+    }
+    return attention(**single).output.astype(np.float64)
+
+
+def test_float64_computed_in_float32_passes_where_it_is_declared():
+    case = "documents/002/attention_unmasked"
+    assert verdicts(computed_in_float32, case)[case].check == "values"
+    assert verdicts(computed_in_float32, case, conventions={"accumulation": "float32"})[case].status == "pass"
+
+
+def stored_in_half(query, key, value):
+    """Half precision between the steps, sums in float32."""
+    scale = np.float32(1 / np.sqrt(query.shape[-1]))
+    product = query.astype(np.float32) @ np.swapaxes(key.astype(np.float32), -1, -2)
+    scores = (product * scale).astype(query.dtype).astype(np.float32)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = (exponentials / exponentials.sum(axis=-1, keepdims=True)).astype(query.dtype).astype(np.float32)
+    return (weights @ value.astype(np.float32)).astype(query.dtype), weights.astype(query.dtype)
+
+
+def test_half_precision_between_the_steps_passes_unfused_and_fails_fused():
+    cases = ("documents/002/attention_unmasked", "documents/002/attention_unmasked_other_values")
+    unfused = verdicts(stored_in_half, *cases, dtypes=("bfloat16",))
+    fused = verdicts(stored_in_half, *cases, dtypes=("bfloat16",), conventions={"half_precision_grade": "fused"})
+    assert {verdict.status for verdict in unfused.values()} == {"pass"}
+    assert "fail" in {verdict.status for verdict in fused.values()}
+
+
+@pytest.mark.parametrize(
+    ("conventions", "sentence"),
+    [
+        ({"dead_row": "nan"}, "The command declares the unknown convention 'dead_row'"),
+        ({"fully_masked_row": "none"}, "The command declares fully_masked_row='none'; the choices for"),
+        ({"attention.fully_masked_row": "nan"}, "there is no operation 'attention'"),
+    ],
+)
+def test_an_unknown_convention_is_said_in_a_sentence(conventions, sentence):
+    with pytest.raises(attnspec.AttnspecError) as caught:
+        attnspec.validate("reference", conventions=conventions)
+    assert sentence in str(caught.value)

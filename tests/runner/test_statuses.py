@@ -1,0 +1,321 @@
+"""Whatever an implementation does gets exactly its status, on that case, and the run goes on."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import attnspec
+import attnspec_reference
+
+ROWS, SCORES = "documents/001/softmax_of_rows", "documents/001/softmax_of_scores"
+
+
+class LikeATensor:
+    """As a tensor of another library: NumPy reads it through __array__."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self._array
+
+
+def right(x, axis=-1):
+    return attnspec_reference.softmax(x, axis=axis)
+
+
+def on_rows(misbehave):
+    """A softmax that misbehaves on the 3x4 array of the first case alone."""
+
+    def softmax(x, axis=-1):
+        return misbehave(x, axis) if x.shape == (3, 4) else right(x, axis)
+
+    return softmax
+
+
+def raising(error):
+    def misbehave(x, axis):
+        raise error
+
+    return misbehave
+
+
+def in_place(x, axis):
+    x -= x.max(axis=axis, keepdims=True)
+    np.exp(x, out=x)
+    x /= x.sum(axis=axis, keepdims=True)
+    return x
+
+
+def one_nan(x, axis):
+    output = right(x, axis)
+    output[1, 2] = np.nan
+    return output
+
+
+MISBEHAVIOUR = {
+    "raises": (raising(RuntimeError("out of luck")), "error", None, "raised RuntimeError: out of luck"),
+    "ends the program": (raising(SystemExit(0)), "error", None, "raised SystemExit: 0"),
+    "does not offer it": (raising(attnspec.Unsupported("no such axis")), "unsupported", None, "no such axis"),
+    "is not written yet": (raising(NotImplementedError("some day")), "unsupported", None, "some day"),
+    "returns None": (lambda x, axis: None, "malformed", None, "softmax returned None"),
+    "returns a list": (lambda x, axis: right(x, axis).tolist(), "malformed", None, "returned a list"),
+    "returns complex numbers": (lambda x, axis: right(x, axis) + 0j, "malformed", None, "an array of complex128"),
+    "returns too much": (lambda x, axis: (right(x, axis),) * 2, "malformed", None, "returned 2 outputs; it has 1"),
+    "returns an unknown output": (
+        lambda x, axis: {"output": right(x, axis), "shares": x},
+        "malformed",
+        None,
+        "the unknown output 'shares'",
+    ),
+    "returns a wrong shape": (lambda x, axis: right(x, axis)[:2], "fail", "shape", "(2, 4); owed is (3, 4)"),
+    "returns its transpose": (lambda x, axis: right(x, axis).T, "fail", "shape", "(4, 3); owed is (3, 4)"),
+    "returns whole numbers": (lambda x, axis: (right(x, axis) > 0.5).astype(int), "fail", "values", "owed is"),
+    "returns a wrong dtype": (lambda x, axis: right(x, axis).astype("longdouble"), "fail", "dtype", "owed is float64"),
+    "returns NaN": (one_nan, "fail", "values", "output[1, 2] is nan; owed is 0.979"),
+    "normalises another axis": (lambda x, axis: right(x, 0), "fail", "values", "times that"),
+    "edits its input": (in_place, "fail", "inputs_unchanged", "changed its input 'x' in place"),
+    "returns a tensor": (lambda x, axis: LikeATensor(right(x, axis)), "pass", None, ""),
+    "returns a view of memory in another order": (lambda x, axis: np.asfortranarray(right(x, axis)), "pass", None, ""),
+}
+
+
+def results_of(adapter, *select, **options):
+    """Results by case id, of a run in one dtype."""
+    report = attnspec.validate(adapter, select=select, **options)
+    assert len({result.case.id for result in report.results}) == len(report.results)
+    return {result.case.id: result for result in report.results}
+
+
+@pytest.mark.parametrize("kind", MISBEHAVIOUR)
+def test_misbehaviour_costs_its_case_alone(kind):
+    misbehave, status, check, sentence = MISBEHAVIOUR[kind]
+    results = results_of(SimpleNamespace(softmax=on_rows(misbehave)), ROWS, SCORES)
+    verdict = results[ROWS].verdict
+    assert (verdict.status, verdict.check) == (status, check)
+    assert sentence in verdict.message
+    assert results[SCORES].status == "pass"
+    assert results[ROWS].is_wrong == (status not in ("pass", "unsupported"))
+
+
+def test_a_double_among_singles_is_told_the_usual_cause():
+    def softmax(x, axis=-1):
+        return right(x, axis) * (np.sqrt(4) / 2)
+
+    adapter = SimpleNamespace(softmax=softmax, dtypes=("float32",))
+    verdict = results_of(adapter, SCORES)[SCORES].verdict
+    assert (verdict.status, verdict.check) == ("fail", "dtype")
+    assert verdict.message.startswith("output is float64; owed is float32")
+    assert "np.sqrt(4)" in verdict.message
+
+
+class RightAtFirst:
+    """Right for as many calls as there are cases, then slightly or badly off: it remembers what ran before."""
+
+    def __init__(self, calls, error):
+        self.calls, self.error = calls, error
+
+    def softmax(self, x, axis=-1):
+        self.calls -= 1
+        return right(x, axis) * (1 + self.error if self.calls < 0 else 1)
+
+
+def test_a_second_pass_that_fails_is_not_repeatable():
+    results = results_of(RightAtFirst(2, 1e-6), ROWS, SCORES)
+    for result in results.values():
+        assert (result.status, result.verdict.check) == ("fail", "repeatable")
+        assert result.verdict.message.startswith("a second call with the same inputs, after other cases had run")
+        assert "times that" in result.verdict.message
+        assert result.same_bits is False
+
+
+def test_a_second_pass_with_other_bits_within_the_tolerance_is_reported_and_not_failed():
+    results = results_of(RightAtFirst(2, 2**-52), ROWS, SCORES)
+    assert [result.status for result in results.values()] == ["pass", "pass"]
+    assert [result.same_bits for result in results.values()] == [False, False]
+    assert [result.same_bits for result in results_of(SimpleNamespace(softmax=right), ROWS).values()] == [True]
+
+
+def test_a_second_pass_that_raises_is_not_repeatable():
+    class RaisesLater(RightAtFirst):
+        def softmax(self, x, axis=-1):
+            self.calls -= 1
+            if self.calls < 0:
+                raise RuntimeError("the cache is full")
+            return right(x, axis)
+
+    verdict = results_of(RaisesLater(1, 0), ROWS)[ROWS].verdict
+    assert (verdict.status, verdict.check) == ("fail", "repeatable")
+    assert "the cache is full" in verdict.message
+
+
+def test_the_second_pass_runs_in_the_opposite_order():
+    asked = []
+
+    def softmax(x, axis=-1):
+        asked.append(x.shape)
+        return right(x, axis)
+
+    results_of(SimpleNamespace(softmax=softmax), ROWS, SCORES)
+    assert asked == [(3, 4), (3, 3), (3, 3), (3, 4)]
+
+
+def test_a_cache_by_shape_alone_is_found():
+    class Cache:
+        def __init__(self):
+            self.known = {}
+
+        def combine_heads(self, x):
+            return self.known.setdefault(x.shape, attnspec_reference.combine_heads(x))
+
+    report = attnspec.validate(Cache(), profile="documents")
+    assert report.summary.counts["fail"] > 0
+
+
+def test_random_weights_must_be_the_same_for_the_same_seed():
+    def glorot_normal(fan_in, fan_out, seed):
+        return np.random.default_rng().normal(0, np.sqrt(2 / (fan_in + fan_out)), (fan_in, fan_out))
+
+    case = "documents/002/glorot_normal_seed_42"
+    verdict = results_of(SimpleNamespace(glorot_normal=glorot_normal), case)[case].verdict
+    assert (verdict.status, verdict.check) == ("fail", "repeatable")
+    assert "other numbers for the same seed" in verdict.message
+    assert results_of("reference", case)[case].status == "pass"
+
+
+ATTENTION = "scaled_dot_product_attention"
+REFUSALS = "documents/002/refuses_*"
+NARROW = "documents/002/refuses_key_narrower_than_query"
+
+
+def attention(function, **attributes):
+    return SimpleNamespace(scaled_dot_product_attention=function, **attributes)
+
+
+def reference_attention(**arguments):
+    return attnspec_reference.scaled_dot_product_attention(**arguments)
+
+
+def refuse_everything(**arguments):
+    raise ValueError("no")
+
+
+def accept_everything(**arguments):
+    try:
+        return reference_attention(**arguments)
+    except ValueError:
+        return np.zeros(arguments["query"].shape)
+
+
+def test_who_refuses_everything_refuses_nothing():
+    results = results_of(attention(refuse_everything), "documents/002/*")
+    refusals = [result for result in results.values() if result.case.rejects and result.case.operation == ATTENTION]
+    assert len(refusals) >= 5
+    for result in refusals:
+        assert result.status == "unsupported" if result.case.rejects.convention is None else result.status != "pass"
+    narrow = results[NARROW].verdict
+    assert "valid twin documents/002/attention_unmasked did not pass" in narrow.message
+    assert results["documents/002/attention_unmasked"].status == "error"
+
+
+def test_who_accepts_everything_fails_every_refusal():
+    results = results_of(attention(accept_everything), REFUSALS)
+    refused_by_all = [
+        result for result in results.values() if result.case.rejects and result.case.rejects.convention is None
+    ]
+    assert len(refused_by_all) >= 2
+    for result in refused_by_all:
+        assert (result.status, result.verdict.check) == ("fail", "rejects")
+        assert result.verdict.message == f"accepted what it must refuse: {result.case.rejects.reason}"
+
+
+def test_a_refusal_counts_when_its_twin_passes_even_if_the_twin_was_not_selected():
+    results = results_of(attention(reference_attention), NARROW)
+    assert list(results) == [NARROW]
+    assert results[NARROW].status == "pass"
+    assert results[NARROW].verdict.message.startswith("refused: ValueError: ")
+    refused_alone = attnspec.validate(attention(reference_attention), select=NARROW)
+    assert not refused_alone.conforms
+    unselected_twin = results_of(attention(refuse_everything), NARROW)
+    assert unselected_twin[NARROW].status == "unsupported"
+
+
+def test_to_decline_is_not_to_refuse():
+    def declining(**arguments):
+        if arguments["query"].shape[-1] != arguments["key"].shape[-1]:
+            raise attnspec.Unsupported("widths")
+        return reference_attention(**arguments)
+
+    assert results_of(attention(declining), NARROW)[NARROW].status == "unsupported"
+
+
+def test_fail_fast_stops_at_the_first_wrong_result():
+    def softmax(x, axis=-1):
+        return one_nan(x, axis) if x.shape == (3, 3) else right(x, axis)
+
+    adapter = SimpleNamespace(softmax=softmax)
+    everything = attnspec.validate(adapter, select="documents/001/softmax_*")
+    first_wrong = [result.is_wrong for result in everything.results].index(True)
+    stopped = attnspec.validate(adapter, select="documents/001/softmax_*", fail_fast=True)
+    assert 0 < first_wrong < len(everything.results) - 1
+    assert [result.case.id for result in stopped.results] == [
+        result.case.id for result in everything.results[: first_wrong + 1]
+    ]
+    assert not stopped.conforms
+
+
+def test_fail_fast_without_anything_wrong_runs_everything():
+    report = attnspec.validate("reference", select="documents/001/*", fail_fast=True)
+    assert report.conforms
+    assert len(report.results) == len(attnspec.validate("reference", select="documents/001/*").results)
+
+
+def test_cases_without_floats_run_once_whatever_the_dtypes():
+    for dtypes in (None, ("float32",), ("float64", "float32", "float16")):
+        report = attnspec.validate("reference", select="documents/002/causal_mask_*", dtypes=dtypes)
+        assert {result.dtype for result in report.results} == {"any"}
+        assert len(report.results) == len({result.case.id for result in report.results})
+
+
+def test_dtypes_are_those_that_are_asked_for_else_those_that_are_declared():
+    def dtypes_run(adapter, dtypes=None):
+        report = attnspec.validate(adapter, select=SCORES, dtypes=dtypes)
+        return {result.dtype: result.status for result in report.results}
+
+    single = SimpleNamespace(softmax=right, dtypes=("float32", "float16"))
+    assert dtypes_run(single) == {"float32": "pass", "float16": "pass"}
+    assert dtypes_run(single, "float16") == {"float16": "pass"}
+    assert dtypes_run(single, ("float64", "float32")) == {"float64": "unsupported", "float32": "pass"}
+    assert dtypes_run(SimpleNamespace(softmax=right)) == {"float64": "pass"}
+
+
+def test_operations_that_are_not_offered_are_unsupported():
+    report = attnspec.validate(SimpleNamespace(softmax=right), select="documents/001/*")
+    assert {result.case.operation for result in report.results if result.status == "pass"} == {"softmax"}
+    others = [result for result in report.results if result.case.operation != "softmax"]
+    assert others
+    assert all(result.status == "unsupported" for result in others)
+    assert all(result.verdict.message == f"{result.case.operation} is not offered" for result in others)
+    assert report.summary.conformance == "conforms in part"
+    assert report.conforms
+
+
+def test_a_run_that_graded_nothing_does_not_conform():
+    report = attnspec.validate(SimpleNamespace(softmax=raising(attnspec.Unsupported())), select=ROWS)
+    assert report.summary.conformance == "does not conform"
+    assert not report.wrong
+    assert not report.conforms
+
+
+def test_inputs_are_fresh_and_writable_and_of_the_runs_dtype():
+    seen = []
+
+    def softmax(x, axis=-1):
+        seen.append((x.dtype.name, x.flags.writeable, float(x.flat[0])))
+        output = right(x, axis)
+        x[:] = -1
+        return output
+
+    attnspec.validate(SimpleNamespace(softmax=softmax, dtypes=("float64", "float32")), select=SCORES)
+    assert set(seen) == {("float64", True, 2.0), ("float32", True, 2.0)}
