@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnspec.adapters.implementation import Outputs
-from attnspec.comparison import Values, grade, precision_of, tolerance
+from attnspec.comparison import Values, grade, precision_of, stacked, tolerance
 from attnspec.operations import OPERATIONS
 
 DRAW = np.random.default_rng(0).standard_normal
@@ -145,3 +145,18 @@ def test_rows_without_keys_may_owe_the_mean_of_all_values():
     )
     np.testing.assert_allclose(bound.of("output").value[..., 1, :], inputs["value"].mean(axis=-2))
     assert (bound.of("output").error[..., 1, :] > 0).all()
+
+
+@pytest.mark.parametrize("operation", CALLS)
+def test_one_pass_for_several_dtypes_gives_what_a_pass_for_each_gives(operation):
+    inputs, attributes = CALLS[operation]
+    precisions = [precision_of(dtype) for dtype in DTYPES]
+    together = tolerance(operation, inputs, attributes, stacked(precisions))
+    for run, precision in enumerate(precisions):
+        alone = tolerance(operation, inputs, attributes, precision)
+        for name in OPERATIONS[operation].outputs:
+            np.testing.assert_array_equal(together.of(name, run).value, alone.of(name).value)
+            np.testing.assert_allclose(together.of(name, run).error, alone.of(name).error, rtol=1e-12)
+            ungraded = together.ungraded(name, run)
+            assert (ungraded is None) == (alone.ungraded(name) is None)
+            assert ungraded is None or np.array_equal(ungraded, alone.ungraded(name))

@@ -171,5 +171,5 @@ def _got(array: NDArray[Any], centre: tuple[int, ...]) -> dict[str, Any]:
         "dtype": array.dtype.name,
         "shape": list(array.shape),
         "crop": None if cropped is array else {"offsets": offsets, "shape": list(cropped.shape)},
-        "data": base64.b64encode(np.ascontiguousarray(cropped).tobytes()).decode("ascii"),
+        "data": base64.b64encode(cropped.astype(cropped.dtype.newbyteorder("<")).tobytes()).decode("ascii"),
     }
