@@ -60,8 +60,8 @@ class AttentionTolerance:
     @cached_property
     def logits(self) -> Estimate:
         """Logits after mask and exclusion."""
-        scores = self.scaled.value
-        error = settled(Estimate(scores, self.masked.error), self.precision).error
+        finite = np.where(self.allowed, self.masked.value, 0.0)
+        error = settled(Estimate(finite, self.masked.error), self.precision).error
         return Estimate(self.masked.value, np.where(self.allowed, error, 0.0))
 
     @cached_property

@@ -227,6 +227,9 @@ def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, r
         ratio = np.where(same, 0.0, error / allowed)
         ratio[np.isnan(ratio)] = np.inf
     left_out = bound.ungraded(name, run)
+    if not np.isfinite(allowed).all():
+        beyond = ~np.isfinite(allowed)
+        left_out = beyond if left_out is None else left_out | beyond
     if name in expected.ungraded:
         left_out = expected.ungraded[name] if left_out is None else left_out | expected.ungraded[name]
     ungraded = 0
