@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from attnspec_reference.precision import Array, Booleans
+    from attnspec_reference.precision import Array, Booleans, Integers
 
 
-def causal_mask(*, query_length: int, key_length: int | None = None, offset: int = 0, additive: bool = False) -> Array:
+def causal_mask(
+    *, query_length: int, key_length: int | None = None, offset: int | Integers = 0, additive: bool = False
+) -> Array:
     """Mark the keys that each query may attend to.
 
     Parameters
@@ -24,7 +26,7 @@ def causal_mask(*, query_length: int, key_length: int | None = None, offset: int
     key_length
         Number of keys, Sk; as many as queries when None.
     offset
-        Position of the first query among the keys.
+        Position of the first query among the keys; an array (..., 1, 1) of positions gives a mask for each.
     additive
         Whether to return numbers that are added to scores instead of truth values.
 
@@ -49,7 +51,7 @@ def causal_mask(*, query_length: int, key_length: int | None = None, offset: int
     return as_additive(attendable) if additive else attendable
 
 
-def at_or_before(query_length: int, key_length: int, offset: int) -> Booleans:
+def at_or_before(query_length: int, key_length: int, offset: int | Integers) -> Booleans:
     """Tell whether key j stands at or before query i, which stands at position i + offset."""
     query_positions = np.arange(query_length)[:, np.newaxis] + offset
     key_positions = np.arange(key_length)[np.newaxis, :]

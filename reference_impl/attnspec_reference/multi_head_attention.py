@@ -6,13 +6,13 @@ mixes the heads. The specification page is ``spec/operations/multi_head_attentio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from attnspec_reference.combine_heads import combine_heads
 from attnspec_reference.phases import applied_scale, project
-from attnspec_reference.precision import result_dtype, round_to, widen
+from attnspec_reference.precision import result_dtype, round_to, widen, widen_if_given
 from attnspec_reference.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.split_heads import split_heads
 
@@ -100,10 +100,10 @@ def multi_head_attention(
     # Widen
     dtype = result_dtype(query)
     query, key, value = widen(query, dtype), widen(key, dtype), widen(value, dtype)
-    w_query, b_query = widen(w_query, dtype), widen_bias(b_query, dtype)
-    w_key, b_key = widen(w_key, dtype), widen_bias(b_key, dtype)
-    w_value, b_value = widen(w_value, dtype), widen_bias(b_value, dtype)
-    w_output, b_output = widen(w_output, dtype), widen_bias(b_output, dtype)
+    w_query, b_query = widen(w_query, dtype), widen_if_given(b_query, dtype)
+    w_key, b_key = widen(w_key, dtype), widen_if_given(b_key, dtype)
+    w_value, b_value = widen(w_value, dtype), widen_if_given(b_value, dtype)
+    w_output, b_output = widen(w_output, dtype), widen_if_given(b_output, dtype)
 
     # Project
     query = project(query, w_query, b_query)
@@ -156,8 +156,3 @@ def check_heads(width: int, num_heads: int) -> None:
     """Refuse a number of heads that does not divide the width."""
     if num_heads < 1 or width % num_heads or width == 0:
         raise ValueError(f"Tokens of {width} features cannot be cut into {num_heads} heads of equal width.")
-
-
-def widen_bias(bias: ArrayLike | None, dtype: np.dtype[Any]) -> Array | None:
-    """Widen a bias that is there."""
-    return None if bias is None else widen(bias, dtype)

@@ -111,9 +111,9 @@ def weigh_values(weights: Array, value: Array, attendable: Booleans | None = Non
     output
         Weighted sums (..., Sq, Ev). A key that may not be attended adds nothing, whatever its value holds.
     """
-    if attendable is None:
-        return weights @ value
     finite = np.isfinite(value)
+    if attendable is None or finite.all():
+        return weights @ value
     output = weights @ np.where(finite, value, 0)
     # The weight 0 of an excluded key does not silence a NaN (0 times NaN is NaN): values that are not
     # finite are added apart, by selection.

@@ -20,6 +20,9 @@ Array: TypeAlias = "NDArray[Any]"
 Booleans: TypeAlias = "NDArray[np.bool_]"
 """An array of truth values."""
 
+Integers: TypeAlias = "NDArray[np.int64]"
+"""An array of lengths or positions."""
+
 _FLOAT64 = np.dtype(np.float64)
 _FLOAT32 = np.dtype(np.float32)
 
@@ -60,7 +63,24 @@ def widen(array: ArrayLike, dtype: np.dtype[Any]) -> Array:
     return np.asarray(array).astype(_FLOAT64 if dtype == _FLOAT64 else _FLOAT32, copy=False)
 
 
-@np.errstate(over="ignore")
+def widen_if_given(array: ArrayLike | None, dtype: np.dtype[Any]) -> Array | None:
+    """Give an optional input in the dtype to compute in; None stays None.
+
+    Parameters
+    ----------
+    array
+        Any input, or None.
+    dtype
+        The dtype of the results, from :func:`result_dtype`.
+
+    Returns
+    -------
+    widened
+        What :func:`widen` gives, or None.
+    """
+    return None if array is None else widen(array, dtype)
+
+
 def round_to(dtype: np.dtype[Any], array: Array) -> Array:
     """Round a result to the dtype in which it is returned.
 
@@ -76,4 +96,7 @@ def round_to(dtype: np.dtype[Any], array: Array) -> Array:
     rounded
         The nearest numbers in ``dtype``; infinity beyond its largest number.
     """
-    return array.astype(dtype, copy=False)
+    if array.dtype == dtype:
+        return array
+    with np.errstate(over="ignore"):
+        return array.astype(dtype)

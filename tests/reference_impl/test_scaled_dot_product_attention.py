@@ -205,18 +205,39 @@ def test_values_may_be_wider_than_keys():
         (1, 1, 4),
         (1, 1, 4, 2),
         (1, 1, 4, 2),
+        (1, 1, 2, 2),
+        (1, 1, 2, 3),
     ]
 
 
 # Softmax
 
 
-@pytest.mark.parametrize(("length", "output", "logsumexp"), [(4, 2.4926527, 3.4401897), (17, 15.4180240, 16.4586751)])
-def test_rising_scores(length, output, logsumexp):
-    numbers = range(length)
+@pytest.mark.parametrize(
+    ("length", "output", "logsumexp"),
+    [
+        (4, 2.4926527, 3.4401897),
+        (17, 15.4180240, 16.4586751),
+        (65, 63.4180233, 64.4586751),
+        (257, 255.4180233, 256.4586751),
+    ],
+)
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_rising_and_falling_scores(length, output, logsumexp, order):
+    numbers = range(length)[order]
     result = scaled_dot_product_attention(column(1), column(*numbers), column(*numbers), scale=1.0)
     assert result.output.item() == pytest.approx(output, abs=0.5e-7)
     assert result.logsumexp.item() == pytest.approx(logsumexp, abs=0.5e-7)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 257])
+@pytest.mark.parametrize("lowest", [-1000.0, 0.0])
+def test_the_last_of_any_number_of_keys_counts(length, lowest):
+    # With all scores negative, padding by zeros would win.
+    key = column(*[lowest - 2000] * (length - 1), lowest - 1000)
+    result = scaled_dot_product_attention(column(1), key, column(*range(length)), scale=1.0)
+    assert result.output.item() == length - 1
+    assert result.logsumexp.item() == lowest - 1000
 
 
 def test_logsumexp_is_natural_and_counts_allowed_keys_alone():
@@ -229,28 +250,6 @@ def test_large_scores_neither_overflow_nor_vanish(score):
     result = scaled_dot_product_attention(column(score), column(1, 1), column(1, 3))
     assert result.output.item() == 2
     assert result.weights.ravel().tolist() == [0.5, 0.5]
-
-
-# Rows without keys
-
-
-@pytest.mark.parametrize("mask", [[[True, False], [False, False]], [[0.0, -INFINITY], [-INFINITY, -INFINITY]]])
-def test_a_query_without_keys_gets_zero_and_leaves_its_neighbour_alone(mask):
-    result = scaled_dot_product_attention(column(0, 0), column(0, 0), column(1, 3), np.array(mask))
-    assert result.output.ravel().tolist() == [1, 0]
-    assert result.weights[0, 0].tolist() == [[1, 0], [0, 0]]
-    assert result.logsumexp.ravel().tolist() == [0, -INFINITY]
-
-
-def test_very_negative_masks_exclude_nothing():
-    lowest = np.finfo(np.float64).min
-    assert mean_of_seen(1, [1, 3], np.array([[lowest, lowest]])) == [2]
-
-
-def test_no_keys_at_all():
-    result = scaled_dot_product_attention(np.zeros((1, 1, 2, 1)), np.zeros((1, 1, 0, 1)), np.zeros((1, 1, 0, 3)))
-    assert result.output[0, 0].tolist() == [[0, 0, 0], [0, 0, 0]]
-    assert result.logsumexp[0, 0].tolist() == [-INFINITY, -INFINITY]
 
 
 # NaN and infinity
@@ -343,6 +342,23 @@ def test_half_precision_is_carried_in_single_precision():
     result = scaled_dot_product_attention(large, large, value)
     assert result.output.ravel().tolist() == [0.5, 0.5]
     assert np.isinf(result.scores).all()
+
+
+def test_raw_scores_may_exceed_half_precision_before_the_scale():
+    query, key = np.full((1, 1, 1, 2), 256, dtype=np.float16), np.full((1, 1, 2, 2), 256, dtype=np.float16)
+    value = np.array([0, 1], dtype=np.float16).reshape(1, 1, 2, 1)
+    result = scaled_dot_product_attention(query, key, value, scale=1 / 128)
+    assert result.scores.ravel().tolist() == [1024, 1024]
+    assert result.output.item() == 0.5
+
+
+@pytest.mark.parametrize(("dtype", "length"), [(np.float16, 4096), (ml_dtypes.bfloat16, 512)])
+def test_long_sums_in_half_precision_keep_growing(dtype, length):
+    zeros = np.zeros((1, 1, length, 1), dtype=dtype)
+    value = np.ones((1, 1, length, 2), dtype=dtype)
+    value[0, 0, : length // 2, 1] = 0
+    result = scaled_dot_product_attention(zeros[:, :, :1], zeros, value)
+    assert result.output.astype(float).ravel().tolist() == [1, 0.5]
 
 
 def test_leaves_its_inputs_alone():

@@ -16,13 +16,20 @@ if TYPE_CHECKING:
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "accumulation": ("dtype", "float32"),
+    "alibi_bias": ("distance", "column"),
     "causal_alignment": ("any", "top_left", "bottom_right"),
+    "empty_logsumexp": ("minus_infinity", "plus_infinity"),
     "fully_masked_row": ("zero", "nan", "uniform", "refuse"),
     "half_precision_grade": ("unfused", "fused"),
     "input_checks": ("strict", "lenient"),
+    "logsumexp_base": ("e", "2"),
+    "masked_nonfinite": ("ignored", "propagates"),
+    "no_keys": ("zero", "nan", "refuse"),
     "nonfinite_input": ("propagates", "refuse"),
 }
 """Convention to its choices; the first one is normative."""
+
+_NORMATIVE: Mapping[str, str] = {name: choices[0] for name, choices in CHOICES.items()}
 
 
 def check(conventions: Mapping[str, str], *, said_by: str) -> None:
@@ -53,10 +60,13 @@ def check(conventions: Mapping[str, str], *, said_by: str) -> None:
 
 def resolve(conventions: Mapping[str, str], operation: str) -> dict[str, str]:
     """Return the choice of every convention for one operation: qualified, else general, else normative."""
-    return {
-        name: conventions.get(f"{operation}.{name}", conventions.get(name, choices[0]))
-        for name, choices in CHOICES.items()
-    }
+    resolved = dict(_NORMATIVE)
+    for qualified in (False, True):
+        for key, choice in conventions.items():
+            of, _, name = key.rpartition(".")
+            if bool(of) == qualified and of in ("", operation):
+                resolved[name] = choice
+    return resolved
 
 
 def is_normative(name: str, choice: str) -> bool:

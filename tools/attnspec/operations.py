@@ -66,10 +66,24 @@ OPERATIONS: Mapping[str, Operation] = {
         Operation(
             "scaled_dot_product_attention",
             inputs=("query", "key", "value"),
-            optional_inputs=("mask",),
-            attributes={"is_causal": False, "causal_alignment": "top_left", "scale": None},
-            outputs=("output", "weights", "logsumexp", "scores", "logits"),
-            steps=("scores", "logits", "logsumexp", "weights", "output"),
+            optional_inputs=(
+                "mask",
+                "past_key",
+                "past_value",
+                "key_lengths",
+                "query_lengths",
+                "sinks",
+                "alibi_slopes",
+            ),
+            attributes={
+                "is_causal": False,
+                "causal_alignment": "top_left",
+                "scale": None,
+                "softcap": None,
+                "window": None,
+            },
+            outputs=("output", "weights", "logsumexp", "scores", "logits", "present_key", "present_value"),
+            steps=("present_key", "present_value", "scores", "logits", "logsumexp", "weights", "output"),
         ),
         Operation(
             "single_head_attention",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec_reference.attention_keys import prepend_past
 from attnspec_reference.controls.control import Control
 from attnspec_reference.departures import departure, in_working_precision
 from attnspec_reference.phases import applied_scale
@@ -23,9 +24,12 @@ def scale_split(**arguments: Any) -> Attention:
     """Multiply query and key by the square root of the scale each, as ONNX does."""
     scale = applied_scale(arguments.pop("scale", None), arguments["query"].shape[-1])
     root = math.sqrt(abs(scale))
+    present_key = prepend_past(arguments.get("past_key"), arguments["key"])
     arguments["query"] = arguments["query"] * math.copysign(root, scale)
-    arguments["key"] = arguments["key"] * root
-    return scaled_dot_product_attention(**arguments, scale=1.0)
+    for name in ("key", "past_key"):
+        if arguments.get(name) is not None:
+            arguments[name] = arguments[name] * root
+    return scaled_dot_product_attention(**arguments, scale=1.0)._replace(present_key=present_key)
 
 
 @in_working_precision

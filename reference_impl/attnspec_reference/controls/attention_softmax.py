@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_reference.controls.control import Control
-from attnspec_reference.departures import departure, in_working_precision
-from attnspec_reference.phases import weigh_values
-from attnspec_reference.scaled_dot_product_attention import (
-    Attention,
+from attnspec_reference.attention_logits import repeat_heads
+from attnspec_reference.attention_softmax import (
     divide_by_total,
     exponentiate,
     largest_logit,
     log_sum_exp,
-    repeat_heads,
-    scaled_dot_product_attention,
     sum_over_keys,
 )
+from attnspec_reference.controls.control import Control
+from attnspec_reference.departures import departure, in_working_precision
+from attnspec_reference.phases import weigh_values
+from attnspec_reference.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +30,26 @@ OPERATION = "scaled_dot_product_attention"
 
 
 def from_logits(finish: Callable[[Attention, Array], Attention]) -> Computation:
-    """Make an attention that gets its logits from the reference and does the rest in another way."""
+    """Make an attention that gets its logits from the reference and does the rest in another way.
+
+    A sink becomes one more key, which has its logit and a value of zeros.
+    """
 
     def attend(**arguments: Any) -> Attention:
         attention = scaled_dot_product_attention(**arguments)
-        return finish(attention, repeat_heads(arguments["value"], attention.logits.shape[1]))
+        value = repeat_heads(attention.present_value, attention.logits.shape[1])
+        sinks = arguments.get("sinks")
+        if sinks is None:
+            return finish(attention, value)
+        # A query that is not answered has no sink.
+        answered = attention.logsumexp[..., np.newaxis] != -np.inf
+        column = np.where(answered, sinks[:, np.newaxis, np.newaxis], -np.inf)
+        finished = finish(
+            attention._replace(logits=np.concatenate([attention.logits, column], axis=-1)),
+            np.pad(value, ((0, 0), (0, 0), (0, 1), (0, 0))),
+        )
+        keys = attention.logits.shape[-1]
+        return finished._replace(logits=attention.logits, weights=finished.weights[..., :keys])
 
     return in_working_precision(attend)
 

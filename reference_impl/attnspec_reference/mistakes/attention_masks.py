@@ -6,18 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec_reference.attention_keys import attendable_by_mask, causal_offset, is_boolean
+from attnspec_reference.attention_logits import repeat_heads
 from attnspec_reference.causal_mask import causal_mask
 from attnspec_reference.departures import altered, departure, ignoring, in_working_precision
 from attnspec_reference.mistakes.causal_mask import at_most_one_ahead, before, later
 from attnspec_reference.mistakes.mistake import Mistake
 from attnspec_reference.phases import applied_scale
-from attnspec_reference.scaled_dot_product_attention import (
-    Attention,
-    attendable_by_mask,
-    is_boolean,
-    repeat_heads,
-    scaled_dot_product_attention,
-)
+from attnspec_reference.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -98,14 +94,14 @@ def excluded_by_a_finite_number(logits: Array, attendable: Booleans) -> Array:
     return np.where(attendable, logits, -1e4)
 
 
-def first_query_at_first_key(_causal_alignment: str, _query_length: int, _key_length: int) -> int:
+def first_query_at_first_key(_asked: str, *lengths: Any) -> Any:
     """Align to the top left, whatever was asked for."""
-    return 0
+    return causal_offset("top_left", *lengths)
 
 
-def last_query_at_last_key(_causal_alignment: str, query_length: int, key_length: int) -> int:
+def last_query_at_last_key(_asked: str, *lengths: Any) -> Any:
     """Align to the bottom right, whatever was asked for."""
-    return key_length - query_length
+    return causal_offset("bottom_right", *lengths)
 
 
 @in_working_precision
@@ -127,7 +123,7 @@ def zeroed_after_softmax(**arguments: Any) -> Attention:
     excluded = scaled_dot_product_attention(**arguments).logits == -np.inf
     attention = without_exclusion(**arguments)
     weights = np.where(excluded, 0, attention.weights)
-    value = repeat_heads(arguments["value"], weights.shape[1])
+    value = repeat_heads(attention.present_value, weights.shape[1])
     return attention._replace(weights=weights, output=weights @ value)
 
 

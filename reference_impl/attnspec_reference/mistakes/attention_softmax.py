@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec_reference.attention_softmax import log_sum_exp
 from attnspec_reference.departures import departure
 from attnspec_reference.mistakes.mistake import Mistake
 from attnspec_reference.phases import weigh_values
-from attnspec_reference.scaled_dot_product_attention import log_sum_exp, scaled_dot_product_attention
+from attnspec_reference.scaled_dot_product_attention import scaled_dot_product_attention
 
 if TYPE_CHECKING:
     from attnspec_reference.precision import Array, Booleans
