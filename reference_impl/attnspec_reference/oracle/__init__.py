@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,31 +26,43 @@ class OracleError(Exception):
 
 
 def evaluate(
-    operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]
+    operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    *,
+    outputs: Collection[str] | None = None,
+    positions: Mapping[str, Sequence[int]] | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Give every output of an operation, each number correctly rounded to float64.
+    """Give the outputs of an operation, each number correctly rounded to float64.
 
     Parameters
     ----------
     operation
         Name of the operation, such as ``"softmax"``.
     inputs
-        Input name to array: real arrays that float64 holds exactly, and bool arrays for Boolean masks.
+        Input name to array: real arrays that float64 holds exactly, bool arrays for Boolean masks, integers for
+        lengths.
     attributes
         Attribute name to value; what is left out takes the default that the specification names.
+    outputs
+        Names of the outputs to compute, or None for all.
+    positions
+        Output name to the flat indices of its elements that are wanted, where not all are. Rows without a wanted
+        element cost nothing.
 
     Returns
     -------
     dict[str, NDArray]
-        Output name to array: float64, or bool for a Boolean ``causal_mask``. A zero is always +0.
+        Output name to array of the full shape: float64, or bool for a Boolean ``causal_mask``. A zero is always
+        +0. Elements that are not wanted are NaN.
 
     Raises
     ------
     ImportError
         When python-flint is not installed.
     ValueError
-        When the operation is unknown or random (``glorot_normal``), and when inputs or attributes
-        contradict each other.
+        When the operation is unknown or random (``glorot_normal``), when inputs or attributes contradict each
+        other, and when an output or an element does not exist.
     OracleError
         When a number cannot be certified, because the exact result lies on (or next to) the middle between
         two float64 numbers and is not seen to be rational.
@@ -58,7 +70,8 @@ def evaluate(
     Notes
     -----
     A NaN or an infinity in the inputs takes its course by the rules of IEEE 754: the rows that it reaches are
-    NaN or infinite (clause ``sdpa.nonfinite_input``), and every other row is certified as usual.
+    NaN or infinite (clause ``sdpa.nonfinite_input``), and every other row is certified as usual. Padded queries,
+    which are not graded, get output 0, weights 0 and logsumexp minus infinity.
     """
     if find_spec("flint") is None:
         raise ImportError(
@@ -67,4 +80,4 @@ def evaluate(
         )
     from attnspec_reference.oracle.operations import evaluate_operation
 
-    return evaluate_operation(operation, inputs, attributes)
+    return evaluate_operation(operation, inputs, attributes, outputs, positions or {})

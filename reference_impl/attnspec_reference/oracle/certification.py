@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from flint import ctx
@@ -11,7 +13,7 @@ from attnspec_reference.oracle import OracleError
 from attnspec_reference.oracle.rounding import round_ball, round_fraction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from fractions import Fraction
 
     from flint import arb
@@ -20,12 +22,15 @@ if TYPE_CHECKING:
 PRECISIONS = tuple(128 << doubling for doubling in range(8))
 """Working precisions in bits, 128 to 16384. A zero by cancellation needs about 2048 of them."""
 
+Elements: TypeAlias = "Sequence[int] | None"
+"""The flat indices of the elements of an output that are wanted; None for all."""
+
 
 class Quantity(Protocol):
     """A row of exact real numbers that can be enclosed as tightly as one likes."""
 
-    def balls(self) -> Sequence[arb]:
-        """Enclose every number of the row at the working precision."""
+    def balls(self, positions: Sequence[int]) -> Sequence[arb]:
+        """Enclose the numbers at some positions of the row at the working precision."""
         ...
 
     def rational(self, position: int) -> Fraction | None:
@@ -38,57 +43,91 @@ class Quantity(Protocol):
         return None
 
 
-def certify(output: str, quantities: Sequence[Quantity], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Round every element of an output to the nearest float64.
+def certify(
+    output: str, row: Callable[[int], Quantity], shape: tuple[int, ...], elements: Elements = None
+) -> NDArray[np.float64]:
+    """Round the wanted elements of an output to the nearest float64.
 
     Parameters
     ----------
     output
         What to call the output when an element cannot be decided.
-    quantities
-        The rows of the output, in row-major order.
+    row
+        Gives a row of the output, by its row-major index. Rows without a wanted element are never asked for.
     shape
-        The shape of the output; its last axis is the width of a quantity.
+        The shape of the output; its last axis is the width of a row.
+    elements
+        The flat indices of the wanted elements, or None for all.
 
     Returns
     -------
     NDArray[np.float64]
-        The correctly rounded values.
+        The correctly rounded values; NaN where an element is not wanted.
 
     Raises
     ------
+    ValueError
+        When an index lies outside the output.
     OracleError
         When an element is undecided at the highest precision.
     """
-    rounded = np.zeros((len(quantities), shape[-1]))
-    undecided = {row: list(range(shape[-1])) for row in range(len(quantities))}
+    rounded = [math.nan] * math.prod(shape)
+    undecided = _by_row(output, shape, elements)
+    quantities = {index: row(index) for index in undecided}
     for precision in PRECISIONS:
         with ctx.workprec(precision):
             undecided = {
-                row: left
-                for row, positions in undecided.items()
-                if (left := _decide(quantities[row], positions, rounded[row]))
+                index: left
+                for index, positions in undecided.items()
+                if (left := _decide(quantities[index], positions, rounded, index * shape[-1]))
             }
         if not undecided:
-            return rounded.reshape(shape)
-    row, positions = next(iter(undecided.items()))
-    index = np.unravel_index(row * shape[-1] + positions[0], shape)
+            return np.array(rounded, dtype=np.float64).reshape(shape)
+    index, positions = next(iter(undecided.items()))
+    place = np.unravel_index(index * shape[-1] + positions[0], shape)
     raise OracleError(
-        f"{output}{[int(axis) for axis in index]} is undecided at {PRECISIONS[-1]} bits: its exact value "
+        f"{output}{[int(axis) for axis in place]} is undecided at {PRECISIONS[-1]} bits: its exact value "
         "lies on or next to the middle between two float64 numbers; change the inputs of the case a little."
     )
 
 
-def _decide(quantity: Quantity, positions: Sequence[int], rounded: NDArray[np.float64]) -> list[int]:
+def only(output: str, array: NDArray[np.float64], elements: Elements) -> NDArray[np.float64]:
+    """Put NaN in the place of every element that is not wanted."""
+    if elements is None:
+        return array
+    _check(output, array.shape, elements)
+    chosen = np.full(array.size, np.nan)
+    chosen[list(elements)] = array.ravel()[list(elements)]
+    return chosen.reshape(array.shape)
+
+
+def _check(output: str, shape: tuple[int, ...], elements: Sequence[int]) -> None:
+    for element in elements:
+        if not 0 <= element < math.prod(shape):
+            raise ValueError(f"{output} has the shape {shape}; it has no element with the flat index {element}.")
+
+
+def _by_row(output: str, shape: tuple[int, ...], elements: Elements) -> dict[int, Sequence[int]]:
+    """Sort the wanted elements into rows: row to positions."""
+    width = shape[-1]
+    if elements is None:
+        return dict.fromkeys(range(math.prod(shape[:-1])), range(width)) if width else {}
+    _check(output, shape, elements)
+    rows: defaultdict[int, list[int]] = defaultdict(list)
+    for element in sorted(set(elements)):
+        rows[element // width].append(element % width)
+    return dict(rows)
+
+
+def _decide(quantity: Quantity, positions: Sequence[int], rounded: list[float], start: int) -> list[int]:
     """Fill in the elements that the working precision decides and give the positions of the others."""
-    balls = quantity.balls()
     undecided: list[int] = []
-    for position in positions:
-        value = round_ball(balls[position])
+    for position, ball in zip(positions, quantity.balls(positions), strict=True):
+        value = round_ball(ball)
         if value is None and (exact := quantity.rational(position)) is not None:
             value = round_fraction(exact)
         if value is None:
             undecided.append(position)
         else:
-            rounded[position] = value
+            rounded[start + position] = value
     return undecided

@@ -113,6 +113,14 @@ def add(left: ExactArray, right: ExactArray) -> ExactArray:
     return ExactArray(integers, exponent, nonfinite)
 
 
+def joined(first: ExactArray, second: ExactArray, axis: int) -> ExactArray:
+    """Put two arrays one after the other along an axis."""
+    exponent = min(first.exponent, second.exponent)
+    integers = [array.integers * (1 << (array.exponent - exponent)) for array in (first, second)]
+    nonfinite = np.concatenate([first.nonfinite, second.nonfinite], axis=axis)
+    return ExactArray(np.concatenate(integers, axis=axis), exponent, nonfinite)
+
+
 def integer_matrix(integers: NDArray[Any]) -> fmpz_mat:
     """Copy a rank-2 object array of integers into a FLINT matrix."""
     rows, columns = integers.shape

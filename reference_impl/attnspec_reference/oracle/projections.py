@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_reference.oracle.attention import masked_softmax, means, transposed, weighted_means
+from attnspec_reference.oracle.attention import means, read_mask, row_means, transposed
 from attnspec_reference.oracle.certification import certify
 from attnspec_reference.oracle.exact import ExactArray, add, exact_array, matmul, overridden
 from attnspec_reference.oracle.logits import exact_logits, scale_for
+from attnspec_reference.oracle.placement import place
 from attnspec_reference.oracle.rows import Sum
-from attnspec_reference.oracle.softmax import Softmax
+from attnspec_reference.oracle.softmax import Softmax, rounded_logits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_reference.oracle.attention import Outputs
+    from attnspec_reference.oracle.certification import Elements
 
 
 def single_head_attention(
@@ -48,7 +50,7 @@ def single_head_attention(
 
     Returns
     -------
-    dict[str, NDArray]
+    dict[str, Callable]
         ``output`` (S, last width), ``weights`` and ``scores`` (S, S), ``query`` and ``key`` (S, d_k),
         ``value`` (S, d_v).
     """
@@ -58,12 +60,12 @@ def single_head_attention(
     dots = matmul(query, transposed(key))
     softmax = Softmax.over_every_key(exact_logits(dots, scale_for(scale, query.shape[-1])))
     return {
-        "output": means("output", softmax, projected),
-        "weights": softmax.weights("weights"),
-        "scores": softmax.rounded_logits("scores"),
-        "query": query.rounded(),
-        "key": key.rounded(),
-        "value": value.rounded(),
+        "output": lambda elements: means("output", softmax, projected, elements),
+        "weights": lambda elements: softmax.weights("weights", elements),
+        "scores": lambda elements: rounded_logits("scores", softmax.logits, elements),
+        "query": lambda _: query.rounded(),
+        "key": lambda _: key.rounded(),
+        "value": lambda _: value.rounded(),
     }
 
 
@@ -106,7 +108,7 @@ def multi_head_attention(
 
     Returns
     -------
-    dict[str, NDArray]
+    dict[str, Callable]
         ``output`` (B, Sq, D), ``weights`` (B, H, Sq, Sk).
 
     Raises
@@ -127,12 +129,15 @@ def multi_head_attention(
     )
     dots = matmul(queries, transposed(keys))
     factor = scale_for(scale, width // num_heads)
-    softmax = masked_softmax(dots, factor, mask, is_causal=is_causal, causal_alignment="top_left")
+    attended, addends = read_mask(mask, dots.shape)
+    placement = place(batch=dots.shape[0], queries=dots.shape[-2], keys=dots.shape[-1])
+    attended = attended & placement.attendable(is_causal=is_causal, window=None)
+    softmax = Softmax(exact_logits(dots, factor, addends), attended)
     output_matrix = exact_array(w_output).rearranged(lambda moved: moved.reshape(num_heads, width // num_heads, -1))
     bias = exact_array(np.zeros(width) if b_output is None else b_output)
     return {
-        "output": _means_over_heads(softmax, matmul(values, output_matrix), bias),
-        "weights": softmax.weights("weights"),
+        "output": lambda elements: _means_over_heads(softmax, matmul(values, output_matrix), bias, elements),
+        "weights": lambda elements: softmax.weights("weights", elements),
     }
 
 
@@ -148,15 +153,18 @@ def _projected_heads(
     return projected.rearranged(lambda moved: moved.reshape(heads).transpose(0, 2, 1, 3))
 
 
-def _means_over_heads(softmax: Softmax, values: ExactArray, bias: ExactArray) -> NDArray[np.float64]:
+def _means_over_heads(
+    softmax: Softmax, values: ExactArray, bias: ExactArray, elements: Elements
+) -> NDArray[np.float64]:
     """Average values (B, H, Sk, D), then add up the heads and a bias (D,): (B, Sq, D)."""
     batch, heads, length = softmax.logits.shape[:3]
-    of_rows = weighted_means(softmax, values)
-    quantities = [
-        Sum([of_rows[(item * heads + head) * length + query] for head in range(heads)], bias)
-        for item in range(batch)
-        for query in range(length)
-    ]
+    of_row = row_means(softmax, values)
+
+    def sum_of_heads(index: int) -> Sum:
+        item, query = divmod(index, length)
+        return Sum([of_row((item * heads + head) * length + query) for head in range(heads)], bias)
+
     with np.errstate(invalid="ignore"):
         nonfinite = softmax.nonfinite_means(values).sum(axis=1) + bias.nonfinite
-    return overridden(certify("output", quantities, (batch, length, values.shape[-1])), nonfinite)
+    certified = certify("output", sum_of_heads, (batch, length, values.shape[-1]), elements)
+    return overridden(certified, nonfinite)

@@ -26,6 +26,12 @@ _UNDERFLOW = -1076
 _WINDOW = 1 << 15
 """Bits below the top of a midpoint that are looked at; a smaller radius is widened, which stays safe."""
 
+_LEAST_CANDIDATE, _GREATEST_CANDIDATE = 2.0**-900, 2.0**1000
+"""Between them neither a candidate nor its distance from a ball comes near the ends of the float64 range."""
+
+_ACCURACY = 70
+"""Bits of a midpoint that a radius must leave, for a candidate to be verified."""
+
 
 def round_fraction(value: Fraction) -> float:
     """Round a rational number to the nearest float64, ties to even; a zero is +0."""
@@ -66,6 +72,11 @@ def round_ball(ball: arb) -> float | None:
     """
     if not ball.is_finite():
         return None
+    if ball.is_zero():
+        return 0.0
+    candidate = float(ball)
+    if _LEAST_CANDIDATE < abs(candidate) < _GREATEST_CANDIDATE and _is_nearest(candidate, ball):
+        return candidate
     mantissa, exponent = map(int, ball.mid().man_exp())
     if ball.is_exact():
         return round_dyadic(mantissa, exponent)
@@ -81,6 +92,19 @@ def round_ball(ball: arb) -> float | None:
     middle, width = mantissa << (exponent - unit), 1 << (reach - unit)
     low, high = round_dyadic(middle - width, unit), round_dyadic(middle + width, unit)
     return low if low == high else None
+
+
+def _is_nearest(candidate: float, ball: arb) -> bool:
+    """Tell whether a number is seen, without a look at the integers, to be nearest to all of a ball.
+
+    The conversions to float64 may be off by a unit, so nothing rests on them: the candidate is verified by its
+    distance from the ball, which is well below half the way to either neighbour.
+    """
+    if ball.rel_accuracy_bits() < _ACCURACY:
+        return False
+    step = abs(candidate) - math.nextafter(abs(candidate), 0.0)  # the smaller one at a power of two
+    # The radius is below 2**(2 - _ACCURACY) of the candidate, hence below a thousandth of a step.
+    return abs(float(ball - candidate)) < 0.499 * step
 
 
 def _infinity(sign: int) -> float:

@@ -2,54 +2,73 @@
 
 A row is computed as ``exp(logit - greatest logit)``, summed, and divided by the sum last. The greatest
 logit is found exactly and its exponential is exactly 1, so a single key and equal logits need no rounding
-before the division.
+before the division. A sink is one more column of the row, whose value is zero.
 
 When is a result rational? Exponentials of different algebraic numbers are linearly independent over the
 rationals (Lindemann and Weierstrass). A weighted mean of exact values is therefore rational only when each
-group of equal logits has the same mean value, and then it is that mean. Logits, weights and the logarithm
-of a sum need no such rule: where they are dyadic, their balls become exact.
+group of equal logits has the same mean value, and then it is that mean. Behind a softcap logits are not
+algebraic; there the rule still gives true results, but is not known to find them all. Logits, weights and the
+logarithm of a sum need no such rule: where they are dyadic, their balls become exact.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from flint import arb, arb_mat
+from flint import arb, arb_mat, ctx
 
 from attnspec_reference.oracle.certification import Quantity
 from attnspec_reference.oracle.exact import integer_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from attnspec_reference.oracle.exact import ExactArray
     from attnspec_reference.oracle.logits import ExactLogits, Term
 
 
+class Exponentials(NamedTuple):
+    """The exponentials of a row at one precision.
+
+    Attributes
+    ----------
+    columns
+        exp(logit - greatest) of every column; exactly 0 for one that is not counted.
+    total
+        Their sum; 1 for a row in which no column is counted, which makes its quotients 0.
+    """
+
+    columns: list[arb]
+    total: arb
+
+
 @dataclass(frozen=True)
 class SoftmaxRow:
-    """One row of logits over its keys.
+    """One row of logits over its columns: the keys and, where there is one, the sink.
 
     Attributes
     ----------
     logits
         The array that the row belongs to.
     terms
-        The exact logit of every key.
+        The exact logit of every column.
     counted
-        For every key, whether it is in the sum: it may be attended and its logit is finite.
+        For every column, whether it is in the sum: it may be attended and its logit is finite.
     """
 
     logits: ExactLogits
     terms: Sequence[Term]
     counted: Sequence[bool]
+    _exponentials: dict[int, Exponentials] = field(
+        init=False, repr=False, compare=False, default_factory=dict[int, Exponentials]
+    )
 
     @cached_property
     def groups(self) -> dict[Term, list[int]]:
-        """The positions of the counted keys, by their exact logit."""
+        """The positions of the counted columns, by their exact logit."""
         groups: dict[Term, list[int]] = {}
         for position, (term, counts) in enumerate(zip(self.terms, self.counted, strict=True)):
             if counts:
@@ -58,21 +77,23 @@ class SoftmaxRow:
 
     @cached_property
     def greatest(self) -> Term:
-        """The greatest counted logit, or zero when no key is counted."""
+        """The greatest counted logit, or zero when no column is counted."""
         return self.logits.greatest(list(self.groups)) if self.groups else (0, 0)
 
-    def exponentials(self) -> list[arb]:
-        """Enclose exp(logit - greatest) of every key; exactly 0 for a key that is not counted."""
-        return [
-            self.logits.exponential(term, self.greatest) if counts else arb(0)
-            for term, counts in zip(self.terms, self.counted, strict=True)
-        ]
-
-
-def total(exponentials: Iterable[arb]) -> arb:
-    """Sum the exponentials of a row; 1 for a row without keys, which makes its quotients 0."""
-    added = sum(exponentials, arb(0))
-    return arb(1) if added.is_zero() else added
+    def exponentials(self) -> Exponentials:
+        """Enclose the exponentials at the working precision."""
+        found = self._exponentials.get(ctx.prec)
+        if found is None:
+            columns = [arb(0)] * len(self.terms)
+            total = arb(0)
+            for term, positions in self.groups.items():
+                exponential = self.logits.exponential(term, self.greatest)
+                total += exponential * len(positions)
+                for position in positions:
+                    columns[position] = exponential
+            found = Exponentials(columns, total if self.groups else arb(1))
+            self._exponentials[ctx.prec] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -82,9 +103,9 @@ class RowLogits(Quantity):
     logits: ExactLogits
     terms: Sequence[Term]
 
-    def balls(self) -> list[arb]:
-        """Enclose every logit."""
-        return [self.logits.ball(term) for term in self.terms]
+    def balls(self, positions: Sequence[int]) -> list[arb]:
+        """Enclose logits."""
+        return [self.logits.ball(self.terms[position]) for position in positions]
 
 
 @dataclass(frozen=True)
@@ -93,11 +114,10 @@ class RowWeights(Quantity):
 
     row: SoftmaxRow
 
-    def balls(self) -> list[arb]:
-        """Enclose every weight."""
-        exponentials = self.row.exponentials()
-        divisor = total(exponentials)
-        return [exponential / divisor for exponential in exponentials]
+    def balls(self, positions: Sequence[int]) -> list[arb]:
+        """Enclose weights."""
+        columns, total = self.row.exponentials()
+        return [columns[position] / total for position in positions]
 
 
 @dataclass(frozen=True)
@@ -106,14 +126,14 @@ class RowLogSumExp(Quantity):
 
     row: SoftmaxRow
 
-    def balls(self) -> list[arb]:
-        """Enclose the greatest logit plus the logarithm of the sum."""
-        return [self.row.logits.ball(self.row.greatest) + total(self.row.exponentials()).log()]
+    def balls(self, positions: Sequence[int]) -> list[arb]:
+        """Enclose the greatest logit plus the logarithm of the sum, the only number of the row."""
+        return [self.row.logits.ball(self.row.greatest) + self.row.exponentials().total.log() for _ in positions]
 
 
 @dataclass(frozen=True)
 class Values:
-    """Exact values, (keys, width), ready to be averaged."""
+    """Exact values, (columns, width), ready to be averaged."""
 
     exact: ExactArray
 
@@ -130,13 +150,12 @@ class RowMeans(Quantity):
     row: SoftmaxRow
     values: Values
 
-    def balls(self) -> list[arb]:
-        """Enclose the mean of every column of the values."""
-        exponentials = self.row.exponentials()
-        divisor = total(exponentials)
-        unit = arb((1, self.values.exact.exponent))
-        sums = arb_mat(1, len(exponentials), exponentials) * self.values.matrix
-        return [entry * unit / divisor for entry in sums.entries()]
+    def balls(self, positions: Sequence[int]) -> list[arb]:
+        """Enclose the means of columns of the values."""
+        columns, total = self.row.exponentials()
+        divisor = total * arb((1, -self.values.exact.exponent))
+        sums = (arb_mat(1, len(columns), columns) * self.values.matrix).entries()
+        return [sums[position] / divisor for position in positions]
 
     def rational(self, position: int) -> Fraction | None:
         """Give the mean that all groups of equal logits share, if they do."""
@@ -154,12 +173,12 @@ class Sum(Quantity):
     parts: Sequence[Quantity]
     addend: ExactArray
 
-    def balls(self) -> list[arb]:
-        """Enclose every sum."""
+    def balls(self, positions: Sequence[int]) -> list[arb]:
+        """Enclose sums."""
         unit = arb((1, self.addend.exponent))
-        sums = [arb(integer) * unit for integer in self.addend.integers.tolist()]
+        sums = [arb(self.addend.integers[position]) * unit for position in positions]
         for part in self.parts:
-            sums = [added + ball for added, ball in zip(sums, part.balls(), strict=True)]
+            sums = [added + ball for added, ball in zip(sums, part.balls(positions), strict=True)]
         return sums
 
     def rational(self, position: int) -> Fraction | None:

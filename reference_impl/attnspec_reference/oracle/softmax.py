@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from attnspec_reference.oracle.rows import RowLogits, RowLogSumExp, RowWeights, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from attnspec_reference.oracle.certification import Elements
     from attnspec_reference.oracle.exact import ExactArray
     from attnspec_reference.oracle.logits import ExactLogits
 
@@ -26,13 +27,14 @@ class Softmax:
     Attributes
     ----------
     logits
-        (..., keys).
+        (..., columns). A column is a key, or the sink.
     attended
-        bool, (..., keys): whether the key may be attended.
+        bool, (..., columns): whether the column is in the sum.
     """
 
     logits: ExactLogits
     attended: NDArray[np.bool_]
+    _rows: dict[int, SoftmaxRow] = field(init=False, repr=False, compare=False, default_factory=dict[int, SoftmaxRow])
 
     @classmethod
     def over_every_key(cls, logits: ExactLogits) -> Softmax:
@@ -47,32 +49,31 @@ class Softmax:
         return (np.isnan(nonfinite) | (nonfinite == np.inf)).any(axis=-1) | nothing_left
 
     @cached_property
-    def rows(self) -> list[SoftmaxRow]:
-        """The rows, in row-major order."""
+    def _counted(self) -> NDArray[np.bool_]:
+        """(rows, columns), whether a column is in the certified sum of its row."""
         counted = self.attended & (self.logits.nonfinite == 0) & ~self._poisoned[..., np.newaxis]
-        columns = self.logits.shape[-1]
-        flags = counted.reshape(len(terms := self.logits.rows()), columns).tolist()
-        return [SoftmaxRow(self.logits, row, counts) for row, counts in zip(terms, flags, strict=True)]
+        return counted.reshape(self._poisoned.size, self.logits.shape[-1])
 
-    def rounded_logits(self, output: str) -> NDArray[np.float64]:
-        """Round the logits, (..., keys): -inf where a key may not be attended."""
-        quantities = [RowLogits(self.logits, terms) for terms in self.logits.rows()]
-        values = overridden(certify(output, quantities, self.logits.shape), self.logits.nonfinite)
-        return np.where(self.attended, values, -np.inf)
+    def row(self, index: int) -> SoftmaxRow:
+        """Give a row by its row-major index."""
+        if index not in self._rows:
+            self._rows[index] = SoftmaxRow(self.logits, self.logits.row(index), self._counted[index].tolist())
+        return self._rows[index]
 
-    def weights(self, output: str) -> NDArray[np.float64]:
-        """Round the weights, (..., keys): 0 in a row without keys."""
-        values = certify(output, [RowWeights(row) for row in self.rows], self.logits.shape)
+    def weights(self, output: str, elements: Elements, keys: int | None = None) -> NDArray[np.float64]:
+        """Round the weights of the first ``keys`` columns, or of all, (..., keys): 0 in a row without columns."""
+        shape = (*self.logits.shape[:-1], self.logits.shape[-1] if keys is None else keys)
+        values = certify(output, lambda index: RowWeights(self.row(index)), shape, elements)
         return np.where(self._poisoned[..., np.newaxis], np.nan, values)
 
-    def logsumexp(self, output: str) -> NDArray[np.float64]:
-        """Round the logarithm of the sum of the exponentials, (...): -inf in a row without keys."""
+    def logsumexp(self, output: str, elements: Elements) -> NDArray[np.float64]:
+        """Round the logarithm of the sum of the exponentials, (...): -inf in a row without columns."""
         shape = self.logits.shape[:-1]
-        values = certify(output, [RowLogSumExp(row) for row in self.rows], (*shape, 1)).reshape(shape)
+        values = certify(output, lambda index: RowLogSumExp(self.row(index)), (*shape, 1), elements).reshape(shape)
         return np.where(self._poisoned, np.nan, np.where(self.attended.any(axis=-1), values, -np.inf))
 
     def nonfinite_means(self, values: ExactArray) -> NDArray[np.float64]:
-        """Give the NaN and infinities among the means of values (..., keys, width): (..., queries, width).
+        """Give the NaN and infinities among the means of values (..., columns, width): (..., queries, width).
 
         A value at a key that may not be attended reaches nothing; one at a key whose weight is 0 because
         its logit is -inf gives NaN.
@@ -86,3 +87,9 @@ class Softmax:
             terms = values.nonfinite[..., np.newaxis, :, :]
             terms = np.where(attended, np.where(weightless, terms * 0.0, terms), 0.0)
             return terms.sum(axis=-2) + poisoned
+
+
+def rounded_logits(output: str, logits: ExactLogits, elements: Elements) -> NDArray[np.float64]:
+    """Round logits, each for itself."""
+    values = certify(output, lambda index: RowLogits(logits, logits.row(index)), logits.shape, elements)
+    return overridden(values, logits.nonfinite)

@@ -122,7 +122,6 @@ def test_scaled_dot_product_attention(numbers, attributes, mask, shapes) -> None
 
     got = evaluate("scaled_dot_product_attention", inputs, attributes)
 
-    assert list(got) == ["output", "weights", "logsumexp", "scores", "logits"]
     scale = factor(attributes.get("scale"), width)
     for item in range(2):
         for head in range(query_heads):

@@ -26,7 +26,7 @@ def test_importing_the_oracle_does_not_import_flint() -> None:
 
 def attention(**changes):
     inputs = {"query": ONE, "key": ONE, "value": ONE}
-    attributes = {name: changes.pop(name) for name in list(changes) if name not in (*inputs, "mask")}
+    attributes = {name: changes.pop(name) for name in list(changes) if not isinstance(changes[name], np.ndarray)}
     return evaluate("scaled_dot_product_attention", inputs | changes, attributes)
 
 
@@ -45,7 +45,26 @@ def attention(**changes):
         (lambda: attention(mask=np.ones(2)), r"mask of shape \(2,\)"),
         (lambda: attention(is_causal=True, causal_alignment="left"), "not 'left'"),
         (lambda: attention(scale=float("nan")), "finite number, not nan"),
+        (lambda: attention(past_key=np.ones((1, 1, 2, 3)), past_value=ONE), "past_key and key may differ in length"),
+        (lambda: attention(past_key=ONE), "same heads and length"),
+        (lambda: attention(past_key=ONE, past_value=ONE, key_lengths=np.array([1])), "never combined"),
+        (lambda: attention(past_key=ONE, past_value=ONE, mask=np.ones((2, 2))), r"mask of shape \(2, 2\)"),
+        (lambda: attention(key_lengths=np.array([3])), r"from 0 to 2, one for each batch item, not \[3\]"),
+        (lambda: attention(query_lengths=np.array([1, 1])), "query_lengths must hold 1 integers"),
+        (lambda: attention(key_lengths=np.array([-1])), "key_lengths"),
+        (lambda: attention(sinks=np.ones(2)), "sinks needs one number for each of the 1 query heads"),
+        (lambda: attention(alibi_slopes=np.ones((1, 1))), "alibi_slopes needs one number"),
+        (lambda: attention(softcap=-1.0), "softcap must be a positive number, or 0"),
+        (lambda: attention(softcap=float("inf")), "not inf"),
+        (lambda: attention(window=[-1, 0]), "side of the window must be 0 or more"),
         (lambda: evaluate("split_heads", {"x": np.ones((1, 2, 5))}, {"num_heads": 2}), "width 5"),
+        (
+            lambda: evaluate("softmax", {"x": ONE}, {}, outputs=["weights"]),
+            "softmax has no output 'weights'; it has output",
+        ),
+        (lambda: evaluate("softmax", {"x": ONE}, {}, positions={"weights": [0]}), "no output 'weights'"),
+        (lambda: evaluate("softmax", {"x": ONE}, {}, positions={"output": [4]}), r"\(1, 1, 2, 2\).* flat index 4"),
+        (lambda: evaluate("softmax", {"x": ONE}, {}, positions={"output": [-1]}), "flat index -1"),
     ],
 )
 def test_a_contradiction_is_refused_with_a_sentence(call, message: str) -> None:

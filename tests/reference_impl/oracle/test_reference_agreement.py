@@ -13,7 +13,15 @@ OUTPUTS = {
     "causal_mask": ("output",),
     "split_heads": ("output",),
     "combine_heads": ("output",),
-    "scaled_dot_product_attention": ("output", "weights", "logsumexp", "scores", "logits"),
+    "scaled_dot_product_attention": (
+        "output",
+        "weights",
+        "logsumexp",
+        "scores",
+        "logits",
+        "present_key",
+        "present_value",
+    ),
     "single_head_attention": ("output", "weights", "scores", "query", "key", "value"),
     "multi_head_attention": ("output", "weights"),
     "context_vector": ("context", "weights", "scores", "raw_scores"),
@@ -49,6 +57,9 @@ SINGLE = {
     "w_key": normal(42, 6, 3),
     "w_value": normal(43, 6, 2),
 }
+PAST = {"past_key": normal(70, 2, 2, 2, 8), "past_value": normal(71, 2, 2, 2, 3)}
+LENGTHS = {"key_lengths": np.array([5, 3]), "query_lengths": np.array([3, 3])}
+SINKS, SLOPES = {"sinks": normal(72, 4)}, {"alibi_slopes": abs(normal(73, 4))}
 BOTTOM_RIGHT = {"is_causal": True, "causal_alignment": "bottom_right"}
 
 CASES = [
@@ -66,6 +77,12 @@ CASES = [
     ("scaled_dot_product_attention", heads(), {"is_causal": True}),
     ("scaled_dot_product_attention", heads(), BOTTOM_RIGHT),
     ("scaled_dot_product_attention", heads(query_length=5, key_length=3), BOTTOM_RIGHT),
+    ("scaled_dot_product_attention", heads() | PAST, {"is_causal": True}),
+    ("scaled_dot_product_attention", heads() | PAST | SLOPES, BOTTOM_RIGHT),
+    ("scaled_dot_product_attention", heads() | LENGTHS, BOTTOM_RIGHT),
+    ("scaled_dot_product_attention", heads() | {"key_lengths": np.array([0, 4])} | SINKS, {"window": [1, None]}),
+    ("scaled_dot_product_attention", heads() | SINKS | {"mask": ADDITIVE}, {"softcap": 0.8, "window": [0, 2]}),
+    ("scaled_dot_product_attention", heads() | SINKS | {"mask": BOOLEAN}, {"softcap": 0.0, "scale": -1.0}),
     ("single_head_attention", SINGLE, {}),
     ("single_head_attention", SINGLE | {"w_output": normal(44, 2, 6)}, {"scale": 1.0}),
     ("multi_head_attention", tokens(biased=False), {"num_heads": 2}),

@@ -1,0 +1,96 @@
+"""A sample of the golden attention cases, recomputed by integers alone: the bits are the same."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from functools import cache
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from attnspec_reference.oracle_by_integers import attention_row
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+NUMBER_OF_CASES, LEAST_COMPARED, SHARES, SEED = 60, 30, 4, 5
+ROWS = 40
+"""So many rows of a case are compared, spread over it."""
+DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+COMPARED = ("output", "weights", "logsumexp")
+
+
+def read(path: Path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@cache
+def chosen():
+    paths = sorted(path for path in GOLDEN.rglob("*.json") if path.name != "index.json")
+    documents = [
+        document
+        for document in map(read, paths)
+        if document["operation"] == "scaled_dot_product_attention" and "expected" in document
+    ]
+    return random.Random(SEED).sample(documents, min(NUMBER_OF_CASES, len(documents)))
+
+
+def tensor(stored):
+    return np.array(stored["data"], dtype=stored["dtype"]).reshape(stored["shape"])
+
+
+def rounded_to(array, dtype: str):
+    if array.dtype != np.float64 or dtype in ("all", "float64"):
+        return array
+    with np.errstate(over="ignore"):
+        return array.astype(DTYPES[dtype]).astype(np.float64)
+
+
+def is_within_reach(document) -> bool:
+    """The second oracle knows no NaN and no infinity, but for the infinities of masks."""
+    arrays = {name: tensor(stored) for name, stored in document["inputs"].items()}
+    return all(
+        np.isfinite(array).all() or (name == "mask" and not np.isnan(array).any() and (array < np.inf).all())
+        for name, array in arrays.items()
+    )
+
+
+def stored_rows(document, outputs):
+    """Row of (batch item, head, query) to its stored elements: output name, position in the row, value."""
+    rows = {}
+    for output in COMPARED:
+        if output not in outputs:
+            continue
+        stored = outputs[output]
+        flat = document.get("sample", {}).get(output, range(math.prod(stored["shape"])))
+        values = np.array(stored["data"], dtype=np.float64).ravel()
+        for index, value in zip(flat, values.tolist(), strict=True):
+            place = tuple(map(int, np.unravel_index(index, stored["shape"])))
+            rows.setdefault(place[:3], []).append((output, place[3] if len(place) == 4 else None, value))
+    step = max(1, len(rows) // ROWS)
+    return dict(list(rows.items())[::step])
+
+
+def differences(document):
+    for dtype, outputs in document["expected"].items():
+        inputs = {name: rounded_to(tensor(stored), dtype) for name, stored in document["inputs"].items()}
+        for row, elements in stored_rows(document, outputs).items():
+            got = attention_row(inputs, document["attributes"], row)
+            for output, position, value in elements:
+                found = got.logsumexp if position is None else getattr(got, output)[position]
+                if found != value:
+                    yield document["id"], dtype, row, output, position, value, found
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_no_bit_differs(share: int) -> None:
+    different = [
+        found for document in chosen()[share::SHARES] if is_within_reach(document) for found in differences(document)
+    ]
+    assert not different, f"{len(different)} elements differ, such as {different[:3]}"
+
+
+def test_enough_cases_are_compared() -> None:
+    assert sum(map(is_within_reach, chosen())) >= LEAST_COMPARED
