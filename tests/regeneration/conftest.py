@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from attnspec.recipes import AuthoredCase, documents
+from attnspec.regeneration import writing
 
 FEW = (
     "documents/002/causal_mask_boolean",
@@ -27,7 +28,7 @@ class Recipes:
         return next(case for case in self.few if case.id.endswith(f"/{name}"))
 
     def make(self, *cases: AuthoredCase) -> None:
-        self._monkeypatch.setattr(documents, "cases", lambda: cases)
+        self._monkeypatch.setattr(writing, "authored_cases", lambda: cases)
 
     def exchange(self, *changed: AuthoredCase) -> None:
         by_id = {case.id: case for case in changed}

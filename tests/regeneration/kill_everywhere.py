@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from attnspec.recipes import documents
-from attnspec.regeneration import regenerate
+from attnspec.regeneration import regenerate, writing
 
 OPERATIONS = {"open", "os.chmod", "os.mkdir", "os.remove", "os.rename"}
 KILLED = 9
@@ -45,14 +45,14 @@ def regenerate_until(moment: int, folder: Path) -> None:
 
 
 def main(folder: Path) -> int:
-    documents.cases = lambda: NEW
+    writing.authored_cases = lambda: NEW
     regenerate(folder)
     new = files(folder)
-    documents.cases = lambda: tuple(replace(case, title="Old") for case in NEW[:2])
+    writing.authored_cases = lambda: tuple(replace(case, title="Old") for case in NEW[:2])
     put(folder, {"orphan.json": b"{}"})
     regenerate(folder)
     old = {**files(folder), "orphan.json": b"{}"}
-    documents.cases = lambda: NEW
+    writing.authored_cases = lambda: NEW
     for moment in itertools.count(1):
         put(folder, old)
         child = os.fork()

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 FLOAT_DTYPES = ("float64", "float32", "float16", "bfloat16")
 """Every dtype that a case may offer, widest first."""
 
+HALF_PRECISION = ("float16", "bfloat16")
+"""The dtypes that accumulate in float32, and may round to themselves between steps or only at the end."""
+
 ANY = "any"
 """Stands in the place of a dtype for a case that has no float input and therefore runs once."""
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from attnspec import conventions as convention_rules
 from attnspec.adapters import load
 from attnspec.cases import load_suite
-from attnspec.diagnosis import diagnose
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.operations import OPERATIONS
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from attnspec.adapters import Implementation
     from attnspec.cases import Suite
+    from attnspec.diagnosis import Diagnosis
     from attnspec.runner import Result
 
 
@@ -37,6 +37,7 @@ def validate(
     operation: str | None = None,
     layout: str | None = None,
     renames: Mapping[str, str] | None = None,
+    device: str | None = None,
     fail_fast: bool = False,
     golden: Path | None = None,
 ) -> Report:
@@ -61,6 +62,8 @@ def validate(
         ``bshe``, ``hse``, ``se`` or ``features_first`` for an implementation that is laid out so.
     renames
         The implementation's own argument name to the contract's: ``{"Q": "query"}``.
+    device
+        Where it is to run, for an implementation that takes one: ``"cuda"``.
     fail_fast
         Stop at the first wrong result.
     golden
@@ -77,7 +80,7 @@ def validate(
         If it cannot be run: the message is a sentence that says what to do.
     """
     suite = load_suite(golden, profiles=as_tuple(profile), select=as_tuple(select))
-    implementation = load(target, bare_operation=operation, renames=contract_names(renames or {}))
+    implementation = load(target, bare_operation=operation, renames=contract_names(renames or {}), device=device)
     with closing(implementation):
         return run_and_report(
             suite,
@@ -124,8 +127,17 @@ def run_and_report(
         suite_digest=suite.digest,
         environment=environment(),
         results=results,
-        diagnosis=diagnose(results),
+        diagnosis=_diagnosis(results),
     )
+
+
+def _diagnosis(results: tuple[Result, ...]) -> tuple[Diagnosis, ...]:
+    """Return what explains the failures; the catalogue of mistakes is loaded only when there are any."""
+    if not any(result.is_wrong for result in results):
+        return ()
+    from attnspec.diagnosis import diagnose
+
+    return diagnose(results)
 
 
 def in_layout(implementation: Implementation, layout: str | None) -> Implementation:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from attnspec.cases.tensors import tensor_from_json
 from attnspec.dtypes import ANY
 
@@ -60,6 +62,11 @@ class Case:
         What the implementation is called with.
     expected
         Dtype (or ``all``) to output to certified values; None for a case that is refused or graded by properties.
+        Elements outside a sample are NaN.
+    sample
+        Output name to the flat indices, rising, of the elements that are stored, where not all are.
+    presentation
+        Input name to the memory layout in which it is handed over.
     rejects
         For a case that must be refused.
     properties
@@ -83,6 +90,8 @@ class Case:
     inputs: Mapping[str, NDArray[Any]]
     attributes: Mapping[str, Any]
     expected: Mapping[str, Mapping[str, NDArray[Any]]] | None
+    sample: Mapping[str, NDArray[np.int64]]
+    presentation: Mapping[str, str]
     rejects: Rejection | None
     properties: Mapping[str, Any] | None
     conventions: tuple[str, ...]
@@ -100,17 +109,25 @@ class Case:
         return self.expected.get(dtype) or self.expected["all"]
 
 
-def case_from_json(document: Mapping[str, Any]) -> Case:
+def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Case:
     """Read a case from its JSON, which is taken to follow the schema.
+
+    Parameters
+    ----------
+    document
+        The JSON object.
+    vouched
+        Whether a digest vouches for the file, so that the kinds of its numbers need not be looked at.
 
     Raises
     ------
     ValueError
-        If a tensor's data do not fill its shape; the message starts with the JSON pointer.
+        If a tensor's data do not fill its shape or its sample; the message starts with the JSON pointer.
     """
     rejects = document.get("rejects")
     convention = rejects and rejects.get("convention")
     expected = document.get("expected")
+    sample = {name: np.array(indices, dtype=np.int64) for name, indices in document.get("sample", {}).items()}
     return Case(
         id=document["id"],
         revision=document["revision"],
@@ -122,11 +139,16 @@ def case_from_json(document: Mapping[str, Any]) -> Case:
         errata=tuple(document.get("errata", ())),
         source=document["source"],
         dtypes=tuple(document["dtypes"]),
-        inputs=_tensors(document["inputs"], "/inputs"),
+        inputs=_tensors(document["inputs"], "/inputs", {}, vouched=vouched),
         attributes=document["attributes"],
         expected=None
         if expected is None
-        else {dtype: _tensors(outputs, f"/expected/{dtype}") for dtype, outputs in expected.items()},
+        else {
+            dtype: _tensors(outputs, f"/expected/{dtype}", sample, vouched=vouched)
+            for dtype, outputs in expected.items()
+        },
+        sample=sample,
+        presentation=document.get("presentation", {}),
         rejects=None
         if rejects is None
         else Rejection(
@@ -140,11 +162,13 @@ def case_from_json(document: Mapping[str, Any]) -> Case:
     )
 
 
-def _tensors(tensors: Mapping[str, Any], pointer: str) -> dict[str, NDArray[Any]]:
+def _tensors(
+    tensors: Mapping[str, Any], pointer: str, sample: Mapping[str, NDArray[np.int64]], *, vouched: bool
+) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {}
     for name, tensor in tensors.items():
         try:
-            arrays[name] = tensor_from_json(tensor)
+            arrays[name] = tensor_from_json(tensor, sample.get(name), vouched=vouched)
         except ValueError as error:
             raise ValueError(f"{pointer}/{name}: {error}") from None
     return arrays

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.operations import OPERATIONS
 
@@ -34,9 +35,10 @@ def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
     for name in operation.required_arguments:
         if name not in document["inputs"] and name not in document["attributes"]:
             return "/inputs" if name in inputs else "/attributes", f"{operation.name} needs {name!r}"
-    if "expected" in document:
-        return _of_expected(document["expected"], document["dtypes"], operation.outputs)
-    return None
+    found = _of_presentation(document["inputs"], document.get("presentation", {}))
+    if found is None and "expected" in document:
+        found = _of_expected(document["expected"], document["dtypes"], operation.outputs)
+    return found or _of_sample(document.get("expected", {}), document.get("sample", {}))
 
 
 def _of_expected(
@@ -51,4 +53,36 @@ def _of_expected(
         for name in tensors:
             if name not in outputs:
                 return f"/expected/{dtype}/{name}", f"there is no such output; there are {', '.join(outputs)}"
+    return None
+
+
+def _of_presentation(inputs: Mapping[str, Any], presentation: Mapping[str, str]) -> tuple[str, str] | None:
+    for name, layout in presentation.items():
+        pointer = f"/presentation/{name}"
+        if name not in inputs:
+            return pointer, f"there is no such input; there are {', '.join(inputs)}"
+        if layout == "heads_last" and len(inputs[name]["shape"]) != 4:
+            return pointer, "heads_last is for tensors of rank 4"
+        if layout == "broadcast" and not _is_repeated(inputs[name]["data"]):
+            return pointer, "broadcast is for tensors with several entries along the first axis, all of them equal"
+    return None
+
+
+def _is_repeated(data: Any) -> bool:
+    """Tell whether data have several entries along the first axis, all of them equal."""
+    if not isinstance(data, list):
+        return False
+    entries = cast("list[Any]", data)
+    return len(entries) > 1 and entries.count(entries[0]) == len(entries)
+
+
+def _of_sample(expected: Mapping[str, Mapping[str, Any]], sample: Mapping[str, list[int]]) -> tuple[str, str] | None:
+    for name, indices in sample.items():
+        for dtype, tensors in expected.items():
+            if name not in tensors:
+                return f"/sample/{name}", f"there is no such output under /expected/{dtype}"
+        if not expected:
+            return f"/sample/{name}", "there are no expected values to sample"
+        if any(second <= first for first, second in pairwise(indices)):
+            return f"/sample/{name}", "the indices must rise"
     return None

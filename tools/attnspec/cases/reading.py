@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -95,26 +96,36 @@ def read_index(folder: Path) -> dict[str, Mapping[str, Any]]:
     """
     if not folder.is_dir():
         raise FixtureError(f"There is no folder of golden files at {folder}.")
-    found = {
-        path.relative_to(folder).with_suffix("").as_posix(): path
-        for path in sorted(folder.rglob("*.json"))
-        if path.relative_to(folder).as_posix() != INDEX and not path.name.startswith(".")
-    }
+    found = _ids_of_files(folder)
     index_path = folder / INDEX
     if not index_path.exists():
-        entries: dict[str, Mapping[str, Any]] = {case_id: _entry_of_unindexed(path) for case_id, path in found.items()}
+        entries: dict[str, Mapping[str, Any]] = {
+            case_id: _entry_of_unindexed(folder / f"{case_id}.json") for case_id in found
+        }
     else:
         entries = _index_entries(index_path)
-        for case_id in sorted(entries.keys() - found.keys()):
+        for case_id in sorted(entries.keys() - set(found)):
             raise FixtureError(
                 f"{folder / case_id}.json is named in {INDEX} but does not exist. "
                 "Restore it, or run `attnspec regenerate`."
             )
-        for case_id in sorted(found.keys() - entries.keys()):
-            _explain_stranger(folder, found[case_id], entries)
+        for case_id in sorted(set(found) - entries.keys()):
+            _explain_stranger(folder, folder / f"{case_id}.json", entries)
     if not entries:
         raise FixtureError(f"There are no golden files in {folder}.")
     return entries
+
+
+def _ids_of_files(folder: Path) -> list[str]:
+    """Return the id of every case file below a folder, sorted; by plain strings, because there are many."""
+    found: list[str] = []
+    for parent, folders, names in os.walk(folder):
+        place = os.path.relpath(parent, folder).replace(os.sep, "/")
+        prefix = "" if place == "." else f"{place}/"
+        for name in (*folders, *names):
+            if name.endswith(".json") and not name.startswith(".") and prefix + name != INDEX:
+                found.append(prefix + name.removesuffix(".json"))
+    return sorted(found)
 
 
 def suite_digest(entries: Mapping[str, Mapping[str, Any]]) -> str:
@@ -235,7 +246,7 @@ def _read_case(folder: Path, case_id: str, entry: Mapping[str, Any]) -> Case:
     path = folder / f"{case_id}.json"
     content = _bytes(path)
     if hashlib.sha256(content).hexdigest() == entry["sha256"] and "checked" not in entry:
-        return case_from_json(json.loads(content))
+        return case_from_json(json.loads(content), vouched=True)
     document = check_file(path)
     _check_id(path, document, case_id)
     if "checked" not in entry:

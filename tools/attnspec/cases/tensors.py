@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -19,18 +19,24 @@ _KINDS = {"float64": {float, int, str}, "bool": {bool}, "int64": {int}}
 _JSON_NAMES = {float: "fraction", int: "integer", str: "string", bool: "true or false"}
 
 
-def tensor_from_json(tensor: Mapping[str, Any]) -> NDArray[Any]:
+def tensor_from_json(
+    tensor: Mapping[str, Any], sample: NDArray[np.int64] | None = None, *, vouched: bool = False
+) -> NDArray[Any]:
     """Read a tensor.
 
     Parameters
     ----------
     tensor
         The JSON object; non-finite numbers are the strings ``"inf"``, ``"-inf"`` and ``"nan"``.
+    sample
+        Flat indices, rising, of the elements that the data hold, in their order; all elements if None.
+    vouched
+        Whether a digest vouches for the file, so that the kinds of its numbers need not be looked at.
 
     Returns
     -------
     ndarray
-        Array of the stated dtype and shape.
+        Array of the stated dtype and shape. Elements outside a sample are NaN, or 0 where the dtype has none.
 
     Raises
     ------
@@ -38,7 +44,7 @@ def tensor_from_json(tensor: Mapping[str, Any]) -> NDArray[Any]:
         If the data do not fill the shape, or are of another kind than the dtype says.
     """
     shape, dtype, data = tuple(tensor["shape"]), tensor["dtype"], tensor["data"]
-    for kind in _kinds(data):
+    for kind in () if vouched else _kinds(data):
         if kind not in _KINDS[dtype]:
             raise ValueError(f"the dtype is {dtype}, but the data hold a JSON {_JSON_NAMES.get(kind, 'null')}")
     try:
@@ -47,6 +53,8 @@ def tensor_from_json(tensor: Mapping[str, Any]) -> NDArray[Any]:
         raise ValueError("the rows of the data have unequal lengths") from None
     except OverflowError:
         raise ValueError(f"a number in the data is too large for {dtype}") from None
+    if sample is not None:
+        return _spread(array, shape, sample)
     # A nested list cannot say what follows a length of zero.
     visible = shape[: shape.index(0) + 1] if 0 in shape else shape
     if array.shape != visible:
@@ -54,11 +62,24 @@ def tensor_from_json(tensor: Mapping[str, Any]) -> NDArray[Any]:
     return array.reshape(shape)
 
 
-def tensor_to_json(array: NDArray[Any]) -> dict[str, Any]:
-    """Write a tensor; floats of any width become float64, which holds them exactly."""
+def tensor_to_json(array: NDArray[Any], sample: Sequence[int] | None = None) -> dict[str, Any]:
+    """Write a tensor, or of its data only a sample; floats of any width become float64, which holds them exactly."""
     if array.dtype.kind not in "bi":
         array = array.astype(np.float64)
-    return {"data": _plain(array.tolist()), "dtype": array.dtype.name, "shape": list(array.shape)}
+    data = array if sample is None else np.take(array, sample)
+    return {"data": _plain(data.tolist()), "dtype": array.dtype.name, "shape": list(array.shape)}
+
+
+def _spread(values: NDArray[Any], shape: tuple[int, ...], sample: NDArray[np.int64]) -> NDArray[Any]:
+    """Return an array of the whole shape that holds sampled values in their places."""
+    if values.shape != sample.shape:
+        raise ValueError(f"the data hold {values.size} numbers, but the sample has {sample.size} indices")
+    size = math.prod(shape)
+    if sample.size and not (sample[0] >= 0 and sample[-1] < size and (np.diff(sample) > 0).all()):
+        raise ValueError(f"the indices of the sample must rise, and lie below {size}, the size of the tensor")
+    whole = np.full(size, np.nan if values.dtype.kind == "f" else 0, dtype=values.dtype)
+    whole[sample] = values
+    return whole.reshape(shape)
 
 
 def _kinds(data: Any) -> set[type]:

@@ -8,7 +8,7 @@ import click
 
 
 @click.command()
-@click.option("--check", "check_only", is_flag=True, help="Recompute everything, compare byte for byte, write nothing.")
+@click.option("--check", "check_only", is_flag=True, help="Compare byte for byte, write nothing.")
 @click.option("--all", "everything", is_flag=True, help="Recompute also the cases whose authored part is unchanged.")
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
 def regenerate(check_only: bool, everything: bool, golden: Path | None) -> int:
@@ -19,7 +19,7 @@ def regenerate(check_only: bool, everything: bool, golden: Path | None) -> int:
     from attnspec import regeneration
 
     if check_only:
-        outcome = regeneration.check(golden)
+        outcome = regeneration.check(golden, everything=everything)
         for difference in outcome.differences:
             click.echo(f"{difference.kind}: {difference.path}", err=True)
         if outcome.differences:
@@ -30,7 +30,7 @@ def regenerate(check_only: bool, everything: bool, golden: Path | None) -> int:
                 err=True,
             )
             return 1
-        click.echo(f"{outcome.cases} cases recomputed; every file is the same, byte for byte.")
+        click.echo(f"cases: {outcome.cases}, computed: {outcome.computed}; every file is the same, byte for byte.")
         return 0
     outcome = regeneration.regenerate(golden, everything=everything)
     for difference in outcome.differences:

@@ -5,52 +5,98 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.comparison.attendable import Attendable, attendable
 from attnspec.comparison.estimates import (
     Estimate,
+    denominator_error,
     exponent_error,
     norm,
     settled,
     share_error,
     summation_error,
 )
+from attnspec.comparison.nonfinite import special_scores
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from attnspec.comparison.precision import Precision
 
 
-_SQUARE_UNDERFLOWS = 1e-140
+_SQUARES_UNDERFLOW = 300.0
+"""From this distance below the maximum on, the square of an exponential times its error underflows."""
+
+_CANCELLATION = 2.0**-46
+"""How much of a sum of squares its own cancellation may cost."""
+
+_LARGEST_BLOCK = 2**20
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """Declared conventions that change what the bound runs over.
+
+    Attributes
+    ----------
+    uniform_dead_rows
+        A query without any key takes the mean of all values instead of 0.
+    alibi_by_column
+        Under causality the ALiBi bias is ``slope * j`` instead of ``-slope * (p - j)``.
+    logsumexp_base_2
+        ``logsumexp`` is a logarithm to the base 2.
+    """
+
+    uniform_dead_rows: bool = False
+    alibi_by_column: bool = False
+    logsumexp_base_2: bool = False
+
+
+NORMATIVE = Alternatives()
 
 
 @dataclass(frozen=True)
 class AttentionTolerance:
     """Float64 values and final tolerances of every output of attention, each computed when it is asked for.
 
+    A sink is carried as one more key whose value is 0: it takes its share of the denominator and gives nothing.
+
     Attributes
     ----------
     precision
         Unit roundoffs of the run.
-    allowed
-        Which key each query may attend (B, Hq, Sq, Sk).
+    keys
+        Who may attend what.
     dead
-        Queries (B, Hq, Sq) that may attend no key.
-    scaled, masked
-        Scores and logits with the errors that they carry into the softmax (B, Hq, Sq, Sk).
+        Queries (B, Hq, Sq) that have neither key nor sink.
+    scaled
+        Scores with their errors (B, Hq, Sq, K), K being all keys.
+    masked
+        Logits with the errors that they carry into the softmax (B, Hq, Sq, K, or K + 1 with sinks).
+    live
+        Which of them count (same shape).
     value
-        Values with the errors of the projections before them (B, Hq, Sk, Ev).
+        Values with the errors of the projections before them (B, Hq, K or K + 1, Ev).
+    shift
+        How much the logits of each query (B, Hq, Sq, 1) lie above the normative ones; None for not at all.
+    logsumexp_base_2
+        Whether ``logsumexp`` is a logarithm to the base 2.
     """
 
     precision: Precision
-    allowed: NDArray[np.bool_]
+    keys: Attendable
     dead: NDArray[np.bool_]
     scaled: Estimate
     masked: Estimate
+    live: NDArray[np.bool_]
     value: Estimate
+    shift: NDArray[Any] | None
+    logsumexp_base_2: bool
 
     @cached_property
     def scores(self) -> Estimate:
@@ -59,27 +105,33 @@ class AttentionTolerance:
 
     @cached_property
     def logits(self) -> Estimate:
-        """Logits after mask and exclusion."""
-        finite = np.where(self.allowed, self.masked.value, 0.0)
-        error = settled(Estimate(finite, self.masked.error), self.precision).error
-        return Estimate(self.masked.value, np.where(self.allowed, error, 0.0))
+        """Logits after softcap, biases and exclusion."""
+        value = self._of_keys(np.where(self.live, self.masked.value, 0.0))
+        error = settled(Estimate(value, self._of_keys(self.masked.error)), self.precision).error
+        return Estimate(value, np.where(self.keys.allowed, error, 0.0))
 
     @cached_property
     def weights(self) -> Estimate:
         """Shares of the keys."""
-        return Estimate(self._softmax.shares, share_error(self._softmax.shares, self._softmax.relative, self.precision))
+        softmax = self._softmax
+        error = share_error(softmax.shares, softmax.relative, softmax.terms, self.precision)
+        return Estimate(self._of_keys(softmax.shares), self._of_keys(error))
 
     @cached_property
     def logsumexp(self) -> Estimate:
         """Logarithms of the denominators."""
-        value = (self._softmax.largest + np.log(self._softmax.total))[..., 0]
+        softmax = self._softmax
+        value = (softmax.largest + np.log(softmax.total))[..., 0]
         alive = np.isfinite(value)
         size = np.where(alive, np.abs(value), 0.0)
-        terms = math.sqrt(self.allowed.shape[-1])
-        from_logits = (self._softmax.shares * self._softmax.relative).sum(axis=-1)
+        from_logits = softmax.moved.sum(axis=-1)
         precision = self.precision.at_rank(value.ndim)
-        from_sum = precision.accumulator * (0.5 * terms + 2 + size)
+        from_sum = denominator_error(_without_last_axis(softmax.terms), precision) + precision.accumulator * size
         error = 2 * (from_logits + from_sum) + precision.output * size + precision.smallest
+        if self.logsumexp_base_2:
+            # The factor and the product are each rounded once more.
+            value = value * math.log2(math.e)
+            error = math.log2(math.e) * (error + 2 * precision.output * size)
         return Estimate(value, np.where(alive, error, 0.0))
 
     @cached_property
@@ -89,61 +141,76 @@ class AttentionTolerance:
         The output does not inherit the error of the weights element by element: what all weights of a row share
         cancels, so each key's error acts through the distance of its value from the output.
         """
-        shares, value = self._softmax.shares, self.value
+        softmax, value = self._softmax, self.value
+        shares = softmax.shares
         output = shares @ value.value
-        precision = self.precision.at_rank(output.ndim)
-        keys = self.allowed.sum(axis=-1, keepdims=True)
-        spread = np.sqrt((shares * shares) @ (value.value * value.value))
-        from_sum = summation_error(output, spread, keys, precision)
-        from_logits = _norm_of_moves(shares * self._softmax.relative, value.value, output)
-        from_values = 0.0 if value.is_exact else np.sqrt((shares * shares) @ (value.error * value.error))
+        size, spread = np.abs(output), np.sqrt((shares * shares) @ (value.value * value.value))
+        inner = summation_error(output, spread, softmax.terms, self.precision)
+        inner += _norm_of_moves(softmax.moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
+        if not value.is_exact:
+            inner += np.sqrt((shares * shares) @ (value.error * value.error))
         # A kernel may round the weights to the dtype before it multiplies them with the values.
-        rounded = 1 + 0.5 * precision.rounds_between_phases
-        from_weights = rounded * precision.output * (np.abs(output) + 2 * spread)
-        flushed = precision.smallest * ((keys > 0) + self.allowed @ np.abs(value.value))
-        error = 2 * (from_logits + from_sum + from_values) + from_weights + precision.output * np.abs(output) + flushed
+        precision = self.precision.at_rank(output.ndim)
+        rounded = precision.output * (1 + 0.5 * precision.rounds_between_phases)
+        outer = (rounded + precision.output) * size + 2 * rounded * spread
+        flushed = precision.smallest * ((softmax.terms > 0) + self.live @ np.abs(value.value))
+        error = 2 * inner + outer + flushed
         return Estimate(output, error)
 
     @cached_property
-    def ungraded(self) -> NDArray[np.bool_]:
+    def vacuous(self) -> NDArray[np.bool_]:
         """Elements of the output whose tolerance says nothing: it exceeds half the range of the live values."""
-        reach = _range_of_live_values(self.value.value, self.allowed)
+        reach = _range_of_live_values(self.value.value, self.live)
+        # Two comparisons, since a range of 0 makes no tolerance vacuous.
         return (reach > 0) & (2 * self.output.error > reach)
 
     @cached_property
     def _softmax(self) -> _Softmax:
-        allowed, logits = self.allowed, self.masked.value
-        largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
+        live, logits = self.live, self.masked.value
+        if live.size and live.all():
+            largest = logits.max(axis=-1, keepdims=True)
+            distance = largest - logits
+            exponentials = np.exp(-distance)
+            total = exponentials.sum(axis=-1, keepdims=True)
+            relative = exponent_error(distance, self.masked.error, self.precision)
+            return _Softmax(largest, total, exponentials / total, relative, live.shape[-1], float(distance.max()))
+        largest = np.where(live, logits, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)
         alive = largest > -np.inf
-        distance = np.where(allowed, np.where(alive, largest, 0.0) - logits, 0.0)
-        exponentials = np.where(allowed, np.exp(-distance), 0.0)
+        distance = np.where(live, np.where(alive, largest, 0.0) - logits, 0.0)
+        exponentials = np.where(live, np.exp(-distance), 0.0)
         total = exponentials.sum(axis=-1, keepdims=True)
         shares = exponentials / np.where(alive, total, 1.0)
-        relative = np.where(allowed, exponent_error(distance, self.masked.error, self.precision), 0.0)
-        return _Softmax(largest, total, shares, relative)
+        relative = np.where(live, exponent_error(distance, self.masked.error, self.precision), 0.0)
+        terms = live.sum(axis=-1, keepdims=True)
+        return _Softmax(largest, total, shares, relative, terms, float(distance.max(initial=0.0)))
+
+    def _of_keys(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Return what belongs to the keys, without the column of a sink."""
+        return columns[..., : self.keys.allowed.shape[-1]]
 
 
 @dataclass(frozen=True)
 class _Softmax:
-    """The softmax over keys: row maximum, denominator, shares, and the relative error of each exponential."""
+    """The softmax over keys: row maximum, denominator, shares, and the relative error of each exponential.
+
+    `terms` is how many keys each row has, and `farthest` how far a logit lies below its maximum at most.
+    """
 
     largest: NDArray[Any]
     total: NDArray[Any]
     shares: NDArray[Any]
     relative: NDArray[Any]
+    terms: NDArray[Any] | int
+    farthest: float
+
+    @cached_property
+    def moved(self) -> NDArray[Any]:
+        """How far the error of each exponential moves its share, were the denominator exact."""
+        return self.shares * self.relative
 
 
-def attendable_keys(
-    shape: tuple[int, ...], mask: NDArray[Any] | None, *, is_causal: bool, causal_alignment: str
-) -> NDArray[np.bool_]:
-    """Return which key each query may attend, in the shape (B, Hq, Sq, Sk)."""
-    allowed = np.ones(shape, dtype=np.bool_)
-    if mask is not None:
-        allowed &= mask if mask.dtype == np.bool_ else mask != -np.inf
-    if is_causal:
-        offset = shape[-1] - shape[-2] if causal_alignment == "bottom_right" else 0
-        allowed &= np.arange(shape[-1]) <= np.arange(shape[-2])[:, None] + offset
-    return allowed
+def _without_last_axis(terms: NDArray[Any] | int) -> NDArray[Any] | int:
+    return terms if isinstance(terms, int) else terms[..., 0]
 
 
 def attention_tolerance(
@@ -151,83 +218,166 @@ def attention_tolerance(
     key: Estimate,
     value: Estimate,
     precision: Precision,
+    inputs: Mapping[str, NDArray[Any]],
     *,
-    mask: NDArray[Any] | None = None,
     is_causal: bool = False,
     causal_alignment: str = "top_left",
     scale: float | None = None,
-    uniform_dead_rows: bool = False,
+    softcap: float | None = None,
+    window: Sequence[int | None] | None = None,
+    past: int = 0,
+    unreadable: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    alternatives: Alternatives = NORMATIVE,
 ) -> AttentionTolerance:
     """Return values and tolerances of every output.
 
     Parameters
     ----------
     query, key, value
-        (B, Hq, Sq, E), (B, Hkv, Sk, E) and (B, Hkv, Sk, Ev), with the errors of the projections before them.
+        (B, Hq, Sq, E), (B, Hkv, K, E) and (B, Hkv, K, Ev), past included, with the errors of the projections before
+        them.
     precision
         Unit roundoffs of the run.
-    mask, is_causal, causal_alignment, scale
+    inputs
+        ``mask``, ``key_lengths``, ``query_lengths``, ``sinks`` and ``alibi_slopes`` are read where they are given.
+    is_causal, causal_alignment, scale, softcap, window
         As the operation takes them.
-    uniform_dead_rows
-        Whether a query without any key takes the mean of all values instead of 0.
+    past
+        How many of the keys come from the past.
+    unreadable
+        Query and key as they are, where they hold what is not finite; the estimates hold 0 there.
+    alternatives
+        Declared conventions.
     """
     shared = query.value.shape[1] // max(key.value.shape[1], 1)
     key, value = _repeated(key, shared), _repeated(value, shared)
-    scores = _scores(query, key, scale, precision)
-    shape = scores.value.shape
-    allowed = attendable_keys(shape, mask, is_causal=is_causal, causal_alignment=causal_alignment)
-    logits = _masked(scores, mask, allowed, precision)
-    dead = cast("NDArray[np.bool_]", ~allowed.any(axis=-1))
-    if uniform_dead_rows:
-        allowed = allowed | dead[..., None]
+    factor = 1 / math.sqrt(query.value.shape[-1]) if scale is None else scale
+    scores = _scores(query, key, factor, precision)
+    keys = attendable(
+        scores.value.shape, past, inputs, is_causal=is_causal, causal_alignment=causal_alignment, window=window
+    )
+    live = keys.allowed
+    logits = _capped(scores, softcap, precision) if softcap else scores
+    if unreadable is not None:
+        special = special_scores(unreadable[0], repeated(unreadable[1], shared), factor, softcap)
+        if special is not None:
+            logits = Estimate(np.where(*special, logits.value), logits.error)
+            live = live & (logits.value > -np.inf)
+    shift = None
+    if "alibi_slopes" in inputs:
+        slopes = np.reshape(inputs["alibi_slopes"], (-1, 1, 1))
+        bias = -slopes * keys.distance
+        if alternatives.alibi_by_column and is_causal:
+            shift = slopes * keys.position
+            bias = bias + shift
+        logits = _biased(logits, bias, precision)
+    mask = inputs.get("mask")
+    if mask is not None and mask.dtype != np.bool_:
+        logits = _biased(logits, np.where(np.isfinite(mask), mask, 0.0), precision)
+    sinks = inputs.get("sinks")
+    dead = ~np.any(keys.allowed, axis=-1) if sinks is None else np.zeros(live.shape[:-1], dtype=np.bool_)
+    if keys.padding is not None:
+        dead = dead & ~keys.padding
+    if sinks is not None:
+        logits, live, value = _with_sink(logits, live, value, sinks, shift, precision)
+    elif alternatives.uniform_dead_rows:
+        live = live | dead[..., None]
         logits = Estimate(np.where(dead[..., None], 0.0, logits.value), logits.error)
-    return AttentionTolerance(precision, allowed, dead, scores, logits, value)
+    return AttentionTolerance(precision, keys, dead, scores, logits, live, value, shift, alternatives.logsumexp_base_2)
+
+
+def repeated(heads: NDArray[Any], times: int) -> NDArray[Any]:
+    """Return (..., Hkv, S, E) with each head as often as query heads share it."""
+    return heads if times == 1 else np.repeat(heads, times, axis=-3)
 
 
 def _repeated(heads: Estimate, times: int) -> Estimate:
-    if times == 1:
-        return heads
-    return Estimate(np.repeat(heads.value, times, axis=-3), np.repeat(heads.error, times, axis=-3), heads.is_exact)
+    return Estimate(repeated(heads.value, times), repeated(heads.error, times), heads.is_exact)
 
 
-def _scores(query: Estimate, key: Estimate, scale: float | None, precision: Precision) -> Estimate:
+def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision) -> Estimate:
     """Scaled scores; the scale may be applied after the product, or split over query and key before it."""
-    width = query.value.shape[-1]
-    factor = 1 / math.sqrt(width) if scale is None else scale
     keys, key_error = np.swapaxes(key.value, -1, -2), np.swapaxes(key.error, -1, -2)
     scores = factor * (query.value @ keys)
     spread = abs(factor) * np.sqrt(query.value**2 @ keys**2)
     stored = precision.at_rank(scores.ndim).stored * 2 * (np.abs(scores) + spread)
-    own = stored + summation_error(scores, spread, width, precision)
+    own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
     if query.is_exact and key.is_exact:
         return Estimate(scores, own)
     carried = abs(factor) * np.sqrt(query.error**2 @ keys**2 + query.value**2 @ key_error**2)
     return Estimate(scores, carried + own)
 
 
-def _masked(scores: Estimate, mask: NDArray[Any] | None, allowed: NDArray[np.bool_], precision: Precision) -> Estimate:
-    """Logits: the float mask added, excluded keys at minus infinity."""
-    if mask is None or mask.dtype == np.bool_:
-        return Estimate(np.where(allowed, scores.value, -np.inf), scores.error)
-    bias = np.where(np.isfinite(mask), mask, 0.0)
-    biased = scores.value + bias
-    error = scores.error + precision.at_rank(biased.ndim).stored * (np.abs(bias) + np.abs(biased))
-    return Estimate(np.where(allowed, biased, -np.inf), error)
+def _capped(scores: Estimate, softcap: float, precision: Precision) -> Estimate:
+    """Softly capped scores: the slope of the cap shrinks what they carry; tanh and product are rounded."""
+    capped = softcap * np.tanh(scores.value / softcap)
+    # Where the error reaches across the bend, the steepest slope within it counts.
+    nearest = np.maximum(np.abs(scores.value) - scores.error, 0.0) / softcap
+    slope = 1 / np.cosh(np.minimum(nearest, 300.0)) ** 2
+    own = 2 * precision.at_rank(capped.ndim).stored * np.abs(capped)
+    return Estimate(capped, slope * scores.error + own)
 
 
-def _norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any]) -> NDArray[Any]:
-    """Return how far relative errors of the exponentials move the output: || moved_j (value_j - output) || over j."""
-    distances = value[..., None, :, :] - output[..., None, :]
-    if np.min(moved, where=moved > 0, initial=1.0) < _SQUARE_UNDERFLOWS:
+def _biased(logits: Estimate, bias: NDArray[Any], precision: Precision) -> Estimate:
+    """Logits with a bias added: both the bias and the sum may be rounded."""
+    biased = logits.value + bias
+    error = logits.error + precision.at_rank(biased.ndim).stored * (
+        np.abs(bias) + np.where(np.isfinite(biased), np.abs(biased), 0.0)
+    )
+    return Estimate(biased, error)
+
+
+def _with_sink(
+    logits: Estimate,
+    live: NDArray[np.bool_],
+    value: Estimate,
+    sinks: NDArray[Any],
+    shift: NDArray[Any] | None,
+    precision: Precision,
+) -> tuple[Estimate, NDArray[np.bool_], Estimate]:
+    """Put the sink as one more key behind the others, with a value of 0."""
+    sink = sinks.reshape(-1, 1, 1) + (0.0 if shift is None else shift)
+    sink = np.broadcast_to(sink, (*live.shape[:-1], 1))
+    own = precision.at_rank(sink.ndim).stored * np.abs(sink)
+    extended = Estimate(
+        np.concatenate([logits.value, sink], axis=-1),
+        np.concatenate([logits.error, np.broadcast_to(own, (*logits.error.shape[:-1], 1))], axis=-1),
+    )
+    values = Estimate(_with_zeros(value.value), _with_zeros(value.error), value.is_exact)
+    return extended, np.concatenate([live, np.ones_like(sink, dtype=np.bool_)], axis=-1), values
+
+
+def _with_zeros(rows: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([rows, np.zeros((*rows.shape[:-2], 1, rows.shape[-1]))], axis=-2)
+
+
+def _norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any], *, exact: bool) -> NDArray[Any]:
+    """Return how far relative errors of the exponentials move the output: || moved_j (value_j - output) || over j.
+
+    `exact` asks for the slow way, which is needed where squares of `moved` underflow.
+    """
+    if exact:
+        distances = value[..., None, :, :] - output[..., None, :]
         return norm(moved[..., None] * distances, axis=-2)
-    return np.sqrt(((moved * moved)[..., None, :] @ (distances * distances))[..., 0, :])
+    # Multiplied out, the sum is three matrix products. Around a typical output little of it cancels, and what might
+    # is allowed for.
+    typical = output.sum(axis=-2, keepdims=True) / max(output.shape[-2], 1)
+    value, output = value - typical, output - typical
+    squares = moved * moved
+    of_values = squares @ (value * value)
+    of_output = output * output * squares.sum(axis=-1, keepdims=True)
+    gross = of_values + of_output
+    return np.sqrt(np.maximum(gross - 2 * output * (squares @ value), 0.0) + _CANCELLATION * gross)
 
 
-def _range_of_live_values(value: NDArray[Any], allowed: NDArray[np.bool_]) -> NDArray[Any]:
+def _range_of_live_values(value: NDArray[Any], live: NDArray[np.bool_]) -> NDArray[Any]:
     """Return, for each query and feature, the largest minus the smallest value that may be attended."""
     if value.shape[-2] == 0:
-        return np.zeros((*allowed.shape[:-1], value.shape[-1]))
-    if allowed.all():
+        return np.zeros((*live.shape[:-1], value.shape[-1]))
+    if live.all():
         return (value.max(axis=-2) - value.min(axis=-2))[..., None, :]
-    values, live = value[..., None, :, :], allowed[..., None]
-    return np.where(live, values, -np.inf).max(axis=-2) - np.where(live, values, np.inf).min(axis=-2)
+    if live.size * value.shape[-1] > _LARGEST_BLOCK and value.shape[-1] > 1:
+        features = [_range_of_live_values(value[..., [feature]], live) for feature in range(value.shape[-1])]
+        return np.concatenate(features, axis=-1)
+    values, alive = value[..., None, :, :], live[..., None]
+    return np.where(alive, values, -np.inf).max(axis=-2) - np.where(alive, values, np.inf).min(axis=-2)

@@ -33,11 +33,14 @@ class Estimate:
         the precision stands for several runs.
     is_exact
         Whether all errors are 0, as those of an input.
+    is_whole
+        Whether an input held finite numbers alone.
     """
 
     value: NDArray[Any]
     error: NDArray[Any]
     is_exact: bool = False
+    is_whole: bool = True
 
 
 def exactly(array: NDArray[Any]) -> Estimate:
@@ -45,11 +48,14 @@ def exactly(array: NDArray[Any]) -> Estimate:
 
     What a non-finite number touches is graded by kind, not by tolerance, and must not spoil its neighbours' bounds.
     """
-    value = array.astype(np.float64)
-    finite = np.isfinite(value)
-    if not finite.all():
+    value = array.astype(np.float64, copy=False)
+    is_whole = True
+    # A finite sum has finite terms.
+    if not math.isfinite(value.sum()):
+        finite = np.isfinite(value)
+        is_whole = bool(finite.all())
         value = np.where(finite, value, 0.0)
-    return Estimate(value, np.zeros(value.shape), is_exact=True)
+    return Estimate(value, np.zeros(value.shape), is_exact=True, is_whole=is_whole)
 
 
 def norm(terms: NDArray[Any], axis: int) -> NDArray[Any]:
@@ -64,6 +70,10 @@ def summation_error(
 ) -> NDArray[Any]:
     """Return the error of summing products in the accumulator, in any order.
 
+    The roundings of different terms walk at random along the partial sums, hence the root. Equal terms are rounded
+    to the same side each time, and terms that are small beside the sum are lost one after the other: both drift one
+    way, hence the part that grows with the number of terms.
+
     Parameters
     ----------
     total
@@ -76,9 +86,9 @@ def summation_error(
         Unit roundoffs of the run.
     """
     precision = precision.at_rank(total.ndim)
-    # Roundings walk at random along partial sums, except where many terms are equal: there they drift one way.
-    drift = np.maximum(0.5 * np.sqrt(terms), 0.125 * terms) * np.abs(total) + 0.8 * np.sqrt(terms) * spread
-    return precision.accumulator * (drift + np.abs(total) + spread)
+    root = math.sqrt(terms) if isinstance(terms, int) else np.sqrt(terms)
+    of_total, of_spread = 0.4 * terms + 1, 0.8 * root + 1
+    return precision.accumulator * (of_total * np.abs(total) + of_spread * spread)
 
 
 def matrix_product(left: Estimate, right: Estimate, precision: Precision) -> Estimate:
@@ -123,22 +133,49 @@ def exponent_error(distance: NDArray[Any], logit_error: NDArray[Any], precision:
         Unit roundoffs of the run.
     """
     precision = precision.at_rank(distance.ndim)
-    between = precision.rounds_between_phases * precision.stored
-    relative = logit_error + (2 * precision.accumulator + between) * (1 + distance)
-    return np.expm1(np.minimum(relative, 50.0))
+    own = 2 * precision.accumulator + precision.rounds_between_phases * precision.stored
+    return np.expm1(np.minimum(logit_error + own * (1 + distance), 50.0))
 
 
-def share_error(shares: NDArray[Any], relative: NDArray[Any], precision: Precision) -> NDArray[Any]:
+def denominator_error(terms: NDArray[Any] | int, precision: Precision) -> Any:
+    """Return the relative error of summing a row of exponentials, as :func:`summation_error` has it.
+
+    Parameters
+    ----------
+    terms
+        How many terms there are.
+    precision
+        Unit roundoffs of the run, in a shape that broadcasts against `terms`.
+    """
+    return precision.accumulator * (0.4 * terms + 2)
+
+
+def share_error(
+    shares: NDArray[Any], relative: NDArray[Any], terms: NDArray[Any] | int, precision: Precision
+) -> NDArray[Any]:
     """Return the error of softmax shares along the last axis.
 
     A share p_j moves by p_j (e_j - sum_k p_k e_k) when exponential k is off by the relative e_k: to first order an
     error that all exponentials share cancels.
+
+    Parameters
+    ----------
+    shares
+        The shares.
+    relative
+        Relative errors of the exponentials.
+    terms
+        How many terms each denominator has: one number, or (..., 1).
+    precision
+        Unit roundoffs of the run.
     """
     precision = precision.at_rank(shares.ndim)
     moved = shares * relative
-    others = np.sqrt(np.maximum((moved * moved).sum(axis=-1, keepdims=True) - moved * moved, 0.0))
-    terms = shares.shape[-1]
-    normalised = shares * (np.hypot((1 - shares) * relative, others))
-    division = precision.accumulator * (0.5 * math.sqrt(terms) + 2) * shares
-    rounding = precision.output * shares * (1 + 0.5 * precision.rounds_between_phases)
-    return 2 * (normalised + division) + rounding + precision.smallest * (shares > 0)
+    squares = moved * moved
+    others = np.maximum(squares.sum(axis=-1, keepdims=True) - squares, 0.0)
+    own = relative - moved
+    normalised = shares * np.sqrt(own * own + others)
+    # Beside the division, the share itself is rounded once, and once more where it is stored between phases.
+    rounding = precision.output * (1 + 0.5 * precision.rounds_between_phases)
+    in_common = 2 * denominator_error(terms, precision) + rounding
+    return 2 * normalised + in_common * shares + precision.smallest * (shares > 0)

@@ -6,6 +6,7 @@ is held to are computed here from the inputs; they are never stored.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,12 +34,15 @@ class Values:
     ungraded
         Output name to elements that are not graded because the declared alternative leaves them open.
     under
-        The declared alternative, such as ``fully_masked_row=nan``; None under the normative conventions.
+        The declared alternatives, such as ``fully_masked_row=nan``; None under the normative conventions.
+    sample
+        Output name to the flat indices of the elements that are owed, where not all are.
     """
 
     outputs: Mapping[str, NDArray[Any]]
     ungraded: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict[str, "NDArray[np.bool_]"])
     under: str | None = None
+    sample: Mapping[str, NDArray[np.int64]] = field(default_factory=dict[str, "NDArray[np.int64]"])
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def expectation(
     conventions
         Every convention's choice for the case's operation.
     inputs
-        The inputs as the run sees them, in float64 or bool.
+        The inputs as the run sees them, in float64, bool or int64.
     bound
         Values and tolerances; may be None for a case that everyone must refuse.
     """
@@ -96,30 +100,93 @@ def expectation(
     for name in sensitive:
         if conventions[name] == "refuse":
             return MustRefuse(f"{case.title} (declared: {name}=refuse)", f"{name}=refuse")
-    row = conventions["fully_masked_row"]
-    if bound is not None and row != "zero" and bound.dead:
-        outputs, ungraded = _other_dead_rows(outputs, row, bound)
-        return Values(outputs, ungraded, f"fully_masked_row={row}")
-    return Values(outputs)
+    if bound is None:
+        return Values(outputs, sample=case.sample)
+    declared = _Declared(outputs, conventions, bound)
+    declared.rows_without_keys()
+    declared.biases_by_column()
+    declared.logarithms_to_base_2()
+    declared.what_excluded_numbers_reach()
+    return Values(declared.outputs, declared.ungraded, ", ".join(declared.under) or None, case.sample)
 
 
-def _other_dead_rows(
-    outputs: Mapping[str, NDArray[Any]],
-    choice: str,
-    bound: Tolerance,
-) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.bool_]]]:
-    """Replace what queries without any key owe: NaN, or the mean of all values; logsumexp is not graded there."""
-    replaced = dict(outputs)
-    left_out: dict[str, NDArray[np.bool_]] = {}
-    for name, dead in bound.dead.items():
-        if name not in replaced:
-            continue
-        if name == "logsumexp":
-            left_out[name] = dead
-        else:
-            other = np.nan if choice == "nan" else bound.of(name).value
-            replaced[name] = np.where(dead, other, replaced[name])
-    return replaced, left_out
+class _Declared:
+    """What is owed under declared alternatives, one after the other.
+
+    Parameters
+    ----------
+    outputs
+        What is owed under the normative conventions.
+    conventions
+        Every convention's choice for the operation.
+    bound
+        Values and tolerances under the declared alternatives.
+    """
+
+    def __init__(self, outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance) -> None:
+        self.outputs = dict(outputs)
+        self.ungraded: dict[str, NDArray[np.bool_]] = {}
+        self.under: list[str] = []
+        self._conventions = conventions
+        self._bound = bound
+
+    def rows_without_keys(self) -> None:
+        """Replace what queries without any key owe; their logsumexp is graded only where it is declared."""
+        name = "no_keys" if self._bound.no_keys else "fully_masked_row"
+        row, empty = self._conventions[name], self._conventions["empty_logsumexp"]
+        is_other = row in ("nan", "uniform")
+        for output, dead in self._bound.dead.items():
+            if output not in self.outputs:
+                continue
+            if output != "logsumexp":
+                if is_other:
+                    other = np.nan if row == "nan" else self._bound.of(output).value
+                    self.outputs[output] = np.where(dead, other, self.outputs[output])
+                    self._graded_under(f"{name}={row}")
+            elif empty == "plus_infinity":
+                self.outputs[output] = np.where(dead, np.inf, self.outputs[output])
+                self._graded_under(f"empty_logsumexp={empty}")
+            elif is_other:
+                self._leave_out(output, dead)
+
+    def biases_by_column(self) -> None:
+        """Raise logits and logsumexp by what the ALiBi bias leaves in a row: the softmax does not see it."""
+        shift = self._bound.shift
+        if shift is None:
+            return
+        for output, raised in (("logits", shift), ("logsumexp", shift[..., 0])):
+            if output in self.outputs:
+                self.outputs[output] = self.outputs[output] + raised
+                self._graded_under("alibi_bias=column")
+
+    def logarithms_to_base_2(self) -> None:
+        """Turn logsumexp into a logarithm to the base 2."""
+        if self._conventions["logsumexp_base"] == "2" and "logsumexp" in self.outputs:
+            self.outputs["logsumexp"] = self.outputs["logsumexp"] * math.log2(math.e)
+            self._graded_under("logsumexp_base=2")
+
+    def what_excluded_numbers_reach(self) -> None:
+        """Leave out what NaN and infinities in excluded positions may reach.
+
+        A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
+        """
+        propagates = self._conventions["masked_nonfinite"] == "propagates"
+        if not propagates and self._conventions["fully_masked_row"] != "uniform":
+            return
+        for output, reached in self._bound.reached().items():
+            elements = reached if propagates else reached & self._bound.dead.get(output, np.False_)
+            if output in self.outputs and elements.any():
+                self._leave_out(output, elements)
+                if propagates:
+                    self._graded_under("masked_nonfinite=propagates")
+
+    def _leave_out(self, output: str, elements: NDArray[np.bool_]) -> None:
+        known = self.ungraded.get(output)
+        self.ungraded[output] = elements if known is None else known | elements
+
+    def _graded_under(self, alternative: str) -> None:
+        if alternative not in self.under:
+            self.under.append(alternative)
 
 
 def _reference_outputs(case: Case, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -82,7 +83,10 @@ class Verdict:
     graded, ungraded
         How many elements were compared, and how many have a tolerance that says nothing.
     under
-        The declared alternative under which it was graded, or None.
+        The declared alternatives under which it was graded, or None.
+    fused
+        Whether an answer in half precision that was graded unfused would pass the fused grade too; None where that
+        is not the question.
     message
         A sentence; empty for a plain pass.
     """
@@ -97,23 +101,60 @@ class Verdict:
     graded: int = 0
     ungraded: int = 0
     under: str | None = None
+    fused: bool | None = None
     message: str = ""
 
 
 @dataclass(frozen=True)
 class _Compared:
-    worst: Worst | None
+    """One output held against what is owed, element by element; `place` is that of the largest ratio.
+
+    The ratio of an element that is not graded is negative. Of an output of which a sample is owed, the arrays hold
+    the sample.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    sample: NDArray[np.int64] | None
+    owed: NDArray[Any]
+    given: NDArray[Any]
+    error: NDArray[Any]
+    allowed: NDArray[Any]
     ratios: NDArray[Any]
-    graded: int
+    place: int
+    top: float
     ungraded: int
 
     @property
+    def graded(self) -> int:
+        return self.ratios.size - self.ungraded
+
+    @property
     def wrong(self) -> bool:
-        return self.worst is not None and not self.worst.ratio <= 1
+        return self.graded > 0 and not self.top <= 1
+
+    @property
+    def worst(self) -> Worst:
+        whole = self.place if self.sample is None else self.sample[self.place]
+        return Worst(
+            output=self.name,
+            index=tuple(int(part) for part in np.unravel_index(whole, self.shape)),
+            expected=self.owed.item(self.place),
+            got=self.given.item(self.place),
+            error=self.error.item(self.place),
+            tolerance=self.allowed.item(self.place),
+            ratio=self.top,
+        )
 
 
 def grade(
-    operation: str, dtype: str, answer: Answer, expected: Expectation, bound: Tolerance | None, run: int = 0
+    operation: str,
+    dtype: str,
+    answer: Answer,
+    expected: Expectation,
+    bound: Tolerance | None,
+    run: int = 0,
+    fused_run: int | None = None,
 ) -> Verdict:
     """Return the verdict on one answer.
 
@@ -129,6 +170,8 @@ def grade(
         Tolerances; None only where the input must be refused.
     run
         Which of the runs that `bound` stands for.
+    fused_run
+        Which of them is the fused grade of a run that is graded unfused; None for no such question.
     """
     if isinstance(expected, NotGraded):
         return Verdict("unsupported", message=expected.reason)
@@ -151,7 +194,11 @@ def grade(
         case Outputs(values, inputs_changed):
             assert isinstance(expected, Values)
             assert bound is not None
-            return _grade_values(operation, dtype, values, inputs_changed, expected, bound, run)
+            verdict = _grade_values(operation, dtype, values, inputs_changed, expected, bound, run)
+            if fused_run is None or verdict.check not in (None, "values"):
+                return verdict
+            fused = _grade_values(operation, dtype, values, inputs_changed, expected, bound, fused_run)
+            return replace(verdict, fused=fused.status == "pass")
 
 
 def _grade_values(
@@ -186,7 +233,6 @@ def _grade_values(
         output = names[0] if names[0] in wrong else wrong[0]
         steps = [name for name in OPERATIONS[operation].steps if name in compared]
         worst = compared[output].worst
-        assert worst is not None
         return Verdict(
             "fail",
             "values",
@@ -204,58 +250,60 @@ def _grade_values(
     if inputs_changed:
         message = f"changed its input {inputs_changed[0]!r} in place; inputs belong to the caller"
         return Verdict("fail", "inputs_unchanged", message=message, **shared)
-    worst = max(
-        (entry.worst for entry in compared.values() if entry.worst is not None),
-        key=lambda entry: entry.ratio,
-        default=None,
-    )
+    graded = [entry for entry in compared.values() if entry.graded]
+    worst = max(graded, key=lambda entry: entry.top).worst if graded else None
     return Verdict("pass", worst=worst, **shared)
 
 
 def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, run: int, dtype: str) -> _Compared:
-    owed = expected.outputs[name].astype(np.float64, copy=False)
-    given = got.astype(np.float64, copy=False)
-    allowed = bound.of(name, run).error
-    same = given == owed
-    if same.all():
-        error = ratio = np.zeros(same.shape)
-    else:
-        same |= np.isnan(given) & np.isnan(owed)
-        if dtype not in (ANY, "float64"):
-            same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > _LARGEST[dtype])
-        error = np.where(same, 0.0, np.abs(given - owed))
-        ratio = np.where(same, 0.0, error / allowed)
-        ratio[np.isnan(ratio)] = np.inf
-    left_out = bound.ungraded(name, run)
-    if not np.isfinite(allowed).all():
-        beyond = ~np.isfinite(allowed)
-        left_out = beyond if left_out is None else left_out | beyond
+    shape, sample = got.shape, expected.sample.get(name)
+    owed: NDArray[Any] = expected.outputs[name]
+    allowed, left_out = bound.of(name, run).error, bound.ungraded(name, run)
     if name in expected.ungraded:
         left_out = expected.ungraded[name] if left_out is None else left_out | expected.ungraded[name]
+    if sample is not None:
+        got, owed, allowed = (np.take(tensor, sample) for tensor in (got, owed, allowed))
+        left_out = None if left_out is None else np.take(left_out, sample)
+    if not np.isfinite(allowed.max(initial=0.0)):
+        beyond = ~np.isfinite(allowed)
+        left_out = beyond if left_out is None else left_out | beyond
+    given, owed = got.astype(np.float64, copy=False), owed.astype(np.float64, copy=False)
+    error = np.abs(given - owed)
+    ratio = error / allowed
+    place, top = _largest(ratio)
+    # A largest ratio that is finite leaves nothing to explain: no NaN, no infinity, no tolerance of 0.
+    if not math.isfinite(top):
+        same = _is_same(given, owed, dtype)
+        error = np.where(same, 0.0, error)
+        ratio = np.where(same, 0.0, ratio)
+        ratio[np.isnan(ratio)] = np.inf
+        place, top = _largest(ratio)
     ungraded = 0
     if left_out is not None and left_out.any():
         ungraded = int(np.count_nonzero(left_out))
         ratio = np.where(left_out, -1.0, ratio)
-    graded = ratio.size - ungraded
-    if graded == 0:
-        return _Compared(None, ratio, 0, ungraded)
-    flat = int(np.argmax(ratio))
-    index = tuple(int(part) for part in np.unravel_index(flat, ratio.shape))
-    worst = Worst(
-        name,
-        index,
-        float(owed[index]),
-        float(given[index]),
-        float(error[index]),
-        float(allowed[index]),
-        float(ratio[index]),
-    )
-    return _Compared(worst, ratio, graded, ungraded)
+        place, top = _largest(ratio)
+    return _Compared(name, shape, sample, owed, given, error, allowed, ratio, place, top, ungraded)
+
+
+def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
+    """Return place and size of the largest ratio; NaN counts as larger than any number."""
+    place = int(ratios.argmax()) if ratios.size else 0
+    return place, ratios.item(place) if ratios.size else 0.0
+
+
+def _is_same(given: NDArray[Any], owed: NDArray[Any], dtype: str) -> NDArray[np.bool_]:
+    """Return where two numbers are equal, NaN among them; infinities also stand for what a dtype cannot hold."""
+    same = (given == owed) | (np.isnan(given) & np.isnan(owed))
+    if dtype not in (ANY, "float64"):
+        same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > _LARGEST[dtype])
+    return same
 
 
 def _median(ratios: NDArray[Any]) -> float | None:
     """Return the (upper) median of the graded elements; ungraded ones are marked by a negative ratio."""
-    graded = np.sort(ratios[ratios >= 0], axis=None)
+    graded = np.sort(ratios, axis=None)
+    graded = graded[np.searchsorted(graded, 0.0) :]
     return float(graded[graded.size // 2]) if graded.size else None
 
 
@@ -263,8 +311,8 @@ def _dtype_problem(operation: str, dtype: str, name: str, got: NDArray[Any]) -> 
     """Return what is wrong with the dtype of an output, or None."""
     if operation == "causal_mask" or dtype == ANY or got.dtype == numpy_dtype(dtype):
         return None
-    owed = name == OPERATIONS[operation].outputs[0]
-    if not owed and is_float(got.dtype) and got.dtype.name in FLOAT_DTYPES:
+    as_query = name == OPERATIONS[operation].outputs[0] or name.startswith("present_")
+    if not as_query and is_float(got.dtype) and got.dtype.name in FLOAT_DTYPES:
         narrow = got.dtype.itemsize <= numpy_dtype(dtype).itemsize
         return f"{name} is {got.dtype}; owed is {dtype} or a wider one" if narrow else None
     cause = ""

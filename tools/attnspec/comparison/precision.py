@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.dtypes import ANY
+from attnspec.dtypes import ANY, HALF_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 _SMALLEST = {"float64": 2.0**-1022, "float32": 2.0**-126, "float16": 2.0**-24, "bfloat16": 2.0**-126}
-_HALF = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -81,6 +80,6 @@ def precision_of(dtype: str, *, fused: bool = False, accumulation: str = "dtype"
     if dtype == "float64" and accumulation == "float32":
         inside = _UNIT["float32"]
         return Precision(_UNIT["float64"], inside, inside, _SMALLEST["float32"])
-    accumulator = _UNIT["float32"] if dtype in _HALF else _UNIT[dtype]
+    accumulator = _UNIT["float32"] if dtype in HALF_PRECISION else _UNIT[dtype]
     stored = accumulator if fused else _UNIT[dtype]
     return Precision(_UNIT[dtype], accumulator, stored, _SMALLEST[dtype])

@@ -7,27 +7,31 @@ roundoffs of the dtype and the case's own values.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from attnspec.comparison.attention_tolerance import AttentionTolerance, attention_tolerance
+from attnspec.comparison.attention_tolerance import Alternatives, attention_tolerance, repeated
 from attnspec.comparison.estimates import (
     Estimate,
     exactly,
     exponent_error,
     linear,
-    matrix_product,
     settled,
     share_error,
 )
+from attnspec.comparison.nonfinite import reached_by_excluded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
+    from attnspec.comparison.attention_tolerance import AttentionTolerance
     from attnspec.comparison.precision import Precision
+
+Known = TypeVar("Known")
 
 
 class Tolerance:
@@ -38,9 +42,16 @@ class Tolerance:
     estimates
         Output name to what gives its float64 value and, as the error, its tolerance.
     ungraded
-        Output name to what gives the elements whose tolerance says nothing.
+        Output name to what gives the elements that are not graded: those whose tolerance says nothing, and those
+        that nobody owes.
     dead
         Output name to the elements that come from a query without any key; empty where there are none.
+    no_keys
+        Whether there is no key at all.
+    reached
+        What gives, by output name, the elements that excluded NaN and infinities reach in plain arithmetic.
+    shift
+        How much the logits of each query lie above the normative ones (B, Hq, Sq, 1); None for not at all.
     """
 
     def __init__(
@@ -48,11 +59,18 @@ class Tolerance:
         estimates: Mapping[str, Callable[[], Estimate]],
         ungraded: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
         dead: Mapping[str, NDArray[np.bool_]] | None = None,
+        *,
+        no_keys: bool = False,
+        reached: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
+        shift: NDArray[Any] | None = None,
     ) -> None:
         self._estimates = estimates
         self._ungraded = ungraded or {}
         self._known: dict[str, Estimate] = {}
         self.dead: Mapping[str, NDArray[np.bool_]] = dead or {}
+        self.no_keys = no_keys
+        self.reached: Callable[[], Mapping[str, NDArray[np.bool_]]] = reached or dict
+        self.shift = shift
 
     def of(self, output: str, run: int = 0) -> Estimate:
         """Return value and tolerance of one output in one of the runs; every tolerance is finite."""
@@ -63,7 +81,7 @@ class Tolerance:
         return Estimate(estimate.value, _of_run(estimate.error, run, estimate.value.ndim))
 
     def ungraded(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
-        """Return which elements of an output have a tolerance that says nothing in a run, or None for none."""
+        """Return which elements of an output are not graded in a run, or None for none."""
         if output not in self._ungraded:
             return None
         with np.errstate(all="ignore"):
@@ -80,8 +98,7 @@ def tolerance(
     inputs: Mapping[str, NDArray[Any]],
     attributes: Mapping[str, Any],
     precision: Precision,
-    *,
-    uniform_dead_rows: bool = False,
+    conventions: Mapping[str, str] = MappingProxyType({}),
 ) -> Tolerance:
     """Return values and tolerances of the outputs of a case.
 
@@ -90,18 +107,21 @@ def tolerance(
     operation
         Name of the operation; not ``glorot_normal``, which is graded by properties.
     inputs
-        The inputs as the run sees them (rounded to its dtype), in float64 or bool.
+        The inputs as the run sees them (rounded to its dtype), in float64, bool or int64.
     attributes
         The attributes that the case states.
     precision
         Unit roundoffs of the run, or those of several runs, stacked.
-    uniform_dead_rows
-        Whether a query without any key takes the mean of all values instead of 0.
+    conventions
+        Declared conventions; those that are not named are normative.
     """
-    if uniform_dead_rows and operation in _WITH_DEAD_ROWS:
-        attributes = {**attributes, "uniform_dead_rows": True}
+    alternatives = Alternatives(
+        uniform_dead_rows=conventions.get("fully_masked_row") == "uniform",
+        alibi_by_column=conventions.get("alibi_bias") == "column",
+        logsumexp_base_2=conventions.get("logsumexp_base") == "2",
+    )
     with np.errstate(all="ignore"):
-        return _BY_OPERATION[operation](inputs, attributes, precision)
+        return _BY_OPERATION[operation](inputs, attributes, precision, alternatives)
 
 
 def _given(**estimates: Estimate) -> dict[str, Callable[[], Estimate]]:
@@ -109,11 +129,13 @@ def _given(**estimates: Estimate) -> dict[str, Callable[[], Estimate]]:
     return {name: partial(_identity, estimate) for name, estimate in estimates.items()}
 
 
-def _identity(estimate: Estimate) -> Estimate:
-    return estimate
+def _identity(known: Known) -> Known:
+    return known
 
 
-def _softmax(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+def _softmax(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
+) -> Tolerance:
     x = exactly(inputs["x"]).value
     axis = attributes.get("axis", -1)
     rows = x.reshape(1, -1) if axis is None else np.moveaxis(x, axis, -1)
@@ -123,7 +145,7 @@ def _softmax(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision
     # x itself may be scaled before the maximum is taken, as where exp is computed by exp2.
     drift = precision.at_rank(rows.ndim).accumulator * np.abs(rows)
     relative = exponent_error(distance, drift, precision)
-    error = share_error(shares, relative, precision)
+    error = share_error(shares, relative, rows.shape[-1], precision)
     if axis is None:
         shares, error = shares.reshape(x.shape), error.reshape(*error.shape[:-2], *x.shape)
     else:
@@ -132,7 +154,7 @@ def _softmax(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision
     return Tolerance(_given(output=Estimate(shares, error)))
 
 
-def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precision) -> Tolerance:
+def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precision, ___: Alternatives) -> Tolerance:
     rows: int = attributes["query_length"]
     length: int | None = attributes.get("key_length")
     columns = rows if length is None else length
@@ -141,39 +163,93 @@ def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precis
     return Tolerance(_given(output=Estimate(value, np.zeros(value.shape))))
 
 
-def _split_heads(inputs: Mapping[str, Any], attributes: Mapping[str, Any], _: Precision) -> Tolerance:
+def _split_heads(inputs: Mapping[str, Any], attributes: Mapping[str, Any], _: Precision, __: Alternatives) -> Tolerance:
     return Tolerance(_given(output=_split(exactly(inputs["x"]), attributes["num_heads"])))
 
 
-def _combine_heads(inputs: Mapping[str, Any], _: Mapping[str, Any], __: Precision) -> Tolerance:
+def _combine_heads(inputs: Mapping[str, Any], _: Mapping[str, Any], __: Precision, ___: Alternatives) -> Tolerance:
     return Tolerance(_given(output=_combine(exactly(inputs["x"]))))
 
 
-def _attention(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+def _attention(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    raw = {name: _with_past(inputs, name) for name in ("key", "value")}
+    query, key, value = exactly(inputs["query"]), exactly(raw["key"]), exactly(raw["value"])
     result = attention_tolerance(
-        exactly(inputs["query"]),
-        exactly(inputs["key"]),
-        exactly(inputs["value"]),
+        query,
+        key,
+        value,
         precision,
-        mask=inputs.get("mask"),
+        inputs,
+        past=raw["key"].shape[-2] - inputs["key"].shape[-2],
+        unreadable=None if query.is_whole and key.is_whole else (inputs["query"], raw["key"]),
+        alternatives=alternatives,
         **attributes,
     )
-    names = ("output", "weights", "logsumexp", "scores", "logits")
-    dead: dict[str, NDArray[np.bool_]] = {}
-    if result.dead.any():
-        dead["output"] = np.broadcast_to(result.dead[..., None], result.output.value.shape)
-        dead["weights"] = np.broadcast_to(result.dead[..., None], result.allowed.shape)
-        dead["logsumexp"] = result.dead
+    shared = inputs["query"].shape[1] // max(inputs["key"].shape[1], 1)
+
+    def reached() -> Mapping[str, NDArray[np.bool_]]:
+        if key.is_whole and value.is_whole:
+            return {}
+        return reached_by_excluded(repeated(raw["key"], shared), repeated(raw["value"], shared), result.keys.allowed)
+
     return Tolerance(
-        {name: partial(getattr, result, name) for name in names}, {"output": lambda: result.ungraded}, dead
+        {
+            **{name: partial(getattr, result, name) for name in _COMPUTED},
+            **_given(present_key=key, present_value=value),
+        },
+        {"output": lambda: _vacuous_or_padding(result), **_padding(result)},
+        _dead_elements(result),
+        no_keys=raw["key"].shape[-2] == 0,
+        reached=reached,
+        shift=result.shift,
     )
 
 
-def _context_vector(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+_COMPUTED = ("output", "weights", "logsumexp", "scores", "logits")
+
+
+def _with_past(inputs: Mapping[str, Any], name: str) -> NDArray[Any]:
+    """Return all keys or all values: those of the past first."""
+    past = inputs.get(f"past_{name}")
+    return inputs[name] if past is None else np.concatenate([past, inputs[name]], axis=-2)
+
+
+def _dead_elements(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of each output come from a query without any key."""
+    if not result.dead.any():
+        return {}
+    rows = result.dead[..., None]
+    width = result.value.value.shape[-1]
+    return {
+        "output": np.broadcast_to(rows, (*result.dead.shape, width)),
+        "weights": np.broadcast_to(rows, result.keys.allowed.shape),
+        "logsumexp": result.dead,
+    }
+
+
+def _vacuous_or_padding(result: AttentionTolerance) -> NDArray[np.bool_]:
+    padding = result.keys.padding
+    return result.vacuous if padding is None else result.vacuous | padding[..., None]
+
+
+def _padding(result: AttentionTolerance) -> dict[str, Callable[[], NDArray[np.bool_]]]:
+    """Return what gives the elements of queries that are padding, for every output but the first."""
+    padding = result.keys.padding
+    if padding is None:
+        return {}
+    over_keys = np.broadcast_to(padding[..., None], result.keys.allowed.shape)
+    elements = {"weights": over_keys, "logsumexp": padding, "scores": over_keys, "logits": over_keys}
+    return {name: partial(_identity, ungraded) for name, ungraded in elements.items()}
+
+
+def _context_vector(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
+) -> Tolerance:
     states = exactly(inputs["encoder_states"][None, None])
-    result = attention_tolerance(
-        exactly(inputs["decoder_state"][None, None, None]), states, states, precision, **attributes
-    )
+    query = exactly(inputs["decoder_state"][None, None, None])
+    result = attention_tolerance(query, states, states, precision, {}, **attributes)
     return Tolerance(
         {
             "context": lambda: _without_axes(result.output),
@@ -181,12 +257,12 @@ def _context_vector(inputs: Mapping[str, Any], attributes: Mapping[str, Any], pr
             "scores": lambda: _without_axes(result.scores),
             "raw_scores": lambda: _raw_scores(inputs, precision),
         },
-        {"context": lambda: result.ungraded[..., 0, 0, 0, :]},
+        {"context": lambda: result.vacuous[..., 0, 0, 0, :]},
     )
 
 
 def _raw_scores(inputs: Mapping[str, Any], precision: Precision) -> Estimate:
-    product = matrix_product(exactly(inputs["encoder_states"]), exactly(inputs["decoder_state"][:, None]), precision)
+    product = linear(exactly(inputs["encoder_states"]), exactly(inputs["decoder_state"][:, None]), None, precision)
     raw = settled(product, precision)
     return Estimate(raw.value[:, 0], raw.error[..., 0])
 
@@ -195,17 +271,13 @@ def _without_axes(estimate: Estimate) -> Estimate:
     return Estimate(estimate.value[0, 0, 0], estimate.error[..., 0, 0, 0, :])
 
 
-def _single_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+def _single_head(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
+) -> Tolerance:
     x = exactly(inputs["x"])
     projected = {name: linear(x, exactly(inputs[f"w_{name}"]), None, precision) for name in ("query", "key", "value")}
     query, key, value = (_as_one_head(entry) for entry in projected.values())
-    result = attention_tolerance(
-        query,
-        key,
-        value,
-        precision,
-        **attributes,
-    )
+    result = attention_tolerance(query, key, value, precision, {}, **attributes)
     estimates: dict[str, Callable[[], Estimate]] = {
         "output": lambda: _of_one_head(result.output),
         "weights": lambda: _of_one_head(result.weights),
@@ -213,7 +285,7 @@ def _single_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], preci
         **_given(**{name: settled(entry, precision) for name, entry in projected.items()}),
     }
     if "w_output" not in inputs:
-        return Tolerance(estimates, {"output": lambda: result.ungraded[..., 0, 0, :, :]})
+        return Tolerance(estimates, {"output": lambda: result.vacuous[..., 0, 0, :, :]})
     weight = exactly(inputs["w_output"])
     estimates["output"] = lambda: _projected_output(_of_one_head(result.output), weight, None, precision)
     return Tolerance(estimates)
@@ -227,7 +299,9 @@ def _as_one_head(estimate: Estimate) -> Estimate:
     return Estimate(estimate.value[None, None], estimate.error[..., None, None, :, :], estimate.is_exact)
 
 
-def _multi_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+def _multi_head(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
     settings = dict(attributes)
     heads = settings.pop("num_heads")
     query, key, value = (
@@ -237,19 +311,20 @@ def _multi_head(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precis
         )
         for name in ("query", "key", "value")
     )
-    result: AttentionTolerance = attention_tolerance(query, key, value, precision, mask=inputs.get("mask"), **settings)
+    given = {name: inputs[name] for name in ("mask",) if name in inputs}
+    result = attention_tolerance(query, key, value, precision, given, alternatives=alternatives, **settings)
     weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
-    dead: dict[str, NDArray[np.bool_]] = {}
-    if result.dead.any():
+    dead = {name: rows for name, rows in _dead_elements(result).items() if name == "weights"}
+    if dead:
         rows = np.any(result.dead, axis=1)
         dead["output"] = np.broadcast_to(rows[..., None], (*rows.shape, weight.value.shape[-1]))
-        dead["weights"] = np.broadcast_to(result.dead[..., None], result.allowed.shape)
     return Tolerance(
         {
             "output": lambda: _projected_output(_combine(result.output), weight, bias, precision),
             "weights": lambda: result.weights,
         },
         dead=dead,
+        no_keys=key.value.shape[-2] == 0,
     )
 
 
@@ -278,7 +353,7 @@ def _combine(estimate: Estimate) -> Estimate:
     return Estimate(combine(estimate.value), combine(estimate.error))
 
 
-_BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Precision], Tolerance]] = {
+_BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Precision, Alternatives], Tolerance]] = {
     "softmax": _softmax,
     "causal_mask": _causal_mask,
     "split_heads": _split_heads,
@@ -288,5 +363,3 @@ _BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Prec
     "multi_head_attention": _multi_head,
     "context_vector": _context_vector,
 }
-
-_WITH_DEAD_ROWS = ("scaled_dot_product_attention", "multi_head_attention")

@@ -133,7 +133,7 @@ def _outputs(mistake: Mistake, result: Result) -> Mapping[str, NDArray[Any]] | N
     try:
         with np.errstate(all="ignore"):
             returned = mistake.function(**inputs, **case.attributes)
-    except (ValueError, IndexError):
+    except (ArithmeticError, IndexError, ValueError):
         return None
     answer = read_returned(returned, OPERATIONS[case.operation])
     return answer.values if isinstance(answer, Outputs) else None

@@ -122,6 +122,10 @@ class AuthoredCase:
         What the source document printed.
     errata
         Ids of the errata that the case bears on.
+    presentation
+        Input name to memory layout.
+    sample
+        Output name to the flat indices that are stored, for outputs too long to store whole.
     revision
         Raised whenever the meaning of the case changes.
     """
@@ -141,6 +145,8 @@ class AuthoredCase:
     conventions: tuple[str, ...] = ()
     printed: tuple[Printed, ...] = ()
     errata: tuple[str, ...] = ()
+    presentation: Mapping[str, str] = field(default_factory=dict[str, str])
+    sample: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
     revision: int = 1
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import FORMAT, tensor_to_json
+from attnspec.cases.consistency import contradiction
 from attnspec.dtypes import rounded_to
 from attnspec.errors import MissingDependencyError, RecipeError
 from attnspec.operations import OPERATIONS
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.operations import Operation
     from attnspec.recipes import AuthoredCase
 
 
@@ -34,7 +36,7 @@ def filled_document(case: AuthoredCase) -> dict[str, Any]:
     if case.rejects is None and case.properties is None:
         expected = _expected(case)
         document["expected"] = {
-            dtype: {name: tensor_to_json(array) for name, array in outputs.items()}
+            dtype: {name: tensor_to_json(array, case.sample.get(name)) for name, array in outputs.items()}
             for dtype, outputs in expected.items()
         }
         golden = next(iter(expected.values()))
@@ -42,6 +44,9 @@ def filled_document(case: AuthoredCase) -> dict[str, Any]:
         golden = {}
     if case.printed:
         document["printed"] = [printed_to_json(entry, case, golden) for entry in case.printed]
+    found = contradiction(document)
+    if found is not None:
+        raise RecipeError(f"{case.id}: the case contradicts itself at {found[0]}: {found[1]}.")
     return document
 
 
@@ -71,6 +76,10 @@ def authored_document(case: AuthoredCase) -> dict[str, Any]:
             name, choice = case.rejects.convention
             rejects["convention"] = {"name": name, "choice": choice}
         document["rejects"] = rejects
+    if case.presentation:
+        document["presentation"] = dict(case.presentation)
+    if case.sample:
+        document["sample"] = {name: list(indices) for name, indices in case.sample.items()}
     if case.properties is not None:
         document["properties"] = dict(case.properties)
     return document
@@ -95,14 +104,13 @@ def _certified(case: AuthoredCase, inputs: Mapping[str, NDArray[Any]]) -> dict[s
     from attnspec_reference import oracle
 
     try:
-        outputs = oracle.evaluate(case.operation, inputs, case.attributes)
+        return oracle.evaluate(case.operation, inputs, case.attributes, outputs=case.outputs, positions=case.sample)
     except (oracle.OracleError, ValueError) as error:
         raise RecipeError(f"{case.id}: the oracle cannot compute it: {error}") from None
     except ImportError as error:
         raise MissingDependencyError(
             f'Certified values need python-flint ({error}). Install it with: pip install "attnspec[regenerate]".'
         ) from None
-    return {name: outputs[name] for name in case.outputs}
 
 
 def _check(case: AuthoredCase) -> None:
@@ -112,17 +120,25 @@ def _check(case: AuthoredCase) -> None:
         raise RecipeError(f"{case.id}: there is no operation {case.operation!r}.")
     if case.rejects is not None and case.properties is not None:
         raise RecipeError(f"{case.id} is to be refused and graded by properties; it can be only one of them.")
+    _check_names(case, operation)
+    if case.rejects is None and case.properties is None and operation.outputs[0] not in case.outputs:
+        raise RecipeError(f"{case.id}: the first output, {operation.outputs[0]!r}, must be stored.")
+    for name, array in case.inputs.items():
+        if array.dtype.name not in ("float64", "bool", "int64"):
+            raise RecipeError(f"{case.id}: input {name!r} is {array.dtype}; author float64, bool or int64.")
+
+
+def _check_names(case: AuthoredCase, operation: Operation) -> None:
+    """Raise `RecipeError` for an argument or an output that the operation does not have, or lacks."""
     for name in (*case.inputs, *case.attributes):
         if name not in operation.arguments:
             raise RecipeError(f"{case.id}: {case.operation} has no argument {name!r}.")
     for name in operation.required_arguments:
         if name not in case.inputs and name not in case.attributes:
             raise RecipeError(f"{case.id}: {case.operation} needs {name!r}.")
-    for name in case.outputs:
+    for name in (*case.outputs, *case.sample):
         if name not in operation.outputs:
             raise RecipeError(f"{case.id}: {case.operation} has no output {name!r}.")
-    if case.rejects is None and case.properties is None and operation.outputs[0] not in case.outputs:
-        raise RecipeError(f"{case.id}: the first output, {operation.outputs[0]!r}, must be stored.")
-    for name, array in case.inputs.items():
-        if array.dtype.name not in ("float64", "bool", "int64"):
-            raise RecipeError(f"{case.id}: input {name!r} is {array.dtype}; author float64, bool or int64.")
+    for name in case.sample:
+        if name not in case.outputs:
+            raise RecipeError(f"{case.id}: {name!r} is sampled, but not among the outputs that are stored.")

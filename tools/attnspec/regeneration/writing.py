@@ -8,13 +8,14 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from attnspec.cases import FORMAT, INDEX, canonical_json
 from attnspec.errors import RecipeError, UsageError
 from attnspec.locations import golden_folder
 from attnspec.recipes import authored_cases
-from attnspec.regeneration.filling import authored_document, filled_document
+from attnspec.regeneration.computing import computed_texts
+from attnspec.regeneration.filling import authored_document
 from attnspec.regeneration.printed import stated
 
 if TYPE_CHECKING:
@@ -105,10 +106,22 @@ def regenerate(
     return Outcome(len(texts) - 1, computed, differences)
 
 
-def check(folder: Path | None = None, *, progress: Callable[[], None] | None = None) -> Outcome:
-    """Recompute every case and compare it with its file, byte for byte; write nothing."""
+def check(
+    folder: Path | None = None, *, everything: bool = False, progress: Callable[[], None] | None = None
+) -> Outcome:
+    """Compare every file, byte for byte, with what the recipes and the oracle give; write nothing.
+
+    Parameters
+    ----------
+    folder
+        The golden folder; that of the checkout if None.
+    everything
+        Recompute every case; otherwise a case whose authored part and digest are unchanged is taken as it is.
+    progress
+        Called once a case.
+    """
     folder = golden_folder() if folder is None else folder
-    texts, computed = _texts(folder, everything=True, progress=progress)
+    texts, computed = _texts(folder, everything=everything, progress=progress)
     return Outcome(len(texts) - 1, computed, _differences(folder, texts))
 
 
@@ -119,25 +132,41 @@ def golden_texts() -> dict[str, str]:
 
 def _texts(folder: Path | None, *, everything: bool, progress: Callable[[], None] | None) -> tuple[dict[str, str], int]:
     """Return file name to the text it should have, and how many cases were computed."""
-    texts: dict[str, str] = {}
-    entries: dict[str, dict[str, Any]] = {}
+    cases = _by_id(authored_cases())
     known = {} if everything or folder is None else _known_digests(folder)
-    computed = 0
-    for case in authored_cases():
-        name = f"{case.id}.json"
-        if name in texts:
+    texts: dict[str, str] = {}
+    if folder is not None:
+        for case_id in cases.keys() & known.keys():
+            text = _unchanged_text(folder / f"{case_id}.json", cases[case_id], known)
+            if text is not None:
+                texts[case_id] = text
+                if progress is not None:
+                    progress()
+    missing = [case for case_id, case in cases.items() if case_id not in texts]
+    texts.update(computed_texts(missing, progress))
+    digests = {case_id: hashlib.sha256(texts[case_id].encode()).hexdigest() for case_id in cases}
+    entries = {case_id: {"revision": case.revision, "sha256": digests[case_id]} for case_id, case in cases.items()}
+    index = canonical_json({"format": FORMAT, "count": len(entries), "cases": entries})
+    return {**{f"{case_id}.json": texts[case_id] for case_id in cases}, INDEX: index}, len(missing)
+
+
+def _by_id(cases: tuple[AuthoredCase, ...]) -> dict[str, AuthoredCase]:
+    """Return the cases by id.
+
+    Raises
+    ------
+    RecipeError
+        If an id is used twice, or a refusal names a twin that does not exist.
+    """
+    by_id: dict[str, AuthoredCase] = {}
+    for case in cases:
+        if case.id in by_id:
             raise RecipeError(f"Two recipes make the case {case.id!r}; an id is used once.")
-        text = None if folder is None or case.id not in known else _unchanged_text(folder / name, case, known)
-        if text is None:
-            text = canonical_json(filled_document(case))
-            computed += 1
-        texts[name] = text
-        entries[case.id] = {"revision": case.revision, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-        if progress is not None:
-            progress()
-    _check_twins(entries, authored_cases())
-    texts[INDEX] = canonical_json({"format": FORMAT, "count": len(entries), "cases": entries})
-    return texts, computed
+        by_id[case.id] = case
+    for case in cases:
+        if case.rejects is not None and case.rejects.twin not in by_id:
+            raise RecipeError(f"{case.id} names the twin {case.rejects.twin!r}, which no recipe makes.")
+    return by_id
 
 
 def _known_digests(folder: Path) -> dict[str, str]:
@@ -163,12 +192,6 @@ def _unchanged_text(path: Path, case: AuthoredCase, known: Mapping[str, str]) ->
     # Texts are compared, not objects: to Python 1, 1.0 and true are equal.
     same = canonical_json([present, stored]) == canonical_json([authored_document(case), wanted])
     return content.decode() if same and outputs <= {tuple(sorted(case.outputs))} else None
-
-
-def _check_twins(entries: Mapping[str, Any], cases: tuple[AuthoredCase, ...]) -> None:
-    for case in cases:
-        if case.rejects is not None and case.rejects.twin not in entries:
-            raise RecipeError(f"{case.id} names the twin {case.rejects.twin!r}, which no recipe makes.")
 
 
 def _differences(folder: Path, texts: Mapping[str, str]) -> tuple[Difference, ...]:

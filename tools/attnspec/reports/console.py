@@ -9,6 +9,7 @@ from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.operations import OPERATIONS
 from attnspec.reports.wording import (
     diagnosis_lines,
+    elements_sentence,
     failures_by_operation,
     headline,
     result_sentence,
@@ -44,6 +45,9 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
         for operation, results in failures_by_operation(report).items():
             _print_operation(operation, results, report, console)
         _print_unsupported(report, console)
+        elements = elements_sentence(report)
+        if elements is not None:
+            _say(console, elements)
     colour = "green" if report.conforms else "red"
     _say(console, headline(report), style=f"bold {colour}")
 

@@ -29,6 +29,14 @@ class Summary:
         Status to number of (case, dtype).
     clauses_graded, clauses
         How many clauses were graded by a passing case, and how many the selected cases exercise.
+    elements_graded, elements_not_graded
+        How many numbers were compared, and how many were not, because their tolerance says nothing or because the
+        declared conventions leave them open.
+    median
+        (Upper) median, over the results that were compared, of the median of error / tolerance in their first output.
+    fused, unfused
+        Of the results in half precision that passed the unfused grade: how many would pass the fused grade too, and
+        how many there are.
     conformance
         ``conforms``: every clause graded, nothing wrong; ``conforms in part``: some clauses graded, nothing wrong;
         ``does not conform``: something wrong, or nothing graded.
@@ -37,6 +45,11 @@ class Summary:
     counts: Mapping[str, int]
     clauses_graded: int
     clauses: int
+    elements_graded: int
+    elements_not_graded: int
+    median: float | None
+    fused: int
+    unfused: int
     conformance: Conformance
 
 
@@ -107,4 +120,16 @@ def summarise(results: tuple[Result, ...]) -> Summary:
     conformance: Conformance = "does not conform"
     if not any(result.is_wrong for result in results) and any(result.establishes for result in results):
         conformance = "conforms" if graded == clauses else "conforms in part"
-    return Summary(counts, len(graded), len(clauses), conformance)
+    medians = sorted(result.verdict.median for result in results if result.verdict.median is not None)
+    fused = [result.verdict.fused for result in results if result.status == "pass" and result.verdict.fused is not None]
+    return Summary(
+        counts=counts,
+        clauses_graded=len(graded),
+        clauses=len(clauses),
+        elements_graded=sum(result.verdict.graded for result in results),
+        elements_not_graded=sum(result.verdict.ungraded for result in results),
+        median=medians[len(medians) // 2] if medians else None,
+        fused=sum(fused),
+        unfused=len(fused),
+        conformance=conformance,
+    )

@@ -104,6 +104,9 @@ def _summary(summary: Summary) -> dict[str, Any]:
         "statuses": dict(summary.counts),
         "clauses_graded": summary.clauses_graded,
         "clauses": summary.clauses,
+        "elements_graded": summary.elements_graded,
+        "elements_not_graded": summary.elements_not_graded,
+        "median": _number(summary.median),
         "conformance": summary.conformance,
     }
 
@@ -124,6 +127,7 @@ def _result(result: Result) -> dict[str, Any]:
         "graded": verdict.graded,
         "ungraded": verdict.ungraded,
         "under": verdict.under,
+        "fused": verdict.fused,
         "clauses": list(result.case.clauses),
         "errata": list(result.case.errata),
         "message": verdict.message,

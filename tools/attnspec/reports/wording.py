@@ -30,6 +30,21 @@ def headline(report: Report) -> str:
             return f"{name} does not conform: nothing could be graded ({total} tried)."
 
 
+def elements_sentence(report: Report) -> str | None:
+    """Return how many numbers were compared and how close they came, or None when none were."""
+    summary = report.summary
+    if not summary.elements_graded:
+        return None
+    said = f"{summary.elements_graded:,} numbers compared"
+    if summary.elements_not_graded:
+        said += f", {summary.elements_not_graded:,} not graded"
+    if summary.median is not None:
+        said += f"; median error / tolerance {summary.median:.2g}"
+    if summary.unfused:
+        said += f"; of {summary.unfused} passes in half precision, graded unfused, {summary.fused} would pass fused too"
+    return said + "."
+
+
 def failures_by_operation(report: Report) -> dict[str, list[Result]]:
     """Return the wrong results by operation, in order."""
     grouped: dict[str, list[Result]] = {}

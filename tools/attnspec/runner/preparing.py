@@ -16,7 +16,7 @@ from attnspec.comparison import (
     stacked,
     tolerance,
 )
-from attnspec.dtypes import rounded_to
+from attnspec.dtypes import HALF_PRECISION, rounded_to
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
+
+_FUSED = "scaled_dot_product_attention"
+"""Operations with projections store what they project: in half precision they are never graded fused."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Run:
         What it owes.
     bound, place
         Tolerances, and the run's place among the runs that they stand for.
+    fused_place
+        The place of its fused grade, for a run in half precision that is graded unfused; None for any other.
     """
 
     case: Case
@@ -48,6 +53,7 @@ class Run:
     expected: Expectation
     bound: Tolerance | None = None
     place: int = 0
+    fused_place: int | None = None
 
 
 def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> dict[str, Run]:
@@ -70,18 +76,26 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
     refused_by_all = case.rejects is not None and (
         case.rejects.convention is None or case.rejects.convention[0] == "input_checks"
     )
+    may_fuse = case.operation == _FUSED
     runs: dict[str, Run] = {}
     for group in _with_equal_inputs(case, dtypes):
         seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
-        bound = None if refused_by_all else _bound(case, group, seen, resolved)
-        for place, dtype in enumerate(group):
+        fused = may_fuse and resolved["half_precision_grade"] == "fused"
+        grades = [(dtype, fused) for dtype in group]
+        if may_fuse and not fused:
+            grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
+        bound = None if refused_by_all else _bound(case, grades, seen, resolved)
+        for dtype in group:
             expected = expectation(case, dtype, resolved, seen, bound)
-            runs[dtype] = Run(case, dtype, attributes, expected, bound, place)
+            fused_place = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
+            runs[dtype] = Run(case, dtype, attributes, expected, bound, grades.index((dtype, fused)), fused_place)
     return runs
 
 
 def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[list[str]]:
     """Put dtypes that hold the inputs exactly into one group; each other one is a group of its own."""
+    if len(dtypes) < 2 or (case.expected is not None and "all" in case.expected):
+        return [list(dtypes)] if dtypes else []
     exact = [
         dtype
         for dtype in dtypes
@@ -91,15 +105,14 @@ def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[list[str]]:
 
 
 def _bound(
-    case: Case, dtypes: Sequence[str], seen: Mapping[str, NDArray[Any]], resolved: Mapping[str, str]
+    case: Case, grades: Sequence[tuple[str, bool]], seen: Mapping[str, NDArray[Any]], resolved: Mapping[str, str]
 ) -> Tolerance:
-    # In half precision, operations with projections store what they project: they are never graded fused.
-    fused = resolved["half_precision_grade"] == "fused" and case.operation == "scaled_dot_product_attention"
-    precisions = [precision_of(dtype, fused=fused, accumulation=resolved["accumulation"]) for dtype in dtypes]
+    """Return the tolerances in each dtype, fused or not."""
+    precisions = [precision_of(dtype, fused=fused, accumulation=resolved["accumulation"]) for dtype, fused in grades]
     return tolerance(
         case.operation,
         seen,
         case.attributes,
         precisions[0] if len(precisions) == 1 else stacked(precisions),
-        uniform_dead_rows=resolved["fully_masked_row"] == "uniform",
+        resolved,
     )

@@ -18,6 +18,7 @@ from attnspec.adapters.implementation import Answer, Outputs, Request
 from attnspec.comparison import NotGraded, Verdict, grade, grade_glorot_normal
 from attnspec.dtypes import ANY, to_run_dtype
 from attnspec.runner.preparing import Run, prepare
+from attnspec.runner.presenting import presented
 from attnspec.runner.result import Result
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _two_passes(
 def _runs(case: Case, asked: Sequence[str], implementation: Implementation, declared: Mapping[str, str]) -> list[Run]:
     """Prepare a case's run in each of its dtypes that is asked for."""
     resolved = convention_rules.resolve(declared, case.operation)
-    dtypes = [dtype for dtype in case.runs if dtype in (*asked, ANY)]
+    dtypes = [dtype for dtype in case.runs if dtype in asked or dtype == ANY]
     refusals = {dtype: _not_offered(case, dtype, implementation, resolved) for dtype in dtypes}
     offered = prepare(case, [dtype for dtype in dtypes if refusals[dtype] is None], resolved)
     return [offered.get(dtype) or Run(case, dtype, {}, NotGraded(refusals[dtype] or "")) for dtype in dtypes]
@@ -120,7 +121,9 @@ def _not_offered(case: Case, dtype: str, implementation: Implementation, resolve
 
 def _ask(run: Run, implementation: Implementation) -> tuple[Answer, float]:
     inputs: dict[str, NDArray[Any]] = {
-        name: to_run_dtype(array, "float64" if run.dtype == ANY else run.dtype)
+        name: presented(
+            to_run_dtype(array, "float64" if run.dtype == ANY else run.dtype), run.case.presentation.get(name)
+        )
         for name, array in run.case.inputs.items()
     }
     request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes))
@@ -132,7 +135,7 @@ def _ask(run: Run, implementation: Implementation) -> tuple[Answer, float]:
 def _judge(run: Run, answer: Answer) -> Verdict:
     if run.case.properties is not None and isinstance(answer, Outputs):
         return grade_glorot_normal(run.attributes, answer)
-    return grade(run.case.operation, run.dtype, answer, run.expected, run.bound, run.place)
+    return grade(run.case.operation, run.dtype, answer, run.expected, run.bound, run.place, run.fused_place)
 
 
 def _with_twins(

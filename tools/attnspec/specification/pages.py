@@ -12,9 +12,9 @@ from attnspec.locations import errata_page, operation_pages
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_CLAUSE = re.compile(r"^- `([a-z0-9_.]+)` — (.+(?:\n  +\S.*)*)", re.MULTILINE)
-_ERRATUM_SECTION = re.compile(r"^### `(E\d{3}\.[a-z0-9_]+)` — (.+)\n((?:(?!#).*\n?)*)", re.MULTILINE)
-_ERRATUM_ROW = re.compile(r"^\| `(E\d{3}\.[a-z0-9_]+)` \| (.+) \|$", re.MULTILINE)
+_CLAUSE = r"^- `([a-z0-9_.]+)` — (.+(?:\n  +\S.*)*)"
+_ERRATUM_SECTION = r"^### `(E\d{3}\.[a-z0-9_]+)` — (.+)\n((?:(?!#).*\n?)*)"
+_ERRATUM_ROW = r"^\| `(E\d{3}\.[a-z0-9_]+)` \| (.+) \|$"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def clauses() -> Mapping[str, Clause]:
     """Return every clause by id, in the order of the pages."""
     found: dict[str, Clause] = {}
     for page in operation_pages():
-        for match in _CLAUSE.finditer(page.read_text(encoding="utf-8")):
+        for match in re.finditer(_CLAUSE, page.read_text(encoding="utf-8"), re.MULTILINE):
             found[match[1]] = Clause(match[1], " ".join(match[2].split()), page.name)
     return found
 
@@ -70,9 +70,9 @@ def errata() -> Mapping[str, Erratum]:
     """Return every erratum by id, in the order of the page."""
     text = errata_page().read_text(encoding="utf-8")
     found: list[tuple[int, Erratum]] = []
-    for match in _ERRATUM_SECTION.finditer(text):
+    for match in re.finditer(_ERRATUM_SECTION, text, re.MULTILINE):
         found.append((match.start(), Erratum(match[1], match[2].strip(), match[3].strip())))
-    for match in _ERRATUM_ROW.finditer(text):
+    for match in re.finditer(_ERRATUM_ROW, text, re.MULTILINE):
         cells = [cell.strip() for cell in match[2].split(" | ")]
         found.append((match.start(), Erratum(match[1], cells[0], "; ".join(cells))))
     return {erratum.id: erratum for _, erratum in sorted(found, key=lambda entry: entry[0])}

@@ -1,0 +1,174 @@
+"""The memory layouts in which inputs are handed over: other strides, the same numbers, and edits are seen."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import attnspec
+from attnspec.cases import canonical_json
+from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
+from attnspec.recipes import AuthoredCase, Source
+from attnspec.regeneration import filled_document
+from attnspec.runner.presenting import PRESENTATIONS, presented
+from attnspec_reference import scaled_dot_product_attention
+
+OPERATION = "scaled_dot_product_attention"
+SHAPE = (2, 3, 4, 5)
+
+
+def ordinary(dtype="float64", *, equal_entries=False):
+    numbers = (np.arange(120) % 37 - 18).reshape(SHAPE) / 8
+    if equal_entries:
+        numbers[1] = numbers[0]
+    return numbers.astype(numpy_dtype(dtype))
+
+
+def suite(folder, **presentation):
+    """A suite of one case whose inputs are handed over so."""
+    inputs = {name: ordinary(equal_entries=True) for name in ("query", "key", "value")}
+    case = AuthoredCase(
+        id="memory/one",
+        title="One case.",
+        operation=OPERATION,
+        clauses=("sdpa.memory_layout",),
+        source=Source(section="memory"),
+        inputs={**inputs, "mask": np.arange(20).reshape(4, 5)[:, :4] % 3 > 0},
+        dtypes=FLOAT_DTYPES,
+        presentation=presentation,
+    )
+    path = folder / "memory" / "one.json"
+    path.parent.mkdir()
+    path.write_text(canonical_json(filled_document(case)))
+    return folder
+
+
+def results(function, folder, dtypes=FLOAT_DTYPES):
+    holder = SimpleNamespace(**{OPERATION: function}, dtypes=dtypes)
+    return attnspec.validate(holder, golden=folder).results
+
+
+@pytest.mark.parametrize("dtype", [*FLOAT_DTYPES, "bool", "int64"])
+@pytest.mark.parametrize("layout", PRESENTATIONS)
+def test_a_layout_changes_memory_and_nothing_else(layout, dtype):
+    array = ordinary(dtype, equal_entries=True)
+    handed = presented(array.copy(), layout)
+    assert handed.dtype == array.dtype
+    assert handed.shape == array.shape
+    assert handed.tobytes() == array.tobytes()
+    assert handed.flags.writeable == (layout != "readonly")
+
+
+def test_each_layout_is_what_its_name_says():
+    handed = {layout: presented(ordinary(equal_entries=True), layout) for layout in PRESENTATIONS}
+    size = 8
+    assert handed["fortran"].flags.f_contiguous
+    assert not handed["fortran"].flags.c_contiguous
+    assert handed["heads_last"].strides == (60 * size, 5 * size, 15 * size, size)
+    assert handed["heads_last"].transpose(0, 2, 1, 3).flags.c_contiguous
+    assert all(stride < 0 for stride in handed["reversed"].strides)
+    assert handed["gapped"].strides == (120 * size, 40 * size, 10 * size, 2 * size)
+    assert handed["broadcast"].strides == (0, 20 * size, 5 * size, size)
+    assert handed["readonly"].flags.c_contiguous
+    plain = presented(ordinary(), None)
+    assert plain.flags.c_contiguous
+    assert plain.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+def test_what_lies_in_the_gaps_shows_when_it_is_read(dtype):
+    handed = presented(ordinary(dtype), "gapped")
+    behind = np.lib.stride_tricks.as_strided(handed, strides=(*handed.strides[:-1], handed.itemsize))
+    assert np.isnan(behind[..., 1].astype(np.float64)).all()
+
+
+@pytest.mark.parametrize("layout", PRESENTATIONS)
+def test_a_right_implementation_passes_in_every_layout(layout, tmp_path):
+    names = ("query", "key", "value") if layout in ("heads_last", "broadcast") else ("query", "key", "value", "mask")
+    folder = suite(tmp_path, **dict.fromkeys(names, layout))
+    seen = []
+
+    def attend(**arguments):
+        seen.append(arguments["key"].strides)
+        return scaled_dot_product_attention(**arguments)
+
+    graded = results(attend, folder)
+    assert [result.status for result in graded] == ["pass"] * 4, [result.verdict.message for result in graded]
+    expected = {presented(ordinary(dtype, equal_entries=True), layout).strides for dtype in FLOAT_DTYPES}
+    assert set(seen) == expected
+
+
+@pytest.mark.parametrize("layout", ["fortran", "heads_last", "reversed", "gapped"])
+def test_who_takes_memory_for_c_order_fails(layout, tmp_path):
+    def in_memory_order(array):
+        """The numbers as they lie in memory, from the lowest address on, taken for C order."""
+        start = array[tuple(slice(None, None, -1 if stride < 0 else 1) for stride in array.strides)]
+        last = sum((length - 1) * stride for length, stride in zip(start.shape, start.strides, strict=True))
+        memory = np.lib.stride_tricks.as_strided(start, (1 + last // start.itemsize,), (start.itemsize,))
+        return memory[: array.size].reshape(array.shape)
+
+    def attend(**arguments):
+        return scaled_dot_product_attention(**{**arguments, "key": in_memory_order(arguments["key"])}).output
+
+    assert {result.status for result in results(attend, suite(tmp_path, key=layout))} == {"fail"}
+
+
+def test_who_takes_memory_for_c_order_passes_where_it_is(tmp_path):
+    def attend(**arguments):
+        key = np.lib.stride_tricks.as_strided(arguments["key"], arguments["value"].shape)
+        return scaled_dot_product_attention(**{**arguments, "key": key}).output
+
+    assert {result.status for result in results(attend, suite(tmp_path, key="readonly"))} == {"pass"}
+
+
+@pytest.mark.parametrize("layout", [None, "fortran", "heads_last", "reversed", "gapped", "broadcast"])
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_an_edit_in_place_is_seen_through_every_view(layout, dtype, tmp_path):
+    def edits(**arguments):
+        returned = scaled_dot_product_attention(**arguments).output
+        arguments["query"][1, 2, 3, 4] += 1
+        return returned
+
+    (result,) = results(edits, suite(tmp_path, **({"query": layout} if layout else {})), [dtype])
+    assert (result.status, result.verdict.check) == ("fail", "inputs_unchanged")
+    assert "'query'" in result.verdict.message
+
+
+def test_who_raises_because_an_input_is_read_only_is_in_error(tmp_path):
+    def edits(**arguments):
+        arguments["key"] *= 0.5
+        return scaled_dot_product_attention(**arguments).output
+
+    (result,) = results(edits, suite(tmp_path, key="readonly"), ["float64"])
+    assert result.status == "error"
+    assert "read-only" in result.verdict.message
+
+
+def test_a_layout_wrapper_passes_the_views_on(tmp_path):
+    seen = []
+
+    class TokensFirst:
+        dtypes = ("float64",)
+
+        def scaled_dot_product_attention(self, query, key, value, mask):
+            seen.append(query.flags.writeable)
+            turned = (array.swapaxes(1, 2) for array in (query, key, value))
+            return scaled_dot_product_attention(*turned, mask).output.swapaxes(1, 2)
+
+    folder = suite(tmp_path, query="readonly", value="heads_last")
+    report = attnspec.validate(TokensFirst(), golden=folder, layout="bshe")
+    assert [result.status for result in report.results] == ["pass"]
+    assert seen == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("presentation", "sentence"),
+    [
+        ({"sinks": "readonly"}, "there is no such input"),
+        ({"mask": "heads_last"}, "rank 4"),
+        ({"mask": "broadcast"}, "all of them equal"),
+    ],
+)
+def test_a_presentation_that_cannot_be_is_refused_when_it_is_authored(presentation, sentence, tmp_path):
+    with pytest.raises(attnspec.errors.RecipeError, match=sentence):
+        suite(tmp_path, **presentation)

@@ -1,0 +1,103 @@
+"""Which key each query may attend: masks, causality, windows, lengths, and the positions that place them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Attendable:
+    """Keys and queries of one call of attention.
+
+    Attributes
+    ----------
+    allowed
+        Which key each query may attend (B, Hq, Sq, P + Sk).
+    offset
+        Where the first query stands among the keys, for each batch entry or for all: a number, or (B, 1, 1, 1).
+    padding
+        Queries (B, Hq, Sq) beyond ``query_lengths``, whose results nobody owes; None where there are none.
+    """
+
+    allowed: NDArray[np.bool_]
+    offset: NDArray[np.int64] | int
+    padding: NDArray[np.bool_] | None
+
+    @property
+    def position(self) -> NDArray[np.int64]:
+        """Where each query stands among the keys (B or 1, 1, Sq, 1)."""
+        return positions(self.allowed.shape[-2], self.offset)
+
+    @property
+    def distance(self) -> NDArray[np.int64]:
+        """How far each key lies from each query (B or 1, 1, Sq, P + Sk)."""
+        key = np.arange(self.allowed.shape[-1], dtype=np.int64)
+        return np.abs(self.position - key)
+
+
+def attendable(
+    shape: tuple[int, ...],
+    past: int,
+    inputs: Mapping[str, NDArray[Any]],
+    *,
+    is_causal: bool = False,
+    causal_alignment: str = "top_left",
+    window: Sequence[int | None] | None = None,
+) -> Attendable:
+    """Return who may attend what.
+
+    Parameters
+    ----------
+    shape
+        (B, Hq, Sq, P + Sk).
+    past
+        P, how many keys come from the past.
+    inputs
+        ``mask``, ``key_lengths`` and ``query_lengths`` are read where they are given.
+    is_causal, causal_alignment, window
+        As the operation takes them.
+    """
+    rows, columns = shape[-2:]
+    mask, key_lengths, query_lengths = (inputs.get(name) for name in ("mask", "key_lengths", "query_lengths"))
+    offset: NDArray[np.int64] | int = past
+    if causal_alignment == "bottom_right":
+        offset = _of_batch(key_lengths, columns) - _of_batch(query_lengths, rows)
+    key = np.arange(columns, dtype=np.int64)
+    conditions: list[NDArray[np.bool_]] = []
+    if mask is not None:
+        conditions.append(mask if mask.dtype == np.bool_ else mask != -np.inf)
+    if key_lengths is not None:
+        conditions.append(key < _of_batch(key_lengths, columns))
+    if is_causal or window:
+        ahead = key - positions(rows, offset)
+        left, right = window or (None, None)
+        if is_causal:
+            conditions.append(ahead <= 0)
+        if left is not None:
+            conditions.append(ahead >= -left)
+        if right is not None:
+            conditions.append(ahead <= right)
+    allowed = np.broadcast_to(reduce(np.logical_and, conditions), shape) if conditions else np.ones(shape, np.bool_)
+    padding = None
+    if query_lengths is not None and (query_lengths < rows).any():
+        padding = np.broadcast_to(np.arange(rows) >= query_lengths.reshape(-1, 1, 1), shape[:-1])
+    return Attendable(allowed, offset, padding)
+
+
+def positions(rows: int, offset: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """Return where queries stand among the keys (B or 1, 1, rows, 1)."""
+    return np.arange(rows, dtype=np.int64).reshape(1, 1, -1, 1) + offset
+
+
+def _of_batch(lengths: NDArray[Any] | None, default: int) -> Any:
+    """Return lengths in the shape (B, 1, 1, 1), or the number that stands for all of them."""
+    return default if lengths is None else lengths.reshape(-1, 1, 1, 1)

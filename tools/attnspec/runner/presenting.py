@@ -1,0 +1,74 @@
+"""Handing an input over in another memory layout than the ordinary one, with the same shape and the same numbers.
+
+Ordinary inputs are writable and lie in C order. Kernels that take a pointer and assume strides, and code that edits
+its inputs in place, go wrong with these.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+
+def presented(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
+    """Return an array in a memory layout.
+
+    Parameters
+    ----------
+    array
+        A fresh array in C order, which may be given away.
+    layout
+        One of `PRESENTATIONS`; None for the ordinary layout.
+
+    Notes
+    -----
+    Clauses ``sdpa.memory_layout``, ``sdpa.inputs_unchanged``.
+    """
+    return array if layout is None else PRESENTATIONS[layout](array)
+
+
+def heads_last(array: NDArray[Any]) -> NDArray[Any]:
+    """Return (B, H, S, E) as a view of memory that holds (B, S, H, E)."""
+    return array.swapaxes(1, 2).copy().swapaxes(1, 2)
+
+
+def reversed_in_memory(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that runs backwards through memory along every axis."""
+    backwards = (slice(None, None, -1),) * array.ndim
+    return array[backwards].copy()[backwards]
+
+
+def gapped(array: NDArray[Any]) -> NDArray[Any]:
+    """Return every second element of a larger array, whose other elements show when they are read."""
+    larger = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), dtype=array.dtype)
+    larger[..., 1::2] = np.nan if array.dtype.kind not in "bi" else 1
+    larger[..., ::2] = array
+    return larger[..., ::2]
+
+
+def broadcast(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array whose entries along the first axis, which are equal, lie in one place of memory."""
+    return np.lib.stride_tricks.as_strided(array[:1], array.shape, (0, *array.strides[1:]), writeable=True)
+
+
+def readonly(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that cannot be written to."""
+    array.flags.writeable = False
+    return array
+
+
+PRESENTATIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "fortran": np.asfortranarray,
+    "heads_last": heads_last,
+    "reversed": reversed_in_memory,
+    "gapped": gapped,
+    "broadcast": broadcast,
+    "readonly": readonly,
+}
+"""Every memory layout that a case may ask for."""

@@ -1,0 +1,372 @@
+"""False alarms and misses of the tolerance, beside those of rules in common use, on the same runs.
+
+``python tools/benchmarks/tolerance_study.py [GOLDEN]`` holds right and wrong implementations of attention against the
+golden cases, and against inputs that no dtype holds exactly. It prints the tables of
+``spec/decisions/0006-tolerance.md``. Only ``output`` is graded, as for an implementation that returns nothing else.
+Needs the extra `regenerate`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnspec import conventions
+from attnspec.adapters.implementation import Outputs
+from attnspec.cases import load_suite
+from attnspec.comparison import Tolerance, Values, grade, precision_of, stacked, tolerance
+from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
+from attnspec.runner.preparing import prepare
+from attnspec_reference import scaled_dot_product_attention
+from attnspec_reference.attention_keys import within_window
+from attnspec_reference.attention_logits import exclude_keys
+from attnspec_reference.attention_softmax import divide_by_total, exponentiate
+from attnspec_reference.controls import controls_of
+from attnspec_reference.departures import departure, in_working_precision
+from attnspec_reference.mistakes import mistakes_of
+from attnspec_reference.oracle import evaluate
+from attnspec_reference.phases import scale_scores, score_every_key, weigh_values
+
+Array = NDArray[Any]
+Implementation = Callable[..., Mapping[str, Any]]
+OPERATION = "scaled_dot_product_attention"
+
+
+# The runs
+
+
+@dataclass(frozen=True)
+class Held:
+    """One case in one dtype: what is called, what is owed, and within what."""
+
+    name: str
+    dtype: str
+    given: Mapping[str, Array]
+    attributes: Mapping[str, Any]
+    owed: Values
+    bound: Tolerance
+    place: int
+    fused_place: int | None
+
+    def output_of(self, function: Implementation) -> Array | None:
+        """Return what a function gives, or None where it raises."""
+        try:
+            with np.errstate(all="ignore"):
+                returned = function(**{name: array.copy() for name, array in self.given.items()}, **self.attributes)
+        except (ValueError, IndexError, ArithmeticError):
+            return None
+        return returned["output"] if isinstance(returned, Mapping) else returned.output
+
+    def ratio(self, got: Array, *, fused: bool = False) -> float:
+        """Return the worst error / tolerance; infinite for another shape."""
+        place = self.fused_place if fused and self.fused_place is not None else self.place
+        verdict = grade(OPERATION, self.dtype, Outputs({"output": got}), self.owed, self.bound, place)
+        if verdict.worst is None:
+            return math.inf if verdict.status == "fail" else 0.0
+        return verdict.worst.ratio
+
+    @cached_property
+    def naive_error(self) -> float:
+        """Return the largest absolute error of the naive implementation in the same dtype."""
+        naive = self.output_of(step_by_step(self.dtype))
+        assert naive is not None
+        return largest_error(self, naive)
+
+    @cached_property
+    def counted(self) -> NDArray[np.bool_]:
+        """Which elements of the output other rules compare: those of queries that are not padding."""
+        lengths = self.given.get("query_lengths")
+        shape = self.owed.outputs["output"].shape
+        rows = np.arange(shape[2]) < (np.full(shape[0], shape[2]) if lengths is None else lengths)[:, None]
+        return np.broadcast_to(rows[:, None, :, None], shape)
+
+
+def golden_runs(folder: Path | None) -> Iterator[Held]:
+    """Give every golden case of attention in every dtype, but for those that are graded by kind: NaN and infinity."""
+    for case in load_suite(folder).cases.values():
+        if case.operation != OPERATION or case.rejects is not None or case.sample or case.profile == "nonfinite":
+            continue
+        for dtype, run in prepare(case, case.dtypes, conventions.resolve({}, OPERATION)).items():
+            given = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
+            assert isinstance(run.expected, Values)
+            assert run.bound is not None
+            yield Held(case.id, dtype, given, case.attributes, run.expected, run.bound, run.place, run.fused_place)
+
+
+def off_grid_runs() -> Iterator[Held]:
+    """Give inputs that no dtype holds exactly."""
+    for seed in range(1, 4):
+        draw = np.random.default_rng(seed)
+        positive = [draw.uniform(0.25, 1, (1, 1, tokens, 64)) for tokens in (8, 128, 128)]
+        gaussian = [draw.standard_normal((1, 1, tokens, 128)) for tokens in (8, 64, 64)]
+        kinds: dict[str, tuple[list[Array], dict[str, Any]]] = {
+            "gaussian of width 128": (gaussian, {}),
+            "gaussian of width 128, logits of some tens": ([20 * gaussian[0], *gaussian[1:]], {}),
+            "128 positive keys of width 64": (positive, {}),
+            "64 positive keys of width 64": ([positive[0], *(tensor[:, :, :64] for tensor in positive[1:])], {}),
+            "uniform over 100 positive values": ([*positive[:1], *(t[:, :, :100] for t in positive[1:])], {"scale": 0}),
+            "gaussian, softcap": (gaussian, {"softcap": 1.5}),
+        }
+        for kind, (tensors, attributes) in kinds.items():
+            inputs = dict(zip(("query", "key", "value"), tensors, strict=True))
+            for dtype in FLOAT_DTYPES:
+                seen = {name: rounded_to(array, dtype) for name, array in inputs.items()}
+                given = {name: to_run_dtype(array, dtype) for name, array in inputs.items()}
+                grades = stacked([precision_of(dtype), precision_of(dtype, fused=True)])
+                bound = tolerance(OPERATION, seen, attributes, grades)
+                owed = Values(evaluate(OPERATION, seen, attributes, outputs=["output"]))
+                yield Held(f"off the grid: {kind}, {seed}", dtype, given, attributes, owed, bound, 0, 1)
+
+
+# Right implementations
+
+
+@cache
+def step_by_step(dtype: str) -> Implementation:
+    """Make an attention that stores every tensor in the dtype, sums in float32 for half precision: the naive one."""
+
+    def stored(step: Callable[..., Array]) -> Callable[..., Array]:
+        def rounded(*arguments: Any) -> Array:
+            result = step(*arguments)
+            return result.astype(numpy_dtype(dtype)).astype(result.dtype)
+
+        return rounded
+
+    return in_working_precision(
+        departure(
+            scaled_dot_product_attention,
+            score_every_key=stored(score_every_key),
+            scale_scores=stored(scale_scores),
+            exponentiate=stored(exponentiate),
+            divide_by_total=stored(divide_by_total),
+            weigh_values=stored(weigh_values),
+        )
+    )
+
+
+def right_implementations(dtype: str) -> dict[str, Implementation]:
+    """Return the implementations that no case may fail, by name; the naive one of half precision is unfused."""
+    computed = {"reference": in_working_precision(scaled_dot_product_attention)}
+    computed.update((control.id, control.function) for control in controls_of(OPERATION))
+    computed["step by step"] = step_by_step(dtype)
+    return computed
+
+
+# Wrong implementations
+
+
+def rounding_scores_to_bfloat16(query: Array, key: Array) -> Array:
+    """Round the dot products to bfloat16."""
+    product = score_every_key(query, key)
+    return product.astype(numpy_dtype("bfloat16")).astype(product.dtype)
+
+
+def summing_values_in_float16(weights: Array, value: Array, _: Any = None) -> Array:
+    """Add the weighted values in float16, one after the other."""
+    total = np.zeros((*weights.shape[:-1], value.shape[-1]), dtype=np.float16)
+    for key in range(value.shape[-2]):
+        total = total + (weights[..., key, None] * value[..., None, key, :]).astype(np.float16)
+    return total.astype(weights.dtype)
+
+
+def coarse_exponential(logits: Array, largest: Array) -> Array:
+    """Take exponentials with a relative error of 1e-5 of either sign."""
+    wave = np.sign(np.sin(1e4 * np.where(np.isfinite(logits), logits, 0)))
+    return exponentiate(logits, largest) * (1 + 1e-5 * wave).astype(logits.dtype)
+
+
+def excluding_by(penalty: float) -> Callable[[Array, Any], Array]:
+    """Give excluded keys a finite logit."""
+    return lambda logits, attendable: np.where(attendable, logits, np.asarray(penalty, dtype=logits.dtype))
+
+
+def dropping_the_last_of_257(logits: Array, attendable: Any) -> Array:
+    """Leave out the last key where there are more than 256."""
+    if logits.shape[-1] > 256:
+        attendable = attendable & (np.arange(logits.shape[-1]) < logits.shape[-1] - 1)
+    return exclude_keys(logits, attendable)
+
+
+def wider_window(window: Any, *lengths: Any) -> Any:
+    """Let a query attend to one key more on the left."""
+    left, right = window or (None, None)
+    return within_window((None if left is None else left + 1, right), *lengths)
+
+
+def narrower_window(window: Any, *lengths: Any) -> Any:
+    """Let a query attend to one key less on the left."""
+    left, right = window or (None, None)
+    return within_window((None if left is None else max(left - 1, 0), right), *lengths)
+
+
+NEAR_MISSES: Mapping[str, Mapping[str, object]] = {
+    "scores rounded to bfloat16": {"score_every_key": rounding_scores_to_bfloat16},
+    "values summed in float16": {"weigh_values": summing_values_in_float16},
+    "exponential off by 1e-5": {"exponentiate": coarse_exponential},
+    "scale off by 0.1 %": {"scale_scores": lambda scores, scale: scale_scores(scores, scale * 1.001)},
+    "-1e4 in place of minus infinity": {"exclude_keys": excluding_by(-1e4)},
+    "-1e9 in place of minus infinity": {"exclude_keys": excluding_by(-1e9)},
+    "last key dropped at more than 256": {"exclude_keys": dropping_the_last_of_257},
+    "window wider by one": {"within_window": wider_window},
+    "window narrower by one": {"within_window": narrower_window},
+}
+
+
+def wrong_implementations() -> dict[str, Implementation]:
+    """Return the near misses and the catalogue of mistakes, by name."""
+    near = {
+        name: in_working_precision(departure(scaled_dot_product_attention, **steps))
+        for name, steps in NEAR_MISSES.items()
+    }
+    return {**near, **{mistake.id: mistake.function for mistake in mistakes_of(OPERATION)}}
+
+
+# Rules
+
+Rule = Callable[[Held, Array], bool]
+_ASSERT_CLOSE = {
+    "float64": (1e-7, 1e-7),
+    "float32": (1.3e-6, 1e-5),
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+}
+
+
+def within(held: Held, got: Array, relative: float, absolute: float) -> bool:
+    """Tell whether every number lies within ``absolute + relative * |owed|``."""
+    owed, counted = held.owed.outputs["output"], held.counted
+    return got.shape == owed.shape and np.allclose(
+        got[counted].astype(np.float64), owed[counted], rtol=relative, atol=absolute, equal_nan=True
+    )
+
+
+def largest_error(held: Held, got: Array) -> float:
+    """Return the largest absolute error, infinite where NaN and numbers are mixed up."""
+    owed, counted = held.owed.outputs["output"], held.counted
+    if got.shape != owed.shape:
+        return math.inf
+    given, owed = got[counted].astype(np.float64), owed[counted]
+    with np.errstate(invalid="ignore"):
+        same = (given == owed) | (np.isnan(given) & np.isnan(owed))
+        error = np.where(same, 0.0, np.abs(given - owed))
+    return float(np.max(np.where(np.isnan(error), np.inf, error), initial=0.0))
+
+
+def twice_the_naive(held: Held, got: Array) -> bool:
+    """Tell whether the largest error is at most twice that of the naive implementation in the same dtype."""
+    return largest_error(held, got) <= 2 * held.naive_error
+
+
+RULES: Mapping[str, Rule] = {
+    "this model, unfused": lambda held, got: held.ratio(got) <= 1,
+    "this model, fused": lambda held, got: held.ratio(got, fused=True) <= 1,
+    "np.allclose": lambda held, got: within(held, got, 1e-5, 1e-8),
+    "torch.testing.assert_close": lambda held, got: within(held, got, *_ASSERT_CLOSE[held.dtype]),
+    "rtol 1e-3, atol 1e-7": lambda held, got: within(held, got, 1e-3, 1e-7),
+    "2x naive": twice_the_naive,
+}
+
+
+# Tables
+
+
+def row(*cells: object) -> None:
+    """Print a row of a Markdown table."""
+    print("| " + " | ".join(str(cell) for cell in cells) + " |")  # noqa: T201
+
+
+def heading(first: str, *others: str) -> None:
+    """Print the head of a Markdown table."""
+    print()  # noqa: T201
+    row(first, *others)
+    print("|---|" + "---:|" * len(others))  # noqa: T201
+
+
+def print_margins(golden: list[Held], off_grid: list[Held]) -> None:
+    """Print the worst error / tolerance of every right implementation, golden cases first, off the grid behind."""
+    heading("worst error / tolerance, golden; off the grid", *FLOAT_DTYPES)
+    for name in right_implementations("float64"):
+        cells: list[str] = []
+        for dtype in FLOAT_DTYPES:
+            worst: list[float] = []
+            for runs in (golden, off_grid):
+                computed = [
+                    (held, held.output_of(right_implementations(dtype)[name])) for held in runs if held.dtype == dtype
+                ]
+                worst.append(max((held.ratio(got) for held, got in computed if got is not None), default=0.0))
+            cells.append("; ".join(f"{ratio:.2f}" for ratio in worst))
+        row(name, *cells)
+
+
+def print_near_misses(golden: list[Held]) -> None:
+    """Print how clearly each near miss fails in float32, and on how many cases."""
+    heading("wrong, in float32", "worst error / tolerance", "cases that fail", "clearest case")
+    wrong = wrong_implementations()
+    for name in NEAR_MISSES:
+        ratios = {
+            held.name: held.ratio(got)
+            for held in golden
+            if held.dtype == "float32" and (got := held.output_of(wrong[name])) is not None
+        }
+        clearest = max(ratios, key=lambda case: ratios[case])
+        row(name, f"{ratios[clearest]:.3g}", sum(ratio > 1 for ratio in ratios.values()), clearest)
+
+
+def print_rules(runs: list[Held]) -> None:
+    """Print false alarms and misses of every rule in every dtype."""
+    alarms: dict[tuple[str, str], list[bool]] = {}
+    found: dict[tuple[str, str], dict[str, list[bool]]] = {}
+    for held in runs:
+        for name, function in right_implementations(held.dtype).items():
+            got = held.output_of(function)
+            for rule, accepts in RULES.items():
+                if got is None or (rule.endswith(" fused") and held.dtype in HALF_PRECISION and name == "step by step"):
+                    continue
+                alarms.setdefault((rule, held.dtype), []).append(not accepts(held, got))
+        plain = held.output_of(in_working_precision(scaled_dot_product_attention))
+        for name, function in wrong_implementations().items():
+            got = held.output_of(function)
+            if got is None or plain is None or (got.shape == plain.shape and got.tobytes() == plain.tobytes()):
+                continue
+            for rule, accepts in RULES.items():
+                found.setdefault((rule, held.dtype), {}).setdefault(name, []).append(not accepts(held, got))
+    heading("false alarms", *FLOAT_DTYPES)
+    for rule in RULES:
+        row(rule, *(f"{sum(alarms[rule, dtype])} of {len(alarms[rule, dtype])}" for dtype in FLOAT_DTYPES))
+    heading("misses [flagged among those that differ]", *FLOAT_DTYPES)
+    missed: dict[str, set[str]] = {}
+    for rule in RULES:
+        cells: list[str] = []
+        for dtype in FLOAT_DTYPES:
+            by_name = found[rule, dtype]
+            missing = sorted(name for name, flags in by_name.items() if not any(flags))
+            every = [flag for flags in by_name.values() for flag in flags]
+            missed[f"{rule}, {dtype}"] = set(missing)
+            cells.append(f"{len(missing)} of {len(by_name)} [{100 * sum(every) / len(every):.0f} %]")
+        row(rule, *cells)
+    print()  # noqa: T201
+    for place, names in missed.items():
+        if names:
+            print(f"missed by {place}: {', '.join(sorted(names))}")  # noqa: T201
+
+
+def main() -> None:
+    """Run everything and print the tables."""
+    golden = list(golden_runs(Path(sys.argv[1]) if len(sys.argv) > 1 else None))
+    off_grid = list(off_grid_runs())
+    print(f"{len(golden)} golden runs, {len(off_grid)} runs off the grid")  # noqa: T201
+    print_margins(golden, off_grid)
+    print_near_misses(golden)
+    print_rules(golden + off_grid)
+
+
+if __name__ == "__main__":
+    main()
