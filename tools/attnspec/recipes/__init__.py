@@ -22,6 +22,47 @@ __all__ = [
 
 def authored_cases() -> tuple[AuthoredCase, ...]:
     """Return every authored case of the suite, sorted by id."""
-    from attnspec.recipes import documents
+    from attnspec.recipes import (
+        alibi,
+        cache,
+        causal,
+        core,
+        documents,
+        grouped_query,
+        layout,
+        logsumexp,
+        masking,
+        memory,
+        nonfinite,
+        pairwise,
+        rejects,
+        sinks,
+        softcap,
+        stress,
+        tails,
+        varlen,
+        window,
+    )
 
-    return tuple(sorted(documents.cases(), key=lambda case: case.id))
+    recipes = (
+        documents,
+        core,
+        masking,
+        causal,
+        grouped_query,
+        window,
+        softcap,
+        cache,
+        varlen,
+        sinks,
+        alibi,
+        logsumexp,
+        layout,
+        stress,
+        tails,
+        nonfinite,
+        memory,
+        rejects,
+        pairwise,
+    )
+    return tuple(sorted((case for recipe in recipes for case in recipe.cases()), key=lambda case: case.id))
