@@ -13,7 +13,7 @@ help:
 	@echo "make format           format the code"
 	@echo "make regenerate       fill the golden files with certified values"
 	@echo "make check-goldens    recompute every golden file and compare byte for byte"
-	@echo "make implementations  validate the third-party implementations (installs torch)"
+	@echo "make implementations  validate torch, jax, onnx and onnxruntime (installs them)"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -45,9 +45,9 @@ regenerate: $(VENV)/.installed-regenerate
 check-goldens: $(VENV)/.installed-regenerate
 	$(BIN)/attnspec regenerate --check
 
-implementations: $(VENV)/.installed-test,torch
-	$(BIN)/python -m pytest -n auto tests/adapters/builtin
-	$(BIN)/attnspec validate torch --profile documents
+implementations: $(VENV)/.installed-test,implementations
+	$(BIN)/python -m pytest -n auto tests/adapters/builtin tests/matrix
+	$(BIN)/python -m attnspec.matrix
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

@@ -41,7 +41,8 @@ def ask(implementation, operation, inputs, dtype="float64", **attributes):
 def outputs(implementation, operation, inputs, dtype="float64", **attributes):
     answer = ask(implementation, operation, inputs, dtype, **attributes)
     assert isinstance(answer, Outputs), answer
-    assert set(answer.values) == set(OPERATIONS[operation].outputs)
+    # The JavaScript implementation has no cache, hence nothing to give back of one.
+    assert set(answer.values) == set(OPERATIONS[operation].outputs) - {"present_key", "present_value"}
     return answer.values
 
 

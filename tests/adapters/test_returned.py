@@ -113,7 +113,7 @@ class BrokenOnAsking:
         (Broken(), "returned a Broken as 'output'"),
         (BrokenOnAsking(), "returned a BrokenOnAsking as 'output'"),
         ((array for array in (ONES,)), "returned a generator as 'output'"),
-        ((ONES,) * 6, "returned 6 outputs; it has 5: output, weights, logsumexp, scores, logits."),
+        ((ONES,) * 8, "returned 8 outputs; it has 7: output, weights, logsumexp, scores, logits, present_key, "),
         ({"output": ONES, "attention": ONES}, "returned the unknown output 'attention'; its outputs are output, "),
         ({0: ONES}, "returned the unknown output 0; its outputs are output, "),
         ({}, "returned no 'output', the output that is owed."),

@@ -156,7 +156,7 @@ BAD_ARGUMENTS = {
     "required argument missing, advice": (["./renamed.py"], "--rename z=x"),
     "dtype declared": (["./float8.py"], "./float8.py declares the dtype 'float8'; the dtypes are float64"),
     "convention declared": (["./mood.py"], "./mood.py declares the unknown convention 'mood'"),
-    "profile": (["./right.py", "--profile", "docs"], "There is no profile 'docs'; the profiles are documents"),
+    "profile": (["./right.py", "--profile", "docs"], "There is no profile 'docs'; the profiles are alibi, cache"),
     "dtype": (["./right.py", "--dtype", "float8"], "There is no dtype 'float8'; the dtypes are float64, float32"),
     "case": (["./right.py", "--select", "documents/009/*"], "No case matches 'documents/009/*'"),
     "convention": (["./right.py", "--convention", "mood=good"], "the unknown convention 'mood'; the conventions are"),
@@ -233,7 +233,7 @@ def test_a_framework_that_is_not_installed_names_the_extra(attnspec, monkeypatch
     monkeypatch.delitem(sys.modules, "attnspec.adapters.builtin.torch", raising=False)
     status, _, err = attnspec("validate", "torch")
     assert status == 2
-    assert 'Install it with: pip install "attnspec[torch]"' in err
+    assert 'Install it with: pip install "attnspec[implementations]"' in err
 
 
 def test_an_unknown_layout_leaves_no_process_behind(attnspec, monkeypatch):

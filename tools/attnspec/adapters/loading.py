@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from attnspec.errors import AttnspecError, TargetError
 from attnspec.operations import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 ENTRY_POINTS = "attnspec.adapters"
 
@@ -26,7 +27,11 @@ _FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[^:]*))?")
 
 
 def load(
-    target: object, *, bare_operation: str | None = None, renames: Mapping[str, str] | None = None
+    target: object,
+    *,
+    bare_operation: str | None = None,
+    renames: Mapping[str, str] | None = None,
+    device: str | None = None,
 ) -> Implementation:
     """Return the implementation that `target` names or is.
 
@@ -40,31 +45,40 @@ def load(
         The operation for which a single function stands (``--as``).
     renames
         Contract argument to the implementation's own name for it.
+    device
+        Where it is to run, in its own words, such as ``"cuda"``; None leaves it to the implementation. It is passed
+        to a class or a factory that has an argument `device`.
 
     Raises
     ------
     TargetError
-        If it cannot be found, imported or used.
+        If it cannot be found, imported or used, or takes no device.
     """
     if isinstance(target, Implementation):
+        _refuse_device(device, target.declaration.adapter)
         return target
     found = _locate(target) if isinstance(target, str) else target
     adapter = target if isinstance(target, str) else _describe(target)
-    holder = _bare(found, adapter, bare_operation) if bare_operation is not None else _holder(found, adapter)
+    if bare_operation is not None:
+        _refuse_device(device, adapter)
+        holder = _bare(found, adapter, bare_operation)
+    else:
+        holder = _holder(found, adapter, device)
     if isinstance(holder, Implementation):
         return holder
     return InProcessImplementation(holder, adapter, renames)
 
 
-def _holder(found: object, adapter: str) -> object:
+def _holder(found: object, adapter: str, device: str | None) -> object:
     """Return the module or instance that holds the operations; a class or a factory is called once."""
     holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
-    if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)):
+    if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)) or not callable(found):
+        _refuse_device(device, adapter)
         return found
-    if not callable(found):
-        return found
+    if device is not None and not _takes_device(found):
+        _refuse_device(device, adapter)
     try:
-        return found()
+        return found() if device is None else found(device=device)
     except AttnspecError:
         raise
     except (Exception, SystemExit) as error:
@@ -73,6 +87,21 @@ def _holder(found: object, adapter: str) -> object:
             f"{adapter} could not be made into an adapter: calling it without arguments raised "
             f"{type(error).__name__}: {error}.{hint}"
         ) from None
+
+
+def _takes_device(factory: Callable[..., object]) -> bool:
+    try:
+        return "device" in inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _refuse_device(device: str | None, adapter: str) -> None:
+    if device is not None:
+        raise TargetError(
+            f"--device {device}: {adapter} takes no device. A class or a function that makes the adapter does, "
+            "if it has an argument 'device'."
+        )
 
 
 def _bare(found: object, adapter: str, operation: str) -> object:
@@ -87,7 +116,8 @@ def _bare(found: object, adapter: str, operation: str) -> object:
 
 def _locate(target: str) -> object:
     if target in BUILT_IN:
-        return _import(BUILT_IN[target], target)
+        module, _, attribute = BUILT_IN[target].partition(":")
+        return _attribute(_import(module, target), attribute, target)
     file = _FILE.fullmatch(target)
     if file is not None:
         return _attribute(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)

@@ -207,6 +207,7 @@ def isolated(
     *,
     bare_operation: str | None = None,
     renames: Mapping[str, str] | None = None,
+    device: str | None = None,
     timeout: float = 30.0,
     show_stderr: bool = False,
 ) -> ProcessImplementation:
@@ -214,7 +215,7 @@ def isolated(
 
     Parameters
     ----------
-    target, bare_operation, renames
+    target, bare_operation, renames, device
         As :func:`attnspec.adapters.loading.load` takes them; an object instead of a name cannot be isolated.
     timeout, show_stderr
         As in :class:`ProcessImplementation`.
@@ -223,6 +224,7 @@ def isolated(
     command = [sys.executable, "-P", "-m", "attnspec.adapters.serving"]
     command += [f"--as={bare_operation}"] if bare_operation is not None else []
     command += [f"--rename={own}={argument}" for argument, own in (renames or {}).items()]
+    command += [f"--device={device}"] if device is not None else []
     command += ["--", target]
     return ProcessImplementation(command, adapter=target, timeout=timeout, show_stderr=show_stderr)
 

@@ -88,6 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--rename", action="append", default=[], metavar="OWN=ARGUMENT", help="its own name for an argument"
     )
+    parser.add_argument("--device", metavar="DEVICE", help="where it is to run")
     options = parser.parse_args(arguments)
     pairs: list[list[str]] = [rename.split("=", 1)[::-1] for rename in options.rename]
     stdin, stdout = _keep_the_protocol_apart()
@@ -96,7 +97,9 @@ def main(arguments: list[str] | None = None) -> int:
         from attnspec.adapters.loading import load
 
         try:
-            implementation = load(options.target, bare_operation=options.bare_operation, renames=dict(pairs))
+            implementation = load(
+                options.target, bare_operation=options.bare_operation, renames=dict(pairs), device=options.device
+            )
         except AttnspecError as problem:
             refuse(str(problem), stdin, stdout)
             return 2

@@ -32,6 +32,7 @@ _LONGEST_TIMEOUT = 86_400
 @click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument.")
 @click.option("--layout", metavar="LAYOUT", help="bhse (default), bshe, hse, se or features_first.")
 @click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation.")
+@click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call; implies --isolate."
 )
@@ -50,6 +51,7 @@ def validate(
     renames: tuple[str, ...],
     layout: str | None,
     operation: str | None,
+    device: str | None,
     timeout: float | None,
     isolate: bool,
     fail_fast: bool,
@@ -59,8 +61,8 @@ def validate(
 ) -> int:
     """Validate TARGET against the golden cases.
 
-    TARGET is a built-in implementation (reference, torch), a module (package.module), a file (./mine.py, or
-    ./mine.py:MyAdapter), or, with --as, one function (./mine.py:attention).
+    TARGET is a built-in implementation (reference, torch, jax, onnxruntime ...), a module (package.module), a file
+    (./mine.py, or ./mine.py:MyAdapter), or, with --as, one function (./mine.py:attention).
     """
     from attnspec.cases import load_suite
     from attnspec.reports import check_writable, write_report_json
@@ -71,7 +73,7 @@ def validate(
         check_writable(path)
     suite = load_suite(golden, profiles=profiles, select=select)
     implementation = _implementation(
-        target, command, operation, pairs(renames, "--rename"), timeout=timeout, isolate=isolate
+        target, command, operation, pairs(renames, "--rename"), device=device, timeout=timeout, isolate=isolate
     )
     console = make_console()
     with closing(implementation), _progress(console, quiet=quiet) as progress:
@@ -119,6 +121,7 @@ def _implementation(
     operation: str | None,
     renames: dict[str, str],
     *,
+    device: str | None,
     timeout: float | None,
     isolate: bool,
 ) -> Implementation:
@@ -133,20 +136,21 @@ def _implementation(
     if target is not None and not isolate and timeout is None:
         from attnspec.adapters import load
 
-        return load(target, bare_operation=operation, renames=wanted)
+        return load(target, bare_operation=operation, renames=wanted, device=device)
     from attnspec.adapters.process import ProcessImplementation, isolated
 
     if command is not None:
         for option, given in (
             ("--as", operation is not None),
             ("--rename", bool(renames)),
+            ("--device", device is not None),
             ("--isolate", isolate),
         ):
             if given:
                 raise UsageError(f"{option} is for Python targets; a --command follows the protocol by itself.")
         return ProcessImplementation(command, timeout=timeout or 30.0)
     assert target is not None
-    return isolated(target, bare_operation=operation, renames=wanted, timeout=timeout or 30.0)
+    return isolated(target, bare_operation=operation, renames=wanted, device=device, timeout=timeout or 30.0)
 
 
 class _progress:  # noqa: N801 - a context manager, used like a function

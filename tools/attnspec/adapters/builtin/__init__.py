@@ -1,35 +1,34 @@
-"""Adapters that come with attnspec. Each is imported only when it is named."""
+"""Adapters that come with attnspec. Each is imported only when it is named.
+
+A library that computes attention in several ways has one adapter for each, named after both: ``torch`` is what a
+user of PyTorch gets who chooses nothing, ``torch-math`` and ``torch-flash`` are its kernels, ``torch-flex`` its other
+interface.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.adapters.builtin.libraries import import_library, installation
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BUILT_IN", "installation"]
+__all__ = ["BUILT_IN", "THIRD_PARTY", "import_library", "installation"]
 
-BUILT_IN: Mapping[str, str] = {
-    "reference": "attnspec.adapters.builtin.reference",
-    "torch": "attnspec.adapters.builtin.torch",
+THIRD_PARTY: Mapping[str, str] = {
+    "jax": "attnspec.adapters.builtin.jax",
+    "torch": "attnspec.adapters.builtin.torch:Torch",
+    "torch-math": "attnspec.adapters.builtin.torch:TorchMath",
+    "torch-flash": "attnspec.adapters.builtin.torch:TorchFlash",
+    "torch-flex": "attnspec.adapters.builtin.torch:TorchFlex",
+    "onnxruntime": "attnspec.adapters.builtin.onnxruntime",
+    "onnx": "attnspec.adapters.builtin.onnx",
 }
-"""Name of a built-in adapter to the module that is one."""
+"""Name of a built-in adapter to the module, or the class in a module, that is one; each needs a library.
 
-_EXTRAS: Mapping[str, str] = {"torch": "torch"}
+The one that takes longest stands first, because the matrix runs them in this order.
+"""
 
-
-def installation(name: str) -> str | None:
-    """Tell how to install what a built-in adapter needs beyond attnspec itself.
-
-    Parameters
-    ----------
-    name
-        A name in :data:`BUILT_IN`.
-
-    Returns
-    -------
-    str or None
-        The command, or None for an adapter that needs nothing more.
-    """
-    extra = _EXTRAS.get(name)
-    return None if extra is None else f'pip install "attnspec[{extra}]"'
+BUILT_IN: Mapping[str, str] = {"reference": "attnspec.adapters.builtin.reference", **THIRD_PARTY}
+"""The same for every built-in adapter."""

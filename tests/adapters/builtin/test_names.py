@@ -1,0 +1,57 @@
+"""What is built in: names, what is said where a library is missing, and devices."""
+
+import sys
+
+import pytest
+
+from attnspec.adapters import load
+from attnspec.adapters.builtin import BUILT_IN, THIRD_PARTY
+from attnspec.errors import MissingDependencyError, TargetError
+
+LIBRARIES = {name: name.partition("-")[0] for name in THIRD_PARTY}
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Make a library impossible to import, and forget the adapters that hold it."""
+
+    def hide(library):
+        monkeypatch.setitem(sys.modules, library, None)
+        for module in [name for name in sys.modules if name.startswith("attnspec.adapters.builtin.")]:
+            if not module.endswith((".libraries", ".reference")):
+                monkeypatch.delitem(sys.modules, module)
+
+    return hide
+
+
+@pytest.mark.parametrize("name", THIRD_PARTY)
+def test_without_its_library_the_message_says_what_to_install(name, without):
+    without(LIBRARIES[name])
+    with pytest.raises(MissingDependencyError, match=r'pip install "attnspec\[implementations\]"') as caught:
+        load(name)
+    assert f"needs {LIBRARIES[name]}" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_name_is_an_adapter(name):
+    pytest.importorskip(LIBRARIES.get(name, "numpy"))
+    declaration = load(name).declaration
+    assert declaration.adapter == name
+    assert declaration.version
+    assert "scaled_dot_product_attention" in declaration.operations
+
+
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if not name.startswith("torch")])
+def test_a_device_is_refused_by_those_that_have_none(name):
+    pytest.importorskip(LIBRARIES.get(name, "numpy"))
+    with pytest.raises(TargetError, match=f"--device cuda: {name} takes no device"):
+        load(name, device="cuda")
+
+
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if name.startswith("torch")])
+@pytest.mark.parametrize("device", ["meta", "no such device"])
+def test_a_device_that_cannot_be_used_is_named(name, device):
+    pytest.importorskip("torch")
+    with pytest.raises(TargetError, match=f"--device {device}: PyTorch .* cannot use it here: "):
+        load(name, device=device)
+    assert load(name, device="cpu").declaration == load(name).declaration

@@ -1,0 +1,144 @@
+"""True defects of third-party implementations, committed with their evidence.
+
+A defect excuses the results that it names and no other. Each holds a program that shows it and what that prints, so
+that a test can tell whether the evidence still stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnspec import adapters
+from attnspec.cases import schema_validator
+from attnspec.errors import FixtureError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.cases import Case
+
+KNOWN_DEFECTS = Path(adapters.__file__).parent / "builtin" / "known_defects.json"
+
+
+@dataclass(frozen=True)
+class KnownDefect:
+    """One defect; the schema ``known_defects.schema.json`` says what each entry means.
+
+    Attributes
+    ----------
+    id
+        Its name.
+    implementations
+        Names of built-in adapters.
+    first_version, last_version
+        Versions that have it, both included; a `last_version` of None is open.
+    cases
+        Shell patterns of case ids.
+    states
+        Inputs and attributes that a case must state to show it.
+    dtypes
+        Dtypes that show it.
+    outputs
+        Outputs that it spoils; any if empty.
+    sentence
+        What goes wrong.
+    reproduction
+        A program that shows it.
+    measured
+        What the program prints.
+    link
+        Where it is reported; None where no report was found.
+    """
+
+    id: str
+    implementations: tuple[str, ...]
+    first_version: str
+    last_version: str | None
+    cases: tuple[str, ...]
+    states: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    outputs: tuple[str, ...]
+    sentence: str
+    reproduction: str
+    measured: str
+    link: str | None
+
+    def is_in(self, implementation: str, version: str | None) -> bool:
+        """Tell whether a version of an implementation has the defect."""
+        if implementation not in self.implementations or version is None:
+            return False
+        last = self.last_version
+        return _numbers(self.first_version) <= _numbers(version) and (
+            last is None or _numbers(version) <= _numbers(last)
+        )
+
+    def excuses(self, result: Mapping[str, Any], case: Case) -> bool:
+        """Tell whether a wrong result in a report, on a case, is this defect's doing.
+
+        Parameters
+        ----------
+        result
+            An entry of a report's ``results``.
+        case
+            The case that it is about.
+        """
+        stated = {*case.inputs, *case.attributes}
+        return (
+            any(fnmatchcase(case.id, pattern) for pattern in self.cases)
+            and stated.issuperset(self.states)
+            and result["dtype"] in self.dtypes
+            and result["status"] == "fail"
+            and (not self.outputs or result["output"] in self.outputs)
+        )
+
+
+def read_known_defects(path: Path = KNOWN_DEFECTS) -> tuple[KnownDefect, ...]:
+    """Read the committed defects.
+
+    Raises
+    ------
+    FixtureError
+        If the file does not follow its schema, or names a defect twice.
+    """
+    document = json.loads(path.read_text(encoding="utf-8"))
+    _check(document, path)
+    defects = tuple(_defect(entry) for entry in document["defects"])
+    ids = [defect.id for defect in defects]
+    for name in ids:
+        if ids.count(name) > 1:
+            raise FixtureError(f"{path.name} names the defect {name!r} {ids.count(name)} times; give each its own id.")
+    return defects
+
+
+def _check(document: object, path: Path) -> None:
+    for error in schema_validator("known_defects").iter_errors(document):
+        raise FixtureError(f"{path.name} does not follow its schema at {error.json_path}: {error.message}")
+
+
+def _defect(entry: Mapping[str, Any]) -> KnownDefect:
+    evidence = entry["evidence"]
+    return KnownDefect(
+        id=entry["id"],
+        implementations=tuple(entry["implementations"]),
+        first_version=entry["first_version"],
+        last_version=entry["last_version"],
+        cases=tuple(entry["cases"]),
+        states=tuple(entry["states"]),
+        dtypes=tuple(entry["dtypes"]),
+        outputs=tuple(entry["outputs"]),
+        sentence=entry["sentence"],
+        reproduction="\n".join(evidence["reproduction"]),
+        measured="\n".join(evidence["measured"]),
+        link=entry["link"],
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers that a version begins with: 2.13.0+cpu is (2, 13, 0)."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(map(int, found[0].split("."))) if found else ()

@@ -1,0 +1,74 @@
+"""Running one implementation in a process of its own, so that what breaks it breaks no other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one implementation.
+
+    Attributes
+    ----------
+    name
+        Its name among the built-in adapters.
+    version
+        What it says its version is; None where it could not be run.
+    results
+        The results of its report.
+    seconds
+        How long it took, from start to end.
+    problem
+        Why there is no report; None where there is one.
+    """
+
+    name: str
+    version: str | None
+    results: tuple[Mapping[str, Any], ...]
+    seconds: float
+    problem: str | None = None
+
+
+def run_implementation(name: str, options: Sequence[str] = (), *, timeout: float = 3600.0) -> Outcome:
+    """Validate a built-in implementation by ``attnspec validate``.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    options
+        Further options of ``attnspec validate``, such as ``--profile``.
+    timeout
+        Seconds after which it is given up.
+    """
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = [sys.executable, "-m", "attnspec", "validate", name, "--quiet", "--report", str(report), *options]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+        except subprocess.TimeoutExpired:
+            return Outcome(name, None, (), time.perf_counter() - start, f"it took more than {timeout:g} seconds")
+        seconds = time.perf_counter() - start
+        if not report.exists():
+            return Outcome(name, None, (), seconds, _last_words(done))
+        document = json.loads(report.read_text(encoding="utf-8"))
+    return Outcome(name, document["implementation"]["version"], tuple(document["results"]), seconds)
+
+
+def _last_words(done: subprocess.CompletedProcess[str]) -> str:
+    if done.returncode < 0:
+        return f"its process was ended by signal {-done.returncode}"
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    return lines[-1].removeprefix("attnspec: ") if lines else f"its process ended with status {done.returncode}"
