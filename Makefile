@@ -43,7 +43,7 @@ regenerate: $(VENV)/.installed-regenerate
 	$(BIN)/attnspec regenerate
 
 check-goldens: $(VENV)/.installed-regenerate
-	$(BIN)/attnspec regenerate --check
+	$(BIN)/attnspec regenerate --check --all
 
 implementations: $(VENV)/.installed-test,implementations
 	$(BIN)/python -m pytest -n auto tests/adapters/builtin tests/matrix
