@@ -143,7 +143,11 @@ def test_the_installed_files_are_sound(environment, tmp_path) -> None:
 def test_regenerating_without_its_extra_says_what_to_install(environment, tmp_path) -> None:
     programs, _ = environment
     done = subprocess.run(
-        [programs / "attnspec", "regenerate", "--check", "--all"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [programs / "attnspec", "regenerate", "--check", "--all"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2
     assert 'pip install "attnspec[regenerate]"' in done.stderr
