@@ -26,6 +26,7 @@ def names(outcome) -> list[tuple[str, str]]:
 def test_from_nothing_come_the_shipped_bytes(folder, texts) -> None:
     outcome = regenerate(folder)
     shipped = {path.relative_to(GOLDEN).as_posix(): path.read_bytes() for path in GOLDEN.rglob("*.json")}
+    shipped = {name: content for name, content in shipped.items() if name not in ("released.json", "retired.json")}
     assert texts(folder) == shipped
     assert outcome.cases == outcome.computed == len(shipped) - 1
     assert {kind for kind, _ in names(outcome)} == {"missing"}

@@ -27,6 +27,10 @@ class FixtureError(AttnspecError):
     """A golden file is damaged, unknown to the index, or does not follow its schema."""
 
 
+class BaselineError(AttnspecError):
+    """A baseline cannot be read or written, or is about another implementation."""
+
+
 class RecipeError(AttnspecError):
     """An authored case contradicts itself or claims what its golden values do not bear out."""
 

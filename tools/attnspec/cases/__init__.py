@@ -4,6 +4,9 @@ from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, Rejection, case_from_json
 from attnspec.cases.reading import (
     INDEX,
+    RECORDS,
+    RELEASED,
+    RETIRED,
     Suite,
     check_against_schema,
     check_file,
@@ -19,6 +22,9 @@ from attnspec.cases.tensors import tensor_from_json, tensor_to_json
 __all__ = [
     "FORMAT",
     "INDEX",
+    "RECORDS",
+    "RELEASED",
+    "RETIRED",
     "Case",
     "Rejection",
     "Suite",

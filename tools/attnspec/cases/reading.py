@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INDEX = "index.json"
+RELEASED = "released.json"
+RETIRED = "retired.json"
+RECORDS = (INDEX, RELEASED, RETIRED)
+"""The files of a golden folder that are no cases."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ def _ids_of_files(folder: Path) -> list[str]:
         place = os.path.relpath(parent, folder).replace(os.sep, "/")
         prefix = "" if place == "." else f"{place}/"
         for name in (*folders, *names):
-            if name.endswith(".json") and not name.startswith(".") and prefix + name != INDEX:
+            if name.endswith(".json") and not name.startswith(".") and prefix + name not in RECORDS:
                 found.append(prefix + name.removesuffix(".json"))
     return sorted(found)
 

@@ -9,13 +9,17 @@ import sys
 
 import click
 
+from attnspec.command_line.gate import gate
 from attnspec.command_line.inspect import check, explain, list_cases, show
 from attnspec.command_line.regenerate import regenerate
 from attnspec.command_line.validate import validate
 from attnspec.errors import AttnspecError
+from attnspec.plain_text import plain_text
 from attnspec.version import __version__
 
 __all__ = ["main"]
+
+_LONGEST_ERROR = 4_000
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,7 +28,7 @@ def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 
 
-for _command in (validate, list_cases, show, explain, check, regenerate):
+for _command in (validate, gate, list_cases, show, explain, check, regenerate):
     attnspec.add_command(_command)
 
 
@@ -33,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         status = attnspec.main(args=arguments, prog_name="attnspec", standalone_mode=False)
     except AttnspecError as error:
-        click.echo(f"attnspec: {error}", err=True)
+        click.echo(f"attnspec: {plain_text(str(error), longest=_LONGEST_ERROR)}", err=True)
         return 2
     except click.exceptions.Abort:
         click.echo("attnspec: interrupted", err=True)

@@ -1,0 +1,104 @@
+"""``attnspec gate``: hold a run against a baseline, for CI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from attnspec.command_line.console import make_console
+from attnspec.command_line.target_options import (
+    TargetOptions,
+    load_selected,
+    run_target,
+    target_options,
+    write_reports,
+)
+from attnspec.errors import UsageError
+
+
+@click.command()
+@target_options
+@click.option("--baseline", metavar="FILE", type=click.Path(path_type=Path), help="What is expected not to pass.")
+@click.option("--update-baseline", is_flag=True, help="Write the baseline from this run; reasons in it are kept.")
+@click.option("--lenient", is_flag=True, help="Only warn of what is better than the baseline says.")
+@click.option("--require", multiple=True, metavar="PROFILE", help="This profile must conform wholly. Repeatable.")
+@click.option(
+    "--minimum-accuracy",
+    type=click.FloatRange(min=0),
+    metavar="X",
+    help="The median of error / tolerance must not exceed X.",
+)
+@click.option(
+    "--summary",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Append the verdict as Markdown, such as to $GITHUB_STEP_SUMMARY.",
+)
+def gate(
+    options: TargetOptions,
+    *,
+    baseline: Path | None,
+    update_baseline: bool,
+    lenient: bool,
+    require: tuple[str, ...],
+    minimum_accuracy: float | None,
+    summary: Path | None,
+) -> int:
+    """Let TARGET through if it is as good as its baseline, or, without one, if nothing is wrong.
+
+    TARGET and the options that select are those of `attnspec validate`.
+    """
+    from attnspec import gate as gates
+    from attnspec.cases import read_index
+    from attnspec.releases import read_retired
+
+    # Written so that NaN, too, is refused.
+    if minimum_accuracy is not None and not minimum_accuracy >= 0:
+        raise UsageError(f"--minimum-accuracy {minimum_accuracy}: give a number, such as 0.1.")
+    if update_baseline and baseline is None:
+        raise UsageError("--update-baseline: say where it is to be written, with --baseline FILE.")
+    for option, path in (("--baseline", baseline), ("--summary", summary)):
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise UsageError(f"{option} {path}: name a file in a folder that exists.")
+    known = None
+    if baseline is not None and (baseline.exists() or not update_baseline):
+        known = gates.read_baseline(baseline)
+    suite = load_selected(options)
+    profiles = sorted({case.profile for case in suite.cases.values()})
+    for profile in require:
+        if profile not in profiles:
+            raise UsageError(f"--require {profile}: the profiles of this run are {', '.join(profiles)}.")
+    console = make_console()
+    report = run_target(options, suite, console)
+    notes: list[str] = []
+    ids = read_index(suite.folder)
+    if update_baseline and baseline is not None:
+        new = gates.updated(known, report, suite_ids=ids)
+        if new is not None:
+            gates.write_baseline(new, baseline)
+            notes.append(gates.update_sentence(new, known, str(baseline)))
+        known = new
+    retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(suite.folder).items()}
+    outcome = gates.judge(
+        report,
+        known,
+        gates.Demands(lenient, require, minimum_accuracy),
+        suite_ids=ids,
+        retired=retired,
+    )
+    notes += gates.diagnosis_sentences(report, outcome)
+    notes += gates.suite_sentences(report, known)
+    gates.print_outcome(outcome, console, notes=notes, quiet=options.quiet)
+    if summary is not None:
+        _append(summary, gates.outcome_markdown(outcome, notes=notes))
+    write_reports(options, report)
+    return 0 if outcome.is_open else 1
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"The summary could not be written to {path}: {error.strerror}.") from None

@@ -1,0 +1,167 @@
+"""The options that say what is validated, on which cases, and where reports go; shared by `validate` and `gate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from attnspec.command_line.console import progress
+from attnspec.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console
+
+    from attnspec.adapters import Implementation
+    from attnspec.cases import Suite
+    from attnspec.reports import Report
+
+_LONGEST_TIMEOUT = 86_400
+
+_OPTIONS = (
+    click.argument("target", required=False),
+    click.option("--command", metavar="COMMAND", help="A program that speaks the process protocol, instead of TARGET."),
+    click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="Run in this dtype. Repeatable."),
+    click.option("--profile", "profiles", multiple=True, metavar="PROFILE", help="Run this profile. Repeatable."),
+    click.option("--select", multiple=True, metavar="GLOB", help="Run the cases whose id matches. Repeatable."),
+    click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable."),
+    click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument."),
+    click.option("--layout", metavar="LAYOUT", help="bhse (default), bshe, hse, se or features_first."),
+    click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation."),
+    click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda."),
+    click.option(
+        "--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call; implies --isolate."
+    ),
+    click.option("--isolate", is_flag=True, help="Run TARGET in a process of its own, so that it may crash."),
+    click.option("--report", "reports", multiple=True, metavar="FILE", help="Write a report: FILE.json. Repeatable."),
+    click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files."),
+    click.option("--quiet", is_flag=True, help="Print one closing line only."),
+)
+
+
+@dataclass(frozen=True)
+class TargetOptions:
+    """What the shared options say; the names are those of the command line."""
+
+    target: str | None
+    command: str | None
+    dtypes: tuple[str, ...]
+    profiles: tuple[str, ...]
+    select: tuple[str, ...]
+    conventions: tuple[str, ...]
+    renames: tuple[str, ...]
+    layout: str | None
+    operation: str | None
+    device: str | None
+    timeout: float | None
+    isolate: bool
+    reports: tuple[str, ...]
+    golden: Path | None
+    quiet: bool
+
+
+def target_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the shared options to a command, which gets them as one `TargetOptions` before its own."""
+
+    @wraps(function)
+    def with_options(**given: Any) -> int:
+        shared = {field.name: given.pop(field.name) for field in fields(TargetOptions)}
+        return function(TargetOptions(**shared), **given)
+
+    decorated: Callable[..., int] = with_options
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+def load_selected(options: TargetOptions) -> Suite:
+    """Return the cases that the options select; whether the reports can be written is found out first."""
+    from attnspec.cases import load_suite
+    from attnspec.reports import check_writable
+
+    for path in options.reports:
+        check_writable(Path(path))
+    return load_suite(options.golden, profiles=options.profiles, select=options.select)
+
+
+def run_target(options: TargetOptions, suite: Suite, console: Console, *, fail_fast: bool = False) -> Report:
+    """Run the implementation that the options name over the cases."""
+    from attnspec.validation import closing, in_layout, run_and_report
+
+    implementation = _implementation(options)
+    with closing(implementation), progress(console, quiet=options.quiet) as advance:
+        return run_and_report(
+            suite,
+            in_layout(implementation, options.layout),
+            dtypes=options.dtypes,
+            conventions=pairs(options.conventions, "--convention"),
+            fail_fast=fail_fast,
+            progress=advance,
+        )
+
+
+def write_reports(options: TargetOptions, report: Report) -> None:
+    """Write the reports that the options ask for."""
+    from attnspec.reports import write_report_json
+
+    for path in options.reports:
+        write_report_json(report, Path(path))
+
+
+def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Read ``K=V`` options.
+
+    Raises
+    ------
+    UsageError
+        If one has no equals sign.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not (name and sign and value):
+            raise UsageError(f"{option} {text}: write it as NAME=VALUE.")
+        found[name] = value
+    return found
+
+
+def _implementation(options: TargetOptions) -> Implementation:
+    from attnspec.validation import contract_names
+
+    target, command, timeout = options.target, options.command, options.timeout
+    renames = pairs(options.renames, "--rename")
+    if (target is None) == (command is None):
+        raise UsageError("Say what to validate: either TARGET (such as reference, or ./mine.py) or --command.")
+    # Written so that NaN, too, is refused.
+    if timeout is not None and not timeout <= _LONGEST_TIMEOUT:
+        raise UsageError(f"--timeout {timeout:g}: give a number of seconds, at most {_LONGEST_TIMEOUT}.")
+    wanted = contract_names(renames)
+    if target is not None and not options.isolate and timeout is None:
+        from attnspec.adapters import load
+
+        return load(target, bare_operation=options.operation, renames=wanted, device=options.device)
+    from attnspec.adapters.process import ProcessImplementation, isolated
+
+    if command is not None:
+        for option, given in (
+            ("--as", options.operation is not None),
+            ("--rename", bool(renames)),
+            ("--device", options.device is not None),
+            ("--isolate", options.isolate),
+        ):
+            if given:
+                raise UsageError(f"{option} is for Python targets; a --command follows the protocol by itself.")
+        return ProcessImplementation(command, timeout=timeout or 30.0)
+    assert target is not None
+    return isolated(
+        target,
+        bare_operation=options.operation,
+        renames=wanted,
+        device=options.device,
+        timeout=timeout or 30.0,
+    )

@@ -1,0 +1,115 @@
+"""What a gate found, and what it came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from attnspec.runner import Result
+
+Kind = Literal[
+    "new failure",
+    "new cases fail",
+    "another status",
+    "lost",
+    "fewer graded",
+    "nothing graded",
+    "conventions changed",
+    "vanished",
+    "passes now",
+    "offered now",
+    "required",
+    "accuracy",
+    "new cases",
+    "retired",
+]
+
+HEADINGS: dict[Kind, str] = {
+    "new failure": "New failures",
+    "new cases fail": "New cases fail",
+    "another status": "Expected not to pass, but not like this",
+    "lost": "Lost: it was offered before",
+    "fewer graded": "Fewer results than before",
+    "nothing graded": "Nothing was graded",
+    "conventions changed": "Other conventions than before",
+    "vanished": "Entries for cases that no longer exist",
+    "passes now": "Entries to remove: these pass now",
+    "offered now": "The baseline knows nothing of this",
+    "required": "Required to conform",
+    "accuracy": "Accuracy",
+    "new cases": "New cases",
+    "retired": "Cases that are gone",
+}
+"""Kind to the heading over its sentences, in the order of a report."""
+
+Weight = Literal["fails", "warns", "tells"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a gate has to say.
+
+    Attributes
+    ----------
+    kind
+        What it is about.
+    weight
+        Whether it fails the gate, is a warning, or is only told.
+    subject
+        What it is about: a case, a profile, an operation, a dtype; empty where the sentence says it all.
+    dtype
+        For a case: in which dtype.
+    sentence
+        What is the matter, and what to do.
+    result
+        The result that it is about, if it is about one.
+    """
+
+    kind: Kind
+    weight: Weight
+    subject: str
+    dtype: str | None
+    sentence: str
+    result: Result | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a gate came to.
+
+    Attributes
+    ----------
+    name
+        The implementation's name.
+    passed, graded
+        How many results passed, and how many were graded.
+    expected
+        How many results are wrong, as the baseline expects.
+    findings
+        In the order of `HEADINGS`.
+    """
+
+    name: str
+    passed: int
+    graded: int
+    expected: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the gate lets the implementation through."""
+        return not self.of_weight("fails")
+
+    def of_weight(self, weight: Weight) -> tuple[Finding, ...]:
+        """Return the findings of one weight."""
+        return tuple(finding for finding in self.findings if finding.weight == weight)
+
+    @property
+    def unexpected(self) -> tuple[Result, ...]:
+        """The wrong results that fail the gate."""
+        return tuple(
+            finding.result
+            for finding in self.of_weight("fails")
+            if finding.result is not None and finding.result.is_wrong
+        )
