@@ -10,10 +10,11 @@ from attnspec.errors import BaselineError, FixtureError
 from attnspec.plain_text import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from attnspec.reports import Report
+    from attnspec.runner import Result
 
 FORMAT = 1
 NOT_EXPLAINED = "not yet explained"
@@ -110,16 +111,16 @@ def baseline_of(report: Report) -> Baseline:
                 key=lambda entry: entry.key,
             )
         ),
-        graded=graded(report),
+        graded=graded(report.results),
         suite_version=report.suite_version,
         suite_digest=report.suite_digest,
         cases={result.case.id: result.case.revision for result in report.results},
     )
 
 
-def graded(report: Report) -> int:
+def graded(results: Iterable[Result]) -> int:
     """Return how many results were graded, right or wrong."""
-    return sum(result.status != "unsupported" for result in report.results)
+    return sum(result.status != "unsupported" for result in results)
 
 
 def with_reasons_of(new: Baseline, old: Baseline) -> Baseline:

@@ -90,7 +90,7 @@ def judge(
     return Outcome(
         name=plain_text(report.declaration.name),
         passed=sum(result.status == "pass" for result in report.results),
-        graded=graded(report),
+        graded=graded(report.results),
         expected=sum(
             (entry := entries.get(_subject(result))) is not None and entry.status == result.status
             for result in report.wrong
@@ -212,7 +212,9 @@ def _conventions(comparison: _Comparison) -> Generator[Finding]:
 
 
 def _counts(comparison: _Comparison) -> Generator[Finding]:
-    now, before = graded(comparison.report), comparison.baseline.graded
+    # New cases do not make up for lost ones.
+    known = (result for result in comparison.report.results if result.case.id in comparison.baseline.cases)
+    now, before = graded(known), comparison.baseline.graded
     if now < before:
         sentence = (
             f"{now} results were graded, but {before} when the baseline was written. Give the same --profile, --select "

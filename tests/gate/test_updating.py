@@ -1,0 +1,142 @@
+"""`--update-baseline`: what is written, what is kept, what is refused."""
+
+import json
+
+from attnspec.cases import canonical_json, schema_validator
+from attnspec.version import __version__
+
+from .conftest import COLUMNS, CONTEXT, ROWS, WHOLE
+
+
+def test_a_baseline_says_what_is_known(checkout):
+    checkout.adapter(columns="wrong", whole="declines", conventions={"accumulation": "float32"})
+    document = checkout.update()
+    assert [(entry["case"], entry["dtype"], entry["status"]) for entry in document["entries"]] == [
+        (COLUMNS, "float32", "fail"),
+        (COLUMNS, "float64", "fail"),
+        (WHOLE, "float32", "unsupported"),
+        (WHOLE, "float64", "unsupported"),
+    ]
+    assert {entry["reason"] for entry in document["entries"]} == {"not yet explained"}
+    assert document["graded"] == 4
+    assert document["implementation"] == {
+        "name": "mine",
+        "operations": ["softmax"],
+        "dtypes": ["float32", "float64"],
+        "conventions": {"accumulation": "float32"},
+    }
+    assert document["suite"]["version"] == __version__
+    assert document["suite"]["cases"] == dict.fromkeys((COLUMNS, ROWS, WHOLE, CONTEXT), 1)
+    assert not list(schema_validator("baseline").iter_errors(document))
+    assert checkout.baseline.read_text("utf-8") == canonical_json(document)
+
+
+def test_the_same_run_writes_the_same_bytes(checkout):
+    checkout.adapter(columns="wrong")
+    checkout.update()
+    first = checkout.baseline.read_bytes()
+    checkout.update()
+    assert checkout.baseline.read_bytes() == first
+
+
+def test_reasons_are_kept_and_what_changed_is_said(checkout):
+    checkout.adapter(columns="wrong", whole="declines")
+    document = checkout.update()
+    for entry in document["entries"]:
+        entry["reason"] = f"because {entry['dtype']}"
+    checkout.edit_baseline(entries=document["entries"])
+    checkout.adapter(rows="wrong", columns="raises")
+    status, out, _ = checkout.gate("--update-baseline")
+    assert status == 0
+    assert "is written: 4 entries (2 added, 2 removed, 2 changed), 6 graded results." in out
+    assert "Say why beside the 2 entries without a reason." in out
+    entries = json.loads(checkout.baseline.read_text("utf-8"))["entries"]
+    assert [(entry["case"], entry["status"], entry["reason"]) for entry in entries] == [
+        (COLUMNS, "error", "because float32"),
+        (COLUMNS, "error", "because float64"),
+        (ROWS, "fail", "not yet explained"),
+        (ROWS, "fail", "not yet explained"),
+    ]
+    assert checkout.gate()[0] == 0
+
+
+def test_an_empty_reason_is_a_reason_to_ask(checkout):
+    checkout.adapter(columns="wrong")
+    document = checkout.update()
+    checkout.edit_baseline(entries=[entry | {"reason": ""} for entry in document["entries"]])
+    assert checkout.gate()[0] == 0
+    assert "Say why beside the 2 entries without a reason." in checkout.gate("--update-baseline")[1]
+
+
+def test_whatever_is_demanded_beyond_the_baseline_still_fails(checkout):
+    checkout.adapter(columns="wrong")
+    status, out, _ = checkout.gate("--update-baseline", "--require", "documents")
+    assert status == 1
+    assert "Required to conform (1) documents: does not conform" in out
+    assert checkout.baseline.exists()
+
+
+def test_nothing_graded_writes_nothing(checkout):
+    checkout.adapter(rows="declines", columns="declines", whole="declines")
+    status, out, _ = checkout.gate("--update-baseline")
+    assert status == 1
+    assert "None of 8 results says anything about conformance." in out
+    assert not checkout.baseline.exists()
+
+
+def refused(checkout, *options):
+    """Try to update, see that it is refused and that the baseline stays as it was; return the sentence."""
+    before = checkout.baseline.read_bytes()
+    status, out, err = checkout.gate("--update-baseline", *options)
+    assert (status, out) == (2, "")
+    assert checkout.baseline.read_bytes() == before
+    return err
+
+
+def test_a_narrower_run_does_not_forget_the_rest(checkout):
+    checkout.adapter(columns="wrong")
+    checkout.update()
+    sentence = refused(checkout, "--select", ROWS)
+    assert f"This run leaves out 3 that the baseline knows ({COLUMNS}, {WHOLE}, {CONTEXT})" in sentence
+    assert f"leaves out 1 that the baseline knows ({COLUMNS} (float32))" in refused(checkout, "--dtype", "float64")
+
+
+def test_a_smaller_suite_or_a_lost_dtype_may_be_taken_in(checkout):
+    checkout.adapter(columns="wrong")
+    checkout.update()
+    checkout.remove_case(ROWS)
+    checkout.adapter(columns="wrong", dtypes=("float64",))
+    document = checkout.update()
+    assert [(entry["case"], entry["dtype"]) for entry in document["entries"]] == [(COLUMNS, "float64")]
+    assert document["graded"] == 2
+    assert ROWS not in document["suite"]["cases"]
+
+
+def test_a_baseline_that_cannot_be_used_is_not_overwritten(checkout):
+    checkout.update()
+    checkout.adapter(name="theirs")
+    assert "The baseline is of 'mine', but this is 'theirs'." in refused(checkout)
+    checkout.adapter()
+    checkout.edit_baseline(format=2)
+    assert "This attnspec reads baselines of format 1" in refused(checkout)
+    checkout.baseline.write_text("{")
+    assert "is not valid JSON" in refused(checkout)
+
+
+def test_where_it_is_written_must_be_said_and_exist(checkout):
+    status, _, err = checkout.gate("--update-baseline", baseline=False)
+    assert (status, err) == (2, "attnspec: --update-baseline: say where it is to be written, with --baseline FILE.")
+    checkout.baseline = checkout.folder / "nowhere" / "baseline.json"
+    status, _, err = checkout.gate("--update-baseline")
+    assert status == 2
+    assert "name a file in a folder that exists" in err
+
+
+def test_the_options_of_validate_hold(checkout):
+    status, out, _ = checkout.gate("--report", "report.json", "--select", ROWS, baseline=False)
+    assert (status, out) == (0, "mine passes the gate: 2 of 2 passed.")
+    report = json.loads((checkout.folder / "report.json").read_text("utf-8"))
+    assert [result["case"] for result in report["results"]] == [ROWS, ROWS]
+    status, _, err = checkout.gate("--report", "report.doc", baseline=False)
+    assert status == 2
+    assert "--report report.doc" in err
