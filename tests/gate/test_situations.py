@@ -25,6 +25,17 @@ def revise_columns(checkout):
     checkout.edit_case(COLUMNS, revision=2)
 
 
+def entry(**changes):
+    return {"case": ROWS, "dtype": "float64", "status": "fail", "reason": ""} | changes
+
+
+def retire_columns(checkout):
+    checkout.remove_case(COLUMNS)
+    tombstone = {"revision": 1, "release": "0.2.0", "reason": "It asked twice."}
+    document = {"format": 1, "cases": {COLUMNS: tombstone}}
+    (checkout.golden / "retired.json").write_text(json.dumps(document), "utf-8")
+
+
 SITUATIONS = {
     "nothing changed": Situation(0, "mine passes the gate: 6 of 6 passed."),
     "nothing changed, known failures": Situation(
@@ -95,12 +106,12 @@ SITUATIONS = {
         1,
         f"{COLUMNS} (float32, float64): is listed, but there is no such case (retired: It asked twice.): remove it",
         before={"columns": "wrong"},
-        happens=lambda checkout: retire_columns(checkout),
+        happens=retire_columns,
     ),
     "retired case without an entry": Situation(
         1,
         f"Cases that are gone (1) {COLUMNS}: It asked twice.",
-        happens=lambda checkout: retire_columns(checkout),
+        happens=retire_columns,
     ),
     "dtype of a case vanished": Situation(
         1,
@@ -298,17 +309,6 @@ SITUATIONS = {
         happens=lambda checkout: (checkout.baseline.unlink(), checkout.baseline.mkdir()),
     ),
 }
-
-
-def entry(**changes):
-    return {"case": ROWS, "dtype": "float64", "status": "fail", "reason": ""} | changes
-
-
-def retire_columns(checkout):
-    checkout.remove_case(COLUMNS)
-    tombstone = {"revision": 1, "release": "0.2.0", "reason": "It asked twice."}
-    document = {"format": 1, "cases": {COLUMNS: tombstone}}
-    (checkout.golden / "retired.json").write_text(json.dumps(document), "utf-8")
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

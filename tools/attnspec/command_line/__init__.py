@@ -12,10 +12,11 @@ import click
 from attnspec.command_line.gate import gate
 from attnspec.command_line.inspect import check, explain, list_cases, show
 from attnspec.command_line.regenerate import regenerate
+from attnspec.command_line.release import release
 from attnspec.command_line.validate import validate
+from attnspec.command_line.version import print_version
 from attnspec.errors import AttnspecError
 from attnspec.plain_text import plain_text
-from attnspec.version import __version__
 
 __all__ = ["main"]
 
@@ -23,12 +24,19 @@ _LONGEST_ERROR = 4_000
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="attnspec")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=print_version,
+    help="Print the version and the digests of fixtures and clauses.",
+)
 def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 
 
-for _command in (validate, gate, list_cases, show, explain, check, regenerate):
+for _command in (validate, gate, list_cases, show, explain, check, regenerate, release):
     attnspec.add_command(_command)
 
 

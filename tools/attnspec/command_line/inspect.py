@@ -96,20 +96,28 @@ def explain(id: str) -> None:  # noqa: A002 - the argument's name in the usage l
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
-def check(files: tuple[Path, ...], golden: Path | None) -> None:
-    """Check golden FILES, or all of them, against schema and digests."""
-    from attnspec.cases import INDEX, check_file, load_suite, read_index
+def check(files: tuple[Path, ...], golden: Path | None) -> int:
+    """Check golden FILES, or all of them, against schema, digests and what was released."""
+    from attnspec.cases import RECORDS, check_file, load_suite, read_index
     from attnspec.locations import golden_folder
+    from attnspec.releases import broken_promises
 
-    if not files:
+    whole = not files
+    if whole:
         folder = golden or golden_folder()
         files = tuple(folder / f"{case_id}.json" for case_id in read_index(folder))
         load_suite(folder)
     for path in files:
         if not path.is_file():
             raise UsageError(f"There is no file {str(path)!r}.")
-        check_file(path, kind="index" if path.name == INDEX else "case")
+        check_file(path, kind=path.stem if path.name in RECORDS else "case")
+    broken = broken_promises(golden or golden_folder()) if whole else ()
+    for sentence in broken:
+        click.echo(sentence, err=True)
+    if broken:
+        return 1
     click.echo("1 file is sound." if len(files) == 1 else f"{len(files)} files are sound.")
+    return 0
 
 
 def _case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), or_else: str = "case") -> Case:

@@ -16,7 +16,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Stamp:
-    """What was released of one case: its revision, and the SHA-256 of its meaning."""
+    """What was released of one case: its revision, and the digest of its meaning."""
 
     revision: int
     meaning: str
@@ -74,7 +74,7 @@ def read_released(folder: Path) -> Released:
     document = check_file(path, kind="released")
     return Released(
         release=document["release"],
-        cases={case_id: Stamp(**entry) for case_id, entry in document["cases"].items()},
+        cases={case_id: Stamp(*entry) for case_id, entry in document["cases"].items()},
         retired=tuple(document["retired"]),
     )
 
@@ -85,10 +85,7 @@ def released_text(released: Released) -> str:
         {
             "format": FORMAT,
             "release": released.release,
-            "cases": {
-                case_id: {"revision": stamp.revision, "meaning": stamp.meaning}
-                for case_id, stamp in released.cases.items()
-            },
+            "cases": {case_id: [stamp.revision, stamp.meaning] for case_id, stamp in released.cases.items()},
             "retired": list(released.retired),
         }
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -63,6 +64,12 @@ def clauses() -> Mapping[str, Clause]:
         for match in re.finditer(_CLAUSE, page.read_text(encoding="utf-8"), re.MULTILINE):
             found[match[1]] = Clause(match[1], " ".join(match[2].split()), page.name)
     return found
+
+
+def specification_digest() -> str:
+    """Return the SHA-256 of the ids and words of all clauses; what only explains them does not count."""
+    lines = sorted(f"{clause.id} {clause.text}\n" for clause in clauses().values())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 @cache
