@@ -92,7 +92,7 @@ def gate(
     gates.print_outcome(outcome, console, notes=notes, quiet=options.quiet)
     if summary is not None:
         _append(summary, gates.outcome_markdown(outcome, notes=notes))
-    write_reports(options, report)
+    write_reports(options, report, suite)
     return 0 if outcome.is_open else 1
 
 

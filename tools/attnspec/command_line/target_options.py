@@ -38,7 +38,7 @@ _OPTIONS = (
         "--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call; implies --isolate."
     ),
     click.option("--isolate", is_flag=True, help="Run TARGET in a process of its own, so that it may crash."),
-    click.option("--report", "reports", multiple=True, metavar="FILE", help="Write a report: FILE.json. Repeatable."),
+    click.option("--report", "reports", multiple=True, metavar="FILE", help="FILE.json, .xml, .md, .html, badge.json."),
     click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files."),
     click.option("--quiet", is_flag=True, help="Print one closing line only."),
 )
@@ -105,12 +105,12 @@ def run_target(options: TargetOptions, suite: Suite, console: Console, *, fail_f
         )
 
 
-def write_reports(options: TargetOptions, report: Report) -> None:
+def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
     """Write the reports that the options ask for."""
-    from attnspec.reports import write_report_json
+    from attnspec.reports import write_report
 
     for path in options.reports:
-        write_report_json(report, Path(path))
+        write_report(report, Path(path), suite)
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:

@@ -20,7 +20,8 @@ def validate(options: TargetOptions, *, fail_fast: bool) -> int:
     from attnspec.reports import print_report
 
     console = make_console()
-    report = run_target(options, load_selected(options), console, fail_fast=fail_fast)
+    suite = load_selected(options)
+    report = run_target(options, suite, console, fail_fast=fail_fast)
     print_report(report, console, quiet=options.quiet)
-    write_reports(options, report)
+    write_reports(options, report, suite)
     return 0 if report.conforms else 1
