@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.operations import OPERATIONS
+from attnspec.reports.plain_text import plain
 from attnspec.reports.wording import (
     diagnosis_lines,
     elements_sentence,
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 _CASES_SHOWN = 3
-_LONGEST_MESSAGE = 600
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
 def print_report(report: Report, console: Console, *, quiet: bool = False) -> None:
@@ -152,7 +150,4 @@ def _say(console: Console, text: str, *, indent: int = 0, style: str = "") -> No
     from rich.padding import Padding
     from rich.text import Text
 
-    plain = _CONTROL.sub(" ", text)
-    if len(plain) > _LONGEST_MESSAGE:
-        plain = plain[:_LONGEST_MESSAGE] + " …"
-    console.print(Padding(Text(plain, style=style), (0, 0, 0, indent)))
+    console.print(Padding(Text(plain(text), style=style), (0, 0, 0, indent)))
