@@ -11,7 +11,7 @@ import click
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from rich.console import Console
 
@@ -66,7 +66,7 @@ def validate(
     """
     from attnspec.cases import load_suite
     from attnspec.reports import check_writable, write_report
-    from attnspec.validation import closing, in_layout, run_and_report
+    from attnspec.validation import closing, in_layout, pairs, run_and_report
 
     report_paths = [Path(report) for report in reports]
     for path in report_paths:
@@ -96,23 +96,6 @@ def make_console() -> Console:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False, emoji=False)
-
-
-def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Read ``K=V`` options.
-
-    Raises
-    ------
-    UsageError
-        If one has no equals sign.
-    """
-    found: dict[str, str] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not (name and sign and value):
-            raise UsageError(f"{option} {text}: write it as NAME=VALUE.")
-        found[name] = value
-    return found
 
 
 def _implementation(

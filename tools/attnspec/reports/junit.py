@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
 from attnspec.comparison import WRONG
-from attnspec.reports.plain_text import plain
+from attnspec.plain_text import plain_text
 from attnspec.reports.sentences import (
     diagnosis_sentences,
     facts,
@@ -46,17 +46,17 @@ def junit_xml(document: Mapping[str, Any]) -> str:
         operation: diagnosis_sentences(document, operation)
         for operation in {entry["operation"] for entry in document["diagnosis"]}
     }
-    class_of_all = re.sub(r"\W+", "_", plain(document["implementation"]["name"], longest=80)).strip("_")
+    class_of_all = re.sub(r"\W+", "_", plain_text(document["implementation"]["name"], longest=80)).strip("_")
     for profile, results in by_profile.items():
-        suite = Xml.SubElement(root, "testsuite", {"name": f"{name}: {plain(profile)}", **_counts(results)})
+        suite = Xml.SubElement(root, "testsuite", {"name": f"{name}: {plain_text(profile)}", **_counts(results)})
         _add_properties(suite, document)
         for result in results:
             case = Xml.SubElement(
                 suite,
                 "testcase",
                 {
-                    "classname": f"{class_of_all}.{plain(profile)}",
-                    "name": f"{plain(result['case'])}[{result['dtype']}]",
+                    "classname": f"{class_of_all}.{plain_text(profile)}",
+                    "name": f"{plain_text(result['case'])}[{result['dtype']}]",
                     "time": f"{result['seconds']:.6f}",
                 },
             )
@@ -90,7 +90,7 @@ def _add_properties(suite: Xml.Element, document: Mapping[str, Any]) -> None:
     }
     properties = Xml.SubElement(suite, "properties")
     for name, value in known.items():
-        Xml.SubElement(properties, "property", {"name": plain(name), "value": plain(value)})
+        Xml.SubElement(properties, "property", {"name": plain_text(name), "value": plain_text(value)})
 
 
 def _add_outcome(
@@ -105,5 +105,5 @@ def _add_outcome(
         return
     tag, kind = ("failure", result["check"]) if result["status"] == "fail" else ("error", result["status"])
     outcome = Xml.SubElement(case, tag, {"type": kind, "message": said})
-    lines = [plain(result["message"] or result["status"]), *diagnosis, *facts(result)]
+    lines = [plain_text(result["message"] or result["status"]), *diagnosis, *facts(result)]
     outcome.text = "\n".join([*lines, f"Run it again: {reproduction(document, result)}"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.comparison import WRONG
 from attnspec.dtypes import ANY, FLOAT_DTYPES
-from attnspec.reports.plain_text import plain
+from attnspec.plain_text import plain_text
 from attnspec.reports.sentences import (
     diagnosis_sentences,
     implementation_name,
@@ -56,7 +56,7 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def prose(text: str) -> str:
     """Return text as Markdown that shows it as it is: no markup, no HTML, no mention, no link."""
-    shown = plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = plain_text(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     shown = _BLOCK.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", shown))
     # A character of no width keeps GitHub from making a mention, a reference or a link of it.
     return re.sub(r"(@(?=\w)|#(?=\d)|:(?=//)|www(?=\.))", "\\1\u200b", shown, flags=re.IGNORECASE)
@@ -64,7 +64,7 @@ def prose(text: str) -> str:
 
 def code(text: str) -> str:
     """Return text as a code span, fenced by more backticks than it holds in a row."""
-    shown = plain(text)
+    shown = plain_text(text)
     if not shown:
         return ""
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.comparison import WRONG
 from attnspec.diagnosis import Diagnosis
-from attnspec.reports.plain_text import plain
+from attnspec.plain_text import plain_text
 from attnspec.reports.wording import diagnosis_lines, diverging_step, verdict_sentence
 from attnspec.specification import clauses
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def implementation_name(document: Mapping[str, Any]) -> str:
     """Return name and version of the implementation, harmless."""
     implementation = document["implementation"]
-    return plain(" ".join(filter(None, (implementation["name"], implementation["version"]))), longest=80)
+    return plain_text(" ".join(filter(None, (implementation["name"], implementation["version"]))), longest=80)
 
 
 def verdict(document: Mapping[str, Any], name: str) -> str:
@@ -47,12 +47,12 @@ def diagnosis_sentences(document: Mapping[str, Any], operation: str) -> list[str
         if entry["operation"] == operation:
             known = {field.name: entry.get(field.name, "") for field in fields(Diagnosis)}
             lines += diagnosis_lines(Diagnosis(**known))
-    return [plain(line) for line in lines]
+    return [plain_text(line) for line in lines]
 
 
 def message(result: Mapping[str, Any], *, longest: int) -> str:
     """Return what went wrong with one result, or why it was not graded."""
-    return plain(result["message"] or result["status"], longest=longest)
+    return plain_text(result["message"] or result["status"], longest=longest)
 
 
 def facts(result: Mapping[str, Any]) -> list[str]:
@@ -73,7 +73,7 @@ def facts(result: Mapping[str, Any]) -> list[str]:
     for clause in result["clauses"]:
         known = clauses().get(clause)
         lines.append(f"Clause {clause}: {known.text}" if known else f"Clause {clause}")
-    return [plain(line) for line in lines]
+    return [plain_text(line) for line in lines]
 
 
 def reproduction(document: Mapping[str, Any], result: Mapping[str, Any]) -> str:
@@ -81,7 +81,7 @@ def reproduction(document: Mapping[str, Any], result: Mapping[str, Any]) -> str:
 
     A report does not keep the options `--as`, `--layout` and `--rename`.
     """
-    adapter = plain(document["implementation"]["adapter"], longest=200)
+    adapter = plain_text(document["implementation"]["adapter"], longest=200)
     # A target is one word; a program with its arguments is several.
     words = ["attnspec", "validate", *(["--command", adapter] if " " in adapter else [adapter])]
     words += ["--select", result["case"]]
@@ -89,7 +89,7 @@ def reproduction(document: Mapping[str, Any], result: Mapping[str, Any]) -> str:
         words += ["--dtype", result["dtype"]]
     for name, choice in document["implementation"]["conventions"].items():
         words += ["--convention", f"{name}={choice}"]
-    return shlex.join(plain(word) for word in words)
+    return shlex.join(plain_text(word) for word in words)
 
 
 def _number(value: float | str) -> str:

@@ -24,7 +24,7 @@ _STEERING = re.compile(
 )
 
 
-def plain(text: str, *, longest: int = LONGEST) -> str:
+def plain_text(text: str, *, longest: int = LONGEST) -> str:
     """Return `text` on one line, free of steering characters, and cropped to `longest` characters and " …"."""
     shown = _STEERING.sub(" ", _TERMINAL_CODE.sub(" ", text)).strip()
     return shown if len(shown) <= longest else shown[:longest] + " …"
