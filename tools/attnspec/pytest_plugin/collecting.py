@@ -103,34 +103,34 @@ class Cases(pytest.Collector):
             validating = self._collecting.validating()
         except AttnspecError as error:
             raise self.CollectError(f"attnspec: {plain_text(str(error))}") from None
-        for profile, cases in validating.by_profile().items():
-            yield Profile.from_parent(
-                self,
-                name=profile,
-                nodeid=f"{_ROOT}/{profile}",
-                cases=cases,
-                validating=validating,
-                named=self._collecting.named,
-            )
+        missing = {*self._collecting.named}
+        by_profile: dict[str, list[tuple[Case, str]]] = {}
+        for case, dtype in validating.runs():
+            profile = f"{_ROOT}/{case.profile}"
+            names = {profile, f"{profile}::{case.id}", f"{profile}::{case.id}[{dtype}]"}
+            if not self._collecting.named or names & {*self._collecting.named}:
+                by_profile.setdefault(case.profile, []).append((case, dtype))
+            missing -= names
+        for name in missing:
+            raise self.CollectError(f"attnspec: no case is named {plain_text(name)}; --collect-only -q shows all.")
+        for profile, runs in by_profile.items():
+            yield Profile.from_parent(self, name=profile, nodeid=f"{_ROOT}/{profile}", runs=runs, validating=validating)
 
 
 class Profile(pytest.Collector):
     """The cases of one profile."""
 
-    def __init__(self, *, cases: list[Case], validating: Validating, named: list[str], **of_node: Any) -> None:
+    def __init__(self, *, runs: list[tuple[Case, str]], validating: Validating, **of_node: Any) -> None:
         super().__init__(**of_node)
-        self._cases = cases
+        self._runs = runs
         self._validating = validating
-        self._named = named
 
     def collect(self) -> Iterator[pytest.Item]:
         """Return an item for each (case, dtype)."""
-        for case in self._cases:
-            for dtype in self._validating.dtypes_of(case):
-                name = f"{case.id}[{dtype}]"
-                nodeid = f"{self.nodeid}::{name}"
-                if not self._named or {self.nodeid, f"{self.nodeid}::{case.id}", nodeid} & {*self._named}:
-                    yield CaseInDtype.from_parent(self, name=name, case=case, dtype=dtype, validating=self._validating)
+        for case, dtype in self._runs:
+            yield CaseInDtype.from_parent(
+                self, name=f"{case.id}[{dtype}]", case=case, dtype=dtype, validating=self._validating
+            )
 
 
 class CaseInDtype(pytest.Item):

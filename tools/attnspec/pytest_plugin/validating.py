@@ -13,7 +13,7 @@ from attnspec.runner import run_suite
 from attnspec.validation import check_asked, contract_names, in_layout, pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from attnspec.adapters import Implementation
     from attnspec.cases import Case, Suite
@@ -68,16 +68,12 @@ class Validating:
         )
         return cls(suite, _implementation(options), options.attnspec_dtype, conventions)
 
-    def by_profile(self) -> dict[str, list[Case]]:
-        """Return the selected cases by profile, in the order of their ids."""
-        found: dict[str, list[Case]] = {}
+    def runs(self) -> Iterator[tuple[Case, str]]:
+        """Return each selected case in each of its dtypes, in the order of ids and dtypes."""
         for case in self._suite.cases.values():
-            found.setdefault(case.profile, []).append(case)
-        return found
-
-    def dtypes_of(self, case: Case) -> tuple[str, ...]:
-        """Return the dtypes in which a case is run."""
-        return tuple(dtype for dtype in case.runs if dtype in self._dtypes or dtype == ANY)
+            for dtype in case.runs:
+                if dtype in self._dtypes or dtype == ANY:
+                    yield case, dtype
 
     def golden_file(self, case: Case) -> Path:
         """Return the file that holds a case."""
