@@ -5,7 +5,7 @@ from collections import Counter
 from xml.etree import ElementTree as Xml
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped, TestSuite
 
@@ -109,6 +109,7 @@ def test_hostile_texts_stay_in_their_attributes(hostile):
 
 
 @given(st.text(st.characters(), max_size=30))
+@example("\x00\x1b\ud800\ufffe\uffff]]>")
 def test_any_name_and_message_gives_xml_that_can_be_read(student, text):
     wrong = next(result for result in student["results"] if result["status"] == "fail")
     implementation = {**student["implementation"], "name": text, "adapter": text}

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
@@ -89,6 +89,9 @@ HOSTILE_CHARACTERS = st.text(st.characters() | st.sampled_from("`|<>@#*_[]()!\\&
 
 
 @given(HOSTILE_CHARACTERS)
+@example("`opens")
+@example("closes`")
+@example("`` ` ```")
 def test_code_shows_any_text_as_it_is(text):
     shown = code(text)
     if not shown:

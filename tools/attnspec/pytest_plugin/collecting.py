@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -65,7 +65,7 @@ class Collecting:
         """Add the cases to what the session collects."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
-            cases = Cases.from_parent(collector, name=_ROOT, nodeid=_ROOT, collecting=self)
+            cases = _node(Cases, collector, name=_ROOT, nodeid=_ROOT, collecting=self)
             report.result = [*(report.result or ()), cases]
         return report
 
@@ -114,7 +114,7 @@ class Cases(pytest.Collector):
         for name in missing:
             raise self.CollectError(f"attnspec: no case is named {plain_text(name)}; --collect-only -q shows all.")
         for profile, runs in by_profile.items():
-            yield Profile.from_parent(self, name=profile, nodeid=f"{_ROOT}/{profile}", runs=runs, validating=validating)
+            yield _node(Profile, self, name=profile, nodeid=f"{_ROOT}/{profile}", runs=runs, validating=validating)
 
 
 class Profile(pytest.Collector):
@@ -128,8 +128,8 @@ class Profile(pytest.Collector):
     def collect(self) -> Iterator[pytest.Item]:
         """Return an item for each (case, dtype)."""
         for case, dtype in self._runs:
-            yield CaseInDtype.from_parent(
-                self, name=f"{case.id}[{dtype}]", case=case, dtype=dtype, validating=self._validating
+            yield _node(
+                CaseInDtype, self, name=f"{case.id}[{dtype}]", case=case, dtype=dtype, validating=self._validating
             )
 
 
@@ -137,7 +137,7 @@ class CaseInDtype(pytest.Item):
     """One case in one dtype."""
 
     def __init__(self, *, case: Case, dtype: str, validating: Validating, **of_node: Any) -> None:
-        super().__init__(**of_node)
+        cast("Any", super()).__init__(**of_node)
         self._case = case
         self._dtype = dtype
         self._validating = validating
@@ -160,6 +160,11 @@ class CaseInDtype(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return the golden file and the name."""
         return self._validating.golden_file(self._case), None, self.name
+
+
+def _node(kind: type[Any], parent: pytest.Collector, **own: Any) -> Any:
+    """Return a node of pytest's tree; pytest does not say which keywords `from_parent` takes."""
+    return kind.from_parent(parent, **own)
 
 
 def _node_id(argument: str) -> str | None:
