@@ -68,7 +68,7 @@ def test_a_planted_mistake_is_red_and_the_summary_names_it(runner, checkout):
     assert job.status == 1, job.log
     assert job.summary.startswith("### attnspec gate: closed\n")
     assert "New failures" in job.summary
-    assert r"this mistake, sdpa.scale\_forgotten, reproduces" in job.summary
+    assert r"this mistake, sdpa.scale\_missing, reproduces" in job.summary
 
 
 def test_what_the_baseline_expects_is_green_and_what_it_does_not_is_red(runner, checkout):

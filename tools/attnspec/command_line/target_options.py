@@ -13,7 +13,7 @@ from attnspec.command_line.console import progress
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from rich.console import Console
 
@@ -91,7 +91,7 @@ def load_selected(options: TargetOptions) -> Suite:
 
 def run_target(options: TargetOptions, suite: Suite, console: Console, *, fail_fast: bool = False) -> Report:
     """Run the implementation that the options name over the cases."""
-    from attnspec.validation import closing, in_layout, run_and_report
+    from attnspec.validation import closing, in_layout, pairs, run_and_report
 
     implementation = _implementation(options)
     with closing(implementation), progress(console, quiet=options.quiet) as advance:
@@ -113,25 +113,8 @@ def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
         write_report(report, Path(path), suite)
 
 
-def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Read ``K=V`` options.
-
-    Raises
-    ------
-    UsageError
-        If one has no equals sign.
-    """
-    found: dict[str, str] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not (name and sign and value):
-            raise UsageError(f"{option} {text}: write it as NAME=VALUE.")
-        found[name] = value
-    return found
-
-
 def _implementation(options: TargetOptions) -> Implementation:
-    from attnspec.validation import contract_names
+    from attnspec.validation import contract_names, pairs
 
     target, command, timeout = options.target, options.command, options.timeout
     renames = pairs(options.renames, "--rename")

@@ -18,8 +18,11 @@ from attnspec.reports.wording import (
 from attnspec.specification import clauses, errata
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
+    from attnspec.diagnosis import Diagnosis
     from attnspec.reports.report import Report
     from attnspec.runner import Result
 
@@ -48,6 +51,37 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
             _say(console, elements)
     colour = "green" if report.conforms else "red"
     _say(console, headline(report), style=f"bold {colour}")
+
+
+def failure_text(result: Result, diagnosis: Sequence[Diagnosis]) -> str:
+    """Return in words what went wrong with one (case, dtype), for the output of another tool.
+
+    Parameters
+    ----------
+    result
+        A wrong result.
+    diagnosis
+        What explains it.
+    """
+    from io import StringIO
+
+    from rich.console import Console
+
+    shown = StringIO()
+    console = Console(file=shown, width=100, color_system=None, highlight=False, markup=False, emoji=False)
+    said = result_sentence(result)
+    _say(console, said if result.status in ("fail", "error") else f"{result.status}: {said}")
+    _say(console, result.case.title)
+    step = step_sentence(result)
+    if step:
+        _say(console, step)
+    console.print()
+    for entry in diagnosis:
+        for line in diagnosis_lines(entry):
+            _say(console, line)
+    if not any(entry.clause for entry in diagnosis):
+        _print_rules(result, console, indent=0)
+    return "\n".join(line.rstrip() for line in shown.getvalue().splitlines())
 
 
 def _table(report: Report) -> object:
@@ -113,20 +147,20 @@ def _print_case(results: list[Result], console: Console, *, named: bool) -> None
     step = step_sentence(first)
     if step:
         _say(console, step, indent=4)
-    if named:
-        return
-    _print_clauses(first, console)
-    for erratum in first.case.errata if first.status == "fail" else ():
-        entry = errata().get(erratum)
-        if entry is not None:
-            _say(console, f"See also erratum {erratum}: {entry.title}", indent=4)
+    if not named:
+        _print_rules(first, console, indent=4)
 
 
-def _print_clauses(result: Result, console: Console) -> None:
-    _say(console, "The case exercises:", indent=4)
+def _print_rules(result: Result, console: Console, *, indent: int) -> None:
+    """Print the clauses that a case exercises, and the errata that bear on a wrong answer."""
+    _say(console, "The case exercises:", indent=indent)
     for clause in result.case.clauses:
         known = clauses().get(clause)
-        _say(console, f"{clause}: {known.text}" if known else clause, indent=6)
+        _say(console, f"{clause}: {known.text}" if known else clause, indent=indent + 2)
+    for erratum in result.case.errata if result.status == "fail" else ():
+        entry = errata().get(erratum)
+        if entry is not None:
+            _say(console, f"See also erratum {erratum}: {entry.title}", indent=indent)
 
 
 def _print_unsupported(report: Report, console: Console) -> None:
