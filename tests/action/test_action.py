@@ -59,7 +59,7 @@ def test_right_is_green(runner, checkout):
     job = runner.run(target="./mine.py", profiles="core", options=f"--select={ATTENTION}")
     assert job.status == 0, job.log
     assert job.summary.startswith("### attnspec gate: open\n\nmine passes the gate: ")
-    assert "mine conforms" in job.summary
+    assert "`mine` conforms" in job.summary
 
 
 def test_a_planted_mistake_is_red_and_the_summary_names_it(runner, checkout):
@@ -117,7 +117,7 @@ def test_a_program_is_run_instead_of_a_target(runner, checkout):
         ({"target": "./gone.py"}, "There is no file 'gone.py'"),
         ({"target": "./mine.py", "baseline": "gone.json"}, "There is no baseline 'gone.json'"),
         ({"target": "./mine.py", "profiles": "core *"}, "There is no profile '*'"),
-        ({"target": "--help"}, "There is no module"),
+        ({"target": "--help"}, "'--help' names no implementation"),
     ],
 )
 def test_what_cannot_be_run_is_red_and_said(inputs, sentence, runner, checkout):

@@ -18,7 +18,7 @@ _ACTIVE = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
 
 
 def outcome_markdown(outcome: Outcome, *, notes: Sequence[str] = ()) -> str:
-    """Return what a gate came to, as Markdown; nothing that an implementation said is markup in it.
+    """Return what a gate came to, as Markdown that ends with an empty line; nothing that was said to it is markup.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def outcome_markdown(outcome: Outcome, *, notes: Sequence[str] = ()) -> str:
             lines.append(f"- … and {section.more} more")
         lines.append("")
     lines += [line for note in notes for line in (_plain(note), "")]
-    return "\n".join(lines)
+    return "\n".join([*lines, ""])
 
 
 def _plain(text: str) -> str:
