@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.cases import canonical_json, check_file
 from attnspec.errors import BaselineError, FixtureError
@@ -181,10 +181,10 @@ def _what_to_do(path: Path) -> str:
         document: Any = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return "Restore it, or remove it and write it anew with --update-baseline."
-    keys: set[str] = set(document) if isinstance(document, dict) else set()
-    if "results" in keys:
+    fields = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+    if "results" in fields:
         return "It looks like a report; a baseline is written with --update-baseline."
-    if isinstance(document, dict) and "entries" in keys and document.get("format") != FORMAT:
+    if "entries" in fields and fields.get("format") != FORMAT:
         return f"This attnspec reads baselines of format {FORMAT}; was it written by another version?"
     return "Restore it, or remove it and write it anew with --update-baseline."
 

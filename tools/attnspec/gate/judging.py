@@ -86,7 +86,7 @@ def judge(
     found += _required(report, demands.require)
     found += _accuracy(report, demands.minimum_accuracy)
     order = list(HEADINGS)
-    entries = baseline.by_key if baseline is not None else {}
+    entries: Mapping[Key, Entry] = baseline.by_key if baseline is not None else {}
     return Outcome(
         name=plain_text(report.declaration.name),
         passed=sum(result.status == "pass" for result in report.results),

@@ -12,9 +12,9 @@ from attnspec.plain_text import plain_text
 from attnspec.reports.wording import diagnosis_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from attnspec.gate.baseline import Baseline
+    from attnspec.gate.baseline import Baseline, Entry, Key
     from attnspec.gate.finding import Finding, Outcome, Weight
     from attnspec.reports import Report
 
@@ -95,7 +95,7 @@ def suite_sentences(report: Report, baseline: Baseline | None) -> tuple[str, ...
 
 def update_sentence(new: Baseline, old: Baseline | None, path: str) -> str:
     """Return what an update changed."""
-    before = old.by_key if old is not None else {}
+    before: Mapping[Key, Entry] = old.by_key if old is not None else {}
     added = sum(entry.key not in before for entry in new.entries)
     removed = len(before.keys() - new.by_key.keys())
     changed = sum(entry.key in before and before[entry.key].status != entry.status for entry in new.entries)
