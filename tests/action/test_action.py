@@ -114,10 +114,8 @@ def test_a_program_is_run_instead_of_a_target(runner, checkout):
     ("inputs", "sentence"),
     [
         ({}, "Say what to validate"),
-        ({"target": "./gone.py"}, "There is no file 'gone.py'"),
         ({"target": "./mine.py", "baseline": "gone.json"}, "There is no baseline 'gone.json'"),
         ({"target": "./mine.py", "profiles": "core *"}, "There is no profile '*'"),
-        ({"target": "--help"}, "'--help' names no implementation"),
     ],
 )
 def test_what_cannot_be_run_is_red_and_said(inputs, sentence, runner, checkout):
