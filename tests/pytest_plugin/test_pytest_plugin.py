@@ -105,11 +105,23 @@ def test_a_failure_reads_like_the_consoles(run):
             "It breaks softmax.*: *",
             "What to do: *",
             f"The case: attnspec show {ROWS}",
-            f"FAILED attnspec/documents::{ROWS}?float64? - *",
+            f"FAILED attnspec/documents::{ROWS}?float64?*",
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*WrongResultError*")
+
+
+def test_so_many_failures_of_one_operation_are_diagnosed(run, pytester):
+    pytester.makepyfile(
+        zeros="import numpy as np\ndef scaled_dot_product_attention(query, key, value):\n"
+        "    return np.zeros((*query.shape[:-1], value.shape[-1]))\n"
+    )
+    result = run("--attnspec=zeros.py", "--attnspec-profile=core")
+    failed, lines = result.parseoutcomes()["failed"], [*result.outlines]
+    assert failed > 25
+    limit = lines.count("Only the first 20 failures of scaled_dot_product_attention are diagnosed.")
+    assert limit == failed - 20
 
 
 def test_what_is_not_offered_is_skipped_with_the_reason(run):
@@ -159,8 +171,9 @@ def test_a_path_of_the_users_own_is_not_taken_for_a_case(run, pytester):
 def test_it_runs_under_xdist(run):
     result = run("-p", "xdist", "-n", "2", "--attnspec=wrong.py", SOFTMAX, apart=True)
     alone = run("--attnspec=wrong.py", SOFTMAX)
-    assert result.parseoutcomes() == alone.parseoutcomes()
-    assert alone.parseoutcomes()["failed"] >= 2
+    outcomes = alone.parseoutcomes()
+    assert outcomes["failed"] >= 2
+    result.assert_outcomes(passed=outcomes["passed"], failed=outcomes["failed"])
     result.stdout.fnmatch_lines(["It breaks softmax.*"])
 
 

@@ -92,10 +92,12 @@ class Validating:
     def explain(self, result: Result) -> str:
         """Return in words what went wrong, with the mistake that it looks like in the light of what passed before."""
         operation = result.case.operation
+        if result.got is None:
+            return failure_text(result, ())
         self._diagnosed[operation] = self._diagnosed.get(operation, 0) + 1
-        if self._diagnosed[operation] <= _DIAGNOSED:
-            return failure_text(result, self._diagnosis(result))
-        return f"{failure_text(result, ())}\nThe first {_DIAGNOSED} failures of {operation} carry a diagnosis."
+        if self._diagnosed[operation] > _DIAGNOSED:
+            return f"{failure_text(result, ())}\nOnly the first {_DIAGNOSED} failures of {operation} are diagnosed."
+        return failure_text(result, self._diagnosis(result))
 
     def close(self) -> None:
         """Release the implementation."""
