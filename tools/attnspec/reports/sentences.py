@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.comparison import WRONG
 from attnspec.diagnosis import Diagnosis
 from attnspec.plain_text import plain_text
-from attnspec.reports.wording import diagnosis_lines, diverging_step, verdict_sentence
+from attnspec.reports.wording import diagnosis_lines, diverging_step, shown_name, verdict_sentence
 from attnspec.specification import clauses
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 def implementation_name(document: Mapping[str, Any]) -> str:
     """Return name and version of the implementation, harmless."""
-    implementation = document["implementation"]
-    return plain_text(" ".join(filter(None, (implementation["name"], implementation["version"]))), longest=80)
+    return shown_name(document["implementation"]["name"], document["implementation"]["version"])
 
 
 def verdict(document: Mapping[str, Any], name: str) -> str:
