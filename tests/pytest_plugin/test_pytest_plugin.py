@@ -147,6 +147,15 @@ def test_without_paths_no_other_test_is_collected(run, pytester):
     assert ids(run("--collect-only", "-q")) == ["test_own.py::test_own"]
 
 
+def test_an_option_in_a_configuration_file_adds_to_the_other_tests(run, pytester):
+    pytester.makepyfile(test_own="def test_own():\n    pass\n")
+    pytester.makeini(f"[pytest]\naddopts = --attnspec=right.py {SOFTMAX}\n")
+    found = ids(run("--collect-only", "-q"))
+    assert "test_own.py::test_own" in found
+    assert len(found) > 5
+    run("-p", "xdist", "-n", "1", apart=True).assert_outcomes(passed=len(found))
+
+
 def test_k_and_printed_ids_select(run):
     by_keyword = run("--attnspec=right.py", SOFTMAX, "-k", "rows and float32")
     assert by_keyword.parseoutcomes()["passed"] == 1
@@ -262,6 +271,13 @@ def test_a_target_that_ends_its_process_costs_its_case_alone(run, pytester):
     result.stdout.fnmatch_lines(["crash: the process ended with exit code 7*"])
 
 
+def test_a_program_is_validated(run):
+    program = f"--attnspec-command={sys.executable} -P -m attnspec.adapters.serving -- right.py"
+    count = len(ids(run(program, SOFTMAX, "--attnspec-dtype=float64", "--collect-only", "-q")))
+    assert count > 3
+    run(program, SOFTMAX, "--attnspec-dtype=float64").assert_outcomes(passed=count)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -270,6 +286,9 @@ def test_a_target_that_ends_its_process_costs_its_case_alone(run, pytester):
         (["--attnspec=right.py", "--attnspec-select=nothing"], "attnspec: No case matches 'nothing'*"),
         (["--attnspec=right.py", "--attnspec-dtype=float8"], "attnspec: There is no dtype 'float8'*"),
         (["--attnspec=right.py", "--attnspec-convention=mood"], "*--attnspec-convention mood: write it as NAME=VALUE."),
+        (["--attnspec=right.py", "--attnspec-command=x"], "attnspec: --attnspec is for Python targets*"),
+        (["--attnspec-command=no_such_program x"], "attnspec: The command 'no_such_program x' cannot be run*"),
+        (["--attnspec=right.py", "--attnspec-timeout=9", "--attnspec-layout=ehsb"], "*There is no layout 'ehsb'*"),
         (["--attnspec=right.py", "--attnspec-layout=ehsb"], "attnspec: There is no layout 'ehsb'*"),
         (["--attnspec=right.py", "--attnspec-golden=gone"], "attnspec: There is no folder of golden files at gone*"),
         (
