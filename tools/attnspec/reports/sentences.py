@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from attnspec.specification import clauses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_SUSPICIONS = 3
 
 
 def implementation_name(document: Mapping[str, Any]) -> str:
@@ -47,6 +50,23 @@ def diagnosis_sentences(document: Mapping[str, Any], operation: str) -> list[str
             known = {field.name: entry.get(field.name, "") for field in fields(Diagnosis)}
             lines += diagnosis_lines(Diagnosis(**known))
     return [plain_text(line) for line in lines]
+
+
+def suspicions(document: Mapping[str, Any], operation: str) -> list[str]:
+    """Return the clauses of an operation that no right answer exercises, those of most wrong answers first.
+
+    What is left to say where no mistake is named.
+    """
+    results = [result for result in document["results"] if result["operation"] == operation]
+    wrong = Counter(clause for result in results if result["status"] in WRONG for clause in result["clauses"])
+    right = {clause for result in results if result["status"] == "pass" for clause in result["clauses"]}
+    lines: list[str] = []
+    for clause, count in wrong.most_common():
+        if clause not in right:
+            known = clauses().get(clause)
+            of_all = "The one answer that exercises" if count == 1 else f"All {count} answers that exercise"
+            lines.append(plain_text(f"{of_all} {clause} went wrong{f': {known.text}' if known else '.'}"))
+    return lines[:_SUSPICIONS]
 
 
 def message(result: Mapping[str, Any], *, longest: int) -> str:
