@@ -170,7 +170,7 @@ BAD_ARGUMENTS = {
     "module as operation": (["./right.py", "--as", "softmax"], "--as softmax needs a function, but ./right.py is a"),
     "report in no folder": (["./right.py", "--report", "gone/r.json"], "--report gone/r.json: there is no folder gone"),
     "report is a folder": (["./right.py", "--report", "folder.json"], "--report folder.json is a folder; name a file"),
-    "report of unknown kind": (["./right.py", "--report", "r.doc"], "'.doc' is not .json"),
+    "report of unknown kind": (["./right.py", "--report", "r.doc"], "'.doc' is none of .json, .xml, .md, .html"),
     "golden folder": (["./right.py", "--golden", "gone"], "There is no folder of golden files at gone"),
     "timeout of nothing": (["./right.py", "--timeout", "0"], "Invalid value for '--timeout'"),
     "timeout without end": (["./right.py", "--timeout", "inf"], "--timeout inf: give a number of seconds, at most"),

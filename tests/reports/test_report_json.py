@@ -17,8 +17,7 @@ import attnspec_reference
 from attnspec.adapters.implementation import Declaration, Outputs
 from attnspec.adapters.process import isolated
 from attnspec.cases import load_suite, schema_validator
-from attnspec.errors import UsageError
-from attnspec.reports import check_writable, report_to_json, write_report_json
+from attnspec.reports import report_to_json, write_report
 
 IMPLEMENTATIONS = Path(__file__).parents[1] / "implementations"
 ROWS = "documents/001/softmax_of_rows"
@@ -35,7 +34,7 @@ def report_of(target, *select, **options):
 def written(report, tmp_path):
     """The report as read back from the file that was written, checked against the schema."""
     path = tmp_path / "report.json"
-    write_report_json(report, path)
+    write_report(report, path)
     document = json.loads(path.read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema_validator("report").schema)
     schema_validator("report").validate(document)
@@ -306,31 +305,3 @@ def test_only_a_fail_has_a_check_and_only_what_is_wrong_has_got(a_report):
         changed = copy.deepcopy(a_report)
         changed["results"][wrong].update(changes)
         assert not validator.is_valid(changed), changes
-
-
-def test_a_path_is_looked_at_before_anything_is_written(tmp_path):
-    check_writable(tmp_path / "report.json")
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "report.json").write_text("kept", "utf-8")
-    check_writable(tmp_path / "report.json")
-    assert (tmp_path / "report.json").read_text("utf-8") == "kept"
-
-
-def test_a_path_that_cannot_be_written_is_said_in_a_sentence(tmp_path):
-    (tmp_path / "folder.json").mkdir()
-    for path, sentence in (
-        (tmp_path / "gone" / "report.json", f"there is no folder {tmp_path / 'gone'}"),
-        (tmp_path / "folder.json", "is a folder; name a file"),
-        (tmp_path / "report.txt", "the format is read from the suffix, and '.txt' is not .json"),
-        (tmp_path / "report", "the format is read from the suffix, and '' is not .json"),
-    ):
-        with pytest.raises(UsageError) as caught:
-            check_writable(path)
-        assert sentence in str(caught.value)
-        assert str(path) in str(caught.value)
-
-
-def test_a_path_that_fails_after_all_is_said_in_a_sentence(tmp_path):
-    report = report_of("reference", ROWS)
-    with pytest.raises(UsageError, match="The report could not be written to"):
-        write_report_json(report, tmp_path / "gone" / "report.json")

@@ -108,10 +108,7 @@ def run_and_report(
         If a dtype or a convention is unknown.
     """
     conventions = conventions or {}
-    convention_rules.check(conventions, said_by="The command")
-    for dtype in dtypes:
-        if dtype not in FLOAT_DTYPES:
-            raise UsageError(f"There is no dtype {dtype!r}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
+    check_asked(dtypes, conventions)
     results = run_suite(
         suite,
         implementation,
@@ -129,6 +126,14 @@ def run_and_report(
         results=results,
         diagnosis=_diagnosis(results),
     )
+
+
+def check_asked(dtypes: Sequence[str], conventions: Mapping[str, str]) -> None:
+    """Raise `UsageError` if a dtype or a convention is unknown."""
+    convention_rules.check(conventions, said_by="The command")
+    for dtype in dtypes:
+        if dtype not in FLOAT_DTYPES:
+            raise UsageError(f"There is no dtype {dtype!r}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
 
 
 def _diagnosis(results: tuple[Result, ...]) -> tuple[Diagnosis, ...]:
@@ -180,6 +185,23 @@ def contract_names(renames: Mapping[str, str]) -> dict[str, str]:
                 "write your own name first: --rename Q=query."
             )
     return {argument: own for own, argument in renames.items()}
+
+
+def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Read ``K=V`` options.
+
+    Raises
+    ------
+    UsageError
+        If one has no equals sign.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not (name and sign and value):
+            raise UsageError(f"{option} {text}: write it as NAME=VALUE.")
+        found[name] = value
+    return found
 
 
 def as_tuple(names: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import click
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from rich.console import Console
 
@@ -38,7 +38,7 @@ _LONGEST_TIMEOUT = 86_400
 )
 @click.option("--isolate", is_flag=True, help="Run TARGET in a process of its own, so that it may crash.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first wrong result.")
-@click.option("--report", "reports", multiple=True, metavar="FILE", help="Write a report: FILE.json. Repeatable.")
+@click.option("--report", "reports", multiple=True, metavar="FILE", help="FILE.json, .xml, .md, .html, badge.json.")
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
 @click.option("--quiet", is_flag=True, help="Print one closing line only.")
 def validate(
@@ -65,8 +65,8 @@ def validate(
     (./mine.py, or ./mine.py:MyAdapter), or, with --as, one function (./mine.py:attention).
     """
     from attnspec.cases import load_suite
-    from attnspec.reports import check_writable, write_report_json
-    from attnspec.validation import closing, in_layout, run_and_report
+    from attnspec.reports import check_writable, write_report
+    from attnspec.validation import closing, in_layout, pairs, run_and_report
 
     report_paths = [Path(report) for report in reports]
     for path in report_paths:
@@ -87,7 +87,7 @@ def validate(
         )
     _print(report, console, quiet=quiet)
     for path in report_paths:
-        write_report_json(report, path)
+        write_report(report, path, suite)
     return 0 if report.conforms else 1
 
 
@@ -96,23 +96,6 @@ def make_console() -> Console:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False, emoji=False)
-
-
-def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Read ``K=V`` options.
-
-    Raises
-    ------
-    UsageError
-        If one has no equals sign.
-    """
-    found: dict[str, str] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not (name and sign and value):
-            raise UsageError(f"{option} {text}: write it as NAME=VALUE.")
-        found[name] = value
-    return found
 
 
 def _implementation(

@@ -1,7 +1,17 @@
 """Reports: what a run came to, for people and for machines."""
 
-from attnspec.reports.console import print_report
+from attnspec.reports.console import failure_text, print_report
 from attnspec.reports.report import Report, Summary
-from attnspec.reports.report_json import check_writable, report_to_json, write_report_json
+from attnspec.reports.report_json import report_to_json
+from attnspec.reports.writing import check_writable, write_document, write_report
 
-__all__ = ["Report", "Summary", "check_writable", "print_report", "report_to_json", "write_report_json"]
+__all__ = [
+    "Report",
+    "Summary",
+    "check_writable",
+    "failure_text",
+    "print_report",
+    "report_to_json",
+    "write_document",
+    "write_report",
+]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.operations import OPERATIONS
+from attnspec.plain_text import plain_text
 from attnspec.reports.wording import (
     diagnosis_lines,
     elements_sentence,
@@ -18,14 +18,15 @@ from attnspec.reports.wording import (
 from attnspec.specification import clauses, errata
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
+    from attnspec.diagnosis import Diagnosis
     from attnspec.reports.report import Report
     from attnspec.runner import Result
 
 _CASES_SHOWN = 3
-_LONGEST_MESSAGE = 600
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
 def print_report(report: Report, console: Console, *, quiet: bool = False) -> None:
@@ -50,6 +51,37 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
             _say(console, elements)
     colour = "green" if report.conforms else "red"
     _say(console, headline(report), style=f"bold {colour}")
+
+
+def failure_text(result: Result, diagnosis: Sequence[Diagnosis]) -> str:
+    """Return in words what went wrong with one (case, dtype), for the output of another tool.
+
+    Parameters
+    ----------
+    result
+        A wrong result.
+    diagnosis
+        What explains it.
+    """
+    from io import StringIO
+
+    from rich.console import Console
+
+    shown = StringIO()
+    console = Console(file=shown, width=100, color_system=None, highlight=False, markup=False, emoji=False)
+    said = result_sentence(result)
+    _say(console, said if result.status in ("fail", "error") else f"{result.status}: {said}")
+    _say(console, result.case.title)
+    step = step_sentence(result)
+    if step:
+        _say(console, step)
+    console.print()
+    for entry in diagnosis:
+        for line in diagnosis_lines(entry):
+            _say(console, line)
+    if not any(entry.clause for entry in diagnosis):
+        _print_rules(result, console, indent=0)
+    return "\n".join(line.rstrip() for line in shown.getvalue().splitlines())
 
 
 def _table(report: Report) -> object:
@@ -101,8 +133,10 @@ def _print_operation(operation: str, results: list[Result], report: Report, cons
     for of_case in list(by_case.values())[:_CASES_SHOWN]:
         console.print()
         _print_case(of_case, console, named=any(entry.clause for entry in diagnosis))
-    if len(by_case) > _CASES_SHOWN:
-        _say(console, f"… and {len(by_case) - _CASES_SHOWN} more cases; --report FILE.json has them all.", indent=2)
+    more = len(by_case) - _CASES_SHOWN
+    if more > 0:
+        cases = "case" if more == 1 else "cases"
+        _say(console, f"… and {more} more {cases}; --report FILE.json has them all.", indent=2)
 
 
 def _print_case(results: list[Result], console: Console, *, named: bool) -> None:
@@ -115,20 +149,20 @@ def _print_case(results: list[Result], console: Console, *, named: bool) -> None
     step = step_sentence(first)
     if step:
         _say(console, step, indent=4)
-    if named:
-        return
-    _print_clauses(first, console)
-    for erratum in first.case.errata if first.status == "fail" else ():
-        entry = errata().get(erratum)
-        if entry is not None:
-            _say(console, f"See also erratum {erratum}: {entry.title}", indent=4)
+    if not named:
+        _print_rules(first, console, indent=4)
 
 
-def _print_clauses(result: Result, console: Console) -> None:
-    _say(console, "The case exercises:", indent=4)
+def _print_rules(result: Result, console: Console, *, indent: int) -> None:
+    """Print the clauses that a case exercises, and the errata that bear on a wrong answer."""
+    _say(console, "The case exercises:", indent=indent)
     for clause in result.case.clauses:
         known = clauses().get(clause)
-        _say(console, f"{clause}: {known.text}" if known else clause, indent=6)
+        _say(console, f"{clause}: {known.text}" if known else clause, indent=indent + 2)
+    for erratum in result.case.errata if result.status == "fail" else ():
+        entry = errata().get(erratum)
+        if entry is not None:
+            _say(console, f"See also erratum {erratum}: {entry.title}", indent=indent)
 
 
 def _print_unsupported(report: Report, console: Console) -> None:
@@ -152,7 +186,4 @@ def _say(console: Console, text: str, *, indent: int = 0, style: str = "") -> No
     from rich.padding import Padding
     from rich.text import Text
 
-    plain = _CONTROL.sub(" ", text)
-    if len(plain) > _LONGEST_MESSAGE:
-        plain = plain[:_LONGEST_MESSAGE] + " …"
-    console.print(Padding(Text(plain, style=style), (0, 0, 0, indent)))
+    console.print(Padding(Text(plain_text(text), style=style), (0, 0, 0, indent)))

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import base64
 import math
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.cases import canonical_json
-from attnspec.errors import UsageError
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from attnspec.comparison import Worst
@@ -62,41 +56,6 @@ def report_to_json(report: Report) -> dict[str, Any]:
         },
         "count": len(report.results),
     }
-
-
-def check_writable(path: Path) -> None:
-    """Raise `UsageError` if a report cannot be written to `path`; found out before the run, not after it."""
-    if path.suffix != ".json":
-        raise UsageError(f"--report {path}: the format is read from the suffix, and {path.suffix!r} is not .json.")
-    folder = path.parent
-    if path.is_dir():
-        raise UsageError(f"--report {path} is a folder; name a file.")
-    if not folder.is_dir():
-        raise UsageError(f"--report {path}: there is no folder {folder}.")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise UsageError(f"--report {path} cannot be written: permission denied.")
-    import tempfile
-
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UsageError(f"--report {path} cannot be written: {error.strerror}.") from None
-
-
-def write_report_json(report: Report, path: Path) -> None:
-    """Write report.json.
-
-    Raises
-    ------
-    UsageError
-        If the file cannot be written after all.
-    """
-    try:
-        # A message may hold half of a surrogate pair, which UTF-8 cannot write.
-        path.write_text(canonical_json(report_to_json(report)), encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise UsageError(f"The report could not be written to {path}: {error.strerror}.") from None
 
 
 def _summary(summary: Summary) -> dict[str, Any]:

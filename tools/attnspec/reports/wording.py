@@ -1,12 +1,15 @@
-"""The sentences of a report, shared by console and notebook."""
+"""The sentences of a report, shared by all that show one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.plain_text import plain_text
 from attnspec.specification import clauses, errata
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from attnspec.diagnosis import Diagnosis
     from attnspec.reports.report import Report
     from attnspec.runner import Result
@@ -15,34 +18,63 @@ if TYPE_CHECKING:
 def headline(report: Report) -> str:
     """Return who was validated and what came of it, in one line."""
     summary = report.summary
-    name = " ".join(filter(None, (report.declaration.name, report.declaration.version)))
-    passed, total = summary.counts.get("pass", 0), len(report.results)
-    tried = total - summary.counts.get("unsupported", 0)
-    graded = f"{summary.clauses_graded} of {summary.clauses} clauses graded"
-    match summary.conformance:
-        case "conforms":
-            return f"{name} conforms: {passed} of {tried} passed, every clause graded."
-        case "conforms in part":
-            return f"{name} conforms in part: {passed} of {tried} passed, nothing wrong, {graded}."
-        case "does not conform":
-            if report.wrong:
-                return f"{name} does not conform: {len(report.wrong)} of {tried} went wrong, {passed} passed."
-            return f"{name} does not conform: nothing could be graded ({total} tried)."
+    name = shown_name(report.declaration.name, report.declaration.version)
+    return verdict_sentence(name, summary.conformance, summary.counts, (summary.clauses_graded, summary.clauses))
+
+
+def shown_name(name: str, version: str | None) -> str:
+    """Return name and version of an implementation, harmless and so short that the verdict after it is seen."""
+    return plain_text(" ".join(filter(None, (name, version))), longest=80)
+
+
+def verdict_sentence(name: str, conformance: str, counts: Mapping[str, int], clauses: tuple[int, int]) -> str:
+    """Return what came of a run in one line.
+
+    Parameters
+    ----------
+    name
+        Who was validated.
+    conformance
+        As in the report's summary.
+    counts
+        Status to number of (case, dtype).
+    clauses
+        How many clauses were graded, and how many there are.
+    """
+    passed, total = counts.get("pass", 0), sum(counts.values())
+    tried = total - counts.get("unsupported", 0)
+    wrong = tried - passed
+    if conformance == "conforms":
+        return f"{name} conforms: {passed} of {tried} passed, every clause graded."
+    if conformance == "conforms in part":
+        graded = f"{clauses[0]} of {clauses[1]} clauses graded"
+        return f"{name} conforms in part: {passed} of {tried} passed, nothing wrong, {graded}."
+    if wrong:
+        return f"{name} does not conform: {wrong} of {tried} went wrong, {passed} passed."
+    return f"{name} does not conform: nothing could be graded ({total} tried)."
 
 
 def elements_sentence(report: Report) -> str | None:
     """Return how many numbers were compared and how close they came, or None when none were."""
     summary = report.summary
-    if not summary.elements_graded:
+    said = numbers_compared(summary.elements_graded, summary.elements_not_graded, summary.median)
+    if said is None:
         return None
-    said = f"{summary.elements_graded:,} numbers compared"
-    if summary.elements_not_graded:
-        said += f", {summary.elements_not_graded:,} not graded"
-    if summary.median is not None:
-        said += f"; median error / tolerance {summary.median:.2g}"
     if summary.unfused:
         said += f"; of {summary.unfused} passes in half precision, graded unfused, {summary.fused} would pass fused too"
     return said + "."
+
+
+def numbers_compared(graded: int, not_graded: int, median: float | None) -> str | None:
+    """Return how many numbers were compared and how close they came, without a full stop; None when none were."""
+    if not graded:
+        return None
+    said = f"{graded:,} numbers compared"
+    if not_graded:
+        said += f", {not_graded:,} not graded"
+    if median is not None:
+        said += f"; median error / tolerance {median:.2g}"
+    return said
 
 
 def failures_by_operation(report: Report) -> dict[str, list[Result]]:
@@ -64,14 +96,17 @@ def result_sentence(result: Result) -> str:
 
 def step_sentence(result: Result) -> str | None:
     """Return which step diverges first, or None when only one output was returned."""
-    verdict = result.verdict
-    if verdict.first_step is None:
+    return diverging_step(result.verdict.first_step, result.verdict.agreeing_steps)
+
+
+def diverging_step(first: str | None, agreeing: Sequence[str]) -> str | None:
+    """Return the sentence on the step that diverges first, after those that agree; None when there is no such step."""
+    if first is None:
         return None
-    before = ", ".join(verdict.agreeing_steps)
-    if not before:
-        return f"The first step that diverges is {verdict.first_step!r}, the first one that was returned."
-    agree = f"{before} {'is' if len(verdict.agreeing_steps) == 1 else 'are'} right"
-    return f"The first step that diverges is {verdict.first_step!r}; {agree}."
+    if not agreeing:
+        return f"The first step that diverges is {first!r}, the first one that was returned."
+    agree = f"{', '.join(agreeing)} {'is' if len(agreeing) == 1 else 'are'} right"
+    return f"The first step that diverges is {first!r}; {agree}."
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:

@@ -1,0 +1,324 @@
+"""The pytest plugin, in runs of pytest of its own."""
+
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from junitparser import Error, Failure, JUnitXml, Skipped
+
+import attnspec
+from attnspec.cases import load_suite
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[2]
+SOFTMAX = "--attnspec-select=documents/001/softmax_*"
+ROWS = "documents/001/softmax_of_rows"
+
+RIGHT = """
+import numpy as np
+
+dtypes = ("float64", "float32")
+
+def softmax(x, axis=-1):
+    exponentials = np.exp(x - x.max(axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+"""
+
+WRONG = RIGHT + "\nright = softmax\ndef softmax(x, axis=-1):\n    return right(x, 0)\n"
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Run pytest with this plugin and no other installed one, in a folder that holds right.py and wrong.py."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    pytester.makepyfile(right=RIGHT, wrong=WRONG)
+
+    def run_pytest(*arguments, apart=False):
+        options = ("-p", "attnspec.pytest_plugin", "-p", "no:cacheprovider", *arguments)
+        return pytester.runpytest_subprocess(*options) if apart else pytester.runpytest_inprocess(*options)
+
+    return run_pytest
+
+
+def ids(result):
+    """The node ids that ``--collect-only -q`` prints."""
+    return [line for line in result.outlines if "::" in line]
+
+
+def test_the_entry_point_is_the_plugin():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["entry-points"]["pytest11"] == {"attnspec": "attnspec.pytest_plugin"}
+    plugin = import_module(project["entry-points"]["pytest11"]["attnspec"])
+    assert {"pytest_addoption", "pytest_configure"} <= {*dir(plugin)}
+
+
+def test_without_the_option_nothing_is_imported_and_nothing_collected(run, pytester):
+    pytester.makepyfile(
+        test_own="""
+        import sys
+        def test_own():
+            loaded = {*sys.modules}
+            assert "attnspec.pytest_plugin" in loaded
+            assert not loaded & {"numpy", "rich", "click", "jsonschema", "attnspec.cases", "attnspec_reference"}
+            assert "attnspec.pytest_plugin.collecting" not in loaded
+        """
+    )
+    run(apart=True).assert_outcomes(passed=1)
+
+
+def test_an_item_is_a_case_in_a_dtype_named_by_its_id(run):
+    result = run("--attnspec=right.py", SOFTMAX, "--attnspec-dtype=float64", "--attnspec-dtype=float32", "-vv")
+    names = [line.split()[0] for line in result.outlines if " PASSED " in line]
+    assert f"attnspec/documents::{ROWS}[float64]" in names
+    assert {name.partition("[")[2] for name in names} == {"float64]", "float32]"}
+    result.assert_outcomes(passed=len(names), failed=0)
+    assert result.ret == pytest.ExitCode.OK
+    # Very verbose output says which golden file holds the case.
+    result.stdout.fnmatch_lines([f"*{ROWS}?float64? <- *golden/{ROWS}.json PASSED*"])
+
+
+def test_the_same_verdicts_as_of_the_command(run, pytester):
+    report = attnspec.validate(str(pytester.path / "wrong.py"), profile="documents")
+    result = run("--attnspec=wrong.py", "--attnspec-profile=documents", "-q")
+    counts = report.summary.counts
+    assert counts["fail"] > 3
+    result.assert_outcomes(
+        passed=counts.get("pass", 0), failed=len(report.wrong), skipped=counts["unsupported"], errors=0
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_failure_reads_like_the_consoles(run):
+    result = run("--attnspec=wrong.py", "--attnspec-select=documents/001/softmax_of_rows")
+    result.stdout.fnmatch_lines(
+        [
+            f"_* {ROWS}?float64? _*",
+            "output?*? is *; owed is * within * (the error is * times*",
+            "Softmax of a 3x4 array along each row",
+            "The sum was taken along the first axis, so the columns sum to 1, not the rows. (this mistake,",
+            "softmax.*, reproduces 1 of 1 failures of softmax)",
+            "It breaks softmax.*: *",
+            "What to do: *",
+            f"The case: attnspec show {ROWS}",
+            f"FAILED attnspec/documents::{ROWS}?float64?*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*WrongResultError*")
+
+
+def test_so_many_failures_of_one_operation_are_diagnosed(run, pytester):
+    pytester.makepyfile(
+        zeros="import numpy as np\ndef scaled_dot_product_attention(query, key, value):\n"
+        "    return np.zeros((*query.shape[:-1], value.shape[-1]))\n"
+    )
+    result = run("--attnspec=zeros.py", "--attnspec-profile=core")
+    failed, lines = result.parseoutcomes()["failed"], [*result.outlines]
+    assert failed > 25
+    limit = lines.count("Only the first 20 failures of scaled_dot_product_attention are diagnosed.")
+    assert limit == failed - 20
+
+
+def test_what_is_not_offered_is_skipped_with_the_reason(run):
+    result = run("--attnspec=right.py", SOFTMAX, "--attnspec-select=documents/002/combine_heads", "-rs")
+    assert result.parseoutcomes()["skipped"] == 2
+    result.stdout.fnmatch_lines(["SKIPPED ?2?*: combine_heads is not offered"])
+
+
+def test_a_run_that_graded_nothing_has_failed(run):
+    result = run("--attnspec=right.py", "--attnspec-select=documents/002/combine_heads")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*nothing could be graded*"])
+
+
+def test_without_paths_no_other_test_is_collected(run, pytester):
+    pytester.makepyfile(test_own="def test_own():\n    pass\n")
+    pytester.makeini(f"[pytest]\ntestpaths = {pytester.path / 'test_own.py'}\n")
+    alone = ids(run("--attnspec=right.py", SOFTMAX, "--collect-only", "-q"))
+    assert len(alone) > 5
+    assert all(name.startswith("attnspec/documents::documents/001/softmax_") for name in alone)
+    both = ids(run("--attnspec=right.py", SOFTMAX, "--collect-only", "-q", "test_own.py"))
+    assert sorted(both) == sorted([*alone, "test_own.py::test_own"])
+    assert ids(run("--collect-only", "-q")) == ["test_own.py::test_own"]
+
+
+def test_an_option_in_a_configuration_file_adds_to_the_other_tests(run, pytester):
+    pytester.makepyfile(test_own="def test_own():\n    pass\n")
+    pytester.makeini(f"[pytest]\naddopts = --attnspec=right.py {SOFTMAX}\n")
+    found = ids(run("--collect-only", "-q"))
+    assert "test_own.py::test_own" in found
+    assert len(found) > 5
+    run("-p", "xdist", "-n", "1", apart=True).assert_outcomes(passed=len(found))
+
+
+def test_k_and_printed_ids_select(run):
+    by_keyword = run("--attnspec=right.py", SOFTMAX, "-k", "rows and float32")
+    assert by_keyword.parseoutcomes()["passed"] == 1
+    by_operation = run("--attnspec=reference", "--attnspec-select=documents/002/*", "-k", "causal_mask")
+    assert 0 < by_operation.parseoutcomes()["passed"] < 10
+    printed = f"attnspec/documents::{ROWS}[float32]"
+    assert ids(run("--attnspec=right.py", "--collect-only", "-q", printed)) == [printed]
+    # Where pytest's root folder is another one than the working folder, it prints the way there.
+    assert ids(run("--attnspec=right.py", "--collect-only", "-q", f"../{printed}")) == [printed]
+    whole = ids(run("--attnspec=right.py", "--collect-only", "-q", f"attnspec/documents::{ROWS}"))
+    assert whole == [f"attnspec/documents::{ROWS}[float64]", printed]
+
+
+def test_a_path_of_the_users_own_is_not_taken_for_a_case(run, pytester):
+    folder = pytester.mkdir("attnspec")
+    (folder / "test_own.py").write_text("def test_own():\n    pass\n", "utf-8")
+    result = run("--attnspec=right.py", SOFTMAX, "--collect-only", "-q", "attnspec/test_own.py::test_own")
+    assert "attnspec/test_own.py::test_own" in ids(result)
+    assert len(ids(result)) > 5
+
+
+def test_it_runs_under_xdist(run):
+    result = run("-p", "xdist", "-n", "2", "--attnspec=wrong.py", SOFTMAX, apart=True)
+    alone = run("--attnspec=wrong.py", SOFTMAX)
+    outcomes = alone.parseoutcomes()
+    assert outcomes["failed"] >= 2
+    result.assert_outcomes(passed=outcomes["passed"], failed=outcomes["failed"])
+    result.stdout.fnmatch_lines(["It breaks softmax.*"])
+
+
+def test_nothing_graded_is_seen_under_xdist_too(run):
+    result = run(
+        *("-p", "xdist", "-n", "1", "--attnspec=right.py", "--attnspec-select=documents/002/combine_heads"), apart=True
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*nothing could be graded*"])
+
+
+def test_junitxml_has_a_testcase_an_item(run, pytester):
+    run("--attnspec=wrong.py", SOFTMAX, "--attnspec-select=documents/002/combine_heads", "--junitxml=junit.xml")
+    (suite,) = JUnitXml.fromfile(str(pytester.path / "junit.xml"))
+    cases = {case.name: case for case in suite}
+    assert len(cases) == suite.tests
+    assert {case.classname for case in cases.values()} == {"attnspec.documents"}
+    (failure,) = cases[f"{ROWS}[float64]"].result
+    assert isinstance(failure, Failure)
+    assert "It breaks softmax." in failure.text
+    (skipped,) = cases["documents/002/combine_heads[float64]"].result
+    assert isinstance(skipped, Skipped)
+    assert skipped.message == "combine_heads is not offered"
+    assert not any(isinstance(entry, Error) for case in cases.values() for entry in case.result)
+
+
+def test_a_refusal_is_graded_with_its_twin(run, pytester):
+    pytester.makepyfile(
+        refuses="def scaled_dot_product_attention(query, key, value):\n    raise ValueError('no')\n",
+        accepts="def scaled_dot_product_attention(query, key, value):\n    return value\n",
+    )
+    select = "--attnspec-select=documents/002/refuses_query_of_rank_2"
+    (case,) = load_suite(select=["documents/002/refuses_query_of_rank_2"]).cases.values()
+    count = len(case.dtypes)
+    run("--attnspec=reference", select).assert_outcomes(passed=count)
+    all_refused = run("--attnspec=refuses.py", select, "-rs")
+    all_refused.assert_outcomes(skipped=1)
+    all_refused.stdout.fnmatch_lines(["SKIPPED*the valid twin * did not pass, so a refusal says nothing"])
+    accepted = run("--attnspec=accepts.py", select)
+    accepted.assert_outcomes(failed=1)
+    accepted.stdout.fnmatch_lines(["accepted what it must refuse: *"])
+
+
+def test_an_edited_input_and_an_answer_that_changes_are_failures(run, pytester):
+    pytester.makepyfile(
+        edits=RIGHT + "\nright = softmax\ndef softmax(x, axis=-1):\n    y = right(x, axis)\n    x += 1\n    return y\n",
+        counts=RIGHT
+        + "\nright, calls = softmax, []\ndef softmax(x, axis=-1):\n"
+        + "    calls.append(1)\n    return right(x, axis) * (1 if len(calls) % 2 else 2)\n",
+    )
+    edits = run("--attnspec=edits.py", f"--attnspec-select={ROWS}")
+    edits.assert_outcomes(failed=2)
+    edits.stdout.fnmatch_lines(["*input*x*"])
+    counts = run("--attnspec=counts.py", f"--attnspec-select={ROWS}")
+    counts.assert_outcomes(failed=2)
+    counts.stdout.fnmatch_lines(["a second call with the same inputs*"])
+
+
+def test_options_are_passed_on(run, pytester):
+    pytester.makepyfile(
+        own="""
+        import numpy as np
+        def attend(Q, key, value):
+            scores = np.einsum("bqhe,bkhe->bhqk", Q, key) / np.sqrt(Q.shape[-1])
+            weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+            return np.einsum("bhqk,bkhe->bqhe", weights / weights.sum(axis=-1, keepdims=True), value)
+        """
+    )
+    result = run(
+        *("--attnspec=own.py:attend", "--attnspec-as=scaled_dot_product_attention", "--attnspec-layout=bshe"),
+        *("--attnspec-rename=Q=query", "--attnspec-convention=input_checks=lenient"),
+        "--attnspec-select=documents/002/attention_unmasked",
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_a_target_that_ends_its_process_costs_its_case_alone(run, pytester):
+    pytester.makepyfile(
+        crashes=RIGHT + "\nimport os\nright = softmax\ndef softmax(x, axis=-1):\n"
+        "    if axis == 0:\n        os._exit(7)\n    return right(x, axis)\n"
+    )
+    result = run("--attnspec=crashes.py", "--attnspec-timeout=20", SOFTMAX, "--attnspec-dtype=float64")
+    outcomes = result.parseoutcomes()
+    assert outcomes["failed"] == 1
+    assert outcomes["passed"] >= 3
+    result.stdout.fnmatch_lines(["crash: the process ended with exit code 7*"])
+
+
+def test_a_program_is_validated(run):
+    program = f"--attnspec-command={sys.executable} -P -m attnspec.adapters.serving -- right.py"
+    count = len(ids(run(program, SOFTMAX, "--attnspec-dtype=float64", "--collect-only", "-q")))
+    assert count > 3
+    run(program, SOFTMAX, "--attnspec-dtype=float64").assert_outcomes(passed=count)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--attnspec=gone.py"], "attnspec: There is no file 'gone.py'*"),
+        (["--attnspec=right.py", "--attnspec-profile=docs"], "attnspec: There is no profile 'docs'*"),
+        (["--attnspec=right.py", "--attnspec-select=nothing"], "attnspec: No case matches 'nothing'*"),
+        (["--attnspec=right.py", "--attnspec-dtype=float8"], "attnspec: There is no dtype 'float8'*"),
+        (["--attnspec=right.py", "--attnspec-convention=mood"], "*--attnspec-convention mood: write it as NAME=VALUE."),
+        (["--attnspec=right.py", "--attnspec-command=x"], "attnspec: --attnspec is for Python targets*"),
+        (["--attnspec-command=no_such_program x"], "attnspec: The command 'no_such_program x' cannot be run*"),
+        (["--attnspec=right.py", "--attnspec-timeout=9", "--attnspec-layout=ehsb"], "*There is no layout 'ehsb'*"),
+        (["--attnspec=right.py", "--attnspec-layout=ehsb"], "attnspec: There is no layout 'ehsb'*"),
+        (["--attnspec=right.py", "--attnspec-golden=gone"], "attnspec: There is no folder of golden files at gone*"),
+        (
+            ["--attnspec=right.py", "attnspec/documents::documents/009/gone"],
+            "*no case is named attnspec/documents::documents/009/gone*",
+        ),
+    ],
+)
+def test_bad_input_is_a_sentence(arguments, sentence, run):
+    result = run(*arguments)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([sentence])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_hostile_messages_stay_on_their_lines(run, pytester):
+    pytester.makepyfile(
+        hostile="""
+        def softmax(x, axis=-1):
+            raise ValueError("\\x1b[2J\\x00\\u202e\\ud800<script>" + "x" * 10_000)
+        def combine_heads(x):
+            from attnspec import Unsupported
+            raise Unsupported("\\x1b[2J\\x00\\u202e\\ud800 not today")
+        """
+    )
+    select = (f"--attnspec-select={ROWS}", "--attnspec-select=documents/002/combine_heads")
+    result = run("--attnspec=hostile.py", *select, "-rs", "--junitxml=junit.xml")
+    text = result.stdout.str()
+    assert not any(character in text for character in "\x1b\x00\u202e\ud800")
+    assert "<script>" in text
+    assert len(text) < 5_000
+    result.assert_outcomes(failed=1, skipped=1)
+    assert JUnitXml.fromfile(str(pytester.path / "junit.xml"))

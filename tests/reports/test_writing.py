@@ -1,0 +1,57 @@
+"""Writing reports: the format is read from the name, and a path is looked at before anything is run."""
+
+import json
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+import attnspec
+from attnspec.errors import UsageError
+from attnspec.reports import check_writable, write_report
+
+ROWS = "documents/001/softmax_of_rows"
+
+
+@pytest.fixture(scope="module")
+def report():
+    return attnspec.validate("reference", select=ROWS)
+
+
+def test_a_path_is_looked_at_before_anything_is_written(tmp_path):
+    check_writable(tmp_path / "report.json")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "report.json").write_text("kept", "utf-8")
+    check_writable(tmp_path / "report.json")
+    assert (tmp_path / "report.json").read_text("utf-8") == "kept"
+
+
+def test_a_path_that_cannot_be_written_is_said_in_a_sentence(tmp_path):
+    (tmp_path / "folder.json").mkdir()
+    for path, sentence in (
+        (tmp_path / "gone" / "report.json", f"there is no folder {tmp_path / 'gone'}"),
+        (tmp_path / "folder.json", "is a folder; name a file"),
+        (tmp_path / "report.txt", "the format is read from the suffix, and '.txt' is none of .json, .xml, .md, .html"),
+        (tmp_path / "report", "the format is read from the suffix, and '' is none of .json, .xml, .md, .html"),
+        (tmp_path / "badge.svg", "(a name that ends in badge.json gives a badge)"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            check_writable(path)
+        assert sentence in str(caught.value)
+        assert str(path) in str(caught.value)
+
+
+def test_a_path_that_fails_after_all_is_said_in_a_sentence(tmp_path, report):
+    with pytest.raises(UsageError, match="The report could not be written to"):
+        write_report(report, tmp_path / "gone" / "report.json")
+
+
+def test_the_end_of_the_name_says_the_format(tmp_path, report):
+    written = {}
+    for name in ("report.json", "badge.json", "attention-badge.json", "report.xml", "report.md"):
+        write_report(report, tmp_path / name)
+        written[name] = (tmp_path / name).read_text("utf-8")
+    assert json.loads(written["report.json"])["count"] == len(report.results)
+    assert json.loads(written["badge.json"])["label"] == "attnspec"
+    assert written["attention-badge.json"] == written["badge.json"]
+    assert Xml.fromstring(written["report.xml"]).tag == "testsuites"
+    assert written["report.md"].startswith("### ")

@@ -1,0 +1,186 @@
+"""Markdown for a pull-request comment and for ``$GITHUB_STEP_SUMMARY``.
+
+GitHub takes 65,536 characters a comment. What does not fit is counted instead. Texts of the implementation are
+shown as code, in which nothing is markup, a mention or a link; lists hold them, because a cell of a table would end
+at a pipe even inside code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from attnspec.comparison import WRONG
+from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.plain_text import plain_text
+from attnspec.reports.sentences import (
+    diagnosis_sentences,
+    implementation_name,
+    message,
+    profile_of,
+    reproduction,
+    suspicions,
+    verdict,
+    wrong_results,
+)
+from attnspec.reports.wording import diverging_step, numbers_compared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_LONGEST = 60_000
+_LONGEST_DIAGNOSIS = 15_000
+_LONGEST_REASONS = 5_000
+_LONGEST_MESSAGE = 300
+_SIGNS = {"conforms": "✅", "conforms in part": "🟡", "does not conform": "❌"}
+
+_MARKUP = re.compile(r"([\\`*_\[\]|~$])")
+_BLOCK = re.compile(r"^(\d*)([#+\-=:.)>])")
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """Return a report.json as GitHub-flavoured Markdown of at most 60,000 characters.
+
+    Parameters
+    ----------
+    document
+        A report, following ``spec/schemas/report.schema.json``.
+    """
+    sign = _SIGNS[document["summary"]["conformance"]]
+    head = [f"### {sign} {verdict(document, code(implementation_name(document)))}", "", *_table(document), ""]
+    tail = [*_reasons(document), *_closing(document)]
+    diagnosis = _fitting(_diagnosis(document), _LONGEST_DIAGNOSIS, "lines")
+    room = _LONGEST - sum(len(line) + 1 for line in (*head, *diagnosis, *tail))
+    return "\n".join([*head, *diagnosis, *_failures(document, room), *tail]) + "\n"
+
+
+def prose(text: str) -> str:
+    """Return text as Markdown that shows it as it is: no markup, no HTML, no mention, no link."""
+    shown = plain_text(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = _BLOCK.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", shown))
+    # A character of no width keeps GitHub from making a mention, a reference or a link of it.
+    return re.sub(r"(@(?=\w)|#(?=\d)|:(?=//)|www(?=\.))", "\\1\u200b", shown, flags=re.IGNORECASE)
+
+
+def code(text: str) -> str:
+    """Return text as a code span, fenced by more backticks than it holds in a row."""
+    shown = plain_text(text)
+    if not shown:
+        return ""
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{space}{shown}{space}{fence}"
+
+
+def _table(document: Mapping[str, Any]) -> list[str]:
+    """Return passed of tried, by profile and dtype; bold where something is wrong."""
+    results = document["results"]
+    dtypes = [dtype for dtype in (*FLOAT_DTYPES, ANY) if any(result["dtype"] == dtype for result in results)]
+    heads = ["passed of tried", *("no floats" if dtype == ANY else dtype for dtype in dtypes), "clauses graded"]
+    lines = [_row(heads), _row(["---", *("---:" for _ in heads[1:])])]
+    for profile, summary in document["summary"]["profiles"].items():
+        of_profile = [result for result in results if profile_of(result) == profile]
+        cells = [_cell([result["status"] for result in of_profile if result["dtype"] == dtype]) for dtype in dtypes]
+        graded = f"{summary['clauses_graded']} of {summary['clauses']}"
+        lines.append(_row([code(profile).replace("|", "¦"), *cells, graded]))
+    return lines
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(statuses: Sequence[str]) -> str:
+    """Return passed of tried; none where nothing was graded."""
+    tried = [status for status in statuses if status != "unsupported"]
+    if not tried:
+        return "none" if statuses else ""
+    said = f"{tried.count('pass')}/{len(tried)}"
+    return f"**{said}**" if any(status in WRONG for status in tried) else said
+
+
+def _diagnosis(document: Mapping[str, Any]) -> list[str]:
+    """Return what explains the failures, an operation at a time."""
+    lines: list[str] = []
+    for operation, count in Counter(result["operation"] for result in wrong_results(document)).items():
+        lines += [f"**{prose(operation)}**: {count} went wrong", ""]
+        sentences = diagnosis_sentences(document, operation)
+        if not any(entry["clause"] for entry in document["diagnosis"] if entry["operation"] == operation):
+            sentences += suspicions(document, operation)
+        lines += [*(f"- {prose(sentence)}" for sentence in sentences), *([""] if sentences else [])]
+    return lines
+
+
+def _failures(document: Mapping[str, Any], room: int) -> list[str]:
+    """Return the failing cases that fit into `room` characters, folded, and how to run the first one again."""
+    wrong = wrong_results(document)
+    if not wrong:
+        return []
+    by_case: dict[str, list[Mapping[str, Any]]] = {}
+    for result in wrong:
+        by_case.setdefault(result["case"], []).append(result)
+    opening = ["<details>", f"<summary>Failing cases: {len(by_case)}</summary>", ""]
+    closing = [
+        "",
+        "</details>",
+        "",
+        "To run the first one again, with your own `--as`, `--layout` and `--rename`:",
+        "",
+        *_fenced(reproduction(document, wrong[0])),
+        "",
+    ]
+    room -= sum(len(line) + 1 for line in (*opening, *closing))
+    entries = [_entry(results) for results in by_case.values()]
+    return [*opening, *_fitting(entries, room, "cases"), *closing]
+
+
+def _entry(results: Sequence[Mapping[str, Any]]) -> str:
+    """Return a list item for one failing case, in words for its first dtype."""
+    first = results[0]
+    dtypes = ", ".join(result["dtype"] for result in results)
+    lines = [f"- {code(first['case'])} ({prose(dtypes)}), {first['check'] or first['status']}:"]
+    lines.append(f"  {code(message(first, longest=_LONGEST_MESSAGE))}")
+    step = diverging_step(first["first_step"], first["agreeing_steps"])
+    if step is not None:
+        lines.append(f"  {prose(step)}")
+    return "\n".join(lines)
+
+
+def _reasons(document: Mapping[str, Any]) -> list[str]:
+    """Return why results were not graded, folded, the most frequent reason first."""
+    reasons = Counter(
+        message(result, longest=_LONGEST_MESSAGE) for result in document["results"] if result["status"] == "unsupported"
+    )
+    if not reasons:
+        return []
+    lines = [f"- {count} times {code(reason)}" for reason, count in reasons.most_common()]
+    opening = ["<details>", f"<summary>Not graded: {reasons.total()}</summary>", ""]
+    return [*opening, *_fitting(lines, _LONGEST_REASONS, "reasons"), "", "</details>", ""]
+
+
+def _closing(document: Mapping[str, Any]) -> list[str]:
+    summary, suite = document["summary"], document["suite"]
+    median = None if summary["median"] is None else float(summary["median"])
+    compared = numbers_compared(summary["elements_graded"], summary["elements_not_graded"], median)
+    ran_on = ", ".join(f"{name} {value}" for name, value in document["environment"].items())
+    made_by = f"attnspec {suite['version']}, suite {suite['digest'][:12]}, {suite['cases']} cases; {ran_on}"
+    return [prose(". ".join(filter(None, (compared, made_by))) + ".")]
+
+
+def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:
+    """Return as many lines as fit into `room` characters, and how many do not."""
+    shown: list[str] = []
+    for position, line in enumerate(lines):
+        room -= len(line) + 1
+        last = position == len(lines) - 1
+        if room < (0 if last else 100):
+            return [*shown, "", f"… and {len(lines) - position} more {what}; report.json has them all."]
+        shown.append(line)
+    return shown
+
+
+def _fenced(text: str) -> list[str]:
+    """Return a line of shell as a code block."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return [f"{fence}console", f"$ {text}", fence]

@@ -1,0 +1,117 @@
+"""Writing a report to a file: the format is read from the end of the file's name."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from attnspec.cases import canonical_json
+from attnspec.errors import UsageError
+from attnspec.reports.report_json import report_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from attnspec.cases import Suite
+    from attnspec.reports.report import Report
+
+BADGE = "badge.json"
+"""How the name of a badge ends; every other ``.json`` is a report.json."""
+
+
+def check_writable(path: Path) -> None:
+    """Raise `UsageError` if a report cannot be written to `path`; found out before the run, not after it."""
+    _renderer(path)
+    folder = path.parent
+    if path.is_dir():
+        raise UsageError(f"--report {path} is a folder; name a file.")
+    if not folder.is_dir():
+        raise UsageError(f"--report {path}: there is no folder {folder}.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise UsageError(f"--report {path} cannot be written: permission denied.")
+    import tempfile
+
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"--report {path} cannot be written: {error.strerror}.") from None
+
+
+def write_report(report: Report, path: Path, suite: Suite | None = None) -> None:
+    """Write a report in the format that the end of the file's name says; see `write_document`."""
+    write_document(report_to_json(report), path, suite)
+
+
+def write_document(document: Mapping[str, Any], path: Path, suite: Suite | None = None) -> None:
+    """Write a report.json in the format that the end of the file's name says.
+
+    Parameters
+    ----------
+    document
+        A report, following ``spec/schemas/report.schema.json``.
+    path
+        ``.json`` gives report.json, ``badge.json`` a badge, ``.xml`` JUnit XML, ``.md`` Markdown, ``.html`` a page.
+    suite
+        The cases that were run, whose inputs a page shows; the shipped ones if None.
+
+    Raises
+    ------
+    UsageError
+        If there is no such format, or the file cannot be written after all.
+    """
+    text = _renderer(path)(document, suite)
+    try:
+        # A message may hold half of a surrogate pair, which UTF-8 cannot write.
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"The report could not be written to {path}: {error.strerror}.") from None
+
+
+def _renderer(path: Path) -> Callable[[Mapping[str, Any], Suite | None], str]:
+    if path.name.endswith(BADGE):
+        return _badge
+    if path.suffix in _FORMATS:
+        return _FORMATS[path.suffix]
+    raise UsageError(
+        f"--report {path}: the format is read from the suffix, and {path.suffix!r} is none of {', '.join(_FORMATS)} "
+        f"(a name that ends in {BADGE} gives a badge)."
+    )
+
+
+def _report_json(document: Mapping[str, Any], _: Suite | None) -> str:
+    return canonical_json(document)
+
+
+def _badge(document: Mapping[str, Any], _: Suite | None) -> str:
+    from attnspec.reports.badge import badge
+
+    return badge(document)
+
+
+def _junit_xml(document: Mapping[str, Any], _: Suite | None) -> str:
+    from attnspec.reports.junit import junit_xml
+
+    return junit_xml(document)
+
+
+def _markdown(document: Mapping[str, Any], _: Suite | None) -> str:
+    from attnspec.reports.markdown import markdown
+
+    return markdown(document)
+
+
+def _html(document: Mapping[str, Any], suite: Suite | None) -> str:
+    from attnspec.cases import load_suite
+    from attnspec.reports.html import html_page
+
+    return html_page([document], [document["implementation"]["name"]], suite or load_suite())
+
+
+_FORMATS: Mapping[str, Callable[[Mapping[str, Any], Suite | None], str]] = {
+    ".json": _report_json,
+    ".xml": _junit_xml,
+    ".md": _markdown,
+    ".html": _html,
+}
