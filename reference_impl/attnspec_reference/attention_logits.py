@@ -1,7 +1,6 @@
 """From the scores of attention to its logits: shared heads, the cap, the biases, excluded keys.
 
-Part of scaled dot-product attention, whose page is ``spec/operations/scaled_dot_product_attention.md``. NaN and
-infinity pass through quietly.
+Part of scaled dot-product attention, whose page is ``spec/operations/scaled_dot_product_attention.md``.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ def cap_scores(scores: Array, softcap: float | None) -> Array:
     if not softcap:
         return scores
     cap = float(softcap)
-    with np.errstate(all="ignore"):
-        return cap * np.tanh(scores / cap)
+    return cap * np.tanh(scores / cap)
 
 
 def add_distance_bias(scores: Array, alibi_slopes: Array | None, offset: Integers | int) -> Array:
@@ -41,16 +39,14 @@ def add_distance_bias(scores: Array, alibi_slopes: Array | None, offset: Integer
         return scores
     query_length, key_length = scores.shape[2:]
     distances = np.abs(distances_ahead(query_length, key_length, offset)).astype(scores.dtype)
-    with np.errstate(invalid="ignore", over="ignore"):
-        return scores - alibi_slopes[:, np.newaxis, np.newaxis] * distances
+    return scores - alibi_slopes[:, np.newaxis, np.newaxis] * distances
 
 
 def add_mask(scores: Array, mask: ArrayLike | None) -> Array:
     """Add a float mask to the scores; a Boolean mask adds nothing."""
     if mask is None or is_boolean(mask):
         return scores
-    with np.errstate(invalid="ignore", over="ignore"):
-        return scores + np.asarray(mask).astype(scores.dtype)
+    return scores + np.asarray(mask).astype(scores.dtype)
 
 
 def exclude_keys(logits: Array, attendable: Booleans) -> Array:

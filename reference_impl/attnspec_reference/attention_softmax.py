@@ -1,7 +1,6 @@
 """The softmax of attention: over the keys that a query may attend to, and over the sink of its head.
 
-Part of scaled dot-product attention, whose page is ``spec/operations/scaled_dot_product_attention.md``. NaN and
-infinity pass through quietly.
+Part of scaled dot-product attention, whose page is ``spec/operations/scaled_dot_product_attention.md``.
 """
 
 from __future__ import annotations
@@ -22,22 +21,11 @@ def join_sinks(logits: Array, sinks: Array | None, answered: Booleans) -> Array:
     return np.concatenate([logits, np.broadcast_to(column, (*logits.shape[:-1], 1))], axis=-1)
 
 
-def spoil_lost_rows(terms: Array, attendable: Booleans) -> Array:
-    """Make a row NaN that may attend to keys, but finds nothing above minus infinity there.
-
-    Such a row comes from infinite queries or keys, and by IEEE arithmetic is infinity minus infinity. A row
-    without keys to attend to is another thing, and stays.
-    """
-    lost = attendable.any(axis=-1, keepdims=True) & (terms == -np.inf).all(axis=-1, keepdims=True)
-    return np.where(lost, np.nan, terms)
-
-
 def largest_logit(logits: Array) -> Array:
     """Find the largest logit of each row (B, Hq, Sq, 1); minus infinity where no key may be attended."""
     return np.max(logits, axis=-1, keepdims=True, initial=-np.inf)
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def exponentiate(logits: Array, largest: Array) -> Array:
     """Take the exponential of each logit's distance from the largest; excluded keys get 0."""
     # In a row without keys the distance would be infinity minus infinity.
@@ -50,13 +38,11 @@ def sum_over_keys(exponentials: Array) -> Array:
     return np.sum(exponentials, axis=-1, keepdims=True)
 
 
-@np.errstate(invalid="ignore")
 def divide_by_total(exponentials: Array, total: Array) -> Array:
     """Divide each row by its sum; a row without keys stays zero."""
     return exponentials / np.where(total == 0, 1, total)
 
 
-@np.errstate(divide="ignore", invalid="ignore")
 def log_sum_exp(largest: Array, total: Array) -> Array:
     """Take the natural logarithm of each row's sum (B, Hq, Sq), undoing the shift by the largest logit."""
     return np.squeeze(largest + np.log(total), axis=-1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attnspec_reference.phases import applied_scale, scale_scores
-from attnspec_reference.precision import result_dtype, round_to, widen
+from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.softmax import softmax
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class ContextVector(NamedTuple):
     raw_scores: Array
 
 
+@quietly
 def context_vector(encoder_states: ArrayLike, decoder_state: ArrayLike, *, scale: float | None = None) -> ContextVector:
     """Take the mean of the encoder states, weighted by how well they fit the decoder state.
 
@@ -104,13 +105,11 @@ def check_inputs(encoder_states: tuple[int, ...], decoder_state: tuple[int, ...]
         raise ValueError(f"{shapes}: both need the same number of features, at least one.")
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def score_every_state(encoder_states: Array, decoder_state: Array) -> Array:
     """Take the dot product of every encoder state with the decoder state (S,)."""
     return encoder_states @ decoder_state
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def weigh_states(weights: Array, encoder_states: Array) -> Array:
     """Sum the encoder states, each times its own weight (D,)."""
     return weights @ encoder_states

@@ -12,7 +12,7 @@ import numpy as np
 
 from attnspec_reference.combine_heads import combine_heads
 from attnspec_reference.phases import applied_scale, project
-from attnspec_reference.precision import result_dtype, round_to, widen, widen_if_given
+from attnspec_reference.precision import quietly, result_dtype, round_to, widen, widen_if_given
 from attnspec_reference.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.split_heads import split_heads
 
@@ -37,6 +37,7 @@ class MultiHeadAttention(NamedTuple):
     weights: Array
 
 
+@quietly
 def multi_head_attention(
     query: ArrayLike,
     key: ArrayLike,

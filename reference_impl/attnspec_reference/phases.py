@@ -1,7 +1,6 @@
 """The phases of attention that several operations share.
 
-Each function is one step of a specification page, or the arithmetic in it. NaN and infinity pass through them
-quietly, because a non-finite input is a value like any other here, not a mistake to warn about.
+Each function is one step of a specification page, or the arithmetic in it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from attnspec_reference.precision import Array, Booleans
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def project(x: Array, weight: Array, bias: Array | None = None) -> Array:
     """Multiply every token by a weight matrix, and add the bias.
 
@@ -37,7 +35,6 @@ def project(x: Array, weight: Array, bias: Array | None = None) -> Array:
     return product if bias is None else product + bias
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def score_every_key(query: Array, key: Array) -> Array:
     """Take the dot product of every query with every key.
 
@@ -74,7 +71,6 @@ def applied_scale(scale: float | None, width: int) -> float:
     return 1.0 / math.sqrt(width) if scale is None else float(scale)
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def scale_scores(raw_scores: Array, scale: float) -> Array:
     """Multiply every score by the scale.
 
@@ -93,7 +89,6 @@ def scale_scores(raw_scores: Array, scale: float) -> Array:
     return raw_scores * scale
 
 
-@np.errstate(invalid="ignore", over="ignore")
 def weigh_values(weights: Array, value: Array, attendable: Booleans | None = None) -> Array:
     """Sum the values, each times its weight.
 

@@ -23,6 +23,9 @@ Booleans: TypeAlias = "NDArray[np.bool_]"
 Integers: TypeAlias = "NDArray[np.int64]"
 """An array of lengths or positions."""
 
+quietly = np.errstate(all="ignore")
+"""Decorates an operation: NaN and infinity are values like any other here, and no warning is given of them."""
+
 _FLOAT64 = np.dtype(np.float64)
 _FLOAT32 = np.dtype(np.float32)
 
@@ -96,7 +99,4 @@ def round_to(dtype: np.dtype[Any], array: Array) -> Array:
     rounded
         The nearest numbers in ``dtype``; infinity beyond its largest number.
     """
-    if array.dtype == dtype:
-        return array
-    with np.errstate(over="ignore"):
-        return array.astype(dtype)
+    return array.astype(dtype, copy=False)

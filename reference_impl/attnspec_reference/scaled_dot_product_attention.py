@@ -35,12 +35,11 @@ from attnspec_reference.attention_softmax import (
     join_sinks,
     largest_logit,
     log_sum_exp,
-    spoil_lost_rows,
     sum_over_keys,
 )
 from attnspec_reference.causal_mask import causal_mask
 from attnspec_reference.phases import applied_scale, scale_scores, score_every_key, weigh_values
-from attnspec_reference.precision import result_dtype, round_to, widen, widen_if_given
+from attnspec_reference.precision import quietly, result_dtype, round_to, widen, widen_if_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +80,7 @@ class Attention(NamedTuple):
     present_value: Array
 
 
+@quietly
 def scaled_dot_product_attention(
     query: ArrayLike,
     key: ArrayLike,
@@ -211,7 +211,7 @@ def scaled_dot_product_attention(
     logits = exclude_keys(logits, attendable)
 
     # Join the sinks
-    terms = spoil_lost_rows(join_sinks(logits, sinks, answered), attendable)
+    terms = join_sinks(logits, sinks, answered)
 
     # Softmax over keys
     largest = largest_logit(terms)

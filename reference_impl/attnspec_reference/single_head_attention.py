@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attnspec_reference.phases import applied_scale, project, scale_scores, score_every_key, weigh_values
-from attnspec_reference.precision import result_dtype, round_to, widen
+from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.softmax import softmax
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class SingleHeadAttention(NamedTuple):
     value: Array
 
 
+@quietly
 def single_head_attention(
     x: ArrayLike,
     w_query: ArrayLike,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec_reference.precision import result_dtype, round_to, widen
+from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from attnspec_reference.precision import Array
 
 
+@quietly
 def softmax(x: ArrayLike, *, axis: int | None = -1) -> Array:
     """Divide the exponential of each number by the sum of all of them.
 
@@ -60,13 +61,11 @@ def largest(x: Array, axis: int | None) -> Array:
     return np.max(x, axis=axis, keepdims=True, initial=-np.inf)
 
 
-@np.errstate(invalid="ignore")
 def subtract(x: Array, amount: Array) -> Array:
     """Shift the numbers down; softmax does not change, and no exponential exceeds one."""
     return x - amount
 
 
-@np.errstate(invalid="ignore")
 def divide_by_sum(exponentials: Array, axis: int | None) -> Array:
     """Divide each exponential by the sum along the axis."""
     return exponentials / np.sum(exponentials, axis=axis, keepdims=True)

@@ -105,11 +105,23 @@ def test_a_failure_reads_like_the_consoles(run):
             "It breaks softmax.*: *",
             "What to do: *",
             f"The case: attnspec show {ROWS}",
-            f"FAILED attnspec/documents::{ROWS}?float64? - *",
+            f"FAILED attnspec/documents::{ROWS}?float64?*",
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*WrongResultError*")
+
+
+def test_so_many_failures_of_one_operation_are_diagnosed(run, pytester):
+    pytester.makepyfile(
+        zeros="import numpy as np\ndef scaled_dot_product_attention(query, key, value):\n"
+        "    return np.zeros((*query.shape[:-1], value.shape[-1]))\n"
+    )
+    result = run("--attnspec=zeros.py", "--attnspec-profile=core")
+    failed, lines = result.parseoutcomes()["failed"], [*result.outlines]
+    assert failed > 25
+    limit = lines.count("Only the first 20 failures of scaled_dot_product_attention are diagnosed.")
+    assert limit == failed - 20
 
 
 def test_what_is_not_offered_is_skipped_with_the_reason(run):
@@ -133,6 +145,15 @@ def test_without_paths_no_other_test_is_collected(run, pytester):
     both = ids(run("--attnspec=right.py", SOFTMAX, "--collect-only", "-q", "test_own.py"))
     assert sorted(both) == sorted([*alone, "test_own.py::test_own"])
     assert ids(run("--collect-only", "-q")) == ["test_own.py::test_own"]
+
+
+def test_an_option_in_a_configuration_file_adds_to_the_other_tests(run, pytester):
+    pytester.makepyfile(test_own="def test_own():\n    pass\n")
+    pytester.makeini(f"[pytest]\naddopts = --attnspec=right.py {SOFTMAX}\n")
+    found = ids(run("--collect-only", "-q"))
+    assert "test_own.py::test_own" in found
+    assert len(found) > 5
+    run("-p", "xdist", "-n", "1", apart=True).assert_outcomes(passed=len(found))
 
 
 def test_k_and_printed_ids_select(run):
@@ -159,8 +180,9 @@ def test_a_path_of_the_users_own_is_not_taken_for_a_case(run, pytester):
 def test_it_runs_under_xdist(run):
     result = run("-p", "xdist", "-n", "2", "--attnspec=wrong.py", SOFTMAX, apart=True)
     alone = run("--attnspec=wrong.py", SOFTMAX)
-    assert result.parseoutcomes() == alone.parseoutcomes()
-    assert alone.parseoutcomes()["failed"] >= 2
+    outcomes = alone.parseoutcomes()
+    assert outcomes["failed"] >= 2
+    result.assert_outcomes(passed=outcomes["passed"], failed=outcomes["failed"])
     result.stdout.fnmatch_lines(["It breaks softmax.*"])
 
 
@@ -249,6 +271,13 @@ def test_a_target_that_ends_its_process_costs_its_case_alone(run, pytester):
     result.stdout.fnmatch_lines(["crash: the process ended with exit code 7*"])
 
 
+def test_a_program_is_validated(run):
+    program = f"--attnspec-command={sys.executable} -P -m attnspec.adapters.serving -- right.py"
+    count = len(ids(run(program, SOFTMAX, "--attnspec-dtype=float64", "--collect-only", "-q")))
+    assert count > 3
+    run(program, SOFTMAX, "--attnspec-dtype=float64").assert_outcomes(passed=count)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -257,6 +286,9 @@ def test_a_target_that_ends_its_process_costs_its_case_alone(run, pytester):
         (["--attnspec=right.py", "--attnspec-select=nothing"], "attnspec: No case matches 'nothing'*"),
         (["--attnspec=right.py", "--attnspec-dtype=float8"], "attnspec: There is no dtype 'float8'*"),
         (["--attnspec=right.py", "--attnspec-convention=mood"], "*--attnspec-convention mood: write it as NAME=VALUE."),
+        (["--attnspec=right.py", "--attnspec-command=x"], "attnspec: --attnspec is for Python targets*"),
+        (["--attnspec-command=no_such_program x"], "attnspec: The command 'no_such_program x' cannot be run*"),
+        (["--attnspec=right.py", "--attnspec-timeout=9", "--attnspec-layout=ehsb"], "*There is no layout 'ehsb'*"),
         (["--attnspec=right.py", "--attnspec-layout=ehsb"], "attnspec: There is no layout 'ehsb'*"),
         (["--attnspec=right.py", "--attnspec-golden=gone"], "attnspec: There is no folder of golden files at gone*"),
         (

@@ -19,6 +19,7 @@ from attnspec_reference.departures import (
     named_output,
 )
 from attnspec_reference.phases import scale_scores
+from attnspec_reference.precision import quietly
 from attnspec_reference.scaled_dot_product_attention import divide_by_total
 
 
@@ -53,9 +54,10 @@ def test_departs_from_a_function_that_is_wrapped():
     class Ones:
         where = staticmethod(lambda condition, chosen, other: np.ones_like(other))
 
-    assert hasattr(divide_by_total, "__wrapped__")
-    assert departure(divide_by_total, np=Ones)(np.array([3.0]), np.array([6.0])).tolist() == [3.0]
-    assert divide_by_total(np.array([3.0]), np.array([6.0])).tolist() == [0.5]
+    wrapped = quietly(divide_by_total)
+    assert hasattr(wrapped, "__wrapped__")
+    assert departure(wrapped, np=Ones)(np.array([3.0]), np.array([6.0])).tolist() == [3.0]
+    assert wrapped(np.array([3.0]), np.array([6.0])).tolist() == [0.5]
 
 
 def test_departures_add_up():

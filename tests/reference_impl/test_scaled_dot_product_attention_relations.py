@@ -179,17 +179,6 @@ def one_feature(*numbers):
     return np.array(numbers).reshape(1, 1, -1, 1)
 
 
-@pytest.mark.parametrize("mask", [[[True, True, False]], [[0.0, 0.0, -np.inf]]])
-def test_a_row_of_attendable_logits_of_minus_infinity_is_not_a_row_without_keys(mask):
-    result = scaled_dot_product_attention(
-        one_feature(1.0), one_feature(-np.inf, -np.inf, 2.0), one_feature(1.0, 3.0, 5.0), np.array(mask)
-    )
-    assert np.isnan(result.output).all()
-    assert np.isnan(result.weights).all()
-    assert np.isnan(result.logsumexp).all()
-    assert result.logits.ravel().tolist() == [-np.inf] * 3
-
-
 def test_a_key_at_minus_infinity_beside_others_has_no_weight():
     result = scaled_dot_product_attention(one_feature(1.0), one_feature(-np.inf, 0.0), one_feature(1.0, 3.0))
     assert result.weights.ravel().tolist() == [0, 1]

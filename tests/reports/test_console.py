@@ -81,3 +81,13 @@ def test_nothing_that_an_adapter_says_leaves_its_place() -> None:
     assert len(console) < 3_000
     assert "<script" not in notebook
     assert "<img" not in notebook
+    assert not re.search(r"[\x00-\x1f\u202e]", notebook)
+    assert len(notebook) < 5_000
+
+
+def test_a_long_name_does_not_push_the_verdict_away() -> None:
+    adapter = Hostile()
+    adapter.name = "a very long name " * 600
+    text = text_of(attnspec.validate(adapter, select="documents/001/softmax_of_rows"), quiet=True)
+    assert "does not conform: 1 of 1 went wrong" in " ".join(text.split())
+    assert len(text) < 200

@@ -30,10 +30,33 @@ def test_counts_add_up(name, request):
         kinds = Counter(type(entry) for case in suite for entry in case.result)
         assert stated == (len(list(suite)), kinds[Failure], kinds[Error], kinds[Skipped])
         assert suite.time == pytest.approx(sum(case.time for case in suite), abs=1e-4)
-    for attribute in ("tests", "failures", "errors", "skipped"):
+    for attribute in ("tests", "failures", "errors"):
         assert getattr(parsed, attribute) == sum(getattr(suite, attribute) for suite in found)
     assert parsed.tests == document["count"]
     assert parsed.time == pytest.approx(sum(suite.time for suite in found), abs=1e-4)
+
+
+ATTRIBUTES = {
+    "testsuites": {"name", "time", "tests", "failures", "errors"},
+    "testsuite": {"name", "time", "tests", "failures", "errors", "skipped"},
+    "properties": set(),
+    "property": {"name", "value"},
+    "testcase": {"name", "time", "classname"},
+    "failure": {"type", "message"},
+    "error": {"type", "message"},
+    "skipped": {"type", "message"},
+}
+"""Of each element, the attributes that it has here: all of them are in junit-10.xsd of Jenkins' xunit plugin."""
+
+
+@pytest.mark.parametrize("name", ["reference", "student", "hostile"])
+def test_elements_and_attributes_are_those_that_jenkins_knows(name, request):
+    root = Xml.fromstring(junit_xml(request.getfixturevalue(name)).encode())
+    for element in root.iter():
+        assert {*element.attrib} == ATTRIBUTES[element.tag]
+        assert re.fullmatch(r"\d+\.\d+", element.get("time", "0.0"))
+    assert {child.tag for child in root} == {"testsuite"}
+    assert {child.tag for child in root[0]} == {"properties", "testcase"}
 
 
 def test_a_testsuite_is_a_profile_and_a_testcase_a_case_in_a_dtype(reference):
@@ -57,6 +80,7 @@ def test_each_status_has_its_element_with_type_and_message(student):
             assert type(entry) is KINDS[result["status"]]
             assert entry.type == (result["check"] or "unsupported")
             assert entry.message == result["message"]
+            assert entry.text.startswith(result["message"])
 
 
 def test_a_failure_holds_the_facts(student):

@@ -39,6 +39,22 @@ def test_what_conforms_is_short(reference):
     assert len(text) < 1_500
 
 
+def test_where_no_mistake_is_named_the_clauses_of_wrong_answers_alone_are(reference):
+    """Refusals that are not made break the clauses that only they exercise, whatever else is right."""
+    clause = "sdpa.rejects.rank"
+    results = [
+        {**result, "status": "error", "message": "gave up"} if clause in result["clauses"] else result
+        for result in reference["results"]
+    ]
+    wrong = sum(result["status"] == "error" for result in results)
+    assert wrong > 1
+    statuses = {"pass": len(results) - wrong, "error": wrong}
+    summary = {**reference["summary"], "conformance": "does not conform", "statuses": statuses}
+    text = markdown({**reference, "summary": summary, "results": results})
+    assert f"- All {wrong} answers that exercise {clause} went wrong: Query, key and value of any rank but 4" in text
+    assert text.count("answers that exercise") == 1
+
+
 def test_the_table_is_a_table(student):
     rows = [token.type for token in tokens(markdown(student))].count("tr_open")
     assert rows == 1 + len(student["summary"]["profiles"])

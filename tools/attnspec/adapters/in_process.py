@@ -73,7 +73,7 @@ class InProcessImplementation:
         lacking = signature.lacks(arguments)
         if lacking is not None:
             return Declined(f"it has no argument {lacking!r}")
-        pristine = {name: array.copy() for name, array in request.inputs.items()}
+        pristine = {name: array.tobytes() for name, array in request.inputs.items()}
         try:
             returned = signature.call(function, arguments)
         except Unsupported as refusal:
@@ -84,9 +84,7 @@ class InProcessImplementation:
             return Raised(_sentence(error))
         answer = read_returned(returned, operation)
         if isinstance(answer, Outputs):
-            changed = tuple(
-                name for name, array in request.inputs.items() if array.tobytes() != pristine[name].tobytes()
-            )
+            changed = tuple(name for name, array in request.inputs.items() if array.tobytes() != pristine[name])
             return Outputs(answer.values, changed)
         return answer
 

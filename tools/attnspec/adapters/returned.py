@@ -65,6 +65,8 @@ def read_returned(returned: object, operation: Operation) -> Outputs | Malformed
 
 def _as_array(value: object) -> NDArray[Any] | None:
     """Return a copy of an array-like as an array of numbers or Booleans, or None."""
+    if type(value) is np.ndarray and value.dtype.kind in "bifu":
+        return value.copy()
     try:
         if isinstance(value, list | str | bytes) or not (
             hasattr(value, "__array__") or isinstance(value, int | float | np.generic)

@@ -9,8 +9,7 @@ See ``spec/decisions/0006-tolerance.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from attnspec.comparison.precision import Precision
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A tensor and the error that it may carry.
 
     Attributes

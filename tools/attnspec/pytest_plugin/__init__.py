@@ -20,7 +20,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--attnspec",
         metavar="TARGET",
         help="Validate TARGET: reference, torch, package.module, ./mine.py, ./mine.py:MyAdapter. "
-        "Without paths of tests, nothing else is run.",
+        "On a command line without paths of tests, nothing else is run.",
+    )
+    group.addoption(
+        "--attnspec-command", metavar="COMMAND", help="A program that speaks the process protocol, instead of TARGET."
     )
     for name, metavar, sentence in (
         ("dtype", "DTYPE", "Run in this dtype. Repeatable."),
@@ -46,8 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect the cases if the option is given."""
-    if config.getoption("attnspec") is None:
+    """Collect the cases if there is something to validate."""
+    if config.getoption("attnspec") is None and config.getoption("attnspec_command") is None:
         return
     from attnspec.pytest_plugin.collecting import Collecting
 

@@ -37,15 +37,16 @@ class Collecting:
     Parameters
     ----------
     config
-        Pytest's configuration. Paths that name items of this plugin are taken out of it; without a path that the
-        user gave, no other tests are collected.
+        Pytest's configuration. Paths that name items of this plugin are taken out of it. Who asks for a validation on
+        the command line, and names no path, wants no other tests; an option in a configuration file adds to them.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._validating: Validating | None = None
         self._outcomes: set[str] = set()
-        if config.args_source != pytest.Config.ArgsSource.ARGS:
+        asked_here = any(str(argument).startswith("--attnspec") for argument in config.invocation_params.args)
+        if asked_here and config.args_source != pytest.Config.ArgsSource.ARGS:
             config.args, config.args_source = [], pytest.Config.ArgsSource.ARGS
         self.named = [node_id for argument in config.args if (node_id := _node_id(argument)) is not None]
         config.args = [argument for argument in config.args if _node_id(argument) is None]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.cases import load_suite
 from attnspec.dtypes import ANY
+from attnspec.errors import UsageError
 from attnspec.reports import failure_text
 from attnspec.runner import run_suite
 from attnspec.validation import check_asked, contract_names, in_layout, pairs
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from attnspec.diagnosis import Diagnosis
     from attnspec.runner import Result
 
+_SECONDS = 30.0
 _PASSES_KEPT = 24
 _DIAGNOSED = 20
 """A diagnosis of each of a thousand failures would take long, and repeat itself."""
@@ -92,10 +94,12 @@ class Validating:
     def explain(self, result: Result) -> str:
         """Return in words what went wrong, with the mistake that it looks like in the light of what passed before."""
         operation = result.case.operation
+        if result.got is None:
+            return failure_text(result, ())
         self._diagnosed[operation] = self._diagnosed.get(operation, 0) + 1
-        if self._diagnosed[operation] <= _DIAGNOSED:
-            return failure_text(result, self._diagnosis(result))
-        return f"{failure_text(result, ())}\nThe first {_DIAGNOSED} failures of {operation} carry a diagnosis."
+        if self._diagnosed[operation] > _DIAGNOSED:
+            return f"{failure_text(result, ())}\nOnly the first {_DIAGNOSED} failures of {operation} are diagnosed."
+        return failure_text(result, self._diagnosis(result))
 
     def close(self) -> None:
         """Release the implementation."""
@@ -114,7 +118,17 @@ class Validating:
 
 
 def _implementation(options: Any) -> Implementation:
-    """Return the implementation, in a process of its own where there is a time limit."""
+    """Return the implementation in its layout."""
+    implementation = _program(options) if options.attnspec_command is not None else _target(options)
+    try:
+        return in_layout(implementation, options.attnspec_layout)
+    except BaseException:
+        implementation.close()
+        raise
+
+
+def _target(options: Any) -> Implementation:
+    """Return what a Python target holds, in a process of its own where there is a time limit."""
     kept: dict[str, Any] = {
         "bare_operation": options.attnspec_as,
         "renames": contract_names(pairs(options.attnspec_rename, "--attnspec-rename")),
@@ -123,12 +137,28 @@ def _implementation(options: Any) -> Implementation:
     if options.attnspec_timeout is None:
         from attnspec.adapters import load
 
-        return in_layout(load(options.attnspec, **kept), options.attnspec_layout)
+        return load(options.attnspec, **kept)
     from attnspec.adapters.process import isolated
 
-    apart = isolated(options.attnspec, timeout=options.attnspec_timeout, **kept)
-    try:
-        return in_layout(apart, options.attnspec_layout)
-    except BaseException:
-        apart.close()
-        raise
+    return isolated(options.attnspec, timeout=options.attnspec_timeout, **kept)
+
+
+def _program(options: Any) -> Implementation:
+    """Return the program that a command starts.
+
+    Raises
+    ------
+    UsageError
+        If an option for Python targets is given, too.
+    """
+    from attnspec.adapters.process import ProcessImplementation
+
+    for option, given in (
+        ("--attnspec", options.attnspec),
+        ("--attnspec-as", options.attnspec_as),
+        ("--attnspec-rename", options.attnspec_rename),
+        ("--attnspec-device", options.attnspec_device),
+    ):
+        if given:
+            raise UsageError(f"{option} is for Python targets; an --attnspec-command follows the protocol by itself.")
+    return ProcessImplementation(options.attnspec_command, timeout=options.attnspec_timeout or _SECONDS)

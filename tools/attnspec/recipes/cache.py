@@ -72,6 +72,15 @@ def past_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention("cache/decode_not_causal", "One new token, not causal", Sizes(3, 2, 2, 1, 1, past=4)),
         attention(
+            "cache/decode_before_more_keys",
+            "One query, causal, before the last of three new keys",
+            Sizes(1, 2, 2, 1, 3, past=2),
+            clauses=("sdpa.past.position",),
+            url="https://github.com/microsoft/onnxruntime/issues/29020",
+            is_causal=True,
+            causal_alignment=TOP_LEFT,
+        ),
+        attention(
             "cache/past_longer", "Nine past keys and four new ones", Sizes(1, 2, 2, 4, 4, past=9), is_causal=True
         ),
         attention("cache/past_of_one", "A single past key", Sizes(1, 2, 2, 4, 4, past=1), is_causal=True),

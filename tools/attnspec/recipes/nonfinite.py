@@ -54,7 +54,7 @@ def attended_cases() -> tuple[AuthoredCase, ...]:
             "infinities_in_queries",
             "Infinity in one query and minus infinity in another",
             PLAIN,
-            {"query": [((1, 1, 0, 0), INFINITY), ((0, 1, 3, 2), -INFINITY)]},
+            {"query": [((1, 1, 0, 1), INFINITY), ((0, 1, 3, 2), -INFINITY)]},
             None,
         ),
         (

@@ -3,6 +3,15 @@
 from attnspec.reports.console import failure_text, print_report
 from attnspec.reports.report import Report, Summary
 from attnspec.reports.report_json import report_to_json
-from attnspec.reports.writing import check_writable, write_report
+from attnspec.reports.writing import check_writable, write_document, write_report
 
-__all__ = ["Report", "Summary", "check_writable", "failure_text", "print_report", "report_to_json", "write_report"]
+__all__ = [
+    "Report",
+    "Summary",
+    "check_writable",
+    "failure_text",
+    "print_report",
+    "report_to_json",
+    "write_document",
+    "write_report",
+]

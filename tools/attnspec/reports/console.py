@@ -133,8 +133,10 @@ def _print_operation(operation: str, results: list[Result], report: Report, cons
     for of_case in list(by_case.values())[:_CASES_SHOWN]:
         console.print()
         _print_case(of_case, console, named=any(entry.clause for entry in diagnosis))
-    if len(by_case) > _CASES_SHOWN:
-        _say(console, f"… and {len(by_case) - _CASES_SHOWN} more cases; --report FILE.json has them all.", indent=2)
+    more = len(by_case) - _CASES_SHOWN
+    if more > 0:
+        cases = "case" if more == 1 else "cases"
+        _say(console, f"… and {more} more {cases}; --report FILE.json has them all.", indent=2)
 
 
 def _print_case(results: list[Result], console: Console, *, named: bool) -> None:

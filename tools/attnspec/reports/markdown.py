@@ -20,6 +20,7 @@ from attnspec.reports.sentences import (
     message,
     profile_of,
     reproduction,
+    suspicions,
     verdict,
     wrong_results,
 )
@@ -104,8 +105,10 @@ def _diagnosis(document: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
     for operation, count in Counter(result["operation"] for result in wrong_results(document)).items():
         lines += [f"**{prose(operation)}**: {count} went wrong", ""]
-        lines += [f"- {prose(sentence)}" for sentence in diagnosis_sentences(document, operation)]
-        lines.append("")
+        sentences = diagnosis_sentences(document, operation)
+        if not any(entry["clause"] for entry in document["diagnosis"] if entry["operation"] == operation):
+            sentences += suspicions(document, operation)
+        lines += [*(f"- {prose(sentence)}" for sentence in sentences), *([""] if sentences else [])]
     return lines
 
 

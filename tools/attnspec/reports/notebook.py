@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from attnspec.comparison import STATUSES
+from attnspec.plain_text import plain_text
 from attnspec.reports.wording import diagnosis_lines, failures_by_operation, headline, result_sentence
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def notebook_html(report: Report) -> str:
     ]
     if len(told) > _FAILURES_SHOWN:
         told = [*told[:_FAILURES_SHOWN], f"… and {len(told) - _FAILURES_SHOWN} more"]
-    items = "".join(f"<li>{escape(line)}</li>" for line in (*lines, *told))
+    items = "".join(f"<li>{escape(plain_text(line))}</li>" for line in (*lines, *told))
     return (
         f"<div><strong>{escape(headline(report))}</strong>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from attnspec.comparison import WRONG
 from attnspec.diagnosis import Diagnosis
 from attnspec.plain_text import plain_text
-from attnspec.reports.wording import diagnosis_lines, diverging_step, verdict_sentence
+from attnspec.reports.wording import diagnosis_lines, diverging_step, shown_name, verdict_sentence
 from attnspec.specification import clauses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_SUSPICIONS = 3
+
 
 def implementation_name(document: Mapping[str, Any]) -> str:
     """Return name and version of the implementation, harmless."""
-    implementation = document["implementation"]
-    return plain_text(" ".join(filter(None, (implementation["name"], implementation["version"]))), longest=80)
+    return shown_name(document["implementation"]["name"], document["implementation"]["version"])
 
 
 def verdict(document: Mapping[str, Any], name: str) -> str:
@@ -48,6 +50,23 @@ def diagnosis_sentences(document: Mapping[str, Any], operation: str) -> list[str
             known = {field.name: entry.get(field.name, "") for field in fields(Diagnosis)}
             lines += diagnosis_lines(Diagnosis(**known))
     return [plain_text(line) for line in lines]
+
+
+def suspicions(document: Mapping[str, Any], operation: str) -> list[str]:
+    """Return the clauses of an operation that no right answer exercises, those of most wrong answers first.
+
+    What is left to say where no mistake is named.
+    """
+    results = [result for result in document["results"] if result["operation"] == operation]
+    wrong = Counter(clause for result in results if result["status"] in WRONG for clause in result["clauses"])
+    right = {clause for result in results if result["status"] == "pass" for clause in result["clauses"]}
+    lines: list[str] = []
+    for clause, count in wrong.most_common():
+        if clause not in right:
+            known = clauses().get(clause)
+            of_all = "The one answer that exercises" if count == 1 else f"All {count} answers that exercise"
+            lines.append(plain_text(f"{of_all} {clause} went wrong{f': {known.text}' if known else '.'}"))
+    return lines[:_SUSPICIONS]
 
 
 def message(result: Mapping[str, Any], *, longest: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.plain_text import plain_text
 from attnspec.specification import clauses, errata
 
 if TYPE_CHECKING:
@@ -17,8 +18,13 @@ if TYPE_CHECKING:
 def headline(report: Report) -> str:
     """Return who was validated and what came of it, in one line."""
     summary = report.summary
-    name = " ".join(filter(None, (report.declaration.name, report.declaration.version)))
+    name = shown_name(report.declaration.name, report.declaration.version)
     return verdict_sentence(name, summary.conformance, summary.counts, (summary.clauses_graded, summary.clauses))
+
+
+def shown_name(name: str, version: str | None) -> str:
+    """Return name and version of an implementation, harmless and so short that the verdict after it is seen."""
+    return plain_text(" ".join(filter(None, (name, version))), longest=80)
 
 
 def verdict_sentence(name: str, conformance: str, counts: Mapping[str, int], clauses: tuple[int, int]) -> str:

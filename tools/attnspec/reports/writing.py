@@ -40,12 +40,17 @@ def check_writable(path: Path) -> None:
 
 
 def write_report(report: Report, path: Path, suite: Suite | None = None) -> None:
-    """Write a report in the format that the end of the file's name says.
+    """Write a report in the format that the end of the file's name says; see `write_document`."""
+    write_document(report_to_json(report), path, suite)
+
+
+def write_document(document: Mapping[str, Any], path: Path, suite: Suite | None = None) -> None:
+    """Write a report.json in the format that the end of the file's name says.
 
     Parameters
     ----------
-    report
-        What to write.
+    document
+        A report, following ``spec/schemas/report.schema.json``.
     path
         ``.json`` gives report.json, ``badge.json`` a badge, ``.xml`` JUnit XML, ``.md`` Markdown, ``.html`` a page.
     suite
@@ -56,7 +61,7 @@ def write_report(report: Report, path: Path, suite: Suite | None = None) -> None
     UsageError
         If there is no such format, or the file cannot be written after all.
     """
-    text = _renderer(path)(report_to_json(report), suite)
+    text = _renderer(path)(document, suite)
     try:
         # A message may hold half of a surrogate pair, which UTF-8 cannot write.
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
