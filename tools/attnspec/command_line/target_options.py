@@ -107,9 +107,9 @@ def run_target(options: TargetOptions, suite: Suite, console: Console, *, fail_f
 
 def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
     """Write the reports that the options ask for."""
-    from attnspec.reports import write_report
-
     for path in options.reports:
+        from attnspec.reports import write_report
+
         write_report(report, Path(path), suite)
 
 
