@@ -248,6 +248,12 @@ SITUATIONS = {
     "required profile that is not run": Situation(
         2, "--require core: the profiles of this run are documents.", options=("--require", "core")
     ),
+    "required profile in no dtype that was asked for": Situation(
+        1,
+        "Required to conform (1) documents: none of its cases was run",
+        happens=lambda checkout: checkout.edit_case(ROWS, dtypes=["float64"]),
+        options=("--require", "documents", "--select", ROWS, "--dtype", "float32"),
+    ),
     "accurate enough": Situation(0, "passes the gate", options=("--minimum-accuracy", "1")),
     "not accurate enough": Situation(
         1, "The median of error / tolerance is ", options=("--minimum-accuracy", "0.0000001")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from attnspec.command_line.target_options import (
     write_reports,
 )
 from attnspec.errors import UsageError
+
+if TYPE_CHECKING:
+    from attnspec.cases import Suite
 
 
 @click.command()
@@ -53,47 +57,50 @@ def gate(
     from attnspec.cases import read_index
     from attnspec.releases import read_retired
 
+    if update_baseline and baseline is None:
+        raise UsageError("--update-baseline: say where it is to be written, with --baseline FILE.")
     # Written so that NaN, too, is refused.
     if minimum_accuracy is not None and not minimum_accuracy >= 0:
         raise UsageError(f"--minimum-accuracy {minimum_accuracy}: give a number, such as 0.1.")
-    if update_baseline and baseline is None:
-        raise UsageError("--update-baseline: say where it is to be written, with --baseline FILE.")
-    for option, path in (("--baseline", baseline), ("--summary", summary)):
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
-            raise UsageError(f"{option} {path}: name a file in a folder that exists.")
+    _check_file("--baseline", baseline)
+    _check_file("--summary", summary)
     known = None
     if baseline is not None and (baseline.exists() or not update_baseline):
         known = gates.read_baseline(baseline)
     suite = load_selected(options)
-    profiles = sorted({case.profile for case in suite.cases.values()})
-    for profile in require:
-        if profile not in profiles:
-            raise UsageError(f"--require {profile}: the profiles of this run are {', '.join(profiles)}.")
+    _check_profiles(require, suite)
     console = make_console()
     report = run_target(options, suite, console)
-    notes: list[str] = []
     ids = read_index(suite.folder)
-    if update_baseline and baseline is not None:
+    notes: list[str] = []
+    if baseline is not None and update_baseline:
         new = gates.updated(known, report, suite_ids=ids)
         if new is not None:
             gates.write_baseline(new, baseline)
             notes.append(gates.update_sentence(new, known, str(baseline)))
         known = new
     retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(suite.folder).items()}
-    outcome = gates.judge(
-        report,
-        known,
-        gates.Demands(lenient, require, minimum_accuracy),
-        suite_ids=ids,
-        retired=retired,
-    )
-    notes += gates.diagnosis_sentences(report, outcome)
-    notes += gates.suite_sentences(report, known)
+    demands = gates.Demands(lenient, require, minimum_accuracy)
+    outcome = gates.judge(report, known, demands, suite_ids=ids, retired=retired)
+    notes += [*gates.diagnosis_sentences(report, outcome), *gates.suite_sentences(report, known)]
     gates.print_outcome(outcome, console, notes=notes, quiet=options.quiet)
     if summary is not None:
         _append(summary, gates.outcome_markdown(outcome, notes=notes))
     write_reports(options, report, suite)
     return 0 if outcome.is_open else 1
+
+
+def _check_file(option: str, path: Path | None) -> None:
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        raise UsageError(f"{option} {path}: name a file in a folder that exists.")
+
+
+def _check_profiles(require: tuple[str, ...], suite: Suite) -> None:
+    """Raise `UsageError` for a required profile that is not run; found out before the run, not after it."""
+    profiles = sorted({case.profile for case in suite.cases.values()})
+    for profile in require:
+        if profile not in profiles:
+            raise UsageError(f"--require {profile}: the profiles of this run are {', '.join(profiles)}.")
 
 
 def _append(path: Path, text: str) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from attnspec import conventions as convention_rules
 from attnspec.dtypes import ANY
-from attnspec.errors import UsageError
 from attnspec.gate.baseline import graded
 from attnspec.gate.finding import HEADINGS, Finding, Outcome
 from attnspec.gate.updating import check_same_implementation
@@ -74,8 +73,6 @@ def judge(
     ------
     BaselineError
         If the baseline is about another implementation.
-    UsageError
-        If a required profile is not among those of the run.
     """
     if baseline is None:
         found = [_new_failure(result) for result in report.wrong]
@@ -251,9 +248,8 @@ def _required(report: Report, profiles: Sequence[str]) -> Generator[Finding]:
     for profile in profiles:
         summary = report.by_profile.get(profile)
         if summary is None:
-            known = ", ".join(report.by_profile)
-            raise UsageError(f"--require {profile}: the profiles of this run are {known}.")
-        if summary.conformance != "conforms":
+            yield Finding("required", "fails", profile, None, "none of its cases was run")
+        elif summary.conformance != "conforms":
             wrong = sum(result.is_wrong for result in report.results if result.case.profile == profile)
             sentence = (
                 f"{summary.conformance}: {summary.clauses_graded} of {summary.clauses} clauses graded, {wrong} wrong"
