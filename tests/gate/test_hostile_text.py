@@ -53,3 +53,11 @@ def test_a_summary_is_appended_to(checkout):
     summary = (checkout.folder / "summary.md").read_text("utf-8")
     assert summary.startswith("# What was there\n\n### attnspec gate: open\n\nmine passes the gate: 6 of 6 passed.\n")
     assert checkout.gate("--summary", "nowhere/summary.md", baseline=False)[0] == 2
+
+
+def test_what_an_adapter_raises_at_its_import_is_clean_too(checkout):
+    (checkout.folder / "mine.py").write_text(f"raise RuntimeError({HOSTILE!r})", "utf-8")
+    status, _, err = checkout.gate(baseline=False)
+    assert status == 2
+    assert "could not be imported: RuntimeError: <script>" in err
+    assert not CONTROL.search(err)
