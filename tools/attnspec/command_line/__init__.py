@@ -11,6 +11,7 @@ import click
 
 from attnspec.command_line.inspect import check, explain, list_cases, show
 from attnspec.command_line.regenerate import regenerate
+from attnspec.command_line.report import report
 from attnspec.command_line.validate import validate
 from attnspec.errors import AttnspecError
 from attnspec.version import __version__
@@ -24,7 +25,7 @@ def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 
 
-for _command in (validate, list_cases, show, explain, check, regenerate):
+for _command in (validate, list_cases, show, explain, check, regenerate, report):
     attnspec.add_command(_command)
 
 
