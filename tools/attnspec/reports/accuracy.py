@@ -41,7 +41,8 @@ def rank(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[
     Returns
     -------
     tuple of Accuracy
-        The most accurate first; empty where no run was compared in all of them.
+        The most accurate first, those with an error beyond its tolerance last; empty where no run was compared in all
+        of them.
     """
     compared = [_compared(document) for document in documents]
     shared = reduce(set[tuple[str, str]].intersection, (set(runs) for runs in compared))
@@ -52,7 +53,7 @@ def rank(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[
         medians = sorted(runs[run][0] for run in shared)
         worst = max(runs[run][1] for run in shared)
         ranked.append(Accuracy(name, position, medians[len(medians) // 2], worst, len(shared)))
-    return tuple(sorted(ranked, key=lambda entry: (entry.median, entry.worst, entry.position)))
+    return tuple(sorted(ranked, key=lambda entry: (entry.worst > 1, entry.median, entry.worst, entry.position)))
 
 
 def ratio(value: float | str | None) -> float | None:

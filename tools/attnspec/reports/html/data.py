@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +16,18 @@ from attnspec.reports.html.pictures import Pictures
 from attnspec.specification import clauses, errata
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from attnspec.cases import Case, Suite
 
 MOST_FAILING_CASES = 50
 """How many failing cases are drawn; the others are told in words."""
 
-_LARGEST_PICTURES = 2_000_000
-_ELEMENTS_DRAWN = (1024, 512, 256, 128, 64, 16)
+_LARGEST_PICTURES = 2_200_000
+_CHARACTERS_OF_A_NUMBER = 12
+_MOST_ELEMENTS, _FEWEST_ELEMENTS = 1024, 16
 _LONGEST_NAME = 120
+_SHORTEST_TEXT, _LONGEST_TEXT, _ALL_TEXTS = 200, 2000, 500_000
 
 
 def page_data(
@@ -84,7 +87,9 @@ class _Texts:
 
     @property
     def all(self) -> list[str]:
-        return list(self._places)
+        """The texts in order; the more there are, the shorter each one is cut."""
+        longest = max(_SHORTEST_TEXT, min(_LONGEST_TEXT, _ALL_TEXTS // max(len(self._places), 1)))
+        return [harmless(text, longest) for text in self._places]
 
 
 def _strangers(
@@ -207,18 +212,25 @@ def _drawn_cases(
     places: Mapping[str, int],
     detailed: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the pictures of the failing cases and of those asked for, cropped until they fit into a page."""
+    """Return the pictures of the failing cases and of those asked for, cropped so that they fit into a page."""
     failing = _failing(documents)
     chosen = list(dict.fromkeys((*detailed, *failing[:MOST_FAILING_CASES])))
-    drawn: dict[str, Any] = {}
-    for most in _ELEMENTS_DRAWN:
-        arrays: dict[str, int] = {}
-        drawn = {
-            str(places[case_id]): _drawn_case(case_id, documents, known, suite, most, arrays) for case_id in chosen
-        }
-        size = sum(map(len, arrays)) + len(json.dumps(drawn))
-        if size <= _LARGEST_PICTURES:
-            break
+    results: dict[str, list[tuple[int, Mapping[str, Any]]]] = {case_id: [] for case_id in chosen}
+    for position, document in enumerate(documents):
+        for result in document["results"]:
+            if known[position] and result["case"] in results:
+                results[result["case"]].append((position, result))
+    cases = {
+        case_id: suite.cases[case_id]
+        for case_id in chosen
+        if case_id in suite.cases and (results[case_id] or case_id in detailed)
+    }
+    most = _elements_drawn(cases.values(), results.values())
+    arrays: dict[str, int] = {}
+    drawn = {
+        str(places[case_id]): _drawn_case(cases.get(case_id), results[case_id], documents, most, arrays)
+        for case_id in chosen
+    }
     return {
         "drawn": drawn,
         "arrays": [json.loads(array) for array in arrays],
@@ -237,52 +249,56 @@ def _failing(documents: Sequence[Mapping[str, Any]]) -> list[str]:
     return [ids[turn] for turn in range(turns) for ids in by_profile.values() if turn < len(ids)]
 
 
+def _elements_drawn(cases: Iterable[Case], results: Iterable[Sequence[tuple[int, Mapping[str, Any]]]]) -> int:
+    """Return how many elements of each tensor can be drawn in a page that is not too large."""
+    drawn = [array.size for case in cases for array in case.inputs.values()]
+    compared = [
+        math.prod(got["shape"]) for of_case in results for _, result in of_case for got in result.get("got", {}).values()
+    ]
+    most = _MOST_ELEMENTS
+    while most > _FEWEST_ELEMENTS:
+        # Expected, got, error and tolerance.
+        count = sum(min(size, most) for size in drawn) + 4 * sum(min(size, most) for size in compared)
+        if count * _CHARACTERS_OF_A_NUMBER <= _LARGEST_PICTURES:
+            break
+        most //= 2
+    return most
+
+
 def _drawn_case(
-    case_id: str,
+    case: Case | None,
+    results: Sequence[tuple[int, Mapping[str, Any]]],
     documents: Sequence[Mapping[str, Any]],
-    known: Sequence[bool],
-    suite: Suite,
     most: int,
     arrays: dict[str, int],
 ) -> dict[str, Any]:
-    results = [
-        (position, result)
-        for position, document in enumerate(documents)
-        for result in document["results"]
-        if result["case"] == case_id
-    ]
-    case = suite.cases.get(case_id) if any(known) or not results else None
-    wrong = [(position, result) for position, result in results if result["status"] in WRONG]
     if case is None:
         return {"runs": []}
     pictures = Pictures(case, most)
-    worst = next((result["worst"] for position, result in wrong if known[position]), None)
-    runs = [
-        {
-            "implementation": position,
-            "dtype": (*FLOAT_DTYPES, ANY).index(result["dtype"]),
-            "outputs": _shared(
-                pictures.compared(result["dtype"], result, documents[position]["implementation"]["conventions"]), arrays
-            ),
-        }
-        for position, result in wrong
-        if known[position] and "got" in result
-    ]
+    answered = [(position, result) for position, result in results if "got" in result]
     return {
         "source": list(case.source.values()),
-        "attributes": {**_defaults(case), **case.attributes},
+        "attributes": {**dict.fromkeys(OPERATIONS[case.operation].attributes), **case.attributes},
         "stated": list(case.attributes),
         "presentation": case.presentation,
         "refusal": case.rejects.reason if case.rejects is not None else None,
-        "inputs": _shared(pictures.inputs(worst), arrays),
+        "inputs": _shared(pictures.inputs(next((result["worst"] for _, result in answered), None)), arrays),
         "attended": pictures.attended(),
         "owed": _shared(pictures.owed(), arrays),
-        "runs": runs,
+        "runs": [
+            {
+                "implementation": position,
+                "dtype": (*FLOAT_DTYPES, ANY).index(result["dtype"]),
+                "outputs": _shared(
+                    pictures.compared(
+                        result["dtype"], result, documents[position]["implementation"]["conventions"]
+                    ),
+                    arrays,
+                ),
+            }
+            for position, result in answered
+        ],
     }
-
-
-def _defaults(case: Case) -> dict[str, Any]:
-    return {name: None for name in OPERATIONS[case.operation].attributes if name not in case.attributes}
 
 
 _ARRAYS = ("values", "expected", "got", "error", "tolerance")

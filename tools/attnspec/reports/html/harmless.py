@@ -7,7 +7,7 @@ import re
 from typing import Any, cast
 
 _ACTIVE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
-_LONGEST = 2000
+_LONGEST = 4000
 
 
 def harmless(text: str, longest: int = _LONGEST) -> str:

@@ -22,9 +22,14 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** A number as it is read: seven digits at most. */
+/** A number as it is read: seven digits at most, with a power of ten where it is very large or small. */
 function inDigits(value, digits = 7) {
-  return typeof value === "number" ? String(Number(value.toPrecision(digits))) : String(value);
+  if (typeof value !== "number") return String(value);
+  const rounded = Number(value.toPrecision(digits));
+  const size = Math.abs(rounded);
+  if (size === 0 || (size >= 1e-4 && size < 1e7)) return String(rounded).replace("-", "−");
+  const [digit, power] = rounded.toExponential().split("e");
+  return `${digit}e${power.replace("+", "")}`.replaceAll("-", "−");
 }
 
 /** A number of any size as JavaScript computes with it. */
@@ -57,7 +62,7 @@ const Heatmaps = (() => {
       this.rows = rank > 1 ? picture.lengths[rank - 2] : 1;
       this.leading = picture.lengths.slice(0, Math.max(rank - 2, 0));
       this.slices = this.leading.reduce((product, length) => product * length, 1);
-      this.cell = Math.max(7, Math.min(24, Math.floor(WIDTH / Math.max(this.columns, 1))));
+      this.cell = Math.max(7, Math.min(32, Math.floor(WIDTH / Math.max(this.columns, 1))));
     }
 
     get empty() {
@@ -138,7 +143,7 @@ const Heatmaps = (() => {
   function errorClass(ratio, largest) {
     if (!(ratio > 1)) return "within";
     if (ratio === Infinity || largest <= 1) return `beyond step${LEVELS}`;
-    const step = Math.ceil((Math.log(ratio) / Math.log(largest)) * LEVELS);
+    const step = Math.ceil((ratio / largest) * LEVELS);
     return `beyond step${Math.max(1, Math.min(LEVELS, step))}`;
   }
 
@@ -159,7 +164,7 @@ const Heatmaps = (() => {
         svg.append(draw("rect", { ...place, ...at, class: `cell ${cellClass(row, column)}` }));
         for (const mark of marks(row, column)) {
           if (mark === "hatch" || mark === "dots") {
-            svg.append(draw("rect", { ...place, fill: `url(#${mark})`, class: `mark ${mark}` }));
+            svg.append(draw("rect", { ...place, fill: `url(#${mark})`, class: "mark" }));
           } else {
             svg.append(sign(mark, place));
           }
@@ -188,9 +193,9 @@ const Heatmaps = (() => {
 
   function scaleBar(kinds, from, to) {
     const bar = make("div", { class: "scale", "aria-hidden": "true" }, make("span", {}, from));
-    const strip = draw("svg", { width: kinds.length * 8, height: 8, class: "strip" });
+    const strip = draw("svg", { width: kinds.length * 6, height: 8, class: "strip" });
     kinds.forEach((kind, place) => {
-      strip.append(draw("rect", { x: place * 8, y: 0, width: 8, height: 8, class: `cell ${kind}` }));
+      strip.append(draw("rect", { x: place * 6, y: 0, width: 6, height: 8, class: `cell ${kind}` }));
     });
     bar.append(strip, make("span", {}, to));
     return bar;
@@ -201,7 +206,7 @@ const Heatmaps = (() => {
     for (let step = LEVELS; step > 0; step -= 1) steps.push(`minus step${step}`);
     steps.push("zero");
     for (let step = 1; step <= LEVELS; step += 1) steps.push(`plus step${step}`);
-    return scaleBar(steps, `−${inDigits(largest, 3)}`, inDigits(largest, 3));
+    return scaleBar(steps, inDigits(-largest, 3), inDigits(largest, 3));
   }
 
   function errorScale(largest) {
@@ -265,9 +270,18 @@ const Heatmaps = (() => {
       const select = make("select", {
         "aria-label": `Slice of ${label}`,
         onchange: () => {
-          slice = Number(select.value);
-          redraw(true);
+          const name = geometry.sliceName(Number(select.value));
+          const all = root.closest(".run")?.querySelectorAll(".explorer") ?? [root];
+          for (const other of all) other.dispatchEvent(new CustomEvent("slice", { detail: name }));
         },
+      });
+      // Pictures of one run turn their pages together.
+      root.addEventListener("slice", ({ detail }) => {
+        const option = [...select.options].find(({ text }) => text === detail);
+        if (!option) return;
+        select.value = option.value;
+        slice = Number(option.value);
+        redraw(false);
       });
       for (let place = 0; place < geometry.slices; place += 1) {
         select.append(make("option", { value: place, selected: place === slice }, geometry.sliceName(place)));
@@ -299,7 +313,7 @@ const Heatmaps = (() => {
       const flat = (row, column) => geometry.flat(slice, row, column);
       const over = (row, column) => (excluded(flat(row, column)) ? ["hatch"] : []);
       const panels = [];
-      for (const [title, values] of [["expected", expected], ["got", got]]) {
+      for (const [title, values] of [[picture.computed ? "expected (not graded)" : "expected", expected], ["got", got]]) {
         if (values === null) continue;
         const cellClass = (row, column) => valueClass(values[flat(row, column)], scale);
         panels.push(panel(geometry, title, valueScale(scale), cellClass, over));
@@ -378,14 +392,16 @@ const Heatmaps = (() => {
     const columns = [...Array(geometry.columns).keys()];
     const keyOf = (column) => column + (picture.offsets.at(-1) ?? 0);
 
+    const keys = (ranges) => (ranges === "" ? "no key" : /^\d+$/.test(ranges) ? `key ${ranges}` : `keys ${ranges}`);
+
     function describe(slice, row) {
       const at = (column) => geometry.flat(slice, row, column);
       const owed = inRanges(columns.filter((column) => may(at(column))).map(keyOf));
       const query = geometry.indices(slice, row, 0).at(-2);
-      let said = `Query ${query} may attend ${owed ? `keys ${owed}` : "no key"}.`;
+      let said = `Query ${query} may attend ${keys(owed)}.`;
       if (columns.every((column) => tells(at(column)))) {
         const taken = inRanges(columns.filter((column) => got[at(column)] !== 0).map(keyOf));
-        said += ` Its weights went to ${taken ? `keys ${taken}` : "no key"}.`;
+        said += ` Its weights went to ${keys(taken)}.`;
       }
       return said;
     }

@@ -142,7 +142,7 @@
       make(
         "p",
         { class: "muted" },
-        `Error / tolerance over the ${plural(data.ranking[0].runs, "run")} that all of them had compared; above 1 fails.`,
+        `Error / tolerance over the ${plural(data.ranking[0].runs, "run")} that all of them had compared. Above 1 fails; who has such an error comes last.`,
       ),
       make("div", { class: "scroll" }, make("table", { class: "ranking" }, make("thead", {}, make("tr", {}, ...head)), body)),
     );
@@ -220,6 +220,7 @@
         .filter((dtype) => results.some((result) => result.implementation === implementation && result.dtype === dtype && result.status !== "unsupported"))
         .map((dtype) => ({ implementation, dtype })),
     );
+    const gap = (at) => (at > 0 && columns[at].implementation !== columns[at - 1].implementation ? "gap" : null);
     const bins = new Map();
     for (const result of results) {
       const key = `${cases[result.at].profile} ${result.implementation} ${result.dtype}`;
@@ -236,14 +237,14 @@
       head.append(groups);
     }
     head.append(
-      make("tr", {}, make("th", { scope: "col" }, "profile"), ...columns.map(({ dtype }) => make("th", { scope: "col" }, dtypeName(dtype)))),
+      make("tr", {}, make("th", { scope: "col" }, "profile"), ...columns.map(({ dtype }, at) => make("th", { scope: "col", class: gap(at) }, dtypeName(dtype)))),
     );
     const body = make("tbody");
     for (const profile of profiles) {
       const row = make("tr", {}, make("th", { scope: "row" }, profile));
-      for (const { implementation, dtype } of columns) {
+      for (const [at, { implementation, dtype }] of columns.entries()) {
         const list = bins.get(`${profile} ${implementation} ${dtype}`);
-        row.append(make("td", {}, list ? matrixCell(profile, implementation, dtype, countsOf(list)) : ""));
+        row.append(make("td", { class: gap(at) }, list ? matrixCell(profile, implementation, dtype, countsOf(list)) : ""));
       }
       body.append(row);
     }
@@ -546,10 +547,15 @@
       tabs[next].focus();
     });
     bar.append(...tabs);
-    const lit = passing(about);
-    const first = lit.find(({ status }) => isWrong(status)) ?? about.results.find(({ status }) => isWrong(status)) ?? lit[0] ?? about.results[0];
-    choose(about.results.indexOf(first));
+    choose(about.results.indexOf(firstRun(about)));
     return make("div", { class: "runs" }, bar, body);
+  }
+
+  /** The run that is looked at first: a wrong one, if possible one that the filters let through. */
+  function firstRun(about) {
+    const lit = passing(about);
+    const wrong = ({ status }) => isWrong(status);
+    return lit.find(wrong) ?? about.results.find(wrong) ?? lit[0] ?? about.results[0];
   }
 
   function runBody(about, result) {
@@ -567,7 +573,7 @@
         result.status === "pass" && result.ratio !== null ? make("p", { class: "muted small" }, `Largest error / tolerance: ${inDigits(result.ratio, 3)}.`) : null,
       ),
     );
-    if (isWrong(result.status)) {
+    if (result.check === "values" || result.check === "shape") {
       const found = data.implementations[result.implementation].diagnosis
         .filter((entry) => entry.operation === about.operation && entry.clause !== null)
         .map((entry) => ({ ...entry, position: result.implementation }));
@@ -654,8 +660,8 @@
 
   function reproduction(about) {
     const lines = [];
-    const result = about.results.find(({ status }) => isWrong(status)) ?? about.results[0];
-    if (result) lines.push(commandLine(validateCommand(about, result), `command-${about.at}`));
+    const first = firstRun(about);
+    if (first) lines.push(commandLine(validateCommand(about, first), `command-${about.at}`));
     lines.push(commandLine(`attnspec show ${about.id} --python`, null));
     return make(
       "section",

@@ -164,8 +164,13 @@ class Pictures:
                     drawn[-1]["got_alone"] = self.alone(name, part)
                 continue
             window = window_round(owed.shape, centre, self._most, (part[0].offsets, part[0].lengths))
-            drawn.append(self._compared(name, window, part, run, expected, hatching))
-        drawn.extend(self.alone(name, part) for name, part in got.items() if name not in names)
+            ungraded = [expected.ungraded[name]] if name in expected.ungraded else []
+            if name in expected.sample:
+                ungraded.append(_but(expected.sample[name], owed.shape))
+            drawn.append(self._compared(name, window, part, run, owed, ungraded, hatching))
+        for name, part in got.items():
+            if name not in names:
+                drawn.append(self._beside(name, part, run, allowed))
         return drawn
 
     def alone(self, name: str, part: tuple[Window, NDArray[Any]]) -> dict[str, Any]:
@@ -183,32 +188,40 @@ class Pictures:
         drawn = self._axes("weights", window)
         return {**drawn, "allowed": bits(window.cut(allowed))}
 
+    def _beside(
+        self, name: str, part: tuple[Window, NDArray[Any]], run: Run, allowed: NDArray[np.bool_] | None
+    ) -> dict[str, Any]:
+        """Return an output that the case does not store, held against what float64 arithmetic gives for it."""
+        assert run.bound is not None
+        try:
+            value = np.asarray(run.bound.of(name, run.place).value)
+        except KeyError:
+            return self.alone(name, part)
+        if value.shape != part[0].shape:
+            return self.alone(name, part)
+        window = window_round(value.shape, (), self._most, (part[0].offsets, part[0].lengths))
+        ungraded = [run.bound.dead[name]] if name in run.bound.dead else []
+        hatching = _hatching(name, value.shape, allowed)
+        return {**self._compared(name, window, part, run, value, ungraded, hatching), "computed": True}
+
     def _compared(
         self,
         name: str,
         window: Window,
         part: tuple[Window, NDArray[Any]],
         run: Run,
-        expected: Values,
+        owed: NDArray[Any],
+        left_out: Sequence[NDArray[np.bool_]],
         hatching: NDArray[np.bool_] | None,
     ) -> dict[str, Any]:
         assert run.bound is not None
-        owed = np.asarray(expected.outputs[name])
         got = _inside(window, *part).astype(np.float64)
         wanted = window.cut(owed).astype(np.float64)
         allowed = window.cut(np.broadcast_to(run.bound.of(name, run.place).error, owed.shape))
-        open_ = [
-            elements
-            for elements in (run.bound.ungraded(name, run.place), expected.ungraded.get(name))
-            if elements is not None
-        ]
+        vacuous = run.bound.ungraded(name, run.place)
         ungraded = np.zeros(owed.shape, np.bool_)
-        for elements in open_:
+        for elements in (*left_out, *(() if vacuous is None else (vacuous,))):
             ungraded |= elements
-        if name in expected.sample:
-            stored = np.zeros(owed.size, np.bool_)
-            stored[expected.sample[name]] = True
-            ungraded |= ~stored.reshape(owed.shape)
         with np.errstate(all="ignore"):
             error = np.abs(got - wanted)
             same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
@@ -318,6 +331,13 @@ def _inside(window: Window, known: Window, values: NDArray[Any]) -> NDArray[Any]
     """Return the part of the known values that is drawn."""
     starts = (start - begin for start, begin in zip(window.offsets, known.offsets, strict=True))
     return values[tuple(slice(start, start + length) for start, length in zip(starts, window.lengths, strict=True))]
+
+
+def _but(sample: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return all elements of a tensor but those of a sample."""
+    others = np.ones(shape, np.bool_)
+    others.flat[sample] = False
+    return others
 
 
 def _hatching(name: str, shape: tuple[int, ...], allowed: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
