@@ -58,4 +58,4 @@ def right():
 
 @pytest.fixture(scope="session")
 def hostile():
-    return run(Hostile(), "causal/square*", "layout/softmax_*")
+    return run(Hostile(), "core/m*", "layout/softmax_*")
