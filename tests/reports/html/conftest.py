@@ -12,7 +12,7 @@ from attnspec.reports import report_to_json
 
 ALMOST_RIGHT = Path(__file__).parents[3] / "tools" / "screenshots" / "almost_right.py"
 HOSTILE = "<script>alert(1)</script></script><img src=x onerror=alert(2)>\x1b[31m\x00\u202e\ud800 & \u2028"
-SELECTED = ("causal/square*", "masking/bool*", "softcap/*", "layout/softmax_*", "documents/004/*", "core/*")
+SELECTED = ("causal/square*", "masking/bool*", "softcap/p*", "layout/softmax_*", "documents/004/*", "core/*")
 
 
 class Hostile:

@@ -48,16 +48,24 @@ def files(tmp_path_factory, wrong, right, hostile, suite):
     return {name: (folder / f"{name}.html").as_uri() for name in pages}
 
 
+@pytest.fixture(scope="module")
+def context(browser):
+    """One context for all pages: a new one for each would take most of the time."""
+    context = browser.new_context()
+    context.set_default_timeout(5000)
+    return context
+
+
 @pytest.fixture
-def opened(browser, files):
+def opened(context, files):
     """Open pages; at the end, none has complained, asked anybody for anything, or opened a dialog."""
-    contexts, complaints, requests = [], [], []
+    pages, complaints, requests = [], [], []
 
     def open_page(name, address="", size=DESKTOP, colours="light"):
-        context = browser.new_context(viewport=size, color_scheme=colours)
-        contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(5000)
+        pages.append(page)
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=colours)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(dialog.message))
@@ -66,8 +74,8 @@ def opened(browser, files):
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert complaints == []
     assert {url.partition("#")[0] for url in requests} <= set(files.values())
 
