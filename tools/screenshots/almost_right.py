@@ -8,11 +8,13 @@ dtypes = ("float64", "float32", "bfloat16")
 
 
 def softmax(x, axis=-1):
+    """Give exponentials over their sum, without taking off the largest number first."""
     e = np.exp(x.astype(np.float64))
     return (e / e.sum(axis=axis, keepdims=True)).astype(x.dtype)
 
 
 def scaled_dot_product_attention(query, key, value, mask=None, is_causal=False, scale=None):
+    """Give output and weights; the causal mask leaves out each query's own position."""
     heads = query.shape[1] // key.shape[1]
     key, value = (np.repeat(tensor, heads, axis=1).astype(np.float64) for tensor in (key, value))
     scores = query.astype(np.float64) @ key.swapaxes(-1, -2)

@@ -63,9 +63,7 @@ def page_data(
         "dtypes": (*FLOAT_DTYPES, ANY),
         "notes": [*notes, *_strangers(documents, names, known, suite)],
         "suite": {"version": documents[0]["suite"]["version"], "digest": documents[0]["suite"]["digest"]},
-        "implementations": [
-            _implementation(document, name) for document, name in zip(documents, names, strict=True)
-        ],
+        "implementations": [_implementation(document, name) for document, name in zip(documents, names, strict=True)],
         "ranking": _ranking(documents, names),
         "cases": [_case(case_id, documents, suite if any(known) else None) for case_id in ids],
         "clauses": _clauses(documents, suite, detailed),
@@ -253,7 +251,10 @@ def _elements_drawn(cases: Iterable[Case], results: Iterable[Sequence[tuple[int,
     """Return how many elements of each tensor can be drawn in a page that is not too large."""
     drawn = [array.size for case in cases for array in case.inputs.values()]
     compared = [
-        math.prod(got["shape"]) for of_case in results for _, result in of_case for got in result.get("got", {}).values()
+        math.prod(got["shape"])
+        for of_case in results
+        for _, result in of_case
+        for got in result.get("got", {}).values()
     ]
     most = _MOST_ELEMENTS
     while most > _FEWEST_ELEMENTS:
@@ -290,9 +291,7 @@ def _drawn_case(
                 "implementation": position,
                 "dtype": (*FLOAT_DTYPES, ANY).index(result["dtype"]),
                 "outputs": _shared(
-                    pictures.compared(
-                        result["dtype"], result, documents[position]["implementation"]["conventions"]
-                    ),
+                    pictures.compared(result["dtype"], result, documents[position]["implementation"]["conventions"]),
                     arrays,
                 ),
             }

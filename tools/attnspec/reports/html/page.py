@@ -20,7 +20,16 @@ MOST_DETAILED = 20
 """How many cases may be asked for beside the failing ones."""
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("heatmaps.js", "page.js")
+_SCRIPTS = (
+    "elements.js",
+    "heatmaps.js",
+    "attended.js",
+    "model.js",
+    "overview.js",
+    "cases.js",
+    "detail.js",
+    "page.js",
+)
 
 
 def html_page(

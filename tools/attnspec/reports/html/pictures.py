@@ -125,7 +125,9 @@ class Pictures:
 
     def inputs(self, worst: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         """Return the inputs, cropped round what the worst element came from."""
-        return [self._grid(name, array, self._centre(name, array.ndim, worst)) for name, array in self._case.inputs.items()]
+        return [
+            self._grid(name, array, self._centre(name, array.ndim, worst)) for name, array in self._case.inputs.items()
+        ]
 
     def owed(self) -> list[dict[str, Any]]:
         """Return the golden outputs of a case of which nothing that came back is known."""
