@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case, Suite
 
-MOST_FAILING_CASES = 50
+MOST_FAILING_CASES = 100
 """How many failing cases are drawn; the others are told in words."""
 
 _LARGEST_PICTURES = 2_200_000

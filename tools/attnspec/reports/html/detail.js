@@ -157,7 +157,7 @@ function calledWith(drawn) {
     const shapes = drawn.inputs.map(({ name, shape }) => `${name} (${shape.join(", ")})`).join(", ");
     section.append(make("details", {}, make("summary", {}, `Inputs: ${shapes}`), grid));
   }
-  section.append(make("p", { class: "muted small" }, `From ${drawn.source.join(", ")}.`));
+  section.append(make("p", { class: "muted small" }, `Source: ${drawn.source.join(", ")}`));
   return section;
 }
 

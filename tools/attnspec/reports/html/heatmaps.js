@@ -3,6 +3,7 @@
 
 const LEVELS = 6;
 const WIDTH = 272;
+const HEIGHT = 340;
 
 /** The two axes that are drawn, and the slices that the axes before them make. */
 class Geometry {
@@ -13,7 +14,7 @@ class Geometry {
     this.rows = rank > 1 ? picture.lengths[rank - 2] : 1;
     this.leading = picture.lengths.slice(0, Math.max(rank - 2, 0));
     this.slices = this.leading.reduce((product, length) => product * length, 1);
-    this.cell = Math.max(7, Math.min(32, Math.floor(WIDTH / Math.max(this.columns, 1))));
+    this.cell = Math.max(7, Math.min(32, Math.floor(WIDTH / Math.max(this.columns, 1)), Math.floor(HEIGHT / Math.max(this.rows, 1))));
   }
 
   get empty() {
@@ -45,9 +46,10 @@ class Geometry {
   }
 
   sliceName(slice) {
-    return this.leadingIndices(slice)
-      .map((index, axis) => `${this.picture.axes[axis]} ${index}`)
-      .join(", ");
+    const { axes } = this.picture;
+    const indices = this.leadingIndices(slice);
+    if (axes[0].startsWith("axis")) return `[${indices.join(", ")}, …]`;
+    return indices.map((index, axis) => `${axes[axis]} ${index}`).join(", ");
   }
 
   /** What the drawn axes are, and which part of them is drawn. */
@@ -133,6 +135,10 @@ function sign(mark, { x, y, width }) {
   const middle = [x + width / 2, y + width / 2];
   if (mark === "dot") {
     return draw("circle", { cx: middle[0], cy: middle[1], r: width / 9, class: "mark sign" });
+  }
+  if (["nan", "inf", "-inf"].includes(mark)) {
+    const text = { nan: "n", inf: "∞", "-inf": "-∞" }[mark];
+    return draw("text", { x: middle[0], y: middle[1], "font-size": width * 0.55, class: "mark word" }, text);
   }
   if (mark === "ring") {
     return draw("circle", { cx: middle[0], cy: middle[1], r: width / 3.2, class: "mark ring" });
@@ -263,11 +269,13 @@ function drawOutput(picture, arrays) {
   function panelsOf(slice) {
     const flat = (row, column) => geometry.flat(slice, row, column);
     const over = (row, column) => (excluded(flat(row, column)) ? ["hatch"] : []);
+    const worded = (value) => (typeof value === "string" ? [value] : []);
     const panels = [];
     for (const [title, values] of [[picture.computed ? "expected (not graded)" : "expected", expected], ["got", got]]) {
       if (values === null) continue;
       const cellClass = (row, column) => valueClass(values[flat(row, column)], scale);
-      panels.push(panel(geometry, title, valueScale(scale), cellClass, over));
+      const marks = (row, column) => [...over(row, column), ...worded(values[flat(row, column)])];
+      panels.push(panel(geometry, title, valueScale(scale), cellClass, marks));
     }
     if (ratios) {
       const finite = ratios.filter((ratio) => ratio !== Infinity && !Number.isNaN(ratio));
@@ -319,7 +327,10 @@ function drawInput(picture, arrays) {
         `${picture.name} (${picture.shape.join(", ")})`,
         valueScale(scale),
         (row, column) => valueClass(values[geometry.flat(slice, row, column)], scale),
-        () => [],
+        (row, column) => {
+          const value = values[geometry.flat(slice, row, column)];
+          return typeof value === "string" ? [value] : [];
+        },
       ),
     ],
     (slice, row, column) =>

@@ -124,10 +124,10 @@ class Pictures:
         self._most = most
 
     def inputs(self, worst: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-        """Return the inputs, cropped round what the worst element came from."""
-        return [
-            self._grid(name, array, self._centre(name, array.ndim, worst)) for name, array in self._case.inputs.items()
-        ]
+        """Return the inputs in the order of the contract, cropped round what the worst element came from."""
+        given = self._case.inputs
+        names = [name for name in OPERATIONS[self._case.operation].arguments if name in given]
+        return [self._grid(name, given[name], self._centre(name, given[name].ndim, worst)) for name in names]
 
     def owed(self) -> list[dict[str, Any]]:
         """Return the golden outputs of a case of which nothing that came back is known."""
