@@ -19,7 +19,7 @@ from attnspec.reports.html.harmless import as_island, harmless
         ("\u202eltr\u2066", "⟨202E⟩ltr⟨2066⟩"),
         ("half \ud800", "half ⟨D800⟩"),
         ("\u2028\ufeff\u200f", "⟨2028⟩⟨FEFF⟩⟨200F⟩"),
-        ("\r\x85", "⟨000D⟩⟨0085⟩"),
+        ("\r\x7f\x85", "⟨000D⟩⟨007F⟩⟨0085⟩"),
     ],
 )
 def test_what_would_act_is_spelt_out(text, shown):
