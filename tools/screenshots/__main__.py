@@ -1,6 +1,7 @@
 """Take pictures of the HTML report: ``python tools/screenshots FOLDER``.
 
-Needs playwright and a Chromium; ``--chromium`` says where it is.
+Needs playwright and a Chromium; ``--chromium`` says where it is. `light.png`, `failure.png` and `phone.png` in this
+folder were made so, for the README.
 """
 
 from __future__ import annotations
@@ -10,18 +11,15 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attnspec
 from attnspec.cases import load_suite
 from attnspec.reports import report_to_json
 from attnspec.reports.html import html_page
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
 CASE = "causal/square"
-DESKTOP = {"width": 1180, "height": 900}
+DESKTOP = {"width": 960, "height": 1200}
 PHONE = {"width": 375, "height": 812}
 
 
@@ -54,32 +52,21 @@ def _take(one: str, both: str, folder: Path, chromium: str) -> None:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        failure = f"{one}#{CASE}"
         for name, address, size, colours in (
             ("light", one, DESKTOP, "light"),
             ("dark", one, DESKTOP, "dark"),
             ("phone", one, PHONE, "light"),
             ("side_by_side", both, DESKTOP, "light"),
+            ("failure", failure, DESKTOP, "light"),
+            ("failure_dark", failure, DESKTOP, "dark"),
+            ("failure_phone", failure, PHONE, "dark"),
         ):
-            page = browser.new_page(viewport=size, color_scheme=colours)
+            page = browser.new_page(viewport=size, color_scheme=colours, reduced_motion="reduce")
             page.goto(address)
             page.screenshot(path=folder / f"{name}.png")
-            page.screenshot(path=folder / f"{name}_whole.png", full_page=True)
-            page.close()
-        for name, size, colours in (
-            ("failure", DESKTOP, "light"),
-            ("failure_dark", DESKTOP, "dark"),
-            ("failure_phone", PHONE, "dark"),
-        ):
-            page = browser.new_page(viewport=size, color_scheme=colours)
-            page.goto(f"{one}#{CASE}")
-            _whole(page, folder / f"{name}.png")
             page.close()
         browser.close()
-
-
-def _whole(page: Page, path: Path) -> None:
-    """Take the opened case alone, however long it is."""
-    page.locator("li:has(> .detail)").first.screenshot(path=path)
 
 
 if __name__ == "__main__":
