@@ -4,10 +4,33 @@ import copy
 
 import pytest
 
+import attnspec
+from attnspec.reports import report_to_json
 from attnspec.reports.comparing import compare
 
 FAILED = {"status": "fail", "check": "values", "message": "wrong"}
 DECLINED = {"status": "unsupported", "message": "not offered"}
+
+
+@pytest.fixture(scope="module")
+def sound():
+    return report_to_json(attnspec.validate("reference", select="documents/001/*", dtypes=["float64", "float32"]))
+
+
+@pytest.fixture
+def changed(sound):
+    """Make a copy of the report in which some results differ: (case, dtype) to fields."""
+
+    def change(changes=None, drop=()):
+        document = copy.deepcopy(sound)
+        document["results"] = [
+            {**result, **(changes or {}).get((result["case"], result["dtype"]), {})}
+            for result in document["results"]
+            if (result["case"], result["dtype"]) not in drop
+        ]
+        return document
+
+    return change
 
 
 @pytest.fixture

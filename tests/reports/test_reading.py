@@ -4,9 +4,16 @@ import json
 
 import pytest
 
+import attnspec
 from attnspec.cases import canonical_json
 from attnspec.errors import ReportError
+from attnspec.reports import report_to_json
 from attnspec.reports.reading import read_report
+
+
+@pytest.fixture(scope="module")
+def sound():
+    return report_to_json(attnspec.validate("reference", select="documents/001/*", dtypes=["float64"]))
 
 
 @pytest.fixture
@@ -37,9 +44,8 @@ def test_a_report_that_was_cut_off_says_so(written, sound, share):
     assert "it seems to be cut off" in refusal(written(text[: int(share * len(text))]))
 
 
-def test_a_report_that_lost_results_says_how_many(written, changed, sound):
-    first = sound["results"][0]
-    told = refusal(written(changed(drop={(first["case"], first["dtype"])})))
+def test_a_report_that_lost_results_says_how_many(written, sound):
+    told = refusal(written({**sound, "results": sound["results"][1:]}))
     count = sound["count"]
     assert f"says {count} results at /count but holds {count - 1}: it was cut or edited" in told
     assert "attnspec validate … --report a.json" in told
@@ -61,9 +67,9 @@ def test_what_is_no_report_is_refused(written, content, sentence):
     assert sentence in refusal(written(content))
 
 
-def test_a_damaged_field_is_named(written, changed, sound):
-    first = sound["results"][0]
-    document = changed({(first["case"], first["dtype"]): {"status": "passed"}})
+def test_a_damaged_field_is_named(written, sound):
+    first, *others = sound["results"]
+    document = {**sound, "results": [{**first, "status": "passed"}, *others]}
     assert "does not follow the report schema at /results/0/status" in refusal(written(document))
 
 

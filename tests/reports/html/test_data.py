@@ -51,6 +51,22 @@ def test_every_result_is_there_as_it_was_reported(wrong, suite):
     }
 
 
+@pytest.mark.parametrize(
+    ("adapter", "conventions", "command"),
+    [
+        ("./mine.py", {}, ["attnspec validate ./mine.py", ""]),
+        ("node attention.mjs", {}, ["attnspec validate --command 'node attention.mjs'", ""]),
+        ("torch;rm", {"no_keys": "nan"}, ["attnspec validate 'torch;rm'", "--convention=no_keys=nan"]),
+        ("a\x1b[2J", {}, ["attnspec validate 'a⟨001B⟩[2J'", ""]),
+    ],
+)
+def test_the_command_that_runs_it_again_is_quoted(right, suite, adapter, conventions, command):
+    document = copy.deepcopy(right)
+    document["implementation"].update(adapter=adapter, conventions=conventions)
+    (implementation,) = page_data([document], ["it"], suite)["implementations"]
+    assert implementation["command"] == command
+
+
 def test_every_failing_case_is_drawn_and_no_other(wrong, suite):
     data = page_data([wrong], ["mine"], suite)
     failing = {result["case"] for result in wrong["results"] if result["status"] == "fail"}

@@ -107,7 +107,7 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {
         "name": harmless(name, _LONGEST_NAME),
         "adapter": implementation["adapter"],
-        "target": shlex.quote(harmless(implementation["adapter"])),
+        "command": _command(implementation),
         "conformance": summary["conformance"],
         "counts": summary["statuses"],
         "clauses": [summary["clauses_graded"], summary["clauses"]],
@@ -124,6 +124,15 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
             for entry in document["diagnosis"]
         ],
     }
+
+
+def _command(implementation: Mapping[str, Any]) -> list[str]:
+    """Return the words that validate it again, quoted: those before and those after what says which case."""
+    adapter = harmless(implementation["adapter"], _LONGEST_NAME)
+    # A target is one word; a program with its arguments is several.
+    target = ["--command", adapter] if " " in adapter else [adapter]
+    conventions = [f"--convention={name}={choice}" for name, choice in implementation["conventions"].items()]
+    return [shlex.join(["attnspec", "validate", *target]), shlex.join(conventions)]
 
 
 def _ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:

@@ -171,7 +171,8 @@ function clauseList(about) {
 function validateCommand(about, result) {
   const implementation = data.implementations[result.implementation];
   const dtype = result.dtype === "any" ? "" : ` --dtype ${result.dtype}`;
-  return `attnspec validate ${implementation.target} --select ${about.id}${dtype}`;
+  const [before, after] = implementation.command;
+  return `${before} --select ${about.id}${dtype} ${after}`.trim();
 }
 
 function reproduction(about) {
@@ -184,7 +185,7 @@ function reproduction(about) {
     {},
     make("h4", {}, "Run it again"),
     ...lines,
-    make("p", { class: "muted small" }, "Add the options of the first run, such as --layout, --rename or --convention. The second command prints a script that needs NumPy alone."),
+    make("p", { class: "muted small" }, "Add the options of the first run, such as --layout, --rename or --as. The second command prints a script that needs NumPy alone."),
   );
 }
 
