@@ -8,7 +8,7 @@ import pytest
 import attnspec
 from attnspec.cases import canonical_json
 from attnspec.command_line import main
-from attnspec.reports import write_report_json
+from attnspec.reports import report_to_json
 
 STUDENT = Path(__file__).parents[1] / "implementations" / "student_softmax_axis_0.py"
 SINGLE = "documents/000/single_head"
@@ -18,8 +18,9 @@ SINGLE = "documents/000/single_head"
 def reports(tmp_path_factory):
     """The paths of a right and of a wrong report."""
     folder = tmp_path_factory.mktemp("reports")
-    write_report_json(attnspec.validate("reference", select="documents/00*"), folder / "right.json")
-    write_report_json(attnspec.validate(str(STUDENT), select="documents/00*"), folder / "wrong.json")
+    for name, target in (("right", "reference"), ("wrong", str(STUDENT))):
+        document = report_to_json(attnspec.validate(target, select="documents/00*"))
+        (folder / f"{name}.json").write_text(canonical_json(document), "utf-8")
     return folder
 
 
