@@ -35,6 +35,10 @@ class RecipeError(AttnspecError):
     """An authored case contradicts itself or claims what its golden values do not bear out."""
 
 
+class ReportError(AttnspecError):
+    """A report.json cannot be read, does not follow its schema, or has lost results."""
+
+
 class MissingDependencyError(AttnspecError):
     """An optional package is needed for this and is not installed."""
 

@@ -14,6 +14,7 @@ from attnspec.command_line.gate import gate
 from attnspec.command_line.inspect import check, explain, list_cases, show
 from attnspec.command_line.regenerate import regenerate
 from attnspec.command_line.release import release
+from attnspec.command_line.report import report
 from attnspec.command_line.validate import validate
 from attnspec.command_line.version import print_version
 from attnspec.errors import AttnspecError
@@ -37,7 +38,7 @@ def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 
 
-for _command in (validate, gate, list_cases, show, explain, check, regenerate, release):
+for _command in (validate, gate, report, list_cases, show, explain, check, regenerate, release):
     attnspec.add_command(_command)
 
 

@@ -1,0 +1,79 @@
+"""What changed between two reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attnspec.comparison import WRONG
+from attnspec.reports.accuracy import rank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.reports.accuracy import Accuracy
+
+Runs = tuple[tuple[str, str], ...]
+"""(case, dtype) of some runs."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a newer report says that an older one did not.
+
+    Attributes
+    ----------
+    failing
+        Runs that go wrong now and did not before; new ones are not among them.
+    fixed
+        Runs that went wrong before and pass now.
+    lost
+        Runs that passed or went wrong before and are not offered any more.
+    gained
+        Runs that were not offered before and do not go wrong now.
+    new, new_failing
+        Runs that the older report does not know: all of them, and those that go wrong.
+    vanished
+        Runs that the newer report does not know.
+    same_suite
+        Whether both were made with the same golden files.
+    accuracy
+        Old and new median and worst error / tolerance over the runs that both had compared; None where there are none.
+    """
+
+    failing: Runs
+    fixed: Runs
+    lost: Runs
+    gained: Runs
+    new: Runs
+    new_failing: Runs
+    vanished: Runs
+    same_suite: bool
+    accuracy: tuple[Accuracy, Accuracy] | None
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether anything goes wrong, is missing or has vanished that was right or there before."""
+        return bool(self.failing or self.lost or self.new_failing or self.vanished)
+
+
+def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Changes:
+    """Compare two report.json documents, run by run."""
+    before, after = _statuses(old), _statuses(new)
+    both = [run for run in after if run in before]
+    ranked = {entry.position: entry for entry in rank((old, new), ("old", "new"))}
+    return Changes(
+        failing=tuple(run for run in both if after[run] in WRONG and before[run] not in WRONG),
+        fixed=tuple(run for run in both if after[run] == "pass" and before[run] in WRONG),
+        lost=tuple(run for run in both if after[run] == "unsupported" and before[run] != "unsupported"),
+        gained=tuple(run for run in both if after[run] == "pass" and before[run] == "unsupported"),
+        new=tuple(run for run in after if run not in before),
+        new_failing=tuple(run for run in after if run not in before and after[run] in WRONG),
+        vanished=tuple(run for run in before if run not in after),
+        same_suite=old["suite"]["digest"] == new["suite"]["digest"],
+        accuracy=(ranked[0], ranked[1]) if ranked else None,
+    )
+
+
+def _statuses(document: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    return {(result["case"], result["dtype"]): result["status"] for result in document["results"]}

@@ -1,0 +1,81 @@
+
+/* The picture of which keys each query may attend, and did. */
+
+/** Which keys each query may attend; with the weights that came back, also which ones it did attend. */
+function drawAttended(picture, weights, arrays) {
+  const geometry = new Geometry(picture);
+  const same = weights && weights.got !== null && `${weights.lengths}@${weights.offsets}` === `${picture.lengths}@${picture.offsets}`;
+  const got = same ? arrays[weights.got] : null;
+  const error = same && weights.error !== undefined ? arrays[weights.error] : null;
+  const may = (flat) => picture.allowed[flat] === "1";
+  const graded = (flat) => !(same && weights.ungraded && weights.ungraded[flat] === "1");
+  const tells = (flat) => got !== null && graded(flat) && got[flat] !== "nan";
+  const stray = (flat) => tells(flat) && !may(flat) && got[flat] !== 0;
+  const missed = (flat) =>
+    tells(flat) && may(flat) && got[flat] === 0 && error && asNumber(error[flat]) > asNumber(arrays[weights.tolerance][flat]);
+  const columns = [...Array(geometry.columns).keys()];
+  const keyOf = (column) => column + (picture.offsets.at(-1) ?? 0);
+
+  const keys = (ranges) => (ranges === "" ? "no key" : /^\d+$/.test(ranges) ? `key ${ranges}` : `keys ${ranges}`);
+
+  function describe(slice, row) {
+    const at = (column) => geometry.flat(slice, row, column);
+    const owed = inRanges(columns.filter((column) => may(at(column))).map(keyOf));
+    const query = geometry.indices(slice, row, 0).at(-2);
+    let said = `Query ${query} may attend ${keys(owed)}.`;
+    if (columns.every((column) => tells(at(column)))) {
+      const taken = inRanges(columns.filter((column) => got[at(column)] !== 0).map(keyOf));
+      said += ` Its weights went to ${keys(taken)}.`;
+    }
+    return said;
+  }
+
+  let first = [0, 0, 0];
+  search: for (let slice = 0; slice < geometry.slices; slice += 1) {
+    for (let row = 0; row < geometry.rows; row += 1) {
+      for (const column of columns) {
+        const flat = geometry.flat(slice, row, column);
+        if (stray(flat) || missed(flat)) {
+          first = [slice, row, column];
+          break search;
+        }
+      }
+    }
+  }
+  const title = got ? "may attend, and did" : "may attend";
+  const legend = make("div", { class: "legend" }, key("attend", [], "may attend"), key("barred", ["hatch"], "excluded"));
+  if (got) {
+    legend.append(key("stray", ["cross"], "attended, though excluded"), key("missed", ["ring"], "not attended, though owed"));
+  }
+  return explorer(
+    geometry,
+    "Keys that each query may attend",
+    first[0],
+    (slice) => [
+      panel(
+        geometry,
+        title,
+        legend,
+        (row, column) => {
+          const flat = geometry.flat(slice, row, column);
+          return stray(flat) ? "stray" : missed(flat) ? "missed" : may(flat) ? "attend" : "barred";
+        },
+        (row, column) => {
+          const flat = geometry.flat(slice, row, column);
+          return [...(may(flat) ? [] : ["hatch"]), ...(stray(flat) ? ["cross"] : missed(flat) ? ["ring"] : [])];
+        },
+      ),
+    ],
+    describe,
+    first.slice(1),
+  );
+}
+
+function key(kind, marks, text) {
+  const place = { x: 0.5, y: 0.5, width: 12, height: 12 };
+  const picture = draw("svg", { width: 13, height: 13 }, draw("rect", { ...place, class: `cell ${kind}` }));
+  for (const mark of marks) {
+    picture.append(mark === "hatch" ? draw("rect", { ...place, fill: "url(#hatch)", class: "mark" }) : sign(mark, place));
+  }
+  return make("span", { class: "key" }, picture, text);
+}

@@ -1,0 +1,327 @@
+"""What the page knows: a JSON document made of reports and of the golden suite."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from attnspec.comparison import STATUSES, WRONG
+from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.operations import OPERATIONS
+from attnspec.reports.accuracy import rank, ratio
+from attnspec.reports.html.harmless import harmless
+from attnspec.reports.html.pictures import Pictures
+from attnspec.specification import clauses, errata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from attnspec.cases import Case, Suite
+
+MOST_FAILING_CASES = 100
+"""How many failing cases are drawn; the others are told in words."""
+
+_LARGEST_PICTURES = 2_200_000
+_CHARACTERS_OF_A_NUMBER = 12
+_MOST_ELEMENTS, _FEWEST_ELEMENTS = 1024, 16
+_LONGEST_NAME = 120
+_SHORTEST_TEXT, _LONGEST_TEXT, _ALL_TEXTS = 200, 2000, 500_000
+
+
+def page_data(
+    documents: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    suite: Suite,
+    *,
+    detailed: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return everything that the page shows, as JSON types.
+
+    Parameters
+    ----------
+    documents
+        Sound report.json documents.
+    names
+        What each one is called on the page.
+    suite
+        The golden cases. What it says of a report that was made with another suite is left out.
+    detailed
+        Ids of further cases to draw, failing or not.
+    notes
+        Sentences for the top of the page.
+    """
+    known = [document["suite"]["digest"] == suite.digest for document in documents]
+    ids = sorted({result["case"] for document in documents for result in document["results"]} | set(detailed))
+    places = {case_id: place for place, case_id in enumerate(ids)}
+    texts = _Texts()
+    return {
+        "statuses": STATUSES,
+        "wrong": WRONG,
+        "dtypes": (*FLOAT_DTYPES, ANY),
+        "notes": [*notes, *_strangers(documents, names, known, suite)],
+        "suite": {"version": documents[0]["suite"]["version"], "digest": documents[0]["suite"]["digest"]},
+        "implementations": [_implementation(document, name) for document, name in zip(documents, names, strict=True)],
+        "ranking": _ranking(documents, names),
+        "cases": [_case(case_id, documents, suite if any(known) else None) for case_id in ids],
+        "clauses": _clauses(documents, suite, detailed),
+        "errata": _errata(documents),
+        "results": [[_result(result, places, texts) for result in document["results"]] for document in documents],
+        "texts": texts.all,
+        **_drawn_cases(documents, known, suite, places, detailed),
+    }
+
+
+class _Texts:
+    """Texts that many results share, each kept once."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    def place(self, text: str) -> int:
+        return self._places.setdefault(text, len(self._places))
+
+    @property
+    def all(self) -> list[str]:
+        """The texts in order; the more there are, the shorter each one is cut."""
+        longest = max(_SHORTEST_TEXT, min(_LONGEST_TEXT, _ALL_TEXTS // max(len(self._places), 1)))
+        return [harmless(text, longest) for text in self._places]
+
+
+def _strangers(
+    documents: Sequence[Mapping[str, Any]], names: Sequence[str], known: Sequence[bool], suite: Suite
+) -> list[str]:
+    return [
+        f"{harmless(name, _LONGEST_NAME)} was validated against another suite (version {document['suite']['version']}, "
+        f"digest {document['suite']['digest'][:12]}) than the one that made this page (digest {suite.digest[:12]}): "
+        "its inputs and certified values are left out."
+        for document, name, is_known in zip(documents, names, known, strict=True)
+        if not is_known
+    ]
+
+
+def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    implementation, summary = document["implementation"], document["summary"]
+    return {
+        "name": harmless(name, _LONGEST_NAME),
+        "adapter": implementation["adapter"],
+        "command": _command(implementation),
+        "conformance": summary["conformance"],
+        "counts": summary["statuses"],
+        "clauses": [summary["clauses_graded"], summary["clauses"]],
+        "elements": [summary["elements_graded"], summary["elements_not_graded"]],
+        "median": summary["median"],
+        "conventions": implementation["conventions"],
+        "environment": document["environment"],
+        "suite": document["suite"],
+        "diagnosis": [
+            {
+                key: entry[key]
+                for key in ("operation", "mistake", "clause", "erratum", "sentence", "remedy", "explains", "of")
+            }
+            for entry in document["diagnosis"]
+        ],
+    }
+
+
+def _command(implementation: Mapping[str, Any]) -> list[str]:
+    """Return the words that validate it again, quoted: those before and those after what says which case."""
+    adapter = harmless(implementation["adapter"], _LONGEST_NAME)
+    # A target is one word; a program with its arguments is several.
+    target = ["--command", adapter] if " " in adapter else [adapter]
+    conventions = [f"--convention={name}={choice}" for name, choice in implementation["conventions"].items()]
+    return [shlex.join(["attnspec", "validate", *target]), shlex.join(conventions)]
+
+
+def _ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
+    if len(documents) < 2:
+        return []
+    return [
+        {
+            "implementation": entry.position,
+            "median": _finite(entry.median),
+            "worst": _finite(entry.worst),
+            "runs": entry.runs,
+        }
+        for entry in rank(documents, names)
+    ]
+
+
+def _case(case_id: str, documents: Sequence[Mapping[str, Any]], suite: Suite | None) -> dict[str, Any]:
+    case = suite.cases.get(case_id) if suite is not None else None
+    result = next((entry for document in documents for entry in document["results"] if entry["case"] == case_id), None)
+    return {"id": case_id, "profile": case_id.split("/", 1)[0], **_about(case, result)}
+
+
+def _about(case: Case | None, result: Mapping[str, Any] | None) -> dict[str, Any]:
+    if case is not None:
+        return {
+            "title": case.title,
+            "operation": case.operation,
+            "clauses": case.clauses,
+            "errata": case.errata,
+        }
+    assert result is not None
+    return {"title": None, "operation": result["operation"], "clauses": result["clauses"], "errata": result["errata"]}
+
+
+def _clauses(documents: Sequence[Mapping[str, Any]], suite: Suite, detailed: Sequence[str]) -> dict[str, str]:
+    """Return the text of every clause that a result or a diagnosis names."""
+    named = {clause for document in documents for result in document["results"] for clause in result["clauses"]}
+    named |= {entry["clause"] for document in documents for entry in document["diagnosis"] if entry["clause"]}
+    named |= {clause for case_id in detailed if case_id in suite.cases for clause in suite.cases[case_id].clauses}
+    return {name: clause.text for name, clause in clauses().items() if name in named}
+
+
+def _errata(documents: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    named = {erratum for document in documents for result in document["results"] for erratum in result["errata"]}
+    named |= {entry["erratum"] for document in documents for entry in document["diagnosis"] if entry["erratum"]}
+    return {name: erratum.title for name, erratum in errata().items() if name in named}
+
+
+def _result(result: Mapping[str, Any], places: Mapping[str, int], texts: _Texts) -> list[Any]:
+    """Return one result as a short row: case, dtype, status, text, error / tolerance, check, first step, under."""
+    worst = result["worst"]
+    return [
+        places[result["case"]],
+        (*FLOAT_DTYPES, ANY).index(result["dtype"]),
+        STATUSES.index(result["status"]),
+        texts.place(result["message"]),
+        None if worst is None else _finite(ratio(worst["ratio"])),
+        texts.place(result["check"] or ""),
+        texts.place(_step(result)),
+        texts.place(result["under"] or ""),
+    ]
+
+
+def _step(result: Mapping[str, Any]) -> str:
+    """Return which step diverges first, in words; empty where only one output came back."""
+    if result["first_step"] is None:
+        return ""
+    before = result["agreeing_steps"]
+    if not before:
+        return f"The first step that diverges is {result['first_step']}, the first one that was returned."
+    agree = f"{', '.join(before)} {'is' if len(before) == 1 else 'are'} right"
+    return f"The first step that diverges is {result['first_step']}; {agree}."
+
+
+def _finite(value: float | None) -> float | str | None:
+    """Return a ratio in a form that JSON can write, with as many digits as are read."""
+    return "inf" if value == float("inf") else (None if value is None else float(f"{value:.3g}"))
+
+
+def _drawn_cases(
+    documents: Sequence[Mapping[str, Any]],
+    known: Sequence[bool],
+    suite: Suite,
+    places: Mapping[str, int],
+    detailed: Sequence[str],
+) -> dict[str, Any]:
+    """Return the pictures of the failing cases and of those asked for, cropped so that they fit into a page."""
+    failing = _failing(documents)
+    chosen = list(dict.fromkeys((*detailed, *failing[:MOST_FAILING_CASES])))
+    results: dict[str, list[tuple[int, Mapping[str, Any]]]] = {case_id: [] for case_id in chosen}
+    for position, document in enumerate(documents):
+        for result in document["results"]:
+            if known[position] and result["case"] in results:
+                results[result["case"]].append((position, result))
+    cases = {
+        case_id: suite.cases[case_id]
+        for case_id in chosen
+        if case_id in suite.cases and (results[case_id] or case_id in detailed)
+    }
+    most = _elements_drawn(cases.values(), results.values())
+    arrays: dict[str, int] = {}
+    drawn = {
+        str(places[case_id]): _drawn_case(cases.get(case_id), results[case_id], documents, most, arrays)
+        for case_id in chosen
+    }
+    return {
+        "drawn": drawn,
+        "arrays": [json.loads(array) for array in arrays],
+        "failing": [len(failing), len(failing[:MOST_FAILING_CASES])],
+    }
+
+
+def _failing(documents: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the ids of the failing cases, taking each profile in turn, so that the first ones are of many kinds."""
+    by_profile: dict[str, list[str]] = {}
+    for case_id in sorted(
+        {result["case"] for document in documents for result in document["results"] if result["status"] in WRONG}
+    ):
+        by_profile.setdefault(case_id.split("/", 1)[0], []).append(case_id)
+    turns = max(map(len, by_profile.values()), default=0)
+    return [ids[turn] for turn in range(turns) for ids in by_profile.values() if turn < len(ids)]
+
+
+def _elements_drawn(cases: Iterable[Case], results: Iterable[Sequence[tuple[int, Mapping[str, Any]]]]) -> int:
+    """Return how many elements of each tensor can be drawn in a page that is not too large."""
+    drawn = [array.size for case in cases for array in case.inputs.values()]
+    compared = [
+        math.prod(got["shape"])
+        for of_case in results
+        for _, result in of_case
+        for got in result.get("got", {}).values()
+    ]
+    most = _MOST_ELEMENTS
+    while most > _FEWEST_ELEMENTS:
+        # Expected, got, error and tolerance.
+        count = sum(min(size, most) for size in drawn) + 4 * sum(min(size, most) for size in compared)
+        if count * _CHARACTERS_OF_A_NUMBER <= _LARGEST_PICTURES:
+            break
+        most //= 2
+    return most
+
+
+def _drawn_case(
+    case: Case | None,
+    results: Sequence[tuple[int, Mapping[str, Any]]],
+    documents: Sequence[Mapping[str, Any]],
+    most: int,
+    arrays: dict[str, int],
+) -> dict[str, Any]:
+    if case is None:
+        return {"runs": []}
+    pictures = Pictures(case, most)
+    answered = [(position, result) for position, result in results if "got" in result]
+    return {
+        "source": list(case.source.values()),
+        "attributes": {**dict.fromkeys(OPERATIONS[case.operation].attributes), **case.attributes},
+        "stated": list(case.attributes),
+        "presentation": case.presentation,
+        "refusal": case.rejects.reason if case.rejects is not None else None,
+        "inputs": _shared(pictures.inputs(next((result["worst"] for _, result in answered), None)), arrays),
+        "attended": pictures.attended(),
+        "owed": _shared(pictures.owed(), arrays),
+        "runs": [
+            {
+                "implementation": position,
+                "dtype": (*FLOAT_DTYPES, ANY).index(result["dtype"]),
+                "outputs": _shared(
+                    pictures.compared(result["dtype"], result, documents[position]["implementation"]["conventions"]),
+                    arrays,
+                ),
+            }
+            for position, result in answered
+        ],
+    }
+
+
+_ARRAYS = ("values", "expected", "got", "error", "tolerance")
+
+
+def _shared(pictures: Sequence[Mapping[str, Any]], arrays: dict[str, int]) -> list[dict[str, Any]]:
+    """Return pictures whose arrays of numbers are replaced by places in a list that holds each array once."""
+    replaced: list[dict[str, Any]] = []
+    for picture in pictures:
+        entry = dict(picture)
+        for name in _ARRAYS:
+            if entry.get(name) is not None:
+                text = json.dumps(entry[name], separators=(",", ":"))
+                entry[name] = arrays.setdefault(text, len(arrays))
+        if "got_alone" in entry:
+            (entry["got_alone"],) = _shared([entry["got_alone"]], arrays)
+        replaced.append(entry)
+    return replaced

@@ -1,0 +1,96 @@
+"""Putting the page together: one file, one template, no request to anywhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnspec.errors import UsageError
+from attnspec.reports.html.data import page_data
+from attnspec.reports.html.harmless import as_island
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from attnspec.cases import Suite
+
+MOST_DETAILED = 20
+"""How many cases may be asked for beside the failing ones."""
+
+_HERE = Path(__file__).parent
+_SCRIPTS = (
+    "elements.js",
+    "heatmaps.js",
+    "attended.js",
+    "model.js",
+    "overview.js",
+    "cases.js",
+    "detail.js",
+    "page.js",
+)
+
+
+def html_page(
+    documents: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    suite: Suite,
+    *,
+    detailed: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """Return the page for one report or for several side by side.
+
+    Parameters
+    ----------
+    documents
+        Documents that follow ``spec/schemas/report.schema.json``, one an implementation.
+    names
+        What each implementation is called on the page.
+    suite
+        The golden cases, all of them.
+    detailed
+        Ids of further cases to draw with inputs and certified values, beside those that fail; at most 20.
+    notes
+        Sentences for the top of the page, such as which report could not be read.
+
+    Returns
+    -------
+    str
+        A whole HTML document that needs no other file and no network, and that executes nothing of its data.
+
+    Raises
+    ------
+    UsageError
+        If there are too many `detailed` cases, or one does not exist.
+    """
+    if len(detailed) > MOST_DETAILED:
+        raise UsageError(f"The page draws at most {MOST_DETAILED} further cases; {len(detailed)} are asked for.")
+    for case_id in detailed:
+        if case_id not in suite.cases:
+            from attnspec.cases import near
+
+            raise UsageError(f"There is no case {case_id!r}.{near(case_id, suite.cases)}")
+    style = _text("page.css")
+    script = "".join(_text(name) for name in _SCRIPTS)
+    policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'"
+    page = _text("page.html")
+    for mark, text in (
+        ("@POLICY@", f"{policy}; form-action 'none'"),
+        ("@STYLE@", style),
+        ("@SCRIPT@", script),
+        ("@DATA@", as_island(page_data(documents, names, suite, detailed=detailed, notes=notes))),
+    ):
+        before, _, after = page.partition(mark)
+        page = before + text + after
+    return page
+
+
+def _text(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """Return the source expression that allows exactly this inline text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,367 @@
+"""The numbers behind the pictures of one case: inputs, what is owed, what came back, and who may attend whom."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec import conventions as convention_rules
+from attnspec.comparison import MustRefuse, Values
+from attnspec.comparison.attendable import attendable
+from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
+from attnspec.operations import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case
+    from attnspec.runner.preparing import Run
+
+_BHSE = ("batch", "head", "query", "feature")
+_KEYS = ("batch", "key head", "key", "feature")
+_BHSS = ("batch", "head", "query", "key")
+_AXES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "scaled_dot_product_attention": {
+        "query": _BHSE,
+        **dict.fromkeys(("key", "value", "past_key", "past_value", "present_key", "present_value"), _KEYS),
+        "output": _BHSE,
+        **dict.fromkeys(("mask", "weights", "scores", "logits"), _BHSS),
+        "logsumexp": ("batch", "head", "query"),
+        **dict.fromkeys(("key_lengths", "query_lengths"), ("batch",)),
+        **dict.fromkeys(("sinks", "alibi_slopes"), ("head",)),
+    },
+    "multi_head_attention": {
+        **dict.fromkeys(("query", "output"), ("batch", "query", "feature")),
+        **dict.fromkeys(("key", "value"), ("batch", "key", "feature")),
+        **dict.fromkeys(("mask", "weights"), _BHSS),
+    },
+    "single_head_attention": {
+        **dict.fromkeys(("x", "output", "query"), ("query", "feature")),
+        **dict.fromkeys(("key", "value"), ("key", "feature")),
+        **dict.fromkeys(("weights", "scores"), ("query", "key")),
+    },
+    "context_vector": {
+        "encoder_states": ("key", "feature"),
+        **dict.fromkeys(("decoder_state", "context"), ("feature",)),
+        **dict.fromkeys(("weights", "scores", "raw_scores"), ("key",)),
+    },
+}
+_OVER_KEYS = ("weights", "scores", "logits")
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of a tensor that is drawn.
+
+    Attributes
+    ----------
+    shape
+        Shape of the whole tensor.
+    offsets, lengths
+        Where the part begins and how far it goes, along each axis.
+    """
+
+    shape: tuple[int, ...]
+    offsets: tuple[int, ...]
+    lengths: tuple[int, ...]
+
+    def cut(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the part of an array of the whole shape."""
+        return array[
+            tuple(slice(start, start + length) for start, length in zip(self.offsets, self.lengths, strict=True))
+        ]
+
+
+def window_round(
+    shape: Sequence[int],
+    centre: Sequence[int],
+    most: int,
+    within: tuple[Sequence[int], Sequence[int]] | None = None,
+) -> Window:
+    """Return a part of at most `most` elements that holds the element `centre`, halving the longest axis in turn.
+
+    Parameters
+    ----------
+    shape
+        Shape of the tensor.
+    centre
+        Indices of an element; too few are filled up with 0.
+    most
+        How many elements may be drawn.
+    within
+        Offsets and lengths of the part that is known at all; everything if None.
+    """
+    offsets, lengths = map(list, within or ([0] * len(shape), shape))
+    while math.prod(lengths) > max(most, 1):
+        axis = lengths.index(max(lengths))
+        length = lengths[axis] // 2
+        middle = (centre[axis] if axis < len(centre) else 0) - length // 2
+        offsets[axis] = min(max(offsets[axis], middle), offsets[axis] + lengths[axis] - length)
+        lengths[axis] = length
+    return Window(tuple(shape), tuple(offsets), tuple(lengths))
+
+
+class Pictures:
+    """Everything drawn for one case.
+
+    Parameters
+    ----------
+    case
+        The case.
+    most
+        How many elements of a tensor are drawn at most; a larger tensor is cropped round the worst element.
+    """
+
+    def __init__(self, case: Case, most: int) -> None:
+        self._case = case
+        self._most = most
+
+    def inputs(self, worst: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+        """Return the inputs in the order of the contract, cropped round what the worst element came from."""
+        given = self._case.inputs
+        names = [name for name in OPERATIONS[self._case.operation].arguments if name in given]
+        return [self._grid(name, given[name], self._centre(name, given[name].ndim, worst)) for name in names]
+
+    def owed(self) -> list[dict[str, Any]]:
+        """Return the golden outputs of a case of which nothing that came back is known."""
+        runs = self._case.runs
+        dtype = "float64" if "float64" in runs else runs[0]
+        outputs = self._case.golden(dtype)
+        allowed = _allowed(self._case)
+        drawn: list[dict[str, Any]] = []
+        for name, array in outputs.items():
+            window = window_round(array.shape, (), self._most)
+            drawn.append(self._output(name, window, expected=array, excluded=_hatching(name, array.shape, allowed)))
+        return drawn
+
+    def compared(self, dtype: str, result: Mapping[str, Any], conventions: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return what is owed and what came back in one dtype, held against each other, output by output."""
+        got = {name: decoded for name, entry in result.get("got", {}).items() if (decoded := decode(entry))}
+        run = self._run(dtype, conventions)
+        expected = run.expected if run is not None and isinstance(run.expected, Values) else None
+        if expected is None:
+            owes_nothing = run is not None and isinstance(run.expected, MustRefuse)
+            return [self.alone(name, part) for name, part in got.items()] if owes_nothing or run is None else []
+        assert run is not None
+        worst = result["worst"]
+        names = [name for name in OPERATIONS[self._case.operation].outputs if name in expected.outputs]
+        allowed = _allowed(self._case)
+        drawn: list[dict[str, Any]] = []
+        for name in names:
+            owed = np.asarray(expected.outputs[name])
+            hatching = _hatching(name, owed.shape, allowed)
+            centre: Sequence[int] = worst["index"] if worst is not None and worst["output"] == name else ()
+            part = got.get(name)
+            if part is None or part[0].shape != owed.shape:
+                window = window_round(owed.shape, centre, self._most)
+                drawn.append(self._output(name, window, expected=owed, excluded=hatching))
+                if part is not None:
+                    drawn[-1]["got_alone"] = self.alone(name, part)
+                continue
+            window = window_round(owed.shape, centre, self._most, (part[0].offsets, part[0].lengths))
+            ungraded = [expected.ungraded[name]] if name in expected.ungraded else []
+            if name in expected.sample:
+                ungraded.append(_but(expected.sample[name], owed.shape))
+            drawn.append(self._compared(name, window, part, run, owed, ungraded, hatching))
+        for name, part in got.items():
+            if name not in names:
+                drawn.append(self._beside(name, part, run, allowed))
+        return drawn
+
+    def alone(self, name: str, part: tuple[Window, NDArray[Any]]) -> dict[str, Any]:
+        """Return an output that came back and that cannot be held against anything."""
+        known, values = part
+        window = window_round(known.shape, known.offsets, self._most, (known.offsets, known.lengths))
+        return self._output(name, window, got=_inside(window, known, values))
+
+    def attended(self) -> dict[str, Any] | None:
+        """Return which key each query may attend, or None where the case is not about that."""
+        allowed = _allowed(self._case)
+        if allowed is None or not allowed.size:
+            return None
+        window = window_round(allowed.shape, (), self._most)
+        drawn = self._axes("weights", window)
+        return {**drawn, "allowed": bits(window.cut(allowed))}
+
+    def _beside(
+        self, name: str, part: tuple[Window, NDArray[Any]], run: Run, allowed: NDArray[np.bool_] | None
+    ) -> dict[str, Any]:
+        """Return an output that the case does not store, held against what float64 arithmetic gives for it."""
+        assert run.bound is not None
+        try:
+            value = np.asarray(run.bound.of(name, run.place).value)
+        except KeyError:
+            return self.alone(name, part)
+        if value.shape != part[0].shape:
+            return self.alone(name, part)
+        window = window_round(value.shape, (), self._most, (part[0].offsets, part[0].lengths))
+        ungraded = [run.bound.dead[name]] if name in run.bound.dead else []
+        hatching = _hatching(name, value.shape, allowed)
+        return {**self._compared(name, window, part, run, value, ungraded, hatching), "computed": True}
+
+    def _compared(
+        self,
+        name: str,
+        window: Window,
+        part: tuple[Window, NDArray[Any]],
+        run: Run,
+        owed: NDArray[Any],
+        left_out: Sequence[NDArray[np.bool_]],
+        hatching: NDArray[np.bool_] | None,
+    ) -> dict[str, Any]:
+        assert run.bound is not None
+        got = _inside(window, *part).astype(np.float64)
+        wanted = window.cut(owed).astype(np.float64)
+        allowed = window.cut(np.broadcast_to(run.bound.of(name, run.place).error, owed.shape))
+        vacuous = run.bound.ungraded(name, run.place)
+        ungraded = np.zeros(owed.shape, np.bool_)
+        for elements in (*left_out, *(() if vacuous is None else (vacuous,))):
+            ungraded |= elements
+        with np.errstate(all="ignore"):
+            error = np.abs(got - wanted)
+            same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+            error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
+        drawn = self._output(name, window, expected=owed, got=got, excluded=hatching)
+        return {
+            **drawn,
+            "error": numbers(error, 3),
+            "tolerance": numbers(allowed, 3),
+            "ungraded": bits(window.cut(ungraded)) if ungraded.any() else None,
+        }
+
+    def _output(
+        self,
+        name: str,
+        window: Window,
+        *,
+        expected: NDArray[Any] | None = None,
+        got: NDArray[Any] | None = None,
+        excluded: NDArray[np.bool_] | None = None,
+    ) -> dict[str, Any]:
+        return {
+            **self._axes(name, window),
+            "expected": None if expected is None else numbers(window.cut(expected)),
+            "got": None if got is None else numbers(got),
+            "excluded": None if excluded is None else bits(window.cut(excluded)),
+        }
+
+    def _grid(self, name: str, array: NDArray[Any], centre: Sequence[int]) -> dict[str, Any]:
+        window = window_round(array.shape, centre, self._most)
+        return {**self._axes(name, window), "values": numbers(window.cut(array))}
+
+    def _axes(self, name: str, window: Window) -> dict[str, Any]:
+        return {
+            "name": name,
+            "axes": axes_of(self._case.operation, name, len(window.shape)),
+            "shape": list(window.shape),
+            "offsets": list(window.offsets),
+            "lengths": list(window.lengths),
+        }
+
+    def _centre(self, name: str, rank: int, worst: Mapping[str, Any] | None) -> list[int]:
+        """Return the indices of the element of an input that stands where the worst one does, axis by axis."""
+        if worst is None:
+            return []
+        index = worst["index"]
+        places = dict(zip(axes_of(self._case.operation, worst["output"], len(index)), index, strict=True))
+        return [places.get(axis, 0) for axis in axes_of(self._case.operation, name, rank)]
+
+    def _run(self, dtype: str, conventions: Mapping[str, str]) -> Run | None:
+        from attnspec.runner.preparing import prepare
+
+        if self._case.properties is not None or dtype not in self._case.runs:
+            return None
+        resolved = convention_rules.resolve(conventions, self._case.operation)
+        with np.errstate(all="ignore"):
+            return prepare(self._case, [dtype], resolved)[dtype]
+
+
+def axes_of(operation: str, name: str, rank: int) -> list[str]:
+    """Return the names of a tensor's axes; a mask of lower rank has the last ones."""
+    known = _AXES.get(operation, {}).get(name, ())
+    if len(known) == rank or (name == "mask" and len(known) > rank):
+        return list(known[len(known) - rank :])
+    return [f"axis {axis}" for axis in range(rank)]
+
+
+def decode(got: Mapping[str, Any]) -> tuple[Window, NDArray[Any]] | None:
+    """Return a returned tensor as report.json holds it, and which part it is; None if it contradicts itself."""
+    shape = tuple(got["shape"])
+    crop = got["crop"] or {"offsets": [0] * len(shape), "shape": shape}
+    offsets, lengths = tuple(crop["offsets"]), tuple(crop["shape"])
+    if not len(shape) == len(offsets) == len(lengths):
+        return None
+    if any(start + length > whole for start, length, whole in zip(offsets, lengths, shape, strict=True)):
+        return None
+    try:
+        dtype = numpy_dtype(got["dtype"]) if got["dtype"] in FLOAT_DTYPES else np.dtype(got["dtype"])
+        values = np.frombuffer(base64.b64decode(got["data"], validate=True), dtype.newbyteorder("<")).reshape(lengths)
+    except (TypeError, ValueError, binascii.Error):
+        return None
+    if values.dtype.kind not in "biuf" and values.dtype.name != "bfloat16":
+        return None
+    return Window(shape, offsets, lengths), values
+
+
+def numbers(array: NDArray[Any], digits: int = 7) -> list[float | int | str]:
+    """Return the elements as JSON numbers of a few digits; ``nan``, ``inf`` and ``-inf`` where there are none."""
+    if array.dtype.kind in "biu":
+        return [int(value) for value in array.ravel()]
+    return [_number(value, digits) for value in array.astype(np.float64).ravel().tolist()]
+
+
+def bits(array: NDArray[np.bool_]) -> str:
+    """Return truth values as a string of 0 and 1."""
+    return "".join("1" if value else "0" for value in array.ravel().tolist())
+
+
+def _number(value: float, digits: int) -> float | int | str:
+    if not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    rounded = float(f"{value:.{digits}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+
+
+def _inside(window: Window, known: Window, values: NDArray[Any]) -> NDArray[Any]:
+    """Return the part of the known values that is drawn."""
+    starts = (start - begin for start, begin in zip(window.offsets, known.offsets, strict=True))
+    return values[tuple(slice(start, start + length) for start, length in zip(starts, window.lengths, strict=True))]
+
+
+def _but(sample: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return all elements of a tensor but those of a sample."""
+    others = np.ones(shape, np.bool_)
+    others.flat[sample] = False
+    return others
+
+
+def _hatching(name: str, shape: tuple[int, ...], allowed: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return the elements of an output that belong to excluded keys, or None for an output without keys."""
+    if allowed is None or name not in _OVER_KEYS or shape != allowed.shape or allowed.all():
+        return None
+    return ~allowed
+
+
+def _allowed(case: Case) -> NDArray[np.bool_] | None:
+    """Return which key each query may attend (B, H, Sq, P + Sk), or None for an operation without such a question."""
+    inputs, attributes = case.inputs, case.attributes
+    if case.rejects is not None:
+        return None
+    if case.operation == "scaled_dot_product_attention":
+        query, key = inputs["query"].shape, inputs["key"].shape
+        past = inputs["past_key"].shape[-2] if "past_key" in inputs else 0
+        names = ("is_causal", "causal_alignment", "window")
+        placing = {name: attributes[name] for name in names if name in attributes}
+        return attendable((*query[:3], past + key[-2]), past, inputs, **placing).allowed
+    if case.operation == "multi_head_attention":
+        query, key = inputs["query"].shape, inputs["key"].shape
+        shape = (query[0], attributes["num_heads"], query[1], key[1])
+        return attendable(shape, 0, inputs, is_causal=attributes.get("is_causal", False)).allowed
+    return None

@@ -1,0 +1,73 @@
+"""Take pictures of the HTML report: ``python tools/screenshots FOLDER``.
+
+Needs playwright and a Chromium; ``--chromium`` says where it is. `light.png`, `failure.png` and `phone.png` in this
+folder were made so, for the README.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import attnspec
+from attnspec.cases import load_suite
+from attnspec.reports import report_to_json
+from attnspec.reports.html import html_page
+
+CASE = "causal/square"
+DESKTOP = {"width": 960, "height": 1200}
+PHONE = {"width": 375, "height": 812}
+
+
+def main() -> int:
+    """Write the pictures into a folder."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the PNG files go")
+    parser.add_argument("--chromium", default="/usr/bin/chromium", help="the browser's program")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    suite = load_suite()
+    wrong, right = (_document(target) for target in (str(Path(__file__).with_name("almost_right.py")), "reference"))
+    with tempfile.TemporaryDirectory() as place:
+        one, both = Path(place) / "one.html", Path(place) / "both.html"
+        one.write_text(html_page([wrong], ["almost right 0.3"], suite), encoding="utf-8")
+        both.write_text(html_page([wrong, right], ["almost right 0.3", "reference"], suite), encoding="utf-8")
+        _take(one.as_uri(), both.as_uri(), arguments.folder, arguments.chromium)
+    return 0
+
+
+def _document(target: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(json.dumps(report_to_json(attnspec.validate(target))))
+    # The path of this machine has no place in a picture.
+    document["implementation"]["adapter"] = document["implementation"]["adapter"].rsplit("/", 1)[-1]
+    return document
+
+
+def _take(one: str, both: str, folder: Path, chromium: str) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        failure = f"{one}#{CASE}"
+        for name, address, size, colours in (
+            ("light", one, DESKTOP, "light"),
+            ("dark", one, DESKTOP, "dark"),
+            ("phone", one, PHONE, "light"),
+            ("side_by_side", both, DESKTOP, "light"),
+            ("failure", failure, DESKTOP, "light"),
+            ("failure_dark", failure, DESKTOP, "dark"),
+            ("failure_phone", failure, PHONE, "dark"),
+        ):
+            page = browser.new_page(viewport=size, color_scheme=colours, reduced_motion="reduce")
+            page.goto(address)
+            page.screenshot(path=folder / f"{name}.png")
+            page.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
