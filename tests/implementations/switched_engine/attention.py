@@ -17,7 +17,7 @@ def shares(z, axis, wrong):
     if wrong("no_maximum"):
         top = np.zeros_like(top)
     if wrong("maximum_axis_lost"):
-        top = z.max(axis=-1)
+        top = z.max(axis=axis)
     exponentials = np.exp2((z - top) * z.dtype.type(np.log2(np.e)))
     total = np.sum(exponentials, axis=axes, keepdims=True)
     if wrong("not_normalised"):
@@ -135,8 +135,7 @@ def attend(
             if wrong("mask_subtracted"):
                 logits = logits - added
             elif wrong("mask_scaled_too"):
-                allowed = allowed & np.isfinite(added)
-                logits = logits + np.where(np.isfinite(added), added * wide(factor), 0)
+                logits = logits + added * wide(factor)
             else:
                 if not wrong("finite_mask_ignored"):
                     logits = logits + np.where(added == -np.inf, 0, added)

@@ -73,15 +73,15 @@ class SwitchedEngine:
         wrong = self.makes("softmax")
         z, back = numbers(x)
         if wrong("first_axis_always"):
-            axis = 0 if axis == -1 else axis
+            axis = 0
         if wrong("whole_array_by_default") and axis == -1:
             axis = None
-        if wrong("whole_array_always") and axis != -1:
+        if wrong("whole_array_always"):
             axis = None
-        if wrong("last_axis_always") and axis is not None:
+        if wrong("last_axis_always"):
             axis = -1
-        if wrong("opposite_axis") and axis is not None and axis != -1:
-            axis = x.ndim - 1 - axis if axis >= 0 else -1 - axis - x.ndim
+        if wrong("opposite_axis") and axis is not None:
+            axis = -1 - axis
         if wrong("null_axis_as_last") and axis is None:
             axis = -1
         return back(shares(z, axis, wrong)[0])
@@ -123,7 +123,8 @@ class SwitchedEngine:
         wrong = self.makes("single_head")
         tokens, back = numbers(x)
         matrices = [np.asarray(matrix).astype(tokens.dtype) for matrix in (w_query, w_key, w_value)]
-        if wrong("weight_matrices_transposed"):
+        transposed = wrong("weight_matrices_transposed")
+        if transposed:
             matrices = [matrix.T for matrix in matrices]
         if wrong("query_and_key_weights_swapped"):
             matrices = [matrices[1], matrices[0], matrices[2]]
@@ -157,7 +158,7 @@ class SwitchedEngine:
             output = np.einsum("qk,ke->qe", mixing, value)
         if w_output is not None and not wrong("output_projection_missing"):
             last = np.asarray(w_output).astype(tokens.dtype)
-            output = output @ (last.T if wrong("output_projection_transposed") else last)
+            output = output @ (last.T if wrong("output_projection_transposed") or transposed else last)
         outputs = {"output": output, "weights": weights, "scores": scores, "query": query, "key": key, "value": value}
         return self.told(**{name: back(array) for name, array in outputs.items()})
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attnspec_reference.mistakes import Mistake
 
 _LEAST_TELLING = ("nonfinite", "memory")
-"""Profiles in which implementations of the same mistake differ: NaN takes many ways, and memory is not arithmetic."""
+"""Profiles that are looked at last: NaN takes many ways, and how an array lies in memory is no arithmetic."""
 
 _WIDEST_FIRST = {dtype: place for place, dtype in enumerate((*FLOAT_DTYPES, ANY))}
 
@@ -34,6 +34,15 @@ def one_for_each_case(results: Iterable[Result]) -> list[Result]:
         if known is None or _WIDEST_FIRST[result.dtype] < _WIDEST_FIRST[known.dtype]:
             widest[result.case.id] = result
     return list(widest.values())
+
+
+def telling(results: Sequence[Result]) -> Sequence[Result]:
+    """Return the results without NaN and infinity among the inputs, or all of them when there are no others.
+
+    NaN takes other ways through two programs that make the same mistake.
+    """
+    finite = [result for result in results if result.case.profile != "nonfinite"]
+    return finite or results
 
 
 def spread(results: Iterable[Result], count: int) -> list[Result]:

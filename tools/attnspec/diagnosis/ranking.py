@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attnspec.diagnosis.choosing import aimed_at, clause_shares, one_for_each_case, spread
+from attnspec.diagnosis.choosing import aimed_at, clause_shares, one_for_each_case, spread, telling
 from attnspec.diagnosis.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _FAILING_EXAMINED = 48
 _PASSING_EXAMINED = 24
 _AIMED_AT = 12
 _MOST_COUNTED = 800
-_MISSED_AT_MOST = 0.1
+_MISSED_AT_MOST = 0.05
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,9 @@ class Candidate:
     reproduced, reproduced_fully
         How many of the failing runs looked at it reproduces, in the outputs that matter and in all outputs.
     failing
-        How many failing runs were looked at.
+        How many failing runs were looked at in which it can be computed.
+    out_of_reach
+        How many failing runs were looked at in which it cannot be computed: their shapes do not allow the mistake.
     contradicted
         How many of the passing runs looked at it would break.
     error
@@ -50,6 +52,7 @@ class Candidate:
     reproduced: int
     reproduced_fully: int
     failing: int
+    out_of_reach: int
     contradicted: int
     error: float
 
@@ -57,7 +60,7 @@ class Candidate:
     def explains(self) -> bool:
         """Whether the mistake accounts for what failed and for what passed."""
         return (
-            self.reproduced > 0
+            self.reproduced > self.out_of_reach
             and self.contradicted == 0
             and self.failing - self.reproduced <= _MISSED_AT_MOST * self.failing
         )
@@ -79,7 +82,7 @@ def rank(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequen
     agreement with what passed, by closeness where that is telling, and by how many failing cases exercise the clause.
     """
     observed = _Observed()
-    failing_cases, passing_cases = one_for_each_case(failing), one_for_each_case(passing)
+    failing_cases, passing_cases = (one_for_each_case(telling(results)) for results in (failing, passing))
     examined = spread(failing_cases, _FAILING_EXAMINED)
     finalists = _screened(mistakes, observed.all(examined[:_SCREENED]))
     known_to_pass = spread(passing_cases, _PASSING_EXAMINED)
@@ -150,7 +153,8 @@ def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[
         mistake=mistake,
         reproduced=len(matching),
         reproduced_fully=sum(agreement.matches_all for agreement in agreements),
-        failing=len(failing),
+        failing=len(agreements),
+        out_of_reach=len(failing) - len(agreements),
         contradicted=sum(not agreement.matches_all for agreement in opposed),
         error=sum(agreement.error for agreement in matching) / max(len(matching), 1),
     )
