@@ -1,8 +1,9 @@
 """How often the diagnosis names the right mistake, and how often a wrong one.
 
-The outputs come from the switched engine in ``tests/implementations``, which shares no code with the catalogue and makes
-one mistake at a time. ``python tools/benchmarks/diagnosis_study.py [--pairs N] [--only GLOB] [--dtype DTYPE] [--told]``
-prints a table: with the whole catalogue, with the mistake taken out of it, and with two mistakes at once.
+The outputs come from the switched engine in ``tests/implementations``, which shares no code with the catalogue and
+makes one mistake at a time. ``python tools/benchmarks/diagnosis_study.py [--pairs N] [--only GLOB] [--dtype DTYPE]
+[--told]`` prints a table: with the whole catalogue, with the mistake taken out of it, with two mistakes at once, and
+with mistakes of which the catalogue knows nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 MISTAKES = {mistake.id: mistake for mistake in CATALOGUE}
+OPERATIONS = {mistake.id.partition(".")[0]: mistake.operation for mistake in CATALOGUE}
 NOT_SEEN = "not seen"
 
 
@@ -159,6 +161,19 @@ def study_pairs(suites: Suites, count: int, *, told: bool) -> None:
     print(f"two mistakes at once, float64, {count} random pairs: {told_of}", flush=True)  # noqa: T201
 
 
+def study_unlisted(suites: Suites, unlisted: list[str], *, told: bool) -> None:
+    """Print what mistakes came to that the engine can make and the catalogue does not hold."""
+    outcome: Counter[str] = Counter()
+    for mistake in unlisted:
+        results = run(suites, OPERATIONS[mistake.partition(".")[0]], Setting("float64"), mistake)
+        named = first_named(results)
+        kind = named if named in ("unknown", NOT_SEEN) else "named"
+        outcome[kind] += 1
+        if kind == "named" and told:
+            print(f"    {mistake}, which is not in the catalogue, is taken for {named}")  # noqa: T201
+    print(f"not in the catalogue, float64, {len(unlisted)} mistakes: {dict(outcome)}", flush=True)  # noqa: T201
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -178,6 +193,8 @@ def main() -> None:
     for setting in SETTINGS:
         if fnmatch(setting.dtype, options.dtype):
             study(suites, setting, chosen, told=options.told)
+    if options.dtype == "*":
+        study_unlisted(suites, sorted(engine.known - MISTAKES.keys()), told=options.told)
     if options.pairs:
         study_pairs(suites, options.pairs, told=options.told)
 

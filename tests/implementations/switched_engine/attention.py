@@ -27,7 +27,7 @@ def shares(z, axis, wrong):
     return exponentials / total, None
 
 
-def attend(
+def attend(  # noqa: PLR0912, PLR0915 - one line after the other, as a student writes it
     query,
     key,
     value,

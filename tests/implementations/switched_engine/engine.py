@@ -1,5 +1,7 @@
 """The engine: projections, heads, the small operations, and which mistakes it makes in them."""
 
+from types import MappingProxyType
+
 import numpy as np
 
 from .attention import attend, shares, wider
@@ -45,10 +47,7 @@ class SwitchedEngine:
 
     name = "switched engine"
     dtypes = ("float64", "float32", "float16", "bfloat16")
-    conventions = {
-        "masked_nonfinite": "propagates",
-        "input_checks": "lenient",
-    }
+    conventions = MappingProxyType({"masked_nonfinite": "propagates", "input_checks": "lenient"})
 
     def __init__(self, *mistakes, plain=False, unfused=False, steps=False):
         self.mistakes = frozenset(mistakes)
@@ -119,7 +118,7 @@ class SwitchedEngine:
             raise NotImplementedError("not in the exercise")
         return self.told(**attend(query, key, value, self.makes("sdpa"), unfused=self.unfused, **arguments))
 
-    def single_head_attention(self, x, w_query, w_key, w_value, w_output=None, scale=None):
+    def single_head_attention(self, x, w_query, w_key, w_value, w_output=None, scale=None):  # noqa: PLR0912
         wrong = self.makes("single_head")
         tokens, back = numbers(x)
         matrices = [np.asarray(matrix).astype(tokens.dtype) for matrix in (w_query, w_key, w_value)]

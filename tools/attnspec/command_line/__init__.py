@@ -9,7 +9,8 @@ import sys
 
 import click
 
-from attnspec.command_line.inspect import check, explain, list_cases, show
+from attnspec.command_line.explain import explain
+from attnspec.command_line.inspect import check, list_cases, show
 from attnspec.command_line.regenerate import regenerate
 from attnspec.command_line.validate import validate
 from attnspec.errors import AttnspecError

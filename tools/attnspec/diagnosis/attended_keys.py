@@ -26,6 +26,7 @@ _CASES_TOLD = 3
 _QUERIES_TOLD = 2
 _NO_WEIGHT = 1e-9
 _NEARLY_ONE = 1.01
+_LARGEST_SCORE = 9.0
 
 
 def attended_sentences(failing: Sequence[Result]) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ def key_sets(result: Result) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | No
     if case.operation == "causal_mask":
         return _sets_of_mask(got["output"], golden["output"])
     name = "weights" if "weights" in got and "weights" in golden else "output"
-    if name == "output" and not is_probe(case):
+    if not is_probe(case) and (name == "output" or not _has_moderate_scores(case)):
         return None
     given, owed = got[name].astype(np.float64), golden[name]
     # What is no share of anything shows no set of keys.
@@ -91,12 +92,13 @@ def key_sets(result: Result) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | No
     if not (np.isfinite(given) & (given >= 0) & (given <= _NEARLY_ONE)).all():
         return None
     # A key with a tiny share cannot be told from one that is excluded, so the right sets must be beyond doubt.
-    attended, should = given > _NO_WEIGHT, owed > _NO_WEIGHT
+    attended: NDArray[np.bool_] = given > _NO_WEIGHT
+    should: NDArray[np.bool_] = owed > _NO_WEIGHT
     if ((owed > 0) & ~should).any():
         return None
     if "query_lengths" in case.inputs:
-        counts = np.arange(owed.shape[2]) < case.inputs["query_lengths"].reshape(-1, 1, 1)
-        attended, should = attended & counts[..., np.newaxis], should & counts[..., np.newaxis]
+        counted: NDArray[np.bool_] = np.arange(owed.shape[2]) < case.inputs["query_lengths"].reshape(-1, 1, 1)
+        attended, should = attended & counted[..., np.newaxis], should & counted[..., np.newaxis]
     return attended, should
 
 
@@ -107,6 +109,19 @@ def is_probe(case: Case) -> bool:
         return False
     value = np.concatenate([inputs[name] for name in ("past_value", "value") if name in inputs], axis=2)
     return value.shape[2] == value.shape[3] > 0 and bool((value == np.eye(value.shape[2])).all())
+
+
+def _has_moderate_scores(case: Case) -> bool:
+    """Tell whether no weight vanishes by itself, even where the scores are not scaled."""
+    if case.operation not in ("scaled_dot_product_attention", "multi_head_attention"):
+        return False
+    parts = [
+        np.abs(case.inputs[name]).max(initial=0.0)
+        for name in ("query", "key", "w_query", "w_key")
+        if name in case.inputs
+    ]
+    widths = case.inputs["query"].shape[-1] ** (1 if len(parts) == 2 else 3)
+    return bool(np.prod(parts) * widths * max(1.0, abs(case.attributes.get("scale") or 0.0)) < _LARGEST_SCORE)
 
 
 def _sets_of_mask(given: NDArray[Any], owed: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:

@@ -29,21 +29,22 @@ def common_features(failing: Sequence[Case], passing: Sequence[Case]) -> tuple[t
     """
     if not failing or not passing:
         return None
-    shared = frozenset.intersection(*(features(case) for case in failing))
+    shared = sorted(set[str](features(failing[0])).intersection(*(features(case) for case in failing)))
     of_passing = [features(case) for case in passing]
-    single: dict[tuple[str, ...], int] = {(phrase,): _count((phrase,), of_passing) for phrase in sorted(shared)}
-    telling = {phrases: count for phrases, count in single.items() if 2 * count < len(passing)}
-    if not telling:
+    single: list[tuple[str, ...]] = [(phrase,) for phrase in shared]
+    best = _rarest(single, of_passing)
+    if best is None or 2 * best[1] >= len(passing):
         return None
-    best = min(telling, key=lambda phrases: telling[phrases])
-    if telling[best] == 0:
-        return best, 0
-    pairs = {pair: _count(pair, of_passing) for pair in combinations(sorted(shared), 2)}
-    best_pair = min(pairs, key=lambda pair: pairs[pair], default=best)
+    double: list[tuple[str, ...]] = list(combinations(shared, 2))
+    best_two = _rarest(double, of_passing)
     # A second feature is worth its words only if it explains much.
-    if best_pair in pairs and 3 * pairs[best_pair] <= telling[best]:
-        return best_pair, pairs[best_pair]
-    return best, telling[best]
+    return best_two if best_two is not None and best[1] > 0 and 3 * best_two[1] <= best[1] else best
+
+
+def _rarest(choices: Iterable[tuple[str, ...]], found: Sequence[frozenset[str]]) -> tuple[tuple[str, ...], int] | None:
+    """Return the features that the fewest cases have together, and how many these are."""
+    counted = [(phrases, _count(phrases, found)) for phrases in choices]
+    return min(counted, key=lambda entry: entry[1], default=None)
 
 
 def _count(phrases: tuple[str, ...], found: Iterable[frozenset[str]]) -> int:

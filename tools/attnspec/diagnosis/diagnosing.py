@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.attended_keys import attended_sentences
 from attnspec.diagnosis.facts import failing_facts
-from attnspec.diagnosis.ranking import Candidate, count_reproduced, rank, tied
+from attnspec.diagnosis.ranking import MISSED_AT_MOST, Candidate, not_reproduced, rank, speak_against, tied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class Diagnosis:
     engineer
         What went wrong, to a kernel engineer; empty when unknown.
     explains, of
-        How many of the failing (case, dtype) it reproduces, and how many were looked at.
+        How many of the failing (case, dtype) it reproduces, or nothing known does; and how many were looked at.
     first_case
         Id of the first failing case.
     facts
@@ -102,19 +102,21 @@ def _diagnose_operation(
 ) -> list[Diagnosis]:
     candidates = rank(mistakes, failing, passing)
     if not candidates or not candidates[0].explains:
-        facts = (*failing_facts(failing, passing), *_partial_explanations(candidates))
-        return [_unknown(failing, len(failing), len(failing), facts)]
-    best = _by_clause(tied(candidates))
-    counted = [count_reproduced(group[0].mistake, failing) for group in best.values()]
+        return [_unexplained(failing, passing, candidates)]
+    groups = list(_by_clause(tied(candidates)).values())[:_MOST_TIES]
+    first = groups[0][0].mistake
+    looked_at, missed = not_reproduced(first, failing)
+    more = speak_against(first, missed)
+    if len(more) > MISSED_AT_MOST * looked_at:
+        return [_unexplained(failing, passing, candidates)]
     attended = attended_sentences(failing)
-    named = [
-        _named(failing, group, reproduced, of, attended)
-        for group, (reproduced, of) in zip(best.values(), counted, strict=True)
-    ][:_MOST_TIES]
-    reproduced, of = max(counted)
-    if reproduced == of:
-        return named
-    return [*named, _unknown(failing, of - reproduced, of)]
+    named = [_named(failing, group, looked_at - len(missed), looked_at, attended) for group in groups]
+    return [*named, _unknown(more, looked_at, failing_facts(more, passing))] if more else named
+
+
+def _unexplained(failing: Sequence[Result], passing: Sequence[Result], candidates: Sequence[Candidate]) -> Diagnosis:
+    """Return that no mistake accounts for the failures, with the facts, and with the mistakes that give some of them."""
+    return _unknown(failing, len(failing), (*failing_facts(failing, passing), *_partial_explanations(candidates)))
 
 
 def _by_clause(candidates: Sequence[Candidate]) -> Mapping[str, list[Candidate]]:
@@ -152,7 +154,7 @@ def _named(
     )
 
 
-def _unknown(failing: Sequence[Result], explains: int, of: int, facts: tuple[str, ...] = ()) -> Diagnosis:
+def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...]) -> Diagnosis:
     return Diagnosis(
         operation=failing[0].case.operation,
         mistake=UNKNOWN,
@@ -160,11 +162,11 @@ def _unknown(failing: Sequence[Result], explains: int, of: int, facts: tuple[str
         erratum=None,
         sentence="",
         remedy="",
-        explains=explains,
+        explains=len(failing),
         of=of,
         first_case=failing[0].case.id,
         facts=facts,
-        attended=attended_sentences(failing) if facts else (),
+        attended=attended_sentences(failing),
     )
 
 
@@ -175,9 +177,6 @@ def _partial_explanations(candidates: Sequence[Candidate]) -> list[str]:
         if candidate.reproduced < _WORTH_TELLING * candidate.failing:
             continue
         share = f"{candidate.reproduced} of the {candidate.failing} failures looked at"
-        said.append(
-            f"{candidate.mistake.id} gives the numbers of {share}, but would break cases that pass."
-            if candidate.contradicted
-            else f"{candidate.mistake.id} gives the numbers of {share}, and nothing known gives the others."
-        )
+        but = ", but would break cases that pass" if candidate.contradicted else ""
+        said.append(f"Alone, {candidate.mistake.id} gives the numbers of {share}{but}.")
     return said

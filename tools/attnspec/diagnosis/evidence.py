@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.cases import Case
     from attnspec.runner import Result
     from attnspec_reference.mistakes import Mistake
 
@@ -46,11 +47,15 @@ class Agreement:
         Whether it gives every output that came back.
     error
         The largest distance from what came back in the outputs that matter, 1 being the most that agrees.
+    decided
+        False where the numbers differ only in elements that are NaN or infinite on one side: NaN takes other ways
+        through two programs that make the same mistake.
     """
 
     matches: bool
     matches_all: bool
     error: float
+    decided: bool = True
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ class Evidence:
 
     def agreement(self, mistake: Mistake) -> Agreement | None:
         """Return how well a mistake reproduces the run, or None where it cannot be computed."""
-        computed = self._outputs(mistake)
+        computed = outputs_of(mistake, self.result.case, self.result.dtype)
         if computed is None:
             return None
         errors = {name: self._distance(name, array) for name, array in computed.items() if name in self.given}
@@ -131,31 +136,29 @@ class Evidence:
         if not essential:
             return None
         error = max(essential)
-        return Agreement(error <= 1, all(distance <= 1 for distance in errors.values()), error)
+        decided = error <= 1 or not all(
+            self._finite_part_agrees(name, computed[name]) for name in self.essential if name in computed
+        )
+        return Agreement(error <= 1, all(distance <= 1 for distance in errors.values()), error, decided)
 
     def _distance(self, name: str, computed: NDArray[Any]) -> float:
-        given = self.given[name]
-        if given.shape != computed.shape:
+        if self.given[name].shape != computed.shape:
             return np.inf
-        computed = computed.astype(np.float64)
+        largest = float(self._distances(name, computed).max(initial=0.0))
+        return np.inf if np.isnan(largest) else largest
+
+    def _distances(self, name: str, computed: NDArray[Any]) -> NDArray[Any]:
+        given, computed = self.given[name], computed.astype(np.float64)
         with np.errstate(all="ignore"):
             distance = np.abs(given - computed) / self.slack[name]
         same = (given == computed) | (np.isnan(given) & np.isnan(computed)) | self._left_open(name)
-        distance = np.where(same, 0.0, distance)
-        largest = float(distance.max(initial=0.0))
-        return np.inf if np.isnan(largest) else largest
+        return np.where(same, 0.0, distance)
 
-    def _outputs(self, mistake: Mistake) -> Mapping[str, NDArray[Any]] | None:
-        case = self.result.case
-        dtype = "float64" if self.result.dtype == ANY else self.result.dtype
-        inputs = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
-        try:
-            with np.errstate(all="ignore"):
-                returned = mistake.function(**inputs, **case.attributes)
-        except (ArithmeticError, IndexError, TypeError, ValueError):
-            return None
-        answer = read_returned(returned, OPERATIONS[case.operation])
-        return answer.values if isinstance(answer, Outputs) else None
+    def _finite_part_agrees(self, name: str, computed: NDArray[Any]) -> bool:
+        if self.given[name].shape != computed.shape:
+            return False
+        finite = np.isfinite(self.given[name]) & np.isfinite(computed.astype(np.float64))
+        return bool((self._distances(name, computed)[finite] <= 1).all())
 
     @property
     def _expected(self) -> Values | None:
@@ -200,3 +203,15 @@ class Evidence:
                 return np.ones_like(left_open)
             left_open = left_open | ~((owed == normative) | (np.isnan(owed) & np.isnan(normative)))
         return left_open | ~np.isfinite(self._tolerance(name))
+
+
+def outputs_of(mistake: Mistake, case: Case, dtype: str) -> Mapping[str, NDArray[Any]] | None:
+    """Return the outputs that a mistake gives for a case in a dtype, or None where it cannot be computed."""
+    inputs = {name: to_run_dtype(array, "float64" if dtype == ANY else dtype) for name, array in case.inputs.items()}
+    try:
+        with np.errstate(all="ignore"):
+            returned = mistake.function(**inputs, **case.attributes)
+    except (ArithmeticError, IndexError, TypeError, ValueError):
+        return None
+    answer = read_returned(returned, OPERATIONS[case.operation])
+    return answer.values if isinstance(answer, Outputs) else None

@@ -87,9 +87,8 @@ def _features(failing: Sequence[Result], passing: Sequence[Result]) -> str | Non
         return None
     phrases, count = found
     have = " and ".join(phrases)
-    passed = (
-        f"none of the {len(right)} that pass does" if count == 0 else f"so do {count} of the {len(right)} that pass"
-    )
+    do = "does" if count == 1 else "do"
+    passed = f"so {do} {count} of the {len(right)} that pass" if count else f"none of the {len(right)} that pass does"
     one = len(wrong) == 1
     return f"{'The failing case has' if one else f'All {len(wrong)} failing cases have'} {have}; {passed}."
 

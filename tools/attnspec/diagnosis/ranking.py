@@ -24,8 +24,9 @@ _FINALISTS = 8
 _FAILING_EXAMINED = 48
 _PASSING_EXAMINED = 24
 _AIMED_AT = 12
-_MOST_COUNTED = 800
-_MISSED_AT_MOST = 0.05
+_MOST_COUNTED = 3000
+MISSED_AT_MOST = 0.02
+"""Share of the failures that a mistake may leave unexplained: two programs never go wrong in quite the same way."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,9 @@ class Candidate:
     reproduced, reproduced_fully
         How many of the failing runs looked at it reproduces, in the outputs that matter and in all outputs.
     failing
-        How many failing runs were looked at in which it can be computed.
+        How many failing runs were looked at that decide for or against it.
     out_of_reach
-        How many failing runs were looked at in which it cannot be computed: their shapes do not allow the mistake.
+        How many failing runs were looked at that do not: the shapes do not allow the mistake, or NaN arises.
     contradicted
         How many of the passing runs looked at it would break.
     error
@@ -62,7 +63,7 @@ class Candidate:
         return (
             self.reproduced > self.out_of_reach
             and self.contradicted == 0
-            and self.failing - self.reproduced <= _MISSED_AT_MOST * self.failing
+            and self.failing - self.reproduced <= MISSED_AT_MOST * self.failing
         )
 
 
@@ -103,11 +104,16 @@ def tied(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [candidate for candidate in candidates if _standing(candidate) == _standing(candidates[0])]
 
 
-def count_reproduced(mistake: Mistake, failing: Sequence[Result]) -> tuple[int, int]:
-    """Return how many failing runs a mistake reproduces, and of how many."""
-    counted = failing[:_MOST_COUNTED]
-    agreements = (Evidence(result).agreement(mistake) for result in counted)
-    return sum(agreement is not None and agreement.matches for agreement in agreements), len(counted)
+def not_reproduced(mistake: Mistake, failing: Sequence[Result]) -> tuple[int, list[Result]]:
+    """Return how many failing runs were looked at, and those that a mistake does not reproduce."""
+    looked_at = failing[:_MOST_COUNTED]
+    return len(looked_at), [result for result in looked_at if not _matches(Evidence(result).agreement(mistake))]
+
+
+def speak_against(mistake: Mistake, results: Sequence[Result]) -> list[Result]:
+    """Return those of the failing results which decide that there is more wrong than a mistake."""
+    decided = ((result, _decided(Evidence(result), mistake)) for result in telling(results))
+    return [result for result, agreement in decided if agreement is not None and not agreement.matches]
 
 
 class _Observed:
@@ -146,7 +152,7 @@ def _screened(mistakes: Sequence[Mistake], evidence: Sequence[Evidence]) -> list
 
 
 def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[Evidence]) -> Candidate:
-    agreements = [agreement for entry in failing if (agreement := entry.agreement(mistake)) is not None]
+    agreements = [agreement for entry in failing if (agreement := _decided(entry, mistake)) is not None]
     matching = [agreement for agreement in agreements if agreement.matches]
     opposed = [agreement for entry in passing if (agreement := entry.agreement(mistake)) is not None]
     return Candidate(
@@ -158,6 +164,12 @@ def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[
         contradicted=sum(not agreement.matches_all for agreement in opposed),
         error=sum(agreement.error for agreement in matching) / max(len(matching), 1),
     )
+
+
+def _decided(evidence: Evidence, mistake: Mistake) -> Agreement | None:
+    """Return how well a mistake reproduces a run, or None where that cannot be decided."""
+    agreement = evidence.agreement(mistake)
+    return agreement if agreement is not None and agreement.decided else None
 
 
 def _matches(agreement: Agreement | None) -> bool:
