@@ -20,14 +20,16 @@ OPERATIONS = {mistake.id.partition(".")[0]: mistake.operation for mistake in CAT
 @cache
 def switched_engine():
     name = "switched_engine"
-    specification = importlib.util.spec_from_file_location(name, ENGINE, submodule_search_locations=[str(ENGINE.parent)])
+    specification = importlib.util.spec_from_file_location(
+        name, ENGINE, submodule_search_locations=[str(ENGINE.parent)]
+    )
     module = importlib.util.module_from_spec(specification)
     sys.modules[name] = module
     specification.loader.exec_module(module)
     return module.SwitchedEngine
 
 
-PROFILES = ("documents", "core", "masking", "causal", "grouped_query", "logsumexp", "layout", "tails")
+PROFILES = ("documents", "core", "masking", "causal", "grouped_query", "layout")
 
 
 @cache

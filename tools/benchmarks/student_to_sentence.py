@@ -52,8 +52,9 @@ def main() -> None:
         right = marked is not None and f"this mistake, {marked[1]}," in told[0][1]
         parts = subprocess.run([sys.executable, "-c", TIMED, str(student)], capture_output=True, text=True, check=False)
         diagnosis, inside = map(float, parts.stderr.split()[-2:])
+        median = statistics.median(seconds for seconds, _ in told)
         print(  # noqa: T201
-            f"{student.stem:34} {statistics.median(seconds for seconds, _ in told):.3f} s, diagnosis {diagnosis:.3f} s of "
+            f"{student.stem:34} {median:.3f} s, diagnosis {diagnosis:.3f} s of "
             f"{inside:.3f} s after the start of Python, {'named rightly' if right else 'NOT named'}"
         )
 

@@ -135,7 +135,8 @@ def _echo_mistakes(mistakes: Sequence[Mistake]) -> None:
 
 
 def _echo_cases(cases: Iterable[Case]) -> None:
-    found = list(cases)
+    # Those that are about little else, first.
+    found = sorted(cases, key=lambda case: len(case.clauses))
     if not found:
         return
     click.echo("\ncases:")

@@ -26,7 +26,7 @@ _CASES_TOLD = 3
 _QUERIES_TOLD = 2
 _NO_WEIGHT = 1e-9
 _NEARLY_ONE = 1.01
-_LARGEST_SCORE = 9.0
+_LARGEST_SCORE = 10.0
 
 
 def attended_sentences(failing: Sequence[Result]) -> tuple[str, ...]:
@@ -113,15 +113,12 @@ def is_probe(case: Case) -> bool:
 
 def _has_moderate_scores(case: Case) -> bool:
     """Tell whether no weight vanishes by itself, even where the scores are not scaled."""
-    if case.operation not in ("scaled_dot_product_attention", "multi_head_attention"):
+    if case.operation != "scaled_dot_product_attention":
         return False
-    parts = [
-        np.abs(case.inputs[name]).max(initial=0.0)
-        for name in ("query", "key", "w_query", "w_key")
-        if name in case.inputs
-    ]
-    widths = case.inputs["query"].shape[-1] ** (1 if len(parts) == 2 else 3)
-    return bool(np.prod(parts) * widths * max(1.0, abs(case.attributes.get("scale") or 0.0)) < _LARGEST_SCORE)
+    query, *keys = (case.inputs[name] for name in ("query", "key", "past_key") if name in case.inputs)
+    longest = max(np.linalg.norm(key, axis=-1).max(initial=0.0) for key in keys)
+    score = float(np.linalg.norm(query, axis=-1).max(initial=0.0) * longest)
+    return score * max(1.0, abs(case.attributes.get("scale") or 0.0)) < _LARGEST_SCORE
 
 
 def _sets_of_mask(given: NDArray[Any], owed: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:

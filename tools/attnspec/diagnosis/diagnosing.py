@@ -115,8 +115,8 @@ def _diagnose_operation(
 
 
 def _unexplained(failing: Sequence[Result], passing: Sequence[Result], candidates: Sequence[Candidate]) -> Diagnosis:
-    """Return that no mistake accounts for the failures, with the facts, and with the mistakes that give some of them."""
-    return _unknown(failing, len(failing), (*failing_facts(failing, passing), *_partial_explanations(candidates)))
+    """Return that no mistake accounts for the failures, with the mistakes that give some of them, and the facts."""
+    return _unknown(failing, len(failing), (*_partial_explanations(candidates), *failing_facts(failing, passing)))
 
 
 def _by_clause(candidates: Sequence[Candidate]) -> Mapping[str, list[Candidate]]:

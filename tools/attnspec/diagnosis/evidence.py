@@ -48,8 +48,8 @@ class Agreement:
     error
         The largest distance from what came back in the outputs that matter, 1 being the most that agrees.
     decided
-        False where the numbers differ only in elements that are NaN or infinite on one side: NaN takes other ways
-        through two programs that make the same mistake.
+        False where the numbers differ only in elements that are NaN on one side: NaN takes other ways through two
+        programs that make the same mistake.
     """
 
     matches: bool
@@ -137,7 +137,7 @@ class Evidence:
             return None
         error = max(essential)
         decided = error <= 1 or not all(
-            self._finite_part_agrees(name, computed[name]) for name in self.essential if name in computed
+            self._agrees_but_for_nan(name, computed[name]) for name in self.essential if name in computed
         )
         return Agreement(error <= 1, all(distance <= 1 for distance in errors.values()), error, decided)
 
@@ -154,11 +154,11 @@ class Evidence:
         same = (given == computed) | (np.isnan(given) & np.isnan(computed)) | self._left_open(name)
         return np.where(same, 0.0, distance)
 
-    def _finite_part_agrees(self, name: str, computed: NDArray[Any]) -> bool:
+    def _agrees_but_for_nan(self, name: str, computed: NDArray[Any]) -> bool:
         if self.given[name].shape != computed.shape:
             return False
-        finite = np.isfinite(self.given[name]) & np.isfinite(computed.astype(np.float64))
-        return bool((self._distances(name, computed)[finite] <= 1).all())
+        numbers = ~(np.isnan(self.given[name]) | np.isnan(computed.astype(np.float64)))
+        return bool((self._distances(name, computed)[numbers] <= 1).all())
 
     @property
     def _expected(self) -> Values | None:

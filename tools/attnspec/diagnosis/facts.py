@@ -66,16 +66,16 @@ def failing_facts(failing: Sequence[Result], passing: Sequence[Result]) -> tuple
 
 def _first_step(failing: Sequence[Result]) -> str | None:
     """Say which of the returned steps diverges first."""
-    steps = Counter(
-        (result.verdict.first_step, result.verdict.agreeing_steps) for result in failing if result.verdict.first_step
-    )
-    if not steps:
+    stepped = [result.verdict for result in failing if result.verdict.first_step]
+    if not stepped:
         return None
-    (step, before), count = steps.most_common(1)[0]
-    agree = f"; {', '.join(before)} {'is' if len(before) == 1 else 'are'} right there" if before else ""
-    if count == sum(steps.values()):
+    step, count = Counter(verdict.first_step for verdict in stepped).most_common(1)[0]
+    right = [set(verdict.agreeing_steps) for verdict in stepped if verdict.first_step == step]
+    always = [name for name in stepped[0].agreeing_steps if all(name in names for names in right)]
+    agree = f"; {', '.join(always)} {'is' if len(always) == 1 else 'are'} right there" if always else ""
+    if count == len(stepped):
         return f"The first step that diverges is {step!r}, in every failure{agree}."
-    return f"The first step that diverges is {step!r} in {count} of {sum(steps.values())} failures{agree}."
+    return f"The first step that diverges is {step!r} in {count} of {len(stepped)} failures{agree}."
 
 
 def _features(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
