@@ -2,9 +2,13 @@
 
 import pytest
 
+from attnspec.cases import load_suite
 from attnspec.command_line import main
+from attnspec.diagnosis import difference_made
 from attnspec.specification import clauses, errata
 from attnspec_reference.mistakes import CATALOGUE
+
+CASES = tuple(load_suite().cases.values())
 
 
 @pytest.fixture
@@ -79,7 +83,4 @@ def test_an_unknown_id_is_2_and_names_what_comes_near(explained):
 
 @pytest.mark.parametrize("mistake", CATALOGUE, ids=lambda mistake: mistake.id)
 def test_every_mistake_shows_the_difference_it_makes(mistake):
-    from attnspec.cases import load_suite
-    from attnspec.diagnosis import difference_made
-
-    assert difference_made(mistake, load_suite().cases.values())
+    assert difference_made(mistake, CASES)
