@@ -35,7 +35,7 @@ def explain(id: str) -> None:  # noqa: A002 - the argument's name in the usage l
         _explain_mistake(mistakes[id])
     else:
         others = (*clauses(), *errata(), *mistakes)
-        _explain_case(find_case(id, None, others=others, or_else="clause, mistake, erratum or case"), mistakes)
+        _explain_case(find_case(id, None, others=others, or_else="clause, erratum, mistake or case"), mistakes)
 
 
 def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), or_else: str = "case") -> Case:
@@ -135,8 +135,8 @@ def _echo_mistakes(mistakes: Sequence[Mistake]) -> None:
 
 
 def _echo_cases(cases: Iterable[Case]) -> None:
-    # Those that are about little else, first.
-    found = sorted(cases, key=lambda case: len(case.clauses))
+    # Those that everybody can look up first, then those that are about little else.
+    found = sorted(cases, key=lambda case: (case.profile != "documents", len(case.clauses)))
     if not found:
         return
     click.echo("\ncases:")

@@ -97,7 +97,7 @@ def key_sets(result: Result) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | No
     if ((owed > 0) & ~should).any():
         return None
     if "query_lengths" in case.inputs:
-        counted: NDArray[np.bool_] = np.arange(owed.shape[2]) < case.inputs["query_lengths"].reshape(-1, 1, 1)
+        counted: Any = np.arange(owed.shape[2]) < case.inputs["query_lengths"].reshape(-1, 1, 1)
         attended, should = attended & counted[..., np.newaxis], should & counted[..., np.newaxis]
     return attended, should
 
