@@ -97,8 +97,8 @@ def key_sets(result: Result) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | No
     if ((owed > 0) & ~should).any():
         return None
     if "query_lengths" in case.inputs:
-        counted: Any = np.arange(owed.shape[2]) < case.inputs["query_lengths"].reshape(-1, 1, 1)
-        attended, should = attended & counted[..., np.newaxis], should & counted[..., np.newaxis]
+        counted = _within(case.inputs["query_lengths"], owed.shape[2])
+        attended, should = attended & counted, should & counted
     return attended, should
 
 
@@ -109,6 +109,11 @@ def is_probe(case: Case) -> bool:
         return False
     value = np.concatenate([inputs[name] for name in ("past_value", "value") if name in inputs], axis=2)
     return value.shape[2] == value.shape[3] > 0 and bool((value == np.eye(value.shape[2])).all())
+
+
+def _within(lengths: NDArray[np.int64], queries: int) -> NDArray[np.bool_]:
+    """Return which queries count in each batch entry (B, 1, Sq, 1)."""
+    return np.arange(queries)[:, np.newaxis] < lengths.reshape(-1, 1, 1, 1)
 
 
 def _has_moderate_scores(case: Case) -> bool:
