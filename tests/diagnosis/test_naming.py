@@ -109,3 +109,12 @@ def test_nothing_is_diagnosed_where_nothing_fails(engine):
     import attnspec
 
     assert attnspec.validate(engine(), select="causal/*").diagnosis == ()
+
+
+def test_what_a_mistake_leaves_over_is_told_as_unknown(diagnosis_of):
+    """NaN in rows without keys comes on top of another mistake: the first is named, and the rest is not lost."""
+    entries = diagnosis_of("sdpa.weights_not_normalised", "sdpa.fully_masked_row_nan")
+    assert [entry.mistake for entry in entries] == ["sdpa.weights_not_normalised", "unknown"]
+    first, rest = entries
+    assert first.explains + rest.explains <= first.of == rest.of
+    assert "Every wrong number is NaN." in rest.facts or any("NaN" in fact for fact in rest.facts)

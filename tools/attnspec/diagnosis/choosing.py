@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
     from attnspec_reference.mistakes import Mistake
 
-_LEAST_TELLING = ("nonfinite", "memory")
+NONFINITE = "nonfinite"
+"""The profile of cases with NaN and infinity among the inputs."""
+
+_LEAST_TELLING = (NONFINITE, "memory")
 """Profiles that are looked at last: NaN takes many ways, and how an array lies in memory is no arithmetic."""
 
 _WIDEST_FIRST = {dtype: place for place, dtype in enumerate((*FLOAT_DTYPES, ANY))}
@@ -41,7 +44,7 @@ def telling(results: Sequence[Result]) -> Sequence[Result]:
 
     NaN takes other ways through two programs that make the same mistake.
     """
-    finite = [result for result in results if result.case.profile != "nonfinite"]
+    finite = [result for result in results if result.case.profile != NONFINITE]
     return finite or results
 
 

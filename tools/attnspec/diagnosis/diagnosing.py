@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.attended_keys import attended_sentences
+from attnspec.diagnosis.choosing import NONFINITE
 from attnspec.diagnosis.facts import failing_facts
 from attnspec.diagnosis.ranking import MISSED_AT_MOST, Candidate, not_reproduced, rank, speak_against, tied
 
@@ -106,11 +107,12 @@ def _diagnose_operation(
     groups = list(_by_clause(tied(candidates)).values())[:_MOST_TIES]
     first = groups[0][0].mistake
     looked_at, missed = not_reproduced(first, failing)
-    more = speak_against(first, missed)
-    if len(more) > MISSED_AT_MOST * looked_at:
+    if len(speak_against(first, missed)) > MISSED_AT_MOST * looked_at:
         return [_unexplained(failing, passing, candidates)]
     attended = attended_sentences(failing)
     named = [_named(failing, group, looked_at - len(missed), looked_at, attended) for group in groups]
+    # That NaN among the inputs takes other ways is nothing to go after while a mistake is known.
+    more = [result for result in missed if result.case.profile != NONFINITE]
     return [*named, _unknown(more, looked_at, failing_facts(more, passing))] if more else named
 
 
