@@ -5,6 +5,7 @@ import numpy as np
 name = "student, weights broadcast over features"
 version = "003"
 dtypes = ("float64", "float32")
+mistake = "context_vector.weights_on_features"
 
 
 def context_vector(encoder_states, decoder_state, scale=None):

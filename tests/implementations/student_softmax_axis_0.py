@@ -8,6 +8,7 @@ import numpy as np
 name = "student, softmax over axis 0"
 version = "000"
 dtypes = ("float64", "float32")
+mistake = "single_head.softmax_over_queries"
 
 
 def softmax_of_the_student(scores):

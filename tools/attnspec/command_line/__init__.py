@@ -10,8 +10,9 @@ import sys
 
 import click
 
+from attnspec.command_line.explain import explain
 from attnspec.command_line.gate import gate
-from attnspec.command_line.inspect import check, explain, list_cases, show
+from attnspec.command_line.inspect import check, list_cases, show
 from attnspec.command_line.regenerate import regenerate
 from attnspec.command_line.release import release
 from attnspec.command_line.report import report

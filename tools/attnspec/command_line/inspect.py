@@ -1,18 +1,13 @@
-"""``attnspec list``, ``show``, ``explain`` and ``check``: looking at the suite itself."""
+"""``attnspec list``, ``show`` and ``check``: looking at the suite itself."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from attnspec.command_line.explain import find_case
 from attnspec.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from attnspec.cases import Case
 
 
 @click.command("list")
@@ -31,12 +26,18 @@ def list_cases(profiles: tuple[str, ...], select: tuple[str, ...], golden: Path 
 
 @click.command()
 @click.argument("case")
+@click.option("--python", "as_script", is_flag=True, help="Print a NumPy script that reproduces it without attnspec.")
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
-def show(case: str, golden: Path | None) -> None:
+def show(case: str, as_script: bool, golden: Path | None) -> None:
     """Show one CASE: what it is about, its inputs and its certified values."""
     import numpy as np
 
-    shown = _case(case, golden)
+    shown = find_case(case, golden)
+    if as_script:
+        from attnspec.reproduction import python_script
+
+        click.echo(python_script(shown), nl=False)
+        return
     click.echo(f"{shown.id} (revision {shown.revision}): {shown.title}")
     click.echo(f"operation   {shown.operation}")
     click.echo(f"source      {', '.join(shown.source.values())}")
@@ -60,37 +61,6 @@ def show(case: str, golden: Path | None) -> None:
     for printed in shown.printed:
         verdict = "agrees" if printed["agrees"] else f"does not agree: {printed.get('erratum')}"
         click.echo(f"\nprinted for {printed['of']} in {printed['section']} ({verdict})\n{printed['data']}")
-
-
-@click.command()
-@click.argument("id")
-def explain(id: str) -> None:  # noqa: A002 - the argument's name in the usage line
-    """Explain a clause, an erratum, a mistake or a case by its ID."""
-    from attnspec.cases import load_suite
-    from attnspec.specification import clauses, errata
-    from attnspec_reference.mistakes import CATALOGUE
-
-    mistakes = {mistake.id: mistake for mistake in CATALOGUE}
-    if id in clauses():
-        clause = clauses()[id]
-        click.echo(f"{id} (clause, spec/operations/{clause.page})\n{clause.text}")
-        _echo_related("cases", [case.id for case in load_suite().cases.values() if id in case.clauses])
-        _echo_related("mistakes", [mistake.id for mistake in CATALOGUE if mistake.clause == id])
-    elif id in errata():
-        erratum = errata()[id]
-        click.echo(f"{id} (erratum, spec/errata.md): {erratum.title}\n\n{erratum.text}")
-        _echo_related("cases", [case.id for case in load_suite().cases.values() if id in case.errata])
-    elif id in mistakes:
-        mistake = mistakes[id]
-        click.echo(f"{id} (mistake)\n{mistake.sentence}\n{mistake.remedy}\nIt breaks {mistake.clause}.")
-        if mistake.erratum:
-            click.echo(f"A source document makes it: {mistake.erratum}.")
-    else:
-        case = _case(id, None, others=(*clauses(), *errata(), *mistakes), or_else="clause, erratum, mistake or case")
-        click.echo(f"{id} (case): {case.title}")
-        for clause_id in case.clauses:
-            clause = clauses().get(clause_id)
-            click.echo(f"  {clause_id}: {clause.text if clause else ''}")
 
 
 @click.command()
@@ -118,19 +88,3 @@ def check(files: tuple[Path, ...], golden: Path | None) -> int:
         return 1
     click.echo("1 file is sound." if len(files) == 1 else f"{len(files)} files are sound.")
     return 0
-
-
-def _case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), or_else: str = "case") -> Case:
-    """Return one case, or say which ids (of `others` as well) come near."""
-    from attnspec.cases import load_suite, near, read_index
-    from attnspec.locations import golden_folder
-
-    ids = read_index(golden or golden_folder())
-    if case_id not in ids:
-        raise UsageError(f"There is no {or_else} {case_id!r}.{near(case_id, (*ids, *others))}")
-    return load_suite(golden, select=(case_id,)).cases[case_id]
-
-
-def _echo_related(what: str, ids: list[str]) -> None:
-    if ids:
-        click.echo(f"{what}: {', '.join(ids)}")

@@ -1,32 +1,28 @@
-"""Which known mistake reproduces the wrong numbers.
+"""From the results of a run to a diagnosis: a known mistake, or the facts.
 
-A mistake explains an operation's failures when it computes the very outputs that came back, on every failing case,
-and agrees with what passed on the passing ones. Failures that no known mistake reproduces stay unknown: a wrong
-name would be worse than none.
+A mistake is named when it computes the very outputs that came back, on the failing cases, and agrees with what passed
+on the passing ones. Failures that no known mistake reproduces stay unknown: a wrong name would be worse than none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from attnspec.adapters.implementation import Outputs
-from attnspec.adapters.returned import read_returned
-from attnspec.comparison import precision_of
-from attnspec.dtypes import ANY, to_run_dtype
-from attnspec.operations import OPERATIONS
+from attnspec.diagnosis.attended_keys import attended_sentences
+from attnspec.diagnosis.choosing import NONFINITE
+from attnspec.diagnosis.facts import failing_facts
+from attnspec.diagnosis.ranking import MISSED_AT_MOST, Candidate, not_reproduced, rank, speak_against, tied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from attnspec.runner import Result
     from attnspec_reference.mistakes import Mistake
 
-_PASSING_CASES_TRIED = 24
+UNKNOWN = "unknown"
+_MOST_TIES = 3
+_WORTH_TELLING = 0.2
 
 
 @dataclass(frozen=True)
@@ -45,10 +41,16 @@ class Diagnosis:
         The erratum of a source document that made the same mistake, or None.
     sentence, remedy
         What went wrong and what to do, in plain words; empty when unknown.
+    engineer
+        What went wrong, to a kernel engineer; empty when unknown.
     explains, of
-        How many of the operation's failing (case, dtype) it reproduces, and how many there are.
+        How many of the failing (case, dtype) it reproduces, or nothing known does; and how many were looked at.
     first_case
         Id of the first failing case.
+    facts
+        What the failures have in common, a sentence each, the most telling first.
+    attended
+        Which keys queries attended and should have attended, a sentence each.
     """
 
     operation: str
@@ -60,13 +62,26 @@ class Diagnosis:
     explains: int
     of: int
     first_case: str
+    engineer: str = ""
+    facts: tuple[str, ...] = ()
+    attended: tuple[str, ...] = ()
 
 
-def diagnose(results: Sequence[Result]) -> tuple[Diagnosis, ...]:
+def diagnose(results: Sequence[Result], without: frozenset[str] = frozenset()) -> tuple[Diagnosis, ...]:
     """Return a diagnosis for each operation that failed on values or shapes, in the order of the results.
 
-    Several mistakes that explain the same failures equally well are all given, so that none is named wrongly.
+    Several mistakes that explain the same failures equally well are all given, the one whose clause the failing cases
+    exercise most first, so that none is named wrongly.
+
+    Parameters
+    ----------
+    results
+        Every result of the run.
+    without
+        Ids of mistakes that are left out of the catalogue.
     """
+    from attnspec_reference.mistakes import mistakes_of
+
     failing: dict[str, list[Result]] = {}
     passing: dict[str, list[Result]] = {}
     for result in results:
@@ -78,75 +93,92 @@ def diagnose(results: Sequence[Result]) -> tuple[Diagnosis, ...]:
             passing.setdefault(result.case.operation, []).append(result)
     found: list[Diagnosis] = []
     for operation, wrong in failing.items():
-        found.extend(_diagnose_operation(operation, wrong, passing.get(operation, [])[:_PASSING_CASES_TRIED]))
+        mistakes = [mistake for mistake in mistakes_of(operation) if mistake.id not in without]
+        found.extend(_diagnose_operation(wrong, passing.get(operation, []), mistakes))
     return tuple(found)
 
 
-def _diagnose_operation(operation: str, failing: Sequence[Result], passing: Sequence[Result]) -> list[Diagnosis]:
-    from attnspec_reference.mistakes import mistakes_of
-
-    matches: list[tuple[int, Mistake]] = []
-    for mistake in mistakes_of(operation):
-        explained = sum(_reproduces(mistake, result) for result in failing)
-        if explained and all(_reproduces(mistake, result) for result in passing):
-            matches.append((explained, mistake))
-    most = max((explained for explained, _ in matches), default=0)
-    best = [mistake for explained, mistake in matches if explained == most]
-    of, first = len(failing), failing[0].case.id
-    if not best or 2 * most < of:
-        return [_unknown(operation, of, of, first)]
-    rest = [] if most == of else [_unknown(operation, of - most, of, first)]
-    return [*(_named(mistake, most, of, first) for mistake in best), *rest]
-
-
-def _unknown(operation: str, explains: int, of: int, first: str) -> Diagnosis:
-    return Diagnosis(operation, "unknown", None, None, "", "", explains, of, first)
+def _diagnose_operation(
+    failing: Sequence[Result], passing: Sequence[Result], mistakes: Sequence[Mistake]
+) -> list[Diagnosis]:
+    candidates = rank(mistakes, failing, passing)
+    if not candidates or not candidates[0].explains:
+        return [_unexplained(failing, passing, candidates)]
+    groups = list(_by_clause(tied(candidates)).values())[:_MOST_TIES]
+    first = groups[0][0].mistake
+    looked_at, missed = not_reproduced(first, failing)
+    if len(speak_against(first, missed)) > MISSED_AT_MOST * looked_at:
+        return [_unexplained(failing, passing, candidates)]
+    attended = attended_sentences(failing)
+    named = [_named(failing, group, looked_at - len(missed), looked_at, attended) for group in groups]
+    # That NaN among the inputs takes other ways is nothing to go after while a mistake is known.
+    more = [result for result in missed if result.case.profile != NONFINITE]
+    return [*named, _unknown(more, looked_at, failing_facts(more, passing))] if more else named
 
 
-def _named(mistake: Mistake, explains: int, of: int, first: str) -> Diagnosis:
+def _unexplained(failing: Sequence[Result], passing: Sequence[Result], candidates: Sequence[Candidate]) -> Diagnosis:
+    """Return that no mistake accounts for the failures, with the mistakes that give some of them, and the facts."""
+    return _unknown(failing, len(failing), (*_partial_explanations(candidates), *failing_facts(failing, passing)))
+
+
+def _by_clause(candidates: Sequence[Candidate]) -> Mapping[str, list[Candidate]]:
+    """Group mistakes that nothing tells apart by the clause that they break."""
+    groups: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(candidate.mistake.clause, []).append(candidate)
+    return groups
+
+
+def _named(
+    failing: Sequence[Result],
+    same: Sequence[Candidate],
+    explains: int,
+    of: int,
+    attended: tuple[str, ...],
+) -> Diagnosis:
+    """Name the first of the mistakes that break one clause and that these results do not tell apart."""
+    mistake = same[0].mistake
+    others = ", ".join(candidate.mistake.id for candidate in same[1:])
+    facts = (f"These results do not tell it from {others}, which breaks the same clause.",) if others else ()
     return Diagnosis(
-        mistake.operation,
-        mistake.id,
-        mistake.clause,
-        mistake.erratum,
-        mistake.sentence,
-        mistake.remedy,
-        explains,
-        of,
-        first,
+        operation=mistake.operation,
+        mistake=mistake.id,
+        clause=mistake.clause,
+        erratum=mistake.erratum,
+        sentence=mistake.sentence,
+        remedy=mistake.remedy,
+        explains=explains,
+        of=of,
+        first_case=failing[0].case.id,
+        engineer=str(getattr(mistake, "engineer", "")),
+        facts=facts,
+        attended=attended,
     )
 
 
-def _reproduces(mistake: Mistake, result: Result) -> bool:
-    """Tell whether a mistake gives the returned numbers, as far as the dtype of the run lets one see."""
-    assert result.got is not None
-    computed = _outputs(mistake, result)
-    if computed is None:
-        return False
-    return all(name not in computed or _close(result.got[name], computed[name], result.dtype) for name in result.got)
+def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...]) -> Diagnosis:
+    return Diagnosis(
+        operation=failing[0].case.operation,
+        mistake=UNKNOWN,
+        clause=None,
+        erratum=None,
+        sentence="",
+        remedy="",
+        explains=len(failing),
+        of=of,
+        first_case=failing[0].case.id,
+        facts=facts,
+        attended=attended_sentences(failing),
+    )
 
 
-def _outputs(mistake: Mistake, result: Result) -> Mapping[str, NDArray[Any]] | None:
-    case = result.case
-    dtype = "float64" if result.dtype == ANY else result.dtype
-    inputs = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
-    try:
-        with np.errstate(all="ignore"):
-            returned = mistake.function(**inputs, **case.attributes)
-    except (ArithmeticError, IndexError, ValueError):
-        return None
-    answer = read_returned(returned, OPERATIONS[case.operation])
-    return answer.values if isinstance(answer, Outputs) else None
-
-
-def _close(got: NDArray[Any], computed: NDArray[Any], dtype: str) -> bool:
-    """Compare with the slack of a few dozen roundings, relative to each row's largest number."""
-    if got.shape != computed.shape:
-        return False
-    given, owed = got.astype(np.float64), computed.astype(np.float64)
-    unit = precision_of(dtype).output
-    with np.errstate(invalid="ignore", over="ignore"):
-        finite = np.isfinite(owed)
-        size = np.max(np.abs(np.where(finite, owed, 0.0)), axis=-1, keepdims=True, initial=0.0)
-        near = finite & (np.abs(given - owed) <= 64 * unit * np.maximum(size, np.abs(owed)))
-        return bool(np.all(near | (given == owed) | (np.isnan(given) & np.isnan(owed))))
+def _partial_explanations(candidates: Sequence[Candidate]) -> list[str]:
+    """Say which mistakes give some of the numbers, though none accounts for all."""
+    said: list[str] = []
+    for candidate in candidates[:_MOST_TIES]:
+        if candidate.reproduced < _WORTH_TELLING * candidate.failing:
+            continue
+        share = f"{candidate.reproduced} of the {candidate.failing} failures looked at"
+        but = ", but would break cases that pass" if candidate.contradicted else ""
+        said.append(f"Alone, {candidate.mistake.id} gives the numbers of {share}{but}.")
+    return said

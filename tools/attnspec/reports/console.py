@@ -10,6 +10,7 @@ from attnspec.plain_text import plain_text
 from attnspec.reports.wording import (
     diagnosis_lines,
     elements_sentence,
+    explain_sentence,
     failures_by_operation,
     headline,
     result_sentence,
@@ -45,6 +46,10 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
         console.print(_table(report))
         for operation, results in failures_by_operation(report).items():
             _print_operation(operation, results, report, console)
+        more = explain_sentence(report)
+        if more is not None:
+            console.print()
+            _say(console, more)
         _print_unsupported(report, console)
         elements = elements_sentence(report)
         if elements is not None:

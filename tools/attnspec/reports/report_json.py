@@ -47,6 +47,9 @@ def report_to_json(report: Report) -> dict[str, Any]:
                 "remedy": entry.remedy,
                 "explains": entry.explains,
                 "of": entry.of,
+                "engineer": entry.engineer,
+                "facts": list(entry.facts),
+                "attended": list(entry.attended),
             }
             for entry in report.diagnosis
         ],

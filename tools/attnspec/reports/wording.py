@@ -113,7 +113,7 @@ def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
     """Return the lines that name a mistake, its clause, its remedy and the erratum; or say that it is unknown."""
     share = f"{diagnosis.explains} of {diagnosis.of} failures of {diagnosis.operation}"
     if diagnosis.clause is None:
-        return [f"No known mistake reproduces {share}."]
+        return [f"No known mistake explains {share}.", *diagnosis.facts, *diagnosis.attended]
     lines = [f"{diagnosis.sentence} (this mistake, {diagnosis.mistake}, reproduces {share})"]
     clause = clauses().get(diagnosis.clause)
     lines.append(f"It breaks {diagnosis.clause}: {clause.text if clause else 'see the spec'}")
@@ -122,4 +122,13 @@ def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
     if diagnosis.erratum is not None:
         entry = errata().get(diagnosis.erratum)
         lines.append(f"Erratum {diagnosis.erratum}: {entry.title if entry else 'see spec/errata.md'}")
-    return lines
+    return [*lines, *diagnosis.attended, *diagnosis.facts]
+
+
+def explain_sentence(report: Report) -> str | None:
+    """Return how to read on about what went wrong, or None when nothing did."""
+    if not report.wrong:
+        return None
+    named = [entry.mistake for entry in report.diagnosis if entry.clause is not None]
+    example = named[0] if named else report.wrong[0].case.id
+    return f"`attnspec explain {example}` says more; so it does for the id of any clause, case or erratum."

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
     from attnspec.comparison import Status, Verdict
+    from attnspec.runner.preparing import Run
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Result:
         The returned outputs, kept for failures and for the diagnosis; None when there were none.
     same_bits
         Whether the second pass returned the same bits; None when there was no second pass.
+    run
+        What it was graded against; None where that is not known.
     """
 
     case: Case
@@ -42,6 +45,7 @@ class Result:
     seconds: float
     got: Mapping[str, NDArray[Any]] | None
     same_bits: bool | None = None
+    run: Run | None = None
 
     @property
     def status(self) -> Status:

@@ -104,7 +104,7 @@ def _first_pass(run: Run, implementation: Implementation) -> Result:
         return Result(run.case, run.dtype, Verdict("unsupported", message=run.expected.reason), 0.0, None)
     answer, seconds = _ask(run, implementation)
     got = answer.values if isinstance(answer, Outputs) else None
-    return Result(run.case, run.dtype, _judge(run, answer), seconds, got)
+    return Result(run.case, run.dtype, _judge(run, answer), seconds, got, run=run)
 
 
 def _not_offered(case: Case, dtype: str, implementation: Implementation, resolved: Mapping[str, str]) -> str | None:

@@ -1,0 +1,92 @@
+"""`attnspec show CASE --python`: a script that needs NumPy alone."""
+
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attnspec.cases import load_suite
+from attnspec.command_line import main
+from attnspec.operations import OPERATIONS
+from attnspec.reproduction import MOST_LINES, python_script
+
+CASES = load_suite().cases
+FIRST_OF_PROFILE = {case.profile: case.id for case in reversed(CASES.values())}
+FIRST_OF_OPERATION = {case.operation: case.id for case in reversed(CASES.values()) if case.rejects is None}
+
+# Isolated: no user site, no environment, no folder of this checkout; NumPy's own folder is the only one added.
+ALONE = """
+import sys
+sys.path.append(sys.argv[1])
+for name in ("attnspec", "attnspec_reference", "ml_dtypes"):
+    sys.modules[name] = None
+exec(compile(sys.stdin.read(), "script", "exec"), {})
+"""
+
+
+def executed(script):
+    """Execute a script here; give what it prints."""
+    printed = StringIO()
+    with redirect_stdout(printed), np.errstate():
+        exec(compile(script, "script", "exec"), {})
+    return printed.getvalue()
+
+
+def test_the_samples_cover_every_profile_and_operation():
+    assert set(FIRST_OF_PROFILE) == {case.profile for case in CASES.values()}
+    assert set(FIRST_OF_OPERATION) == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("case_id", sorted({*FIRST_OF_PROFILE.values(), *FIRST_OF_OPERATION.values()}))
+def test_a_script_runs_where_there_is_no_attnspec(case_id):
+    script = python_script(CASES[case_id])
+    assert "attnspec" not in script
+    ended = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", ALONE, str(Path(np.__file__).parents[1])],
+        input=script,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout
+
+
+@pytest.mark.parametrize("profile", sorted(FIRST_OF_PROFILE))
+def test_every_script_is_short_and_reproduces_its_case(profile):
+    for case in CASES.values():
+        if case.profile != profile:
+            continue
+        script = python_script(case)
+        assert len(script.splitlines()) <= MOST_LINES, case.id
+        assert executed(script), case.id
+
+
+@pytest.mark.parametrize("case_id", ["core/width_2", "causal/square_probe", "documents/003/two_heads"])
+def test_a_script_fails_where_the_numbers_differ(case_id):
+    script = python_script(CASES[case_id])
+    assert "weights @" in script
+    with pytest.raises(AssertionError):
+        executed(script.replace("weights @", "1.001 * weights @"))
+
+
+def test_a_script_spells_out_the_features_of_its_case_and_no_others():
+    script = python_script(CASES["causal/square_probe"])
+    assert "(j <= p)" in script
+    for other in ("tanh", "sinks", "alibi", "mask", "past"):
+        assert other not in script
+
+
+def test_a_refusal_says_what_must_be_refused():
+    refused = next(case for case in CASES.values() if case.rejects is not None)
+    assert f"must refuse these inputs: {refused.rejects.reason}" in executed(python_script(refused))
+
+
+def test_the_command_prints_it(capsys):
+    assert main(["show", "core/width_2", "--python"]) == 0
+    assert capsys.readouterr().out == python_script(CASES["core/width_2"])

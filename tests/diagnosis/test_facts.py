@@ -1,0 +1,104 @@
+"""The facts about failures that nobody knows: what is said, from the output alone, and that it is true."""
+
+import numpy as np
+import pytest
+
+
+def test_the_dtype_and_the_batch_entry(diagnosis_with):
+    def second_entry_in_float32(output, *, query, **_):
+        if output.shape[0] > 1 and query.dtype == np.float32:
+            output[1] += 0.7
+        return output
+
+    entry = diagnosis_with(second_entry_in_float32, ("float64", "float32"))
+    assert entry.mistake == "unknown"
+    assert "Only float32 is affected: the same cases pass in float64." in entry.facts
+    assert "Only batch entry 1 is wrong." in entry.facts
+
+
+def test_query_heads(diagnosis_with):
+    def second_half(output, *, query, **_):
+        if query.shape[1] == 6:
+            output[:, 3:] += 0.7
+        return output
+
+    entry = diagnosis_with(second_half)
+    assert "Only query heads 3-5 are wrong." in entry.facts
+
+
+def test_long_rows_of_keys(diagnosis_with):
+    def loses_the_tail(output, *, key, **_):
+        return output * 0.5 if key.shape[2] > 6 else output
+
+    entry = diagnosis_with(loses_the_tail)
+    assert "Every wrong number is 0.5 times what is owed." in entry.facts
+
+
+def test_keys_in_the_weights(engine):
+    import attnspec
+
+    class WithoutTail(engine):
+        def scaled_dot_product_attention(self, query, key, value, **arguments):
+            outputs = super().scaled_dot_product_attention(query, key, value, **arguments)
+            outputs["weights"][..., 4:] = 0.3
+            return outputs
+
+    (entry,) = attnspec.validate(WithoutTail(steps=True), profile=["core", "masking"], dtypes="float64").diagnosis
+    assert "Only keys from 4 on are wrong." in entry.facts or "Only key 4 is wrong." in entry.facts
+    assert "The first step that diverges is 'weights', in every failure" in entry.facts[0]
+
+
+def test_all_queries_but_the_first(diagnosis_with):
+    def all_but_the_first(output, **_):
+        if output.shape[2] > 1:
+            output[:, :, 1:] += 0.7
+        return output
+
+    entry = diagnosis_with(all_but_the_first)
+    assert "Only queries from 1 on are wrong." in entry.facts
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(np.nan, "NaN"), (np.inf, "infinite"), (0.0, "0")], ids=["nan", "infinite", "zero"]
+)
+def test_the_kind_of_numbers(number, kind, diagnosis_with):
+    entry = diagnosis_with(lambda output, **_: np.full_like(output, number))
+    assert f"Every wrong number is {kind}." in entry.facts
+
+
+def test_what_failing_cases_have_in_common(diagnosis_with):
+    def wrong_beside_a_mask(output, **arguments):
+        mask = arguments.get("mask")
+        return output + 0.7 if mask is not None and mask.dtype == bool and arguments.get("is_causal") else output
+
+    entry = diagnosis_with(wrong_beside_a_mask)
+    features = next(fact for fact in entry.facts if "failing case" in fact)
+    assert "a Boolean mask" in features
+    assert "causality" in features
+    assert "none of the" in features
+
+
+def test_the_first_step_and_those_that_are_right(engine):
+    import attnspec
+
+    class OffInTheWeights(engine):
+        def scaled_dot_product_attention(self, query, key, value, **arguments):
+            outputs = super().scaled_dot_product_attention(query, key, value, **arguments)
+            outputs["weights"] = outputs["weights"] * 0.9 + 0.01
+            outputs["output"] = outputs["output"] * 0.9
+            return {name: outputs[name] for name in ("output", "weights")}
+
+    (entry,) = attnspec.validate(OffInTheWeights(steps=True), profile="documents", dtypes="float64").diagnosis
+    assert entry.facts[0] == "The first step that diverges is 'weights', in every failure."
+
+
+def test_the_profiles_are_told_with_their_cases(diagnosis_with):
+    entry = diagnosis_with(lambda output, **arguments: output + 0.7 if arguments.get("is_causal") else output)
+    (profiles,) = (fact for fact in entry.facts if fact.startswith("Failing cases by profile: "))
+    assert profiles.startswith("Failing cases by profile: causal ")
+
+
+def test_a_fact_is_not_said_where_it_does_not_hold(diagnosis_with):
+    entry = diagnosis_with(lambda output, **_: output + np.linspace(0.5, 0.7, output.size).reshape(output.shape))
+    for wrong in ("Only", "Every wrong number", "The last", "failing cases have"):
+        assert not any(wrong in fact for fact in entry.facts), entry.facts

@@ -1,0 +1,120 @@
+"""Naming mistakes that an engine makes which shares no code with the catalogue."""
+
+import pytest
+
+from attnspec_reference.mistakes import CATALOGUE
+
+CLAUSES = {mistake.id: mistake.clause for mistake in CATALOGUE}
+
+SAMPLE = [
+    "softmax.last_axis_always",
+    "causal_mask.own_position_excluded",
+    "split_heads.interleaved",
+    "combine_heads.not_transposed",
+    "sdpa.scale_missing",
+    "sdpa.heads_tiled",
+    "sdpa.mask_subtracted",
+    "sdpa.causal_one_ahead",
+    "sdpa.fully_masked_row_nan",
+    "single_head.output_projection_missing",
+    "multi_head.value_bias_dropped",
+    "multi_head.combine_interleaved",
+    "context_vector.scale_missing",
+]
+
+PAIRS = [
+    ("sdpa.causal_one_ahead", "sdpa.heads_tiled"),
+    ("sdpa.scale_missing", "sdpa.mask_subtracted"),
+    ("sdpa.causal_strict", "sdpa.boolean_mask_inverted"),
+    ("multi_head.split_not_transposed", "multi_head.scale_missing"),
+    ("single_head.softmax_over_queries", "single_head.scale_missing"),
+    ("context_vector.scale_missing", "context_vector.weights_on_features"),
+]
+
+
+def test_the_engine_is_right_without_mistakes(engine):
+    import attnspec
+
+    asked = engine(steps=True)
+    assert attnspec.validate(asked, dtypes="float64").wrong == ()
+    assert attnspec.validate(engine(unfused=True), dtypes="bfloat16", profile=["core", "layout"]).wrong == ()
+    assert len(asked.known & CLAUSES.keys()) >= 100
+
+
+@pytest.mark.parametrize("mistake", SAMPLE)
+def test_the_mistake_is_named_first_and_nothing_else_without_it(mistake, diagnosis_of):
+    for dtype in ("float64",) if mistake.startswith("causal_mask") else ("float64", "float32", "bfloat16"):
+        first = diagnosis_of(mistake, dtype=dtype)[0]
+        assert first.mistake == mistake
+        assert first.clause == CLAUSES[mistake]
+        assert first.sentence
+        assert first.remedy
+        assert 0 < first.explains <= first.of
+        other = diagnosis_of(mistake, without=frozenset({mistake}), dtype=dtype)[0]
+        assert other.mistake != mistake
+        assert other.clause in (None, CLAUSES[mistake])
+        assert other.facts
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="+".join)
+def test_two_mistakes_at_once_are_unknown(pair, diagnosis_of):
+    entries = diagnosis_of(*pair)
+    assert [entry.mistake for entry in entries] == ["unknown"]
+    assert entries[0].facts
+    assert entries[0].explains == entries[0].of
+
+
+def test_the_parts_of_two_mistakes_are_facts(diagnosis_of):
+    (entry,) = diagnosis_of("sdpa.causal_one_ahead", "sdpa.heads_tiled")
+    told = " ".join(entry.facts)
+    assert "Alone, sdpa.causal_one_ahead gives the numbers of" in told
+    assert "Alone, sdpa.heads_tiled gives the numbers of" in told
+
+
+def test_a_mistake_that_would_break_passing_cases_is_a_fact_and_no_name(diagnosis_with):
+    from attnspec_reference import scaled_dot_product_attention
+
+    def without_causality_beside_a_mask(output, **arguments):
+        if not (arguments.get("is_causal") and "mask" in arguments):
+            return output
+        arguments.pop("is_causal")
+        return scaled_dot_product_attention(**arguments).output
+
+    entry = diagnosis_with(without_causality_beside_a_mask)
+    assert entry.mistake == "unknown"
+    assert any(fact.startswith("Alone, sdpa.causal_ignored gives") for fact in entry.facts)
+    assert any("but would break cases that pass" in fact for fact in entry.facts)
+
+
+def test_mistakes_that_the_output_cannot_tell_apart_are_both_named(diagnosis_of):
+    """Swapping the weight matrices of query and key transposes the scores: only the scores' inputs would tell."""
+    entries = diagnosis_of("single_head.scores_transposed")
+    assert {entry.mistake for entry in entries} == {
+        "single_head.scores_transposed",
+        "single_head.query_and_key_weights_swapped",
+    }
+
+
+def test_the_steps_tell_them_apart(diagnosis_of):
+    entries = diagnosis_of("single_head.scores_transposed", steps=True)
+    assert [entry.mistake for entry in entries] == ["single_head.scores_transposed"]
+
+
+def test_a_mistake_in_an_output_that_is_not_owed_is_named(diagnosis_of):
+    entries = diagnosis_of("sdpa.logsumexp_base_two", steps=True)
+    assert [entry.mistake for entry in entries] == ["sdpa.logsumexp_base_two"]
+
+
+def test_nothing_is_diagnosed_where_nothing_fails(engine):
+    import attnspec
+
+    assert attnspec.validate(engine(), select="causal/*").diagnosis == ()
+
+
+def test_what_a_mistake_leaves_over_is_told_as_unknown(diagnosis_of):
+    """NaN in rows without keys comes on top of another mistake: the first is named, and the rest is not lost."""
+    entries = diagnosis_of("sdpa.weights_not_normalised", "sdpa.fully_masked_row_nan")
+    assert [entry.mistake for entry in entries] == ["sdpa.weights_not_normalised", "unknown"]
+    first, rest = entries
+    assert first.explains + rest.explains <= first.of == rest.of
+    assert "Every wrong number is NaN." in rest.facts or any("NaN" in fact for fact in rest.facts)

@@ -1,0 +1,146 @@
+"""``attnspec explain ID``: a clause, a mistake, an erratum or a case in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from attnspec.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from attnspec.cases import Case
+    from attnspec.specification import Clause, Erratum
+    from attnspec_reference.mistakes import Mistake
+
+_MOST_LISTED = 8
+
+
+@click.command()
+@click.argument("id")
+def explain(id: str) -> None:  # noqa: A002 - the argument's name in the usage line
+    """Explain a clause, a mistake, an erratum or a case by its ID."""
+    from attnspec.specification import clauses, errata
+    from attnspec_reference.mistakes import CATALOGUE
+
+    mistakes = {mistake.id: mistake for mistake in CATALOGUE}
+    if id in clauses():
+        _explain_clause(clauses()[id], CATALOGUE)
+    elif id in errata():
+        _explain_erratum(errata()[id], CATALOGUE)
+    elif id in mistakes:
+        _explain_mistake(mistakes[id])
+    else:
+        others = (*clauses(), *errata(), *mistakes)
+        _explain_case(find_case(id, None, others=others, or_else="clause, erratum, mistake or case"), mistakes)
+
+
+def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), or_else: str = "case") -> Case:
+    """Return one case.
+
+    Parameters
+    ----------
+    case_id
+        Its id.
+    golden
+        Another folder of golden files, or None.
+    others
+        What else could have been meant.
+    or_else
+        What could have been meant, in words.
+
+    Raises
+    ------
+    UsageError
+        If there is no such case; the sentence names ids that come near.
+    """
+    from attnspec.cases import load_suite, near, read_index
+    from attnspec.locations import golden_folder
+
+    ids = read_index(golden or golden_folder())
+    if case_id not in ids:
+        raise UsageError(f"There is no {or_else} {case_id!r}.{near(case_id, (*ids, *others))}")
+    return load_suite(golden, select=(case_id,)).cases[case_id]
+
+
+def _explain_clause(clause: Clause, catalogue: Sequence[Mistake]) -> None:
+    from attnspec.cases import load_suite
+
+    click.echo(f"{clause.id} (clause, spec/operations/{clause.page})\n{clause.text}")
+    _echo_mistakes([mistake for mistake in catalogue if mistake.clause == clause.id])
+    _echo_cases(case for case in load_suite().cases.values() if clause.id in case.clauses)
+
+
+def _explain_erratum(erratum: Erratum, catalogue: Sequence[Mistake]) -> None:
+    from attnspec.cases import load_suite
+
+    click.echo(f"{erratum.id} (erratum, spec/errata.md): {erratum.title}\n\n{erratum.text}")
+    _echo_mistakes([mistake for mistake in catalogue if mistake.erratum == erratum.id])
+    _echo_cases(case for case in load_suite().cases.values() if erratum.id in case.errata)
+
+
+def _explain_mistake(mistake: Mistake) -> None:
+    from attnspec.cases import load_suite
+    from attnspec.diagnosis import difference_made
+    from attnspec.specification import clauses, errata
+
+    cases = load_suite().cases.values()
+    click.echo(f"{mistake.id} (mistake)\n{mistake.sentence}")
+    engineer = str(getattr(mistake, "engineer", ""))
+    if engineer:
+        click.echo(f"In a kernel: {engineer}")
+    click.echo(f"\nWhat to do: {mistake.remedy}")
+    clause = clauses().get(mistake.clause)
+    click.echo(f"It breaks {mistake.clause}: {clause.text if clause else 'see the spec'}")
+    if mistake.erratum:
+        click.echo(f"A source document makes it: {mistake.erratum}, {errata()[mistake.erratum].title}.")
+    if mistake.source:
+        click.echo(f"Made in public: {mistake.source}")
+    difference = difference_made(mistake, cases)
+    if difference is not None:
+        click.echo(f"\nThe difference it makes: {difference}")
+    _echo_cases(case for case in cases if mistake.id in case.targets)
+
+
+def _explain_case(case: Case, mistakes: dict[str, Mistake]) -> None:
+    from attnspec.specification import clauses, errata
+
+    click.echo(f"{case.id} (case of {case.operation}, profile {case.profile})\n{case.title}")
+    click.echo(f"Source: {', '.join(case.source.values())}")
+    if case.rejects is not None:
+        click.echo(f"It must be refused: {case.rejects.reason} Its valid twin is {case.rejects.twin}.")
+    click.echo("\nClauses:")
+    for clause_id in case.clauses:
+        clause = clauses().get(clause_id)
+        click.echo(f"  {clause_id}: {clause.text if clause else 'see the spec'}")
+    if case.targets:
+        click.echo("\nIt is there to catch:")
+    for target in case.targets:
+        click.echo(f"  {target}: {mistakes[target].sentence}" if target in mistakes else f"  {target}")
+    for erratum in case.errata:
+        click.echo(f"\nErratum {erratum}: {errata()[erratum].title if erratum in errata() else 'see spec/errata.md'}")
+    if case.conventions:
+        click.echo(f"\nIt depends on the conventions {', '.join(case.conventions)}.")
+    click.echo(f"\n`attnspec show {case.id}` prints its numbers, with --python as a script.")
+
+
+def _echo_mistakes(mistakes: Sequence[Mistake]) -> None:
+    if mistakes:
+        click.echo("\nmistakes:")
+    for mistake in mistakes:
+        click.echo(f"  {mistake.id}: {mistake.sentence}")
+
+
+def _echo_cases(cases: Iterable[Case]) -> None:
+    # Those that everybody can look up first, then those that are about little else.
+    found = sorted(cases, key=lambda case: (case.profile != "documents", len(case.clauses)))
+    if not found:
+        return
+    click.echo("\ncases:")
+    for case in found[:_MOST_LISTED]:
+        click.echo(f"  {case.id}: {case.title}")
+    if len(found) > _MOST_LISTED:
+        click.echo(f"  … and {len(found) - _MOST_LISTED} more")

@@ -1,0 +1,121 @@
+"""What distinguishes one case from another: the features by which failures are sorted."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from attnspec.cases import Case
+
+_LENGTHS = (16, 32, 64, 128, 256, 512)
+
+
+def features(case: Case) -> frozenset[str]:
+    """Return what a case has, each as the rest of a sentence that begins with "The case has"."""
+    return frozenset(
+        phrase for found in (_inputs(case), _attributes(case), _shapes(case)) for phrase, holds in found if holds
+    )
+
+
+def common_features(failing: Sequence[Case], passing: Sequence[Case]) -> tuple[tuple[str, ...], int] | None:
+    """Return the one or two features that all failing cases have and the fewest passing ones, and how many of these.
+
+    None when no feature tells failing cases from passing ones.
+    """
+    if not failing or not passing:
+        return None
+    shared = sorted(set[str](features(failing[0])).intersection(*(features(case) for case in failing)))
+    of_passing = [features(case) for case in passing]
+    single: list[tuple[str, ...]] = [(phrase,) for phrase in shared]
+    best = _rarest(single, of_passing)
+    if best is None or 2 * best[1] >= len(passing):
+        return None
+    double: list[tuple[str, ...]] = list(combinations(shared, 2))
+    best_two = _rarest(double, of_passing)
+    # A second feature is worth its words only if it explains much.
+    return best_two if best_two is not None and best[1] > 0 and 3 * best_two[1] <= best[1] else best
+
+
+def _rarest(choices: Iterable[tuple[str, ...]], found: Sequence[frozenset[str]]) -> tuple[tuple[str, ...], int] | None:
+    """Return the features that the fewest cases have together, and how many these are."""
+    counted = [(phrases, _count(phrases, found)) for phrases in choices]
+    return min(counted, key=lambda entry: entry[1], default=None)
+
+
+def _count(phrases: tuple[str, ...], found: Iterable[frozenset[str]]) -> int:
+    return sum(all(phrase in of_case for phrase in phrases) for of_case in found)
+
+
+def _inputs(case: Case) -> list[tuple[str, bool]]:
+    inputs = case.inputs
+    mask = inputs.get("mask")
+    names = {
+        "past_key": "a past",
+        "key_lengths": "key lengths",
+        "query_lengths": "query lengths",
+        "sinks": "sinks",
+        "alibi_slopes": "ALiBi slopes",
+        "w_output": "an output projection",
+        "b_query": "a bias of the queries",
+        "b_key": "a bias of the keys",
+        "b_value": "a bias of the values",
+        "b_output": "a bias of the output",
+    }
+    found = [(phrase, name in inputs) for name, phrase in names.items()]
+    found.append(("an input in another memory layout", bool(case.presentation)))
+    found.append(("NaN or infinity among the inputs", any(_has_nonfinite(array) for array in inputs.values())))
+    found.append(("a query without any key to attend to", "fully_masked_row" in case.conventions))
+    if mask is not None:
+        boolean = mask.dtype == np.bool_
+        found += [("a mask", True), ("a Boolean mask", boolean), ("a float mask", not boolean)]
+        found += [(f"a mask of {rank} axes", mask.ndim == rank) for rank in (2, 3, 4)]
+    return found
+
+
+def _attributes(case: Case) -> list[tuple[str, bool]]:
+    attributes = case.attributes
+    scale, window = attributes.get("scale"), attributes.get("window")
+    left, right = window or (None, None)
+    found = [
+        ("causality", bool(attributes.get("is_causal"))),
+        ("the alignment bottom_right", attributes.get("causal_alignment") == "bottom_right"),
+        ("a softcap", bool(attributes.get("softcap"))),
+        ("a window", window is not None),
+        ("a window that is bounded on the left", left is not None),
+        ("a window that is bounded on the right", right is not None),
+        ("a stated scale", scale is not None),
+        ("no stated scale", scale is None),
+        ("a stated scale of 0", scale == 0),
+        ("a negative scale", scale is not None and scale < 0),
+    ]
+    others = ("axis", "additive", "offset", "key_length")
+    return found + [(f"the attribute {name}", name in attributes) for name in others]
+
+
+def _shapes(case: Case) -> list[tuple[str, bool]]:
+    query, key, value = (case.inputs.get(name) for name in ("query", "key", "value"))
+    if query is None or key is None or value is None or not query.ndim == key.ndim == value.ndim == 4:
+        return []
+    past = case.inputs.get("past_key")
+    queries, keys = query.shape[2], key.shape[2] + (0 if past is None else past.shape[2])
+    numbers: Mapping[str, bool] = {
+        "more than one batch entry": query.shape[0] > 1,
+        "more than one head": query.shape[1] > 1,
+        "fewer key heads than query heads": query.shape[1] > key.shape[1] > 0,
+        "values of another width than the keys": value.shape[3] != key.shape[3],
+        "more keys than queries": keys > queries,
+        "more queries than keys": queries > keys,
+        "a single query": queries == 1,
+        "a single key": keys == 1,
+        "no key at all": keys == 0,
+    }
+    return [*numbers.items(), *((f"more than {length} keys", keys > length) for length in _LENGTHS)]
+
+
+def _has_nonfinite(array: Any) -> bool:
+    return array.dtype.kind == "f" and not bool(np.isfinite(array).all())

@@ -1,0 +1,85 @@
+"""Choosing which runs to look at: few, small, and of every kind.
+
+An implementation may fail in thousands of runs, and a catalogue may hold hundreds of mistakes. A handful of runs from
+different profiles tells nearly all mistakes apart; the cases that a mistake breaks by its nature tell the rest.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec.dtypes import ANY, FLOAT_DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from attnspec.cases import Case
+    from attnspec.runner import Result
+    from attnspec_reference.mistakes import Mistake
+
+NONFINITE = "nonfinite"
+"""The profile of cases with NaN and infinity among the inputs."""
+
+_LEAST_TELLING = (NONFINITE, "memory")
+"""Profiles that are looked at last: NaN takes many ways, and how an array lies in memory is no arithmetic."""
+
+_WIDEST_FIRST = {dtype: place for place, dtype in enumerate((*FLOAT_DTYPES, ANY))}
+
+
+def one_for_each_case(results: Iterable[Result]) -> list[Result]:
+    """Return, of each case, the result in the widest dtype."""
+    widest: dict[str, Result] = {}
+    for result in results:
+        known = widest.get(result.case.id)
+        if known is None or _WIDEST_FIRST[result.dtype] < _WIDEST_FIRST[known.dtype]:
+            widest[result.case.id] = result
+    return list(widest.values())
+
+
+def telling(results: Sequence[Result]) -> Sequence[Result]:
+    """Return the results without NaN and infinity among the inputs, or all of them when there are no others.
+
+    NaN takes other ways through two programs that make the same mistake.
+    """
+    finite = [result for result in results if result.case.profile != NONFINITE]
+    return finite or results
+
+
+def spread(results: Iterable[Result], count: int) -> list[Result]:
+    """Return some of the results: from each profile in turn, the small and telling cases first."""
+    profiles: dict[str, list[Result]] = {}
+    for result in results:
+        profiles.setdefault(result.case.profile, []).append(result)
+    ordered = sorted(profiles, key=lambda profile: profile in _LEAST_TELLING)
+    rounds = zip_longest(*(sorted(profiles[profile], key=_weight) for profile in ordered))
+    return [result for result in chain.from_iterable(rounds) if result is not None][:count]
+
+
+def aimed_at(mistake: Mistake, results: Iterable[Result], count: int) -> list[Result]:
+    """Return some of the results that a mistake should break: cases that target it, then those of its clause."""
+    bearing = [
+        result for result in results if mistake.id in result.case.targets or mistake.clause in result.case.clauses
+    ]
+    return sorted(bearing, key=lambda result: (mistake.id not in result.case.targets, _weight(result)))[:count]
+
+
+def clause_shares(results: Sequence[Result]) -> Mapping[str, float]:
+    """Return, for each clause, the share of the results whose case exercises it."""
+    shares: dict[str, float] = {}
+    for result in results:
+        for clause in result.case.clauses:
+            shares[clause] = shares.get(clause, 0.0) + 1 / len(results)
+    return shares
+
+
+def _weight(result: Result) -> tuple[bool, int]:
+    return _looks_alike(result.case), sum(array.size for array in result.case.inputs.values())
+
+
+def _looks_alike(case: Case) -> bool:
+    """Tell a case whose scores are all 0, in which many mistakes cannot be seen."""
+    query = case.inputs.get("query")
+    return query is not None and not np.any(query)

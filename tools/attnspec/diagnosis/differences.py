@@ -1,0 +1,91 @@
+"""What difference a mistake makes, shown on one case."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.comparison import Verdict
+from attnspec.diagnosis.attended_keys import attended_in_words
+from attnspec.diagnosis.evidence import outputs_of
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.operations import OPERATIONS
+from attnspec.runner import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case
+    from attnspec_reference.mistakes import Mistake
+
+_NOTICEABLE = 1e-3
+_ENOUGH_TRIED = 40
+
+
+def difference_made(mistake: Mistake, cases: Iterable[Case]) -> str | None:
+    """Return a sentence with the numbers of one case, right and wrong; None where none of the cases shows any.
+
+    Parameters
+    ----------
+    mistake
+        The mistake.
+    cases
+        Cases to choose from: those that target the mistake before those that exercise its clause, and small ones
+        first. A case that shows which keys were attended is preferred.
+    """
+    suited = [
+        case for case in cases if case.operation == mistake.operation and case.expected is not None and not case.sample
+    ]
+    suited.sort(
+        key=lambda case: (
+            mistake.id not in case.targets,
+            mistake.clause not in case.clauses,
+            len(case.clauses),
+            sum(array.size for array in case.inputs.values()),
+        )
+    )
+    # Most mistakes show in float64; some do only where numbers overflow earlier.
+    for dtype in (None, *FLOAT_DTYPES[1:]):
+        told = _told(mistake, suited, dtype)
+        if told is not None:
+            return told
+    return None
+
+
+def _told(mistake: Mistake, cases: Sequence[Case], asked: str | None) -> str | None:
+    """Return what a mistake does to one of the cases in a dtype, or in the widest of each."""
+    told: str | None = None
+    for tried, case in enumerate(cases):
+        if told is not None and tried >= _ENOUGH_TRIED:
+            break
+        dtype = asked or case.runs[0]
+        got = outputs_of(mistake, case, dtype) if dtype in case.runs else None
+        if got is None:
+            continue
+        keys = attended_in_words(Result(case, dtype, Verdict("fail", "values"), 0.0, got))
+        if keys is not None:
+            return keys
+        told = told or _numbers(mistake, case, dtype, {name: array.astype(np.float64) for name, array in got.items()})
+    return told
+
+
+def _numbers(mistake: Mistake, case: Case, dtype: str, got: Mapping[str, NDArray[Any]]) -> str | None:
+    golden = case.golden(dtype)
+    beside = "" if dtype == case.runs[0] else f" in {dtype}"
+    for name in OPERATIONS[mistake.operation].outputs:
+        if name not in golden or name not in got:
+            continue
+        owed, given = golden[name].astype(np.float64), got[name]
+        if owed.shape != given.shape:
+            return f"In {case.id}{beside}, {name} gets the shape {given.shape} instead of {owed.shape}."
+        with np.errstate(all="ignore"):
+            error = np.where((given == owed) | (np.isnan(given) & np.isnan(owed)), 0.0, np.abs(given - owed))
+        if not error.size or not np.nan_to_num(error, nan=np.inf).max() > _NOTICEABLE:
+            continue
+        place = np.unravel_index(np.nan_to_num(error, nan=np.inf).argmax(), error.shape)
+        index = [int(part) for part in place]
+        return f"In {case.id}{beside}, {name}{index} becomes {given[place]:.6g} instead of {owed[place]:.6g}."
+    return None

@@ -1,0 +1,217 @@
+"""What came back in one run, made ready to be held against what a mistake computes.
+
+Numbers agree when they lie as close as two computations of the same thing do: within a few times the tolerance of the
+case, or within a few dozen roundings of the largest number of their row, since the tolerance knows the right
+computation only and a wrong one has errors of its own size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.adapters.implementation import Outputs
+from attnspec.adapters.returned import read_returned
+from attnspec.comparison import Values, precision_of
+from attnspec.dtypes import ANY, HALF_PRECISION, to_run_dtype
+from attnspec.operations import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case
+    from attnspec.runner import Result
+    from attnspec_reference.mistakes import Mistake
+
+_ROUNDINGS = 64
+_ROUNDINGS_IN_HALF_PRECISION = 2
+_TOLERANCES = 16
+_TOLERANCES_IN_HALF_PRECISION = 2
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well a mistake reproduces what came back in one run.
+
+    Attributes
+    ----------
+    matches
+        Whether it gives the outputs that matter: the first one where that is wrong; else the first one and those
+        that are wrong.
+    matches_all
+        Whether it gives every output that came back.
+    error
+        The largest distance from what came back in the outputs that matter, 1 being the most that agrees.
+    decided
+        False where the numbers differ only in elements that are NaN on one side: NaN takes other ways through two
+        programs that make the same mistake.
+    """
+
+    matches: bool
+    matches_all: bool
+    error: float
+    decided: bool = True
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One run that was graded on its values.
+
+    Attributes
+    ----------
+    result
+        The result of the run; it has outputs.
+    """
+
+    result: Result
+
+    @property
+    def fails(self) -> bool:
+        """Whether what came back was wrong."""
+        return self.result.is_wrong
+
+    @property
+    def first(self) -> str:
+        """The first output of the operation, the only one that is owed."""
+        return OPERATIONS[self.result.case.operation].outputs[0]
+
+    @cached_property
+    def given(self) -> Mapping[str, NDArray[Any]]:
+        """What came back, in float64."""
+        assert self.result.got is not None
+        return {name: array.astype(np.float64) for name, array in self.result.got.items()}
+
+    @cached_property
+    def wrong(self) -> Mapping[str, NDArray[np.bool_]]:
+        """Output name to the elements that lie outside their tolerance; an output of the wrong shape is left out."""
+        found: dict[str, NDArray[np.bool_]] = {}
+        for name, given in self.given.items():
+            owed = self._owed(name)
+            if owed is None:
+                continue
+            with np.errstate(all="ignore"):
+                near = (np.abs(given - owed) <= self._tolerance(name)) | (given == owed)
+            found[name] = ~(near | (np.isnan(given) & np.isnan(owed)) | self._left_open(name))
+        return found
+
+    @cached_property
+    def slack(self) -> Mapping[str, NDArray[Any]]:
+        """Output name to how far apart two computations of the same wrong thing may lie, element by element."""
+        half = self.result.dtype in HALF_PRECISION
+        roundings = _ROUNDINGS_IN_HALF_PRECISION if half else _ROUNDINGS
+        tolerances = _TOLERANCES_IN_HALF_PRECISION if half else _TOLERANCES
+        unit = roundings * precision_of(self.result.dtype).output
+        slack: dict[str, NDArray[Any]] = {}
+        for name, given in self.given.items():
+            size = np.where(np.isfinite(given), np.abs(given), 0.0)
+            largest = size.max(axis=-1, keepdims=True, initial=0.0) if given.ndim else size
+            allowed = np.broadcast_to(unit * largest, given.shape)
+            if self._owed(name) is not None:
+                allowed = np.maximum(allowed, tolerances * self._tolerance(name))
+            slack[name] = np.where(np.isfinite(allowed), allowed, 0.0) + precision_of(self.result.dtype).smallest
+        return slack
+
+    @cached_property
+    def essential(self) -> tuple[str, ...]:
+        """The outputs that a mistake must give to explain this run."""
+        assert self.result.got is not None
+        names = tuple(self.result.got)
+        if not self.fails:
+            return names
+        wrong = tuple(name for name in names if name not in self.wrong or self.wrong[name].any())
+        return (self.first,) if self.first in wrong else tuple(name for name in names if name in {self.first, *wrong})
+
+    def agreement(self, mistake: Mistake) -> Agreement | None:
+        """Return how well a mistake reproduces the run, or None where it cannot be computed."""
+        computed = outputs_of(mistake, self.result.case, self.result.dtype)
+        if computed is None:
+            return None
+        errors = {name: self._distance(name, array) for name, array in computed.items() if name in self.given}
+        essential = [errors[name] for name in self.essential if name in errors]
+        if not essential:
+            return None
+        error = max(essential)
+        decided = error <= 1 or not all(
+            self._agrees_but_for_nan(name, computed[name]) for name in self.essential if name in computed
+        )
+        return Agreement(error <= 1, all(distance <= 1 for distance in errors.values()), error, decided)
+
+    def _distance(self, name: str, computed: NDArray[Any]) -> float:
+        if self.given[name].shape != computed.shape:
+            return np.inf
+        largest = float(self._distances(name, computed).max(initial=0.0))
+        return np.inf if np.isnan(largest) else largest
+
+    def _distances(self, name: str, computed: NDArray[Any]) -> NDArray[Any]:
+        given, computed = self.given[name], computed.astype(np.float64)
+        with np.errstate(all="ignore"):
+            distance = np.abs(given - computed) / self.slack[name]
+        same = (given == computed) | (np.isnan(given) & np.isnan(computed)) | self._left_open(name)
+        return np.where(same, 0.0, distance)
+
+    def _agrees_but_for_nan(self, name: str, computed: NDArray[Any]) -> bool:
+        if self.given[name].shape != computed.shape:
+            return False
+        numbers = ~(np.isnan(self.given[name]) | np.isnan(computed.astype(np.float64)))
+        return bool((self._distances(name, computed)[numbers] <= 1).all())
+
+    @property
+    def _expected(self) -> Values | None:
+        run = self.result.run
+        return run.expected if run is not None and isinstance(run.expected, Values) else None
+
+    def _owed(self, name: str) -> NDArray[Any] | None:
+        """Return what was owed, where it has the shape of what came back."""
+        expected = self._expected
+        owed = None if expected is None else expected.outputs.get(name)
+        return owed if owed is not None and owed.shape == self.given[name].shape else None
+
+    def _tolerance(self, name: str) -> NDArray[Any]:
+        run = self.result.run
+        assert run is not None
+        assert run.bound is not None
+        return run.bound.of(name, run.place).error
+
+    def _left_open(self, name: str) -> NDArray[np.bool_]:
+        """Return the elements that nobody owes, or for which a declared convention asks something else."""
+        return self._open[name]
+
+    @cached_property
+    def _open(self) -> Mapping[str, NDArray[np.bool_]]:
+        return {name: self._elements_left_open(name) for name in self.given}
+
+    def _elements_left_open(self, name: str) -> NDArray[np.bool_]:
+        run, expected, owed = self.result.run, self._expected, self._owed(name)
+        left_open = np.zeros(self.given[name].shape, dtype=np.bool_)
+        if run is None or run.bound is None or expected is None or owed is None:
+            return left_open
+        for elements in (run.bound.ungraded(name, run.place), expected.ungraded.get(name)):
+            if elements is not None:
+                left_open = left_open | elements
+        if name in expected.sample:
+            stored = np.zeros(left_open.size, dtype=np.bool_)
+            stored[expected.sample[name]] = True
+            left_open = left_open | ~stored.reshape(left_open.shape)
+        if expected.under is not None:
+            normative = run.case.golden(run.dtype).get(name)
+            if normative is None:
+                return np.ones_like(left_open)
+            left_open = left_open | ~((owed == normative) | (np.isnan(owed) & np.isnan(normative)))
+        return left_open | ~np.isfinite(self._tolerance(name))
+
+
+def outputs_of(mistake: Mistake, case: Case, dtype: str) -> Mapping[str, NDArray[Any]] | None:
+    """Return the outputs that a mistake gives for a case in a dtype, or None where it cannot be computed."""
+    inputs = {name: to_run_dtype(array, "float64" if dtype == ANY else dtype) for name, array in case.inputs.items()}
+    try:
+        with np.errstate(all="ignore"):
+            returned = mistake.function(**inputs, **case.attributes)
+    except (ArithmeticError, IndexError, TypeError, ValueError):
+        return None
+    answer = read_returned(returned, OPERATIONS[case.operation])
+    return answer.values if isinstance(answer, Outputs) else None

@@ -1,0 +1,185 @@
+"""What failures have in common, in words, for mistakes that nobody knows.
+
+Nothing here guesses at a cause. Every sentence states what was counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.diagnosis.case_features import common_features
+from attnspec.diagnosis.choosing import one_for_each_case, spread
+from attnspec.diagnosis.evidence import Evidence
+from attnspec.diagnosis.index_ranges import index_ranges
+from attnspec.dtypes import ANY, FLOAT_DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.runner import Result
+
+_EXAMINED = 32
+_PROFILES_TOLD = 6
+_CLOSE = 1e-3
+
+_AXES = {
+    ("scaled_dot_product_attention", "output"): ("batch entry", "query head", "query", "feature"),
+    ("scaled_dot_product_attention", "weights"): ("batch entry", "query head", "query", "key"),
+    ("scaled_dot_product_attention", "logsumexp"): ("batch entry", "query head", "query"),
+    ("multi_head_attention", "output"): ("batch entry", "query", "feature"),
+    ("multi_head_attention", "weights"): ("batch entry", "head", "query", "key"),
+    ("single_head_attention", "output"): ("query", "feature"),
+    ("single_head_attention", "weights"): ("query", "key"),
+    ("context_vector", "context"): ("feature",),
+    ("context_vector", "weights"): ("token",),
+    ("split_heads", "output"): ("batch entry", "head", "token", "feature"),
+    ("combine_heads", "output"): ("batch entry", "token", "feature"),
+    ("causal_mask", "output"): ("query", "key"),
+}
+
+
+def failing_facts(failing: Sequence[Result], passing: Sequence[Result]) -> tuple[str, ...]:
+    """Return what the failures of one operation have in common, a sentence each, the most telling first.
+
+    Parameters
+    ----------
+    failing
+        Results that failed on their values or shapes.
+    passing
+        Results of the same operation that passed.
+    """
+    evidence = [Evidence(result) for result in spread(one_for_each_case(failing), _EXAMINED)]
+    said = [
+        _first_step(failing),
+        _features(failing, passing),
+        _dtypes(failing, passing),
+        *_places(evidence),
+        _kind_of_numbers(evidence),
+        _profiles(failing, passing),
+    ]
+    return tuple(sentence for sentence in said if sentence)
+
+
+def _first_step(failing: Sequence[Result]) -> str | None:
+    """Say which of the returned steps diverges first."""
+    stepped = [result.verdict for result in failing if result.verdict.first_step]
+    if not stepped:
+        return None
+    step, count = Counter(verdict.first_step for verdict in stepped).most_common(1)[0]
+    right = [set(verdict.agreeing_steps) for verdict in stepped if verdict.first_step == step]
+    always = [name for name in stepped[0].agreeing_steps if all(name in names for names in right)]
+    agree = f"; {', '.join(always)} {'is' if len(always) == 1 else 'are'} right there" if always else ""
+    if count == len(stepped):
+        return f"The first step that diverges is {step!r}, in every failure{agree}."
+    return f"The first step that diverges is {step!r} in {count} of {len(stepped)} failures{agree}."
+
+
+def _features(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
+    """Say what all failing cases have and few passing ones."""
+    wrong = {result.case.id: result.case for result in failing}
+    right = {result.case.id: result.case for result in passing if result.case.id not in wrong}
+    found = common_features(list(wrong.values()), list(right.values()))
+    if found is None:
+        return None
+    phrases, count = found
+    have = " and ".join(phrases)
+    do = "does" if count == 1 else "do"
+    passed = f"so {do} {count} of the {len(right)} that pass" if count else f"none of the {len(right)} that pass does"
+    one = len(wrong) == 1
+    return f"{'The failing case has' if one else f'All {len(wrong)} failing cases have'} {have}; {passed}."
+
+
+def _dtypes(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
+    """Say which dtypes are affected, where others are not."""
+    failed = {(result.case.id, result.dtype) for result in failing}
+    wrong = {dtype for _, dtype in failed if dtype != ANY}
+    cases = {case for case, _ in failed}
+    right = {result.dtype for result in passing if result.case.id in cases} - wrong
+    if not right:
+        return None
+    return (
+        f"Only {_listed(wrong)} {'is' if len(wrong) == 1 else 'are'} affected: the same cases pass in {_listed(right)}."
+    )
+
+
+def _listed(dtypes: set[str]) -> str:
+    return " and ".join(dtype for dtype in FLOAT_DTYPES if dtype in dtypes)
+
+
+@dataclass(frozen=True)
+class _AxisSeen:
+    """Which indices of an axis were wrong in one run, and how many there are."""
+
+    wrong: frozenset[int]
+    length: int
+
+
+def _places(evidence: Sequence[Evidence]) -> list[str]:
+    """Say which batch entries, heads, queries or keys are wrong, where not all are."""
+    seen: dict[str, list[_AxisSeen]] = {}
+    for entry in evidence:
+        for output, wrong in entry.wrong.items():
+            names = _AXES.get((entry.result.case.operation, output), ())
+            if len(names) != wrong.ndim or not wrong.any():
+                continue
+            for axis, name in enumerate(names):
+                others = tuple(other for other in range(wrong.ndim) if other != axis)
+                indices = frozenset(np.flatnonzero(wrong.any(axis=others)).tolist())
+                if wrong.shape[axis] > 1:
+                    seen.setdefault(name, []).append(_AxisSeen(indices, wrong.shape[axis]))
+    return [sentence for name, runs in seen.items() if (sentence := _axis_sentence(name, runs))]
+
+
+def _axis_sentence(name: str, runs: Sequence[_AxisSeen]) -> str | None:
+    indices = frozenset[int]().union(*(run.wrong for run in runs))
+    if all(run.wrong == runs[0].wrong for run in runs) and all(len(run.wrong) < run.length for run in runs):
+        many = len(indices) != 1
+        return f"Only {_plural(name) if many else name} {index_ranges(indices)} {'are' if many else 'is'} wrong."
+    if min(indices) > 0:
+        return f"Only {_plural(name)} from {min(indices)} on are wrong."
+    if all(run.length - 1 not in run.wrong for run in runs):
+        return f"The last {name} is always right."
+    return None
+
+
+def _plural(name: str) -> str:
+    return {"batch entry": "batch entries", "query": "queries"}.get(name, f"{name}s")
+
+
+def _kind_of_numbers(evidence: Sequence[Evidence]) -> str | None:
+    """Say whether the wrong numbers are NaN, infinite, zero, or a constant times what is owed."""
+    given: list[Any] = []
+    owed: list[Any] = []
+    for entry in evidence:
+        golden = entry.result.case.golden(entry.result.dtype).get(entry.first)
+        wrong = entry.wrong.get(entry.first)
+        if golden is not None and wrong is not None and wrong.any():
+            given.append(entry.given[entry.first][wrong])
+            owed.append(golden[wrong])
+    if not given:
+        return None
+    numbers, wanted = np.concatenate(given), np.concatenate(owed).astype(np.float64)
+    for kind, holds in (("NaN", np.isnan(numbers)), ("infinite", np.isinf(numbers)), ("0", numbers == 0)):
+        if holds.all():
+            return f"Every wrong number is {kind}."
+    with np.errstate(all="ignore"):
+        ratios = numbers / wanted
+    if ratios.size > 1 and np.isfinite(ratios).all() and np.ptp(ratios) <= _CLOSE * abs(ratios[0]):
+        return f"Every wrong number is {ratios[0]:.4g} times what is owed."
+    if np.isnan(numbers).any():
+        return f"Of the wrong numbers looked at, {np.isnan(numbers).mean():.0%} are NaN."
+    return None
+
+
+def _profiles(failing: Sequence[Result], passing: Sequence[Result]) -> str:
+    """Say how many cases of each profile fail."""
+    wrong = Counter(case.profile for case in {result.case.id: result.case for result in failing}.values())
+    tried = Counter(case.profile for case in {result.case.id: result.case for result in (*failing, *passing)}.values())
+    profiles = sorted(wrong, key=lambda profile: (-wrong[profile] / tried[profile], profile))
+    told = [f"{profile} {wrong[profile]} of {tried[profile]}" for profile in profiles[:_PROFILES_TOLD]]
+    more = len(profiles) - len(told)
+    return f"Failing cases by profile: {', '.join(told)}{f', and {more} more profiles' if more else ''}."

@@ -1,0 +1,5 @@
+"""Reproducing a case without attnspec: a short NumPy script that spells out its formula."""
+
+from attnspec.reproduction.python_script import MOST_LINES, python_script
+
+__all__ = ["MOST_LINES", "python_script"]

@@ -1,0 +1,208 @@
+"""The formula of each operation in lines of NumPy, with the features of one case and no others.
+
+Every function returns the lines that compute the outputs of its operation from the inputs, under the contract's names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec.reproduction.literals import number_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attnspec.cases import Case
+
+
+def formula(case: Case) -> list[str]:
+    """Return the lines that compute the outputs of a case which is graded by its values."""
+    return _FORMULAS[case.operation](case)
+
+
+def _softmax(case: Case) -> list[str]:
+    axis = case.attributes.get("axis", -1)
+    return [
+        f"exponentials = np.exp(x - x.max(axis={axis}, keepdims=True))",
+        f"output = exponentials / exponentials.sum(axis={axis}, keepdims=True)",
+    ]
+
+
+def _causal_mask(case: Case) -> list[str]:
+    rows = case.attributes["query_length"]
+    columns = case.attributes.get("key_length")
+    lines = [
+        f"position = np.arange({rows})[:, None] + {case.attributes.get('offset', 0)}",
+        f"output = np.arange({rows if columns is None else columns}) <= position",
+    ]
+    return [*lines, "output = np.where(output, 0.0, -np.inf)"] if case.attributes.get("additive") else lines
+
+
+def _split_heads(case: Case) -> list[str]:
+    heads = case.attributes["num_heads"]
+    return ["B, S, D = x.shape", f"output = x.reshape(B, S, {heads}, D // {heads}).swapaxes(1, 2)"]
+
+
+def _combine_heads(_case: Case) -> list[str]:
+    return ["B, H, S, E = x.shape", "output = x.swapaxes(1, 2).reshape(B, S, H * E)"]
+
+
+def _context_vector(case: Case) -> list[str]:
+    return [
+        "raw_scores = encoder_states @ decoder_state",
+        f"scores = raw_scores * {_scale(case, 'len(decoder_state)')}",
+        "exponentials = np.exp(scores - scores.max())",
+        "weights = exponentials / exponentials.sum()",
+        "context = weights @ encoder_states",
+    ]
+
+
+def _single_head_attention(case: Case) -> list[str]:
+    return [
+        "query, key, value = x @ w_query, x @ w_key, x @ w_value",
+        f"scores = query @ key.T * {_scale(case, 'query.shape[1]')}",
+        "exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))",
+        "weights = exponentials / exponentials.sum(axis=-1, keepdims=True)",
+        "output = weights @ value" + (" @ w_output" if "w_output" in case.inputs else ""),
+    ]
+
+
+def _multi_head_attention(case: Case) -> list[str]:
+    def projected(name: str, tokens: str) -> str:
+        return f"{tokens} @ w_{name}" + (f" + b_{name}" if f"b_{name}" in case.inputs else "")
+
+    heads = case.attributes["num_heads"]
+    splitting = f"reshape(B, -1, {heads}, D // {heads}).swapaxes(1, 2)"
+    return [
+        "B, Sq, D = query.shape",
+        *(f"{short} = ({projected(name, name)}).{splitting}" for short, name in _SHORT.items()),
+        f"scores = q @ k.swapaxes(-1, -2) * {_scale(case, f'(D // {heads})')}",
+        *_exclusion(case, queries="scores.shape[2]", keys="scores.shape[3]"),
+        *_shares(case),
+        f"combined = {_weighed(case, 'v')}.swapaxes(1, 2).reshape(B, Sq, D)",
+        f"output = {projected('output', 'combined')}",
+    ]
+
+
+_SHORT = {"q": "query", "k": "key", "v": "value"}
+
+
+def _scaled_dot_product_attention(case: Case) -> list[str]:
+    inputs = case.inputs
+    lines: list[str] = []
+    past = "past_key" in inputs
+    if past:
+        lines.append("key, value = np.concatenate([past_key, key], 2), np.concatenate([past_value, value], 2)")
+    if _stores(case, "present_key", "present_value"):
+        lines.append("present_key, present_value = key, value")
+    if inputs["query"].shape[1] != inputs["key"].shape[1]:
+        shared = "query.shape[1] // key.shape[1]"
+        lines.append(f"key, value = np.repeat(key, {shared}, axis=1), np.repeat(value, {shared}, axis=1)")
+    lines.append(f"scores = query @ key.swapaxes(-1, -2) * {_scale(case, 'query.shape[-1]')}")
+    lines += _exclusion(case, queries="query.shape[2]", keys="key.shape[2]", past="past_key.shape[2]" if past else "0")
+    lines += _shares(case)
+    lines.append(f"output = {_weighed(case, 'value')}")
+    return lines
+
+
+def _scale(case: Case, width: str) -> str:
+    scale = case.attributes.get("scale")
+    return f"{width} ** -0.5" if scale is None else f"({number_literal(scale)})"
+
+
+def _exclusion(case: Case, *, queries: str, keys: str, past: str = "0") -> list[str]:
+    """Return the lines from the scores to the logits and to the keys that may be attended."""
+    inputs, attributes = case.inputs, case.attributes
+    softcap, window, causal = (attributes.get(name) for name in ("softcap", "window", "is_causal"))
+    placed = causal or window is not None or "alibi_slopes" in inputs
+    lines = ["logits = scores"]
+    if softcap:
+        lines = [f"logits = {number_literal(softcap)} * np.tanh(scores / {number_literal(softcap)})"]
+    tests: list[str] = []
+    if placed or "key_lengths" in inputs:
+        lines.append(f"j = np.arange({keys})")
+    counts = {
+        "L": "key_lengths.reshape(-1, 1, 1, 1)" if "key_lengths" in inputs else keys,
+        "N": "query_lengths.reshape(-1, 1, 1, 1)" if "query_lengths" in inputs else queries,
+    }
+    bottom = attributes.get("causal_alignment") == "bottom_right"
+    if placed:
+        offset = f"{counts['L']} - {counts['N']}" if bottom else past
+        lines.append(f"p = np.arange({queries})[:, None]" + ("" if offset == "0" else f" + {offset}"))
+    if "alibi_slopes" in inputs:
+        lines.append("logits = logits - alibi_slopes[:, None, None] * np.abs(p - j)")
+    mask = inputs.get("mask")
+    if mask is not None:
+        boolean = mask.dtype == np.bool_
+        if not boolean:
+            lines.append("logits = logits + mask")
+        tests.append("mask" if boolean else "(mask != -np.inf)")
+    if causal:
+        tests.append("(j <= p)")
+    left, right = window or (None, None)
+    tests += [f"(j >= p - {left})"] if left is not None else []
+    tests += [f"(j <= p + {right})"] if right is not None else []
+    if "key_lengths" in inputs:
+        tests.append(f"(j < {counts['L']})")
+    if "query_lengths" in inputs:
+        tests.append(f"(np.arange({queries})[:, None] < {counts['N']})")
+    if tests:
+        lines.append(f"allowed = np.ones(logits.shape, bool) & {' & '.join(tests)}")
+        lines.append("logits = np.where(allowed, logits, -np.inf)")
+    return lines
+
+
+def _shares(case: Case) -> list[str]:
+    """Return the lines from the logits to the weights; a query without any key gets none."""
+    excludes = _excludes(case)
+    lines = ["largest = np.max(logits, axis=-1, keepdims=True, initial=-np.inf)"]
+    sink = "sinks[:, None, None]"
+    if "sinks" in case.inputs:
+        if "query_lengths" in case.inputs:
+            counted = "np.arange(query.shape[2])[:, None] < query_lengths.reshape(-1, 1, 1, 1)"
+            lines.append(f"sink = np.where({counted}, {sink}, -np.inf)")
+            sink = "sink"
+        lines.append(f"largest = np.maximum(largest, {sink})")
+    exponentials = "np.exp(logits - largest)"
+    lines.append(f"exponentials = {f'np.where(allowed, {exponentials}, 0)' if excludes else exponentials}")
+    lines.append("total = exponentials.sum(axis=-1, keepdims=True)")
+    if "sinks" in case.inputs:
+        lines[-1] += f" + np.where(largest == -np.inf, 0, np.exp({sink} - largest))"
+    lines.append(f"weights = exponentials / {'np.where(total == 0, 1, total)' if excludes else 'total'}")
+    if _stores(case, "logsumexp"):
+        lines.append("logsumexp = (largest + np.log(total))[..., 0]")
+    return lines
+
+
+def _weighed(case: Case, value: str) -> str:
+    """Return the weighted sum of values; what an excluded value holds has no effect, be it NaN."""
+    held = [case.inputs[name] for name in ("value", "past_value") if name in case.inputs]
+    if _excludes(case) and not all(np.isfinite(array).all() for array in held):
+        products = f"weights[..., None] * {value}[:, :, None]"
+        return f"np.where(allowed[..., None], {products}, 0).sum(axis=-2)"
+    return f"(weights @ {value})" if value == "v" else f"weights @ {value}"
+
+
+def _excludes(case: Case) -> bool:
+    attributes = case.attributes
+    bounded = any(side is not None for side in attributes.get("window") or ())
+    given = any(name in case.inputs for name in ("mask", "key_lengths", "query_lengths"))
+    return given or bounded or bool(attributes.get("is_causal"))
+
+
+def _stores(case: Case, *outputs: str) -> bool:
+    return any(name in case.golden("float64") for name in outputs)
+
+
+_FORMULAS: Mapping[str, Callable[[Case], list[str]]] = {
+    "softmax": _softmax,
+    "causal_mask": _causal_mask,
+    "split_heads": _split_heads,
+    "combine_heads": _combine_heads,
+    "context_vector": _context_vector,
+    "single_head_attention": _single_head_attention,
+    "multi_head_attention": _multi_head_attention,
+    "scaled_dot_product_attention": _scaled_dot_product_attention,
+}

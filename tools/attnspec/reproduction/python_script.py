@@ -1,0 +1,98 @@
+"""A case as a stand-alone script: inputs as literals, the formula, the certified values, the difference."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from attnspec.dtypes import ANY
+from attnspec.reproduction.formulas import formula
+from attnspec.reproduction.literals import array_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case
+
+MOST_LINES = 30
+"""No script has more lines; a line of data may be as long as the data are."""
+
+
+def python_script(case: Case) -> str:
+    """Return a script of at most `MOST_LINES` lines that reproduces a case with NumPy alone, in float64.
+
+    It computes the outputs by the formula of the specification, prints how far they are from the certified values, and
+    raises ``AssertionError`` where that is too far. For a case that must be refused it shows what to hand over.
+    """
+    inputs = [f"{name} = {array_literal(array)}" for name, array in case.inputs.items()]
+    if case.rejects is not None:
+        stated = [f"{name} = {value!r}" for name, value in case.attributes.items()]
+        said = f"{case.operation} must refuse these inputs: {case.rejects.reason}"
+        return _script(case, [*inputs, *stated], [f"print({said!r})"])
+    if case.properties is not None:
+        return _script(case, [], _drawn(case.attributes))
+    golden = case.golden(case.runs[0])
+    owed = [_expected(name, array, case) for name, array in golden.items()]
+    # Overflow and NaN are what some cases are about.
+    quiet = ['np.seterr(all="ignore")']
+    return _script(case, [*inputs, *owed], [*quiet, *formula(case), *_comparison(golden, case)])
+
+
+def _script(case: Case, data: Sequence[str], computing: Sequence[str]) -> str:
+    text = "\n".join((*data, *computing))
+    names = [name for name in ("inf", "nan") if re.search(rf"(?<![.\w]){name}\b", text)]
+    head = [f'"""{_title(case)}"""', "import numpy as np"]
+    if names:
+        head.append(f"from numpy import {', '.join(names)}")
+    return "\n".join((*head, *_joined(list(data), MOST_LINES - len(head) - len(computing)), *computing)) + "\n"
+
+
+def _title(case: Case) -> str:
+    layouts = "; ".join(f"{name} is handed over {layout}" for name, layout in case.presentation.items())
+    title = f"{case.id}: {case.title}" + (f" ({layouts})" if layouts else "")
+    return title.replace("\\", "/").replace('"', "'")
+
+
+def _joined(lines: list[str], room: int) -> list[str]:
+    """Put the shortest neighbouring lines together until there is room for all."""
+    while len(lines) > room:
+        place = min(range(len(lines) - 1), key=lambda first: len(lines[first]) + len(lines[first + 1]))
+        lines[place : place + 2] = [f"{lines[place]}; {lines[place + 1]}"]
+    return lines
+
+
+def _expected(name: str, owed: NDArray[Any], case: Case) -> str:
+    if name in case.sample:
+        return f"expected_{name} = {array_literal(owed.ravel()[case.sample[name]])}"
+    return f"expected_{name} = {array_literal(owed)}"
+
+
+def _comparison(golden: Mapping[str, NDArray[Any]], case: Case) -> list[str]:
+    pairs = ", ".join(f'"{name}": ({_compared(name, case)}, expected_{name})' for name in golden)
+    lines = [f"for name, (got, expected) in {{{pairs}}}.items():"]
+    if case.runs[0] == ANY:
+        return [*lines, "    assert np.array_equal(got, expected), name", '    print(name, "is as expected")']
+    return [
+        *lines,
+        "    error = np.abs(got - expected)[(got != expected) & (expected == expected)]",
+        '    print(name, "differs by", error.max(initial=0.0))',
+        "    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12, err_msg=name)",
+    ]
+
+
+def _compared(name: str, case: Case) -> str:
+    return f"{name}.ravel()[{case.sample[name].tolist()}]" if name in case.sample else name
+
+
+def _drawn(attributes: Mapping[str, Any]) -> list[str]:
+    """Return the lines that draw a weight matrix and hold its mean and spread against what they should be."""
+    return [
+        f"fan_in, fan_out, seed = {attributes['fan_in']}, {attributes['fan_out']}, {attributes['seed']}",
+        "spread = np.sqrt(2 / (fan_in + fan_out))",
+        "output = np.random.default_rng(seed).normal(0.0, spread, (fan_in, fan_out))",
+        'print("mean", output.mean(), "standard deviation", output.std(), "should be", spread)',
+        "assert abs(output.mean()) < 6 * spread / np.sqrt(output.size)",
+        "assert abs(output.std() - spread) < 6 * spread / np.sqrt(2 * output.size)",
+    ]
