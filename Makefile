@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help validate test lint format regenerate check-goldens implementations clean
+.PHONY: help validate test lint format regenerate check-goldens mutation implementations clean
 
 help:
 	@echo "make validate         validate the reference against every golden case"
@@ -13,6 +13,7 @@ help:
 	@echo "make format           format the code"
 	@echo "make regenerate       fill the golden files with certified values"
 	@echo "make check-goldens    recompute every golden file and compare byte for byte"
+	@echo "make mutation         change the reference in every place, and see every change caught"
 	@echo "make implementations  validate torch, jax, onnx and onnxruntime (installs them)"
 
 $(BIN)/python:
@@ -44,6 +45,9 @@ regenerate: $(VENV)/.installed-regenerate
 
 check-goldens: $(VENV)/.installed-regenerate
 	$(BIN)/attnspec regenerate --check --all
+
+mutation: $(VENV)/.installed-test
+	$(BIN)/python -m mutation
 
 implementations: $(VENV)/.installed-test,implementations
 	$(BIN)/python -m pytest -n auto tests/adapters/builtin tests/matrix

@@ -10,8 +10,8 @@ from attnspec.adapters import load
 
 
 @pytest.mark.parametrize("wrong", TABLE, ids=lambda wrong: wrong.id)
-def test_a_case_fails_it_in_float64(wrong, uncontested):
-    failure = uncontested.first_failure(load(wrong.implementation()), ["float64"])
+def test_a_case_fails_it_in_float64(wrong, examiner):
+    failure = examiner.first_failure(load(wrong.implementation()), ["float64"])
     assert failure is not None
     assert failure.status in ("fail", "error")
 
