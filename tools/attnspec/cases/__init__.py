@@ -4,6 +4,7 @@ from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, Rejection, case_from_json
 from attnspec.cases.reading import (
     INDEX,
+    SMOKE,
     Suite,
     check_against_schema,
     check_file,
@@ -12,6 +13,7 @@ from attnspec.cases.reading import (
     read_index,
     schema_validator,
     select_ids,
+    smoke_text,
     suite_digest,
 )
 from attnspec.cases.tensors import tensor_from_json, tensor_to_json
@@ -19,6 +21,7 @@ from attnspec.cases.tensors import tensor_from_json, tensor_to_json
 __all__ = [
     "FORMAT",
     "INDEX",
+    "SMOKE",
     "Case",
     "Rejection",
     "Suite",
@@ -31,6 +34,7 @@ __all__ = [
     "read_index",
     "schema_validator",
     "select_ids",
+    "smoke_text",
     "suite_digest",
     "tensor_from_json",
     "tensor_to_json",

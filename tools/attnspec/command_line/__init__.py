@@ -10,6 +10,7 @@ import sys
 import click
 
 from attnspec.command_line.inspect import check, explain, list_cases, show
+from attnspec.command_line.mistakes import mistakes
 from attnspec.command_line.regenerate import regenerate
 from attnspec.command_line.validate import validate
 from attnspec.errors import AttnspecError
@@ -24,7 +25,7 @@ def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 
 
-for _command in (validate, list_cases, show, explain, check, regenerate):
+for _command in (validate, list_cases, show, explain, check, mistakes, regenerate):
     attnspec.add_command(_command)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from attnspec.cases import FORMAT, INDEX, canonical_json
+from attnspec.cases import FORMAT, INDEX, SMOKE, canonical_json
 from attnspec.errors import RecipeError, UsageError
 from attnspec.locations import golden_folder
 from attnspec.recipes import authored_cases
@@ -203,7 +203,7 @@ def _differences(folder: Path, texts: Mapping[str, str]) -> tuple[Difference, ..
         elif path.read_bytes() != text.encode():
             differences.append(Difference(path, "changed"))
     for path in sorted(folder.rglob("*.json")):
-        if path.relative_to(folder).as_posix() not in texts and not path.name.startswith("."):
+        if path.relative_to(folder).as_posix() not in (*texts, SMOKE) and not path.name.startswith("."):
             differences.append(Difference(path, "orphan"))
     return tuple(differences)
 

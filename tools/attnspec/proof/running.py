@@ -1,0 +1,138 @@
+"""Running every mistake and every control over the cases, in several processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+from attnspec.cases import load_suite
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.proof.matrix import Kind, Matrix, Trial
+from attnspec.proof.subjects import implementation_of, kind_of, remembers, subject_of, subjects
+from attnspec.runner import prepare_suite, run_once, run_suite
+from attnspec.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from attnspec.cases import Suite
+    from attnspec.proof.subjects import Subject
+    from attnspec.runner import Run
+
+
+def run_matrix(
+    folder: Path | None = None,
+    *,
+    dtypes: Sequence[str] = FLOAT_DTYPES,
+    select: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+    processes: int | None = None,
+    progress: Callable[[Trial], None] | None = None,
+) -> Matrix:
+    """Run mistakes and controls over the cases.
+
+    Parameters
+    ----------
+    folder
+        The golden folder; the shipped one if None.
+    dtypes
+        Dtypes to run in.
+    select
+        Shell patterns of the ids of the cases; all if empty.
+    only
+        Ids of the mistakes and controls to try; all if None.
+    processes
+        How many processes to run; one for each core that may be used if None. 1 runs in this process.
+    progress
+        Called with each trial when it is done.
+    """
+    start = time.perf_counter()
+    suite = load_suite(folder, select=select)
+    chosen = [subject for subject in subjects() if only is None or subject.id in only]
+    # The longest ones first, so that no process is left with one of them at the end.
+    length = _cases_by_operation(suite)
+    order = sorted(chosen, key=lambda subject: (not remembers(subject), -length.get(subject.operation, 0)))
+    done: dict[tuple[str, str], Trial] = {}
+    for trial in _trials(order, (folder, tuple(dtypes), tuple(select)), processes):
+        done[trial.kind, trial.id] = trial
+        if progress is not None:
+            progress(trial)
+    targets: dict[str, tuple[str, ...]] = {}
+    for case in suite.cases.values():
+        for mistake in case.targets:
+            targets[mistake] = (*targets.get(mistake, ()), case.id)
+    return Matrix(
+        suite_version=__version__,
+        suite_digest=suite.digest,
+        dtypes=tuple(dtypes),
+        cases={case.id: case.operation for case in suite.cases.values()},
+        targets=targets,
+        trials=tuple(done[kind_of(subject), subject.id] for subject in chosen),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _cases_by_operation(suite: Suite) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for case in suite.cases.values():
+        counts[case.operation] = counts.get(case.operation, 0) + 1
+    return counts
+
+
+_Selection = tuple["Path | None", tuple[str, ...], tuple[str, ...]]
+"""Folder, dtypes and patterns: what a process needs to prepare the same runs."""
+
+
+def _trials(order: Sequence[Subject], selection: _Selection, processes: int | None) -> Iterable[Trial]:
+    keys = [(kind_of(subject), subject.id) for subject in order]
+    count = processes or len(os.sched_getaffinity(0))
+    if count == 1:
+        for kind, identifier in keys:
+            yield _try(kind, identifier, selection)
+        return
+    # Spawned, not forked: a fork copies the locks of threads that do not exist in the copy.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
+        waiting = [pool.submit(_try, kind, identifier, selection) for kind, identifier in keys]
+        for future in waiting:
+            yield future.result()
+
+
+@cache
+def _suite(selection: _Selection) -> Suite:
+    folder, _, select = selection
+    return load_suite(folder, select=select)
+
+
+@cache
+def _runs(operation: str, selection: _Selection) -> tuple[Run, ...]:
+    return prepare_suite(_suite(selection), operation, selection[1])
+
+
+def _try(kind: str, identifier: str, selection: _Selection) -> Trial:
+    """Run one mistake or control over every case of its operation."""
+    subject, suite = subject_of(identifier, kind), _suite(selection)
+    implementation = implementation_of(subject)
+    if remembers(subject):
+        own = {case.id: case for case in suite.cases.values() if case.operation == subject.operation}
+        results = run_suite(replace(suite, cases=own), implementation, dtypes=selection[1])
+    else:
+        results = run_once(_runs(subject.operation, selection), suite, implementation)
+    wrong: dict[str, dict[str, str]] = {}
+    for result in results:
+        if result.is_wrong:
+            wrong.setdefault(result.dtype, {})[result.case.id] = result.verdict.check or result.status
+    return Trial(
+        id=subject.id,
+        kind=cast("Kind", kind),
+        operation=subject.operation,
+        clause=getattr(subject, "clause", None),
+        shows_in=getattr(subject, "shows_in", ()),
+        wrong=wrong,
+    )
