@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_reference.context_vector import context_vector
+from attnspec_reference.context_vector import ContextVector, context_vector
 from attnspec_reference.departures import defaulting, departure, ignoring
 from attnspec_reference.mistakes.mistake import Mistake
 

@@ -42,7 +42,7 @@ def summed_heads(*, x: Array) -> Array:
     return np.sum(x, axis=1)
 
 
-def remainder_dropped(*, x: Array, num_heads: int) -> Array:
+def remainder_dropped(x: Array, *, num_heads: int) -> Array:
     """Leave out the features that do not fill a head."""
     return split_heads(x[..., : x.shape[-1] // num_heads * num_heads], num_heads=num_heads)
 

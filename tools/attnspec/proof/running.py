@@ -6,12 +6,12 @@ import multiprocessing
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from attnspec.cases import load_suite
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.proof.matrix import Kind, Matrix, Trial
 from attnspec.proof.subjects import implementation_of, kind_of, remembers, subject_of, subjects
 from attnspec.runner import prepare_suite, run_once, run_suite
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Suite
     from attnspec.proof.subjects import Subject
-    from attnspec.runner import Run
+    from attnspec.runner import Result, Run
 
 
 def run_matrix(
@@ -32,6 +32,7 @@ def run_matrix(
     dtypes: Sequence[str] = FLOAT_DTYPES,
     select: Sequence[str] = (),
     only: Sequence[str] | None = None,
+    enough: int | None = None,
     processes: int | None = None,
     progress: Callable[[Trial], None] | None = None,
 ) -> Matrix:
@@ -47,6 +48,9 @@ def run_matrix(
         Shell patterns of the ids of the cases; all if empty.
     only
         Ids of the mistakes and controls to try; all if None.
+    enough
+        Leave a mistake alone when all cases that target it have run and this many cases have noticed it in each
+        dtype in which it shows; run every mistake over every case if None. Controls always meet every case.
     processes
         How many processes to run; one for each core that may be used if None. 1 runs in this process.
     progress
@@ -59,7 +63,7 @@ def run_matrix(
     length = _cases_by_operation(suite)
     order = sorted(chosen, key=lambda subject: (not remembers(subject), -length.get(subject.operation, 0)))
     done: dict[tuple[str, str], Trial] = {}
-    for trial in _trials(order, (folder, tuple(dtypes), tuple(select)), processes):
+    for trial in _trials(order, _Selection(folder, tuple(dtypes), tuple(select)), enough, processes):
         done[trial.kind, trial.id] = trial
         if progress is not None:
             progress(trial)
@@ -85,54 +89,89 @@ def _cases_by_operation(suite: Suite) -> dict[str, int]:
     return counts
 
 
-_Selection = tuple["Path | None", tuple[str, ...], tuple[str, ...]]
-"""Folder, dtypes and patterns: what a process needs to prepare the same runs."""
+@dataclass(frozen=True)
+class _Selection:
+    """What a process needs to prepare the same runs as the others."""
+
+    folder: Path | None
+    dtypes: tuple[str, ...]
+    select: tuple[str, ...]
 
 
-def _trials(order: Sequence[Subject], selection: _Selection, processes: int | None) -> Iterable[Trial]:
+def _trials(
+    order: Sequence[Subject], selection: _Selection, enough: int | None, processes: int | None
+) -> Iterable[Trial]:
     keys = [(kind_of(subject), subject.id) for subject in order]
     count = processes or len(os.sched_getaffinity(0))
     if count == 1:
         for kind, identifier in keys:
-            yield _try(kind, identifier, selection)
+            yield _try(kind, identifier, selection, enough)
         return
     # Spawned, not forked: a fork copies the locks of threads that do not exist in the copy.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, mp_context=context) as pool:
-        waiting = [pool.submit(_try, kind, identifier, selection) for kind, identifier in keys]
+        waiting = [pool.submit(_try, kind, identifier, selection, enough) for kind, identifier in keys]
         for future in waiting:
             yield future.result()
 
 
 @cache
 def _suite(selection: _Selection) -> Suite:
-    folder, _, select = selection
-    return load_suite(folder, select=select)
+    return load_suite(selection.folder, select=selection.select)
 
 
 @cache
 def _runs(operation: str, selection: _Selection) -> tuple[Run, ...]:
-    return prepare_suite(_suite(selection), operation, selection[1])
+    return prepare_suite(_suite(selection), operation, selection.dtypes)
 
 
-def _try(kind: str, identifier: str, selection: _Selection) -> Trial:
-    """Run one mistake or control over every case of its operation."""
+def _try(kind: str, identifier: str, selection: _Selection, enough: int | None) -> Trial:
+    """Run one mistake or control over the cases of its operation."""
     subject, suite = subject_of(identifier, kind), _suite(selection)
-    implementation = implementation_of(subject)
-    if remembers(subject):
-        own = {case.id: case for case in suite.cases.values() if case.operation == subject.operation}
-        results = run_suite(replace(suite, cases=own), implementation, dtypes=selection[1])
-    else:
-        results = run_once(_runs(subject.operation, selection), suite, implementation)
-    wrong: dict[str, dict[str, str]] = {}
-    for result in results:
-        if result.is_wrong:
-            wrong.setdefault(result.dtype, {})[result.case.id] = result.verdict.check or result.status
-    return Trial(
+    trial = Trial(
         id=subject.id,
         kind=cast("Kind", kind),
         operation=subject.operation,
         clause=getattr(subject, "clause", None),
         shows_in=getattr(subject, "shows_in", ()),
-        wrong=wrong,
+        wrong={},
     )
+    implementation = implementation_of(subject)
+    if remembers(subject):
+        own = {case.id: case for case in suite.cases.values() if case.operation == subject.operation}
+        results = run_suite(replace(suite, cases=own), implementation, dtypes=selection.dtypes)
+        return replace(trial, wrong=_wrong(results))
+    runs = _runs(subject.operation, selection)
+    if kind == "control" or enough is None:
+        return replace(trial, wrong=_wrong(run_once(runs, suite, implementation)))
+    results = []
+    for part in _likeliest_first(trial, runs):
+        results += run_once(part, suite, implementation)
+        trial = replace(trial, wrong=_wrong(results))
+        if all(len(trial.noticed_by(dtype)) >= enough for dtype in trial.shows_in if dtype in selection.dtypes):
+            break
+    return trial
+
+
+_PART = 96
+"""How many runs are asked for before it is seen whether enough cases have noticed a mistake."""
+
+
+def _likeliest_first(trial: Trial, runs: Sequence[Run]) -> Iterable[list[Run]]:
+    """Cut runs into parts: first the cases that target the mistake, then those of its clause, then the others."""
+    shown = [run for run in runs if run.dtype in (*trial.shows_in, ANY)]
+    targeting = [run for run in shown if trial.id in run.case.targets]
+    others = [run for run in shown if trial.id not in run.case.targets]
+    ordered = sorted(others, key=lambda run: trial.clause not in run.case.clauses)
+    yield targeting
+    for start in range(0, len(ordered), _PART):
+        yield ordered[start : start + _PART]
+
+
+def _wrong(results: Iterable[Result]) -> dict[str, dict[str, str]]:
+    """Return dtype to id of a case to the check that failed, or to the status where there was nothing to check."""
+    wrong: dict[str, dict[str, str]] = {}
+    for result in results:
+        if result.is_wrong:
+            wrong.setdefault(result.dtype, {})[result.case.id] = result.verdict.check or result.status
+    return wrong
