@@ -59,12 +59,11 @@ def _run(
     from attnspec.cases import SMOKE, canonical_json, load_suite, smoke_text
     from attnspec.proof import find, matrix_html, matrix_json, run_matrix, smallest_core
     from attnspec.regeneration import replace_file
-    from attnspec.reports import check_writable
     from attnspec.specification import clauses
 
-    for path in (json_file, html_file):
-        if path is not None:
-            check_writable(path)
+    for option, path in (("--json", json_file), ("--html", html_file)):
+        if path is not None and not path.parent.is_dir():
+            raise UsageError(f"{option} {path}: there is no folder {str(path.parent)!r}.")
     suite = load_suite(golden)
     matrix = run_matrix(golden, processes=processes)
     exercised = {clause for case in suite.cases.values() for clause in case.clauses}
