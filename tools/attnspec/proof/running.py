@@ -16,6 +16,7 @@ from attnspec.proof.matrix import Kind, Matrix, Trial
 from attnspec.proof.subjects import implementation_of, kind_of, remembers, subject_of, subjects
 from attnspec.runner import prepare_suite, run_once, run_suite
 from attnspec.version import __version__
+from attnspec_reference.mistakes import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -137,9 +138,10 @@ def _try(kind: str, identifier: str, selection: _Selection, enough: int | None) 
         wrong={},
     )
     implementation = implementation_of(subject)
-    if remembers(subject):
+    if isinstance(subject, Mistake) and remembers(subject):
         own = {case.id: case for case in suite.cases.values() if case.operation == subject.operation}
-        results = run_suite(replace(suite, cases=own), implementation, dtypes=selection.dtypes)
+        dtypes = [dtype for dtype in selection.dtypes if enough is None or dtype in subject.shows_in]
+        results = run_suite(replace(suite, cases=own), implementation, dtypes=dtypes)
         return replace(trial, wrong=_wrong(results))
     runs = _runs(subject.operation, selection)
     if kind == "control" or enough is None:
