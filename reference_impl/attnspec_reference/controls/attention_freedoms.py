@@ -16,7 +16,7 @@ from attnspec_reference.scaled_dot_product_attention import Attention, scaled_do
 
 if TYPE_CHECKING:
     from attnspec_reference.departures import Outputs
-    from attnspec_reference.precision import Array
+    from attnspec_reference.precision import Array, Booleans
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -98,7 +98,7 @@ def unanswered_rows_left(**arguments: Any) -> Attention:
     lengths = arguments.get("query_lengths")
     if lengths is None:
         return attention
-    rows = np.arange(attention.output.shape[2]) >= np.reshape(lengths, (-1, 1, 1))
+    rows: Booleans = np.greater_equal(np.arange(int(attention.output.shape[2])), np.reshape(lengths, (-1, 1, 1)))
     left = {
         name: np.where(rows[..., np.newaxis], np.asarray(7, dtype=array.dtype), array)
         for name, array in (("output", attention.output), ("weights", attention.weights))

@@ -91,7 +91,8 @@ def biased_by(distance: Callable[[Array], Array]) -> Computation:
     def bias(scores: Array, alibi_slopes: Array | None, offset: Any) -> Array:
         if alibi_slopes is None:
             return scores
-        ahead = distances_ahead(*scores.shape[2:], offset).astype(scores.dtype)
+        query_length, key_length = scores.shape[2:]
+        ahead = distances_ahead(query_length, key_length, offset).astype(scores.dtype)
         return scores - alibi_slopes[:, np.newaxis, np.newaxis] * distance(ahead)
 
     return departure(scaled_dot_product_attention, add_distance_bias=bias)

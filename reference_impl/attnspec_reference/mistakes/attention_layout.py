@@ -34,7 +34,7 @@ def values_tiled(**arguments: Any) -> Attention:
     attention = scaled_dot_product_attention(**arguments)
     if heads == shared or heads % shared:
         return attention
-    order = np.arange(heads) % shared
+    order = [head % shared for head in range(heads)]
     for name in ("key", "past_key"):
         if arguments.get(name) is not None:
             arguments[name] = np.repeat(arguments[name], heads // shared, axis=1)

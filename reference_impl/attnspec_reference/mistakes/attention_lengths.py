@@ -72,7 +72,8 @@ def at_the_end(tokens: int, lengths: Integers) -> Booleans:
 def padding_zeroed(*, key_lengths: Any = None, **arguments: Any) -> Attention:
     """Set keys and values that do not count to zero, and let them take part."""
     if key_lengths is not None:
-        counts = np.arange(np.shape(arguments["key"])[2])[:, np.newaxis] < np.reshape(key_lengths, (-1, 1, 1, 1))
+        positions = np.arange(int(np.shape(arguments["key"])[2]))[:, np.newaxis]
+        counts: Booleans = np.less(positions, np.reshape(key_lengths, (-1, 1, 1, 1)))
         for name in ("key", "value"):
             arguments[name] = np.where(counts, arguments[name], np.zeros_like(arguments[name]))
     return scaled_dot_product_attention(**arguments)

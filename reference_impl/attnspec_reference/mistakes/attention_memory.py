@@ -23,7 +23,8 @@ def query_scaled_in_place(**arguments: Any) -> Attention:
     """Multiply the caller's query by the scale."""
     query = arguments["query"]
     query *= np.asarray(applied_scale(arguments.get("scale"), query.shape[-1]), dtype=query.dtype)
-    return scaled_dot_product_attention(**{**arguments, "scale": 1.0})
+    arguments["scale"] = 1.0
+    return scaled_dot_product_attention(**arguments)
 
 
 def mask_negated_in_place(**arguments: Any) -> Attention:
@@ -59,15 +60,15 @@ class Remembering:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.remembered: dict[Any, Any] = {}
+        self.remembered: dict[tuple[Any, ...], Any] = {}
 
     def __call__(self, **arguments: Any) -> Attention:
         """Attend with what was given for the argument the first time."""
-        shapes = tuple(
+        shapes: tuple[Any, ...] = tuple(
             (name, np.shape(arguments[name]), str(arguments[name].dtype)) for name in ("query", "key", "value")
         )
         given = arguments.get(self.name)
-        place = (*shapes, np.shape(given) if isinstance(given, np.ndarray) else None)
+        place = (*shapes, getattr(given, "shape", None))
         arguments[self.name] = self.remembered.setdefault(place, given)
         return scaled_dot_product_attention(**{name: value for name, value in arguments.items() if value is not None})
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec_reference.mistakes.mistake import Mistake
 from attnspec_reference.scaled_dot_product_attention import Attention, scaled_dot_product_attention
+
+if TYPE_CHECKING:
+    from attnspec_reference.precision import Integers
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -36,7 +39,8 @@ def heads_rounded(**arguments: Any) -> Attention:
         if arguments.get(name) is not None:
             shared = np.shape(arguments[name])[1]
             if heads % max(shared, 1) or shared != np.shape(arguments["key"])[1]:
-                arguments[name] = arguments[name][:, np.arange(heads) * shared // max(heads, 1)]
+                spread = [head * shared // heads for head in range(heads)]
+                arguments[name] = arguments[name][:, spread]
     return scaled_dot_product_attention(**arguments)
 
 
@@ -49,6 +53,11 @@ def tokens_cut(**arguments: Any) -> Attention:
     return scaled_dot_product_attention(**arguments)
 
 
+def clamped(wanted: int, length: int) -> Integers:
+    """Count up to what is wanted, and stay at the last index of an axis that is shorter."""
+    return np.minimum(np.arange(wanted), length - 1)
+
+
 def mask_made_to_fit(**arguments: Any) -> Attention:
     """Cut a mask that is too long, and repeat its last row or column where it is too short."""
     mask = arguments.get("mask")
@@ -59,7 +68,7 @@ def mask_made_to_fit(**arguments: Any) -> Attention:
         mask = mask.reshape(-1, *mask.shape[-3:])[0] if mask.ndim > 4 else mask
         for axis in range(-1, -mask.ndim - 1, -1):
             if mask.shape[axis] != 1 or axis == -1:
-                mask = np.take(mask, np.minimum(np.arange(wanted[axis]), mask.shape[axis] - 1), axis=axis)
+                mask = np.take(mask, clamped(wanted[axis], mask.shape[axis]), axis=axis)
         arguments["mask"] = mask
     return scaled_dot_product_attention(**arguments)
 
@@ -78,7 +87,7 @@ def lengths_made_to_fit(**arguments: Any) -> Attention:
     for name, tensor in (("key_lengths", "key"), ("query_lengths", "query")):
         if arguments.get(name) is not None:
             batch, _, tokens, _ = np.shape(arguments[tensor])
-            lengths = arguments[name][np.minimum(np.arange(batch), len(arguments[name]) - 1)]
+            lengths = arguments[name][clamped(batch, len(arguments[name]))]
             arguments[name] = np.clip(lengths, 0, tokens)
     return scaled_dot_product_attention(**arguments)
 

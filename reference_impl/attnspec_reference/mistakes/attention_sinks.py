@@ -39,7 +39,7 @@ def on_first_key(sinks: Array) -> dict[str, object]:
     """Add the sink to the logit of the first key."""
 
     def excluded(logits: Array, attendable: Booleans) -> Array:
-        first = np.arange(logits.shape[-1]) == 0
+        first: Booleans = np.equal(np.arange(int(logits.shape[-1])), 0)
         return exclude_keys(logits + np.where(first, sinks, 0), attendable)
 
     return {"exclude_keys": excluded}
@@ -47,12 +47,20 @@ def on_first_key(sinks: Array) -> dict[str, object]:
 
 def not_exponentiated(sinks: Array) -> dict[str, object]:
     """Add the sink itself to the denominator."""
-    return {"sum_over_keys": lambda exponentials: sum_over_keys(exponentials) + sinks}
+
+    def total(exponentials: Array) -> Array:
+        return sum_over_keys(exponentials) + sinks
+
+    return {"sum_over_keys": total}
 
 
 def not_shifted(sinks: Array) -> dict[str, object]:
     """Add the exponential of the sink to a denominator from which the largest logit was taken."""
-    return {"sum_over_keys": lambda exponentials: sum_over_keys(exponentials) + np.exp(sinks)}
+
+    def total(exponentials: Array) -> Array:
+        return sum_over_keys(exponentials) + np.exp(sinks)
+
+    return {"sum_over_keys": total}
 
 
 def sinks_of_shared_heads(**arguments: Any) -> Attention:

@@ -27,7 +27,8 @@ def without_last_keys(tile: int) -> Computation:
     def excluded(logits: Array, attendable: Booleans) -> Array:
         keys = logits.shape[-1]
         reached = keys // tile * tile or keys
-        return exclude_keys(logits, attendable & (np.arange(keys) < reached))
+        loaded: Booleans = np.less(np.arange(int(keys)), reached)
+        return exclude_keys(logits, attendable & loaded)
 
     return departure(scaled_dot_product_attention, exclude_keys=excluded)
 
@@ -95,10 +96,10 @@ def merged(share_of_first: Callable[[Array, Array], Array]) -> Computation:
         keys = attention.logits.shape[-1]
         if keys < 2 or arguments.get("sinks") is not None:
             return attention
-        halves = np.arange(keys) < keys // 2
+        first: Booleans = np.less(np.arange(int(keys)), keys // 2)
         parts = [
-            departure(scaled_dot_product_attention, exclude_keys=hiding(~half))(**arguments)
-            for half in (halves, ~halves)
+            departure(scaled_dot_product_attention, exclude_keys=hiding(other))(**arguments)
+            for other in (~first, first)
         ]
         share = share_of_first(*(part.logsumexp[..., np.newaxis] for part in parts))
         share = np.where(parts[0].logsumexp[..., np.newaxis] == -np.inf, 0, share)

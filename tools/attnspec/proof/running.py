@@ -16,7 +16,6 @@ from attnspec.proof.matrix import Kind, Matrix, Trial
 from attnspec.proof.subjects import implementation_of, kind_of, remembers, subject_of, subjects
 from attnspec.runner import prepare_suite, run_once, run_suite
 from attnspec.version import __version__
-from attnspec_reference.mistakes import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -138,18 +137,18 @@ def _try(kind: str, identifier: str, selection: _Selection, enough: int | None) 
         wrong={},
     )
     implementation = implementation_of(subject)
-    if isinstance(subject, Mistake) and remembers(subject):
+    if remembers(subject):
         own = {case.id: case for case in suite.cases.values() if case.operation == subject.operation}
-        dtypes = [dtype for dtype in selection.dtypes if enough is None or dtype in subject.shows_in]
+        dtypes = [dtype for dtype in selection.dtypes if enough is None or dtype in trial.shows_in]
         results = run_suite(replace(suite, cases=own), implementation, dtypes=dtypes)
         return replace(trial, wrong=_wrong(results))
     runs = _runs(subject.operation, selection)
     if kind == "control" or enough is None:
         return replace(trial, wrong=_wrong(run_once(runs, suite, implementation)))
-    results = []
+    seen: list[Result] = []
     for part in _likeliest_first(trial, runs):
-        results += run_once(part, suite, implementation)
-        trial = replace(trial, wrong=_wrong(results))
+        seen += run_once(part, suite, implementation)
+        trial = replace(trial, wrong=_wrong(seen))
         if all(len(trial.noticed_by(dtype)) >= enough for dtype in trial.shows_in if dtype in selection.dtypes):
             break
     return trial
