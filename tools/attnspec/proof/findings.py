@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 ENOUGH = 2
 """How many cases must notice a mistake, in each dtype in which it shows."""
 
-UNBROKEN_CLAUSES: Mapping[str, str] = {}
-"""Clause to the reason why no mistake of the catalogue breaks it."""
-
 
 @dataclass(frozen=True)
 class Findings:
@@ -34,9 +31,7 @@ class Findings:
     failing_controls
         (control, dtype, case) of which the case fails what is right.
     unexercised, unbroken
-        Clauses that no case exercises, or that no mistake breaks without a reason that is listed.
-    excepted
-        Clause to the reason why no mistake breaks it.
+        Clauses that no case exercises, or that no mistake breaks.
     redundant
         Case to another case that notices all that it notices.
     unseen
@@ -49,7 +44,6 @@ class Findings:
     failing_controls: tuple[tuple[str, str, str], ...]
     unexercised: tuple[str, ...]
     unbroken: tuple[str, ...]
-    excepted: Mapping[str, str]
     redundant: Mapping[str, str]
     unseen: Mapping[str, tuple[str, ...]]
 
@@ -96,8 +90,7 @@ def find(matrix: Matrix, clauses: Iterable[str], exercised: Iterable[str]) -> Fi
             for case in cases
         ),
         unexercised=tuple(clause for clause in clauses if clause not in exercised),
-        unbroken=tuple(clause for clause in clauses if clause not in broken and clause not in UNBROKEN_CLAUSES),
-        excepted={clause: reason for clause, reason in UNBROKEN_CLAUSES.items() if clause not in broken},
+        unbroken=tuple(clause for clause in clauses if clause not in broken),
         redundant=_redundant(matrix),
         unseen={
             trial.id: dtypes

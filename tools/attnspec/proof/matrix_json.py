@@ -48,7 +48,6 @@ def matrix_json(matrix: Matrix, findings: Findings) -> dict[str, Any]:
             ],
             "unexercised_clauses": list(findings.unexercised),
             "unbroken_clauses": list(findings.unbroken),
-            "excepted_clauses": dict(findings.excepted),
             "redundant_cases": dict(findings.redundant),
             "unseen_in_half_precision": {mistake: list(dtypes) for mistake, dtypes in findings.unseen.items()},
         },
