@@ -81,8 +81,8 @@ def nan_in_hidden_tile(tile: int) -> Computation:
     """Make an attention that subtracts minus infinity from itself when its first tile is hidden."""
 
     def exponentials(logits: Array, largest: Array) -> Array:
-        first = (logits[..., :tile] == -np.inf).all(axis=-1, keepdims=True) & (logits.shape[-1] > tile)
-        return np.where(first, np.nan, exponentiate(logits, largest))
+        hidden = (logits[..., :tile] == -np.inf).all(axis=-1, keepdims=True) & (largest != -np.inf)
+        return np.where(hidden, np.nan, exponentiate(logits, largest))
 
     return departure(scaled_dot_product_attention, exponentiate=exponentials)
 
