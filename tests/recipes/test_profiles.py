@@ -190,7 +190,7 @@ def test_queries_and_keys_are_equally_many_only_where_positions_or_repetition_as
         positional = {"is_causal", "window"} & set(case.attributes) or {"alibi_slopes", "past_key"} & set(case.inputs)
         if size["Sq"] == size["Sk"] and not positional:
             expected = ("core/self_attention", "causal/square", "memory/", "varlen/", "sinks/halves_a_single_key")
-            assert case.id.startswith(expected), case.id
+            assert case.id.startswith(expected) or case.id.endswith("_row_square"), case.id
 
 
 def test_values_are_as_wide_as_keys_by_default() -> None:
@@ -345,7 +345,7 @@ def test_every_presentation_is_asked_of_every_tensor(kind) -> None:
 
 
 def test_samples_lie_within_their_output() -> None:
-    sampled = [case for case in NEW if case.sample]
+    sampled = [case for case in ATTENTION if case.sample]
     assert sampled
     for case in sampled:
         size = lengths(case)

@@ -123,6 +123,13 @@ def present_cases() -> tuple[AuthoredCase, ...]:
             is_causal=True,
         ),
         attention(
+            "cache/present_after_one",
+            "A past of one token, and values wider than the keys",
+            Sizes(1, 3, 1, 2, 2, 2, 3, 1),
+            url="https://github.com/microsoft/onnxruntime/pull/27791",
+            outputs=PRESENT,
+        ),
+        attention(
             "cache/present_grouped",
             "Joined keys and values keep the shared heads",
             Sizes(1, 6, 2, 3, 3, 3, 4, 2),

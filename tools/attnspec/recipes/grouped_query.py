@@ -107,6 +107,20 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             mask=boolean_mask(f"{heads}_probe", (6, 3, 5)),
             **probe(seen),
         ),
+        *(
+            attention(
+                name,
+                f"A {kind} mask for each query head, where all share one key head",
+                Sizes(1, 3, 1, 4, 5),
+                clauses=CLAUSE,
+                url="https://github.com/openvinotoolkit/openvino/pull/21217",
+                mask=draw(name, (3, 4, 5)),
+            )
+            for name, kind, draw in (
+                ("grouped_query/boolean_mask_for_each_of_three", "Boolean", boolean_mask),
+                ("grouped_query/float_mask_for_each_of_three", "float", float_mask),
+            )
+        ),
         attention(
             whole,
             "A float mask of rank 4 over grouped heads and unequal lengths",

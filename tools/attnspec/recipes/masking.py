@@ -80,6 +80,21 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
                 mask=draw(case_id, (2, 3, 5)),
             )
         )
+    # Only with as many queries as keys can a row of keys be taken for a column of queries.
+    rows = {"boolean_row_square": (1, 4), "boolean_batch_row_square": (2, 1, 1, 4), "float_head_row_square": (3, 1, 4)}
+    for name, shape in rows.items():
+        case_id = f"masking/{name}"
+        draw = boolean_mask if name.startswith("boolean") else float_mask
+        made.append(
+            attention(
+                case_id,
+                f"A mask of shape {shape} hides keys, also with as many queries",
+                Sizes(2 if len(shape) == 4 else 1, 3, 3, 4, 4, 2),
+                clauses=("sdpa.mask.broadcast",),
+                url="https://github.com/hyunwoongko/transformer/pull/40",
+                mask=draw(case_id, shape),
+            )
+        )
     return tuple(made)
 
 

@@ -75,6 +75,19 @@ def key_cases() -> tuple[AuthoredCase, ...]:
     return tuple(made)
 
 
+def decoding_cases() -> tuple[AuthoredCase, ...]:
+    """Hold one query against keys that fill their tiles to the last place, with a past and without."""
+    made: list[AuthoredCase] = []
+    for length in (8, 16, 32, 64):
+        name, sizes = f"tails/decode_{length}", Sizes(2, 3, 1, 1, length, 1)
+        url = "https://github.com/microsoft/onnxruntime/pull/26715" if length == 16 else None
+        made.append(attention(name, f"One query against {length} keys", sizes, url=url, **winner_last(name, sizes)))
+    for past in (15, 63):
+        sizes = Sizes(2, 3, 1, 1, 1, 1, past=past)
+        made.append(attention(f"tails/decode_past_{past}", f"One new token after {past}", sizes, is_causal=True))
+    return tuple(made)
+
+
 def query_cases() -> tuple[AuthoredCase, ...]:
     """Hold every length of queries; of the longer ones a sample of the output that begins and ends with it."""
     made: list[AuthoredCase] = []
@@ -180,4 +193,4 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile tails."""
-    return (*key_cases(), *query_cases(), *combined_cases())
+    return (*key_cases(), *decoding_cases(), *query_cases(), *combined_cases())

@@ -250,6 +250,15 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[5, 0, 3],
             sinks=np.array([0.5, -1.0]),
         ),
+        attention(
+            "varlen/logsumexp_of_shorter_queries",
+            "Weights and logsumexp where not all queries count",
+            SIZES,
+            url="https://github.com/Dao-AILab/flash-attention/pull/2573",
+            outputs=("output", "weights", "logsumexp"),
+            key_lengths=KEY_LENGTHS,
+            query_lengths=[4, 2, 3],
+        ),
         attention("varlen/softcap", "A cap with keys behind the length", SIZES, key_lengths=KEY_LENGTHS, softcap=1.0),
         attention(
             "varlen/scale", "A negative scale with keys behind the length", SIZES, key_lengths=KEY_LENGTHS, scale=-0.75

@@ -44,7 +44,13 @@ def projections(seed: int = SEED) -> dict[str, NDArray[Any]]:
 
 
 def module_inputs(
-    seed: int, *, width: int = MODEL_WIDTH, batch: int = BATCH, sequence: int = SEQUENCE, itself: bool = False
+    seed: int,
+    *,
+    width: int = MODEL_WIDTH,
+    batch: int = BATCH,
+    sequence: int = SEQUENCE,
+    itself: bool = False,
+    steps: float = 4.0,
 ) -> dict[str, NDArray[Any]]:
     """Draw the inputs (B,S,D) and the four weight matrices (D,D) of one module.
 
@@ -56,14 +62,15 @@ def module_inputs(
         D, B and S.
     itself
         Whether query, key and value are one array: self-attention.
+    steps
+        The weights are multiples of 1/`steps`: a coarse grid halves the size of the files.
     """
     random = np.random.RandomState(seed)
     tokens = [normals(random, batch, sequence, width) for _ in range(1 if itself else 3)]
     query, key, value = tokens * 3 if itself else tokens
     spread = float(np.sqrt(1.0 / width))
-    # A coarser grid for the 4 D * D weights halves the size of the files.
     weights = {
-        name: normals(random, width, width, spread=spread, steps=8.0)
+        name: normals(random, width, width, spread=spread, steps=steps)
         for name in ("w_query", "w_key", "w_value", "w_output")
     }
     return {"query": query, "key": key, "value": value, **weights}
@@ -87,7 +94,7 @@ def per_batch_masks() -> NDArray[np.float64]:
 
 def demonstration_inputs(seed: int = SEED) -> dict[str, NDArray[Any]]:
     """Draw the demonstration's inputs (1,3,8): small numbers, the first and the last key alike."""
-    inputs = module_inputs(seed, width=8, batch=1, sequence=3)
+    inputs = module_inputs(seed, width=8, batch=1, sequence=3, steps=8.0)
     for name in ("query", "key", "value"):
         inputs[name] = inputs[name] / 2.0
     inputs["key"][0, 0] = inputs["key"][0, -1]

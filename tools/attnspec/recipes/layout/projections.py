@@ -74,6 +74,7 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
         single_head("output", "with an output matrix that widens", 4, (5, 3, 2, 6)),
         single_head("square", "all widths equal, as an equal number of tokens", 4, (4, 4, 4, 4)),
         single_head("one_token", "one token", 1, (5, 3, 2, None)),
+        single_head("keys_of_one", "keys of one feature", 3, (2, 1, 2, None)),
         single_head("more_tokens", "seven tokens of two features", 7, (2, 3, 4, None)),
         single_head("scale", "a stated scale", 4, (5, 3, 2, None), scale=0.25),
         single_head("scale_zero", "the scale zero: every token gets the mean", 4, (5, 3, 2, None), scale=0.0),
@@ -142,6 +143,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
         multi_head("two_heads", "two heads of three features", num_heads=2),
         multi_head("one_head", "one head of six features", num_heads=1),
         multi_head("heads_of_one", "six heads of one feature", num_heads=6),
+        multi_head("one_feature", "one head of one feature", (1, 2, 3), width=1, num_heads=1),
         multi_head("odd_width", "three heads of three features", width=9, num_heads=3),
         multi_head("weights", "the weights of each head, not their mean", outputs=with_weights),
         multi_head("one_query", "one query", (2, 1, 5), outputs=with_weights),
@@ -181,6 +183,17 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             is_causal=True,
             mask=(np.arange(5) < np.array([5, 3])[:, np.newaxis]).reshape(2, 1, 1, 5),
             outputs=with_weights,
+        ),
+        *(
+            multi_head(
+                f"causal_and_float_mask_{name}",
+                f"causal with a float mask of shape {shape}",
+                (2, 4, 5),
+                url="https://github.com/microsoft/onnxruntime/issues/14363",
+                is_causal=True,
+                mask=float_mask(f"layout/multi_head_causal_float_{name}", shape, hides=False),
+            )
+            for name, shape in (("rank_2", (4, 5)), ("rank_3", (3, 4, 5)))
         ),
         multi_head(
             "causal_and_biases", "causal with biases", (1, 5, 5), width=4, num_heads=2, biases=BIASES, is_causal=True

@@ -24,6 +24,7 @@ def softmax(
     clauses: tuple[str, ...] = ("softmax.definition", "softmax.axis.default"),
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     presentation: str | None = None,
+    sample: tuple[int, ...] = (),
     **attributes: Any,
 ) -> AuthoredCase:
     """Make a case of softmax from an array, or from a shape that is drawn."""
@@ -39,6 +40,7 @@ def softmax(
         attributes=attributes,
         dtypes=dtypes,
         presentation={} if presentation is None else {"x": presentation},
+        sample={"output": sample} if sample else {},
     )
 
 
@@ -62,6 +64,7 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
         softmax("rank_3_first", "three axes, along the first", (2, 3, 4), clauses=AXIS, axis=0),
         softmax("rank_3_whole", "three axes, as a whole", (2, 3, 4), clauses=("softmax.axis.whole",), axis=None),
         softmax("rank_4", "four axes, along the last but one", (2, 3, 5, 2), clauses=AXIS, axis=-2),
+        softmax("many_rows", "thirty-three rows of two", (33, 2)),
         softmax("one_column", "rows of one number: all weights are one", (4, 1)),
         softmax("equal", "rows of equal numbers", np.broadcast_to(rows[:, :1], (3, 5))),
         softmax("large", "numbers around 1000", rows * 4.0 + 1000.0, clauses=stability, dtypes=SINGLE_AND_DOUBLE),
@@ -81,6 +84,16 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
             clauses=stability,
             dtypes=SINGLE_AND_DOUBLE,
         ),
+        # Below every finite number that is taken for minus infinity; float16 does not reach so far.
+        softmax(
+            "far_below_zero",
+            "numbers far below zero",
+            np.array([[-(2.0**40), -(2.0**40), -(2.0**41)], [-(2.0**99), -(2.0**100), -(2.0**99)]]),
+            clauses=stability,
+            dtypes=("float64", "float32", "bfloat16"),
+        ),
+        # A sum of ones in bfloat16 stays at 256.
+        softmax("equal_300", "three hundred equal numbers", np.zeros((1, 300)), sample=(0, 150, 299)),
         softmax(
             "one_hot", "one number far above the others", np.where(np.eye(3, 5, 1) > 0, 96.0, rows), clauses=stability
         ),
@@ -118,6 +131,7 @@ def context_cases() -> tuple[AuthoredCase, ...]:
         context("more_tokens_other_values", "six tokens of three features, other values", 6, 3, clause=default),
         context("more_features", "three tokens of five features", 3, 5, clause=default),
         context("square", "four tokens of four features", 4, 4, clause=default),
+        context("one_feature", "three tokens of one feature", 3, 1, clause=default),
         context("one_token", "one token: its state comes out", 1, 3, clause=default),
         context("scale", "a stated scale", 6, 3, clause=explicit, scale=0.25),
         context("scale_zero", "the scale zero: the mean of the states", 6, 3, clause=explicit, scale=0.0),

@@ -143,6 +143,7 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
     rows: tuple[tuple[str, str, str, tuple[int, ...], str | None], ...] = (
         ("mask_of_three_rows", "A mask of three rows for four queries is refused", boolean, (3, 5), corrupting),
         ("mask_of_four_columns", "A mask of four columns for five keys is refused", boolean, (4, 4), None),
+        ("mask_of_one_column", "A mask of one column for five keys is refused", boolean, (4, 1), None),
         ("mask_of_six_columns", "A mask of six columns for five keys is refused", boolean, (4, 6), None),
         ("mask_transposed", "A mask with a row for each key is refused", boolean, (5, 4), wrong_axis),
         ("mask_of_three_heads", "A mask for three heads of two is refused", boolean, (3, 4, 5), None),
@@ -164,6 +165,8 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
                 {**drawn(twin), "mask": draw(f"rejects/{name}", shape)},
                 reason=f"A mask of shape {shape} does not fit scores of shape {against}.",
                 url=url,
+                # Libraries that broadcast by the rules of NumPy repeat a single column.
+                convention=STRICT if shape[-1] == 1 else None,
             )
         )
     return tuple(made)

@@ -1,0 +1,24 @@
+"""Wrong implementations, written after bug reports and without a line of the reference: a case fails each of them."""
+
+import inspect
+from collections import Counter
+
+import pytest
+from wrong import TABLE
+
+from attnspec.adapters import load
+
+
+@pytest.mark.parametrize("wrong", TABLE, ids=lambda wrong: wrong.id)
+def test_a_case_fails_it_in_float64(wrong, uncontested):
+    failure = uncontested.first_failure(load(wrong.implementation()), ["float64"])
+    assert failure is not None
+    assert failure.status in ("fail", "error")
+
+
+def test_every_one_has_a_report_of_its_own_and_says_what_is_wrong():
+    assert Counter(wrong.batch for wrong in TABLE) == {1: 40, 2: 40, 3: 40, 4: 40}
+    assert len({wrong.id for wrong in TABLE}) == len({wrong.link for wrong in TABLE}) == len(TABLE)
+    assert [wrong.id for wrong in TABLE if wrong.implementation.__doc__ is None] == []
+    own = {wrong.id: inspect.getdoc(wrong.implementation) for wrong in TABLE}
+    assert len(set(own.values())) == len(own)
