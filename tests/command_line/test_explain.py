@@ -81,6 +81,12 @@ def test_an_unknown_id_is_2_and_names_what_comes_near(explained):
     assert "Traceback" not in err
 
 
+def shows_in_numbers(mistake):
+    """Tell whether wrong numbers give a mistake away; a missing refusal or an edited input has none to show."""
+    elsewhere = mistake.clause == "sdpa.inputs_unchanged" or ".rejects." in mistake.clause
+    return mistake.begin is None and mistake.operation != "glorot_normal" and not elsewhere
+
+
 @pytest.mark.parametrize("mistake", CATALOGUE, ids=lambda mistake: mistake.id)
-def test_every_mistake_shows_the_difference_it_makes(mistake):
-    assert difference_made(mistake, CASES)
+def test_every_mistake_that_shows_in_numbers_tells_the_difference_it_makes(mistake):
+    assert (difference_made(mistake, CASES) is not None) == shows_in_numbers(mistake)

@@ -74,13 +74,13 @@ def test_the_parts_of_two_mistakes_are_facts(diagnosis_of):
 def test_a_mistake_that_would_break_passing_cases_is_a_fact_and_no_name(diagnosis_with):
     from attnspec_reference import scaled_dot_product_attention
 
-    def without_causality_beside_a_mask(output, **arguments):
-        if not (arguments.get("is_causal") and "mask" in arguments):
+    def without_causality_in_grouped_heads(output, **arguments):
+        if not arguments.get("is_causal") or arguments["query"].shape[1] == arguments["key"].shape[1]:
             return output
         arguments.pop("is_causal")
         return scaled_dot_product_attention(**arguments).output
 
-    entry = diagnosis_with(without_causality_beside_a_mask)
+    entry = diagnosis_with(without_causality_in_grouped_heads)
     assert entry.mistake == "unknown"
     assert any(fact.startswith("Alone, sdpa.causal_ignored gives") for fact in entry.facts)
     assert any("but would break cases that pass" in fact for fact in entry.facts)

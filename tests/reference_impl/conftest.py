@@ -50,6 +50,17 @@ def additive(*shape, seed=8):
     return mask
 
 
+SHARED = {"key": (2, 2, 5, 3), "value": (2, 2, 5, 2)}
+TEN_KEYS = {name: (*shape[:2], 10, shape[3]) for name, shape in SHARED.items()}
+PAST = {"past_key": draw(2, 2, 2, 3, seed=11), "past_value": draw(2, 2, 2, 2, seed=12)}
+LENGTHS = {"key_lengths": np.array([3, 2]), "query_lengths": np.array([3, 1])}
+SINKS = np.array([0.5, -1.0, 3.0, 1.5])
+SLOPES = np.array([0.5, 0.25, 1.0, 0.375])
+HIDES_THE_LAST = np.array([[True] * 4 + [False]] * 3)
+WITH_NAN_LAST = {name: draw(*shape, seed=13) for name, shape in SHARED.items()}
+for array in WITH_NAN_LAST.values():
+    array[..., -1, :] = np.nan
+
 WITHOUT_KEYS = np.array([[True] * 5, [False] * 5, [True, False] * 2 + [True]])
 
 PROBES = {
@@ -59,6 +70,7 @@ PROBES = {
         {"x": draw(3, 4), "axis": 0},
         {"x": draw(3, 4), "axis": None},
         {"x": np.array([[1000.0, 999.0], [0.0, 1.0]])},
+        {"x": np.array([[-1000.0, -999.0], [0.0, 1.0]])},
     ),
     "causal_mask": (
         {"query_length": 4},
@@ -78,6 +90,38 @@ PROBES = {
         attention(mask=WITHOUT_KEYS),
         attention(is_causal=True),
         attention(is_causal=True, causal_alignment="bottom_right"),
+        attention(window=[1, 0]),
+        attention(window=[0, 2], is_causal=True, causal_alignment="bottom_right"),
+        attention(window=[None, 1]),
+        attention(window=[2, None], causal_alignment="bottom_right", mask=boolean(2, 4, 3, 5)),
+        attention(softcap=0.75, mask=additive(2, 4, 3, 5), scale=0.3125),
+        attention(softcap=0.0, scale=-0.5),
+        attention(**PAST, is_causal=True, mask=additive(3, 7)),
+        attention(**PAST, is_causal=True, window=[2, 1]),
+        attention(**PAST, causal_alignment="bottom_right", is_causal=True),
+        attention(query=(2, 4, 1, 3), is_causal=True),
+        attention(query=(2, 4, 6, 3), is_causal=True, causal_alignment="bottom_right"),
+        attention(**LENGTHS),
+        attention(**LENGTHS, is_causal=True, causal_alignment="bottom_right"),
+        attention(**LENGTHS, window=[1, 1], causal_alignment="bottom_right"),
+        attention(sinks=SINKS, mask=WITHOUT_KEYS, scale=0.3125, softcap=2.0),
+        attention(alibi_slopes=SLOPES),
+        attention(alibi_slopes=SLOPES, causal_alignment="bottom_right", scale=0.3125),
+        attention(**TEN_KEYS, mask=draw(2, 1, 3, 10) * 4),
+        attention(**{name: (*shape[:2], 50, shape[3]) for name, shape in SHARED.items()}),
+        attention(key=(2, 2, 0, 3), value=(2, 2, 0, 2)),
+        attention(mask=np.array([[False] * 4 + [True]] * 3)),
+        {**attention(mask=HIDES_THE_LAST), "key": WITH_NAN_LAST["key"]},
+        {**attention(mask=HIDES_THE_LAST), "value": WITH_NAN_LAST["value"]},
+        {**attention(), "value": WITH_NAN_LAST["value"]},
+        {**attention(), "query": draw(2, 4, 3, 3) * 1e9, "mask": HIDES_THE_LAST},
+        # A score whose exponential overflows, and would not if 10 were taken from it.
+        {
+            "query": np.full((1, 1, 1, 1), 715.0),
+            "key": np.array([[[[1.0], [0.0]]]]),
+            "value": np.array([[[[1.0], [2.0]]]]),
+            "scale": 1.0,
+        },
         # One query whose scores overflow an exponential, one whose scores all lie far below.
         {
             "query": np.array([[[[1000.0], [-1000.0]]]]),
@@ -111,7 +155,9 @@ PROBES = {
         multi_head(mask=additive(2, 1, 3, 3)),
         multi_head(mask=np.array([[True] * 3, [False] * 3, [True, False, True]])),
         multi_head(query=draw(2, 3, 4) * 1000),
+        multi_head(mask=additive(2, 3, 3), is_causal=True),
     ),
+    "glorot_normal": ({"fan_in": 48, "fan_out": 96, "seed": 3},),
     "context_vector": (
         {"encoder_states": draw(4, 4), "decoder_state": draw(4, seed=1)},
         {"encoder_states": draw(5, 4), "decoder_state": draw(4, seed=1), "scale": 1.0},

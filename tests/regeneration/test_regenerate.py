@@ -24,8 +24,9 @@ def names(outcome) -> list[tuple[str, str]]:
 
 
 def generated(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the files that are made from recipes; the two records of releases are not."""
-    return {name: content for name, content in files.items() if name not in ("released.json", "retired.json")}
+    """Return the files that are made from recipes; the records of releases and the smoke profile are not."""
+    others = ("released.json", "retired.json", "smoke.json")
+    return {name: content for name, content in files.items() if name not in others}
 
 
 def test_from_nothing_come_the_shipped_bytes(folder, texts) -> None:

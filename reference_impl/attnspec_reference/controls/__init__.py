@@ -12,6 +12,7 @@ Examples
 from __future__ import annotations
 
 from attnspec_reference.controls import (
+    attention_freedoms,
     attention_products,
     attention_softmax,
     context_vector,
@@ -29,6 +30,7 @@ CONTROLS: tuple[Control, ...] = (
     *masks_and_heads.CONTROLS,
     *attention_products.CONTROLS,
     *attention_softmax.CONTROLS,
+    *attention_freedoms.CONTROLS,
     *single_head_attention.CONTROLS,
     *multi_head_attention.CONTROLS,
     *context_vector.CONTROLS,

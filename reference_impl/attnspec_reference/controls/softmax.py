@@ -35,6 +35,20 @@ def divided_by_sum_in_order(exponentials: Array, axis: int | None) -> Array:
     return exponentials / np.take(np.cumsum(exponentials, axis=axis), [-1], axis=axis)
 
 
+def online(*, x: Any, axis: int | None = -1) -> Array:
+    """Go through the numbers once, and correct the sum so far whenever a larger number comes."""
+    numbers = np.moveaxis(x, axis, -1) if axis is not None else x.reshape(-1)
+    most = np.full((*numbers.shape[:-1], 1), -np.inf, dtype=x.dtype)
+    total = np.zeros_like(most)
+    for place in range(numbers.shape[-1]):
+        number = numbers[..., place : place + 1]
+        larger = np.maximum(most, number)
+        total = total * np.exp(most - larger) + np.exp(number - larger)
+        most = larger
+    weights = np.exp(numbers - most) / total
+    return np.moveaxis(weights, -1, axis) if axis is not None else weights.reshape(x.shape)
+
+
 CONTROLS: tuple[Control, ...] = (
     Control(
         id="softmax.by_logarithm",
@@ -53,5 +67,11 @@ CONTROLS: tuple[Control, ...] = (
         operation="softmax",
         sentence="The exponentials are added strictly one after the other.",
         function=named_output(departure(softmax, divide_by_sum=divided_by_sum_in_order)),
+    ),
+    Control(
+        id="softmax.online",
+        operation="softmax",
+        sentence="Maximum and sum are found in one pass, which corrects the sum for each larger number.",
+        function=in_working_precision(online),
     ),
 )

@@ -15,6 +15,7 @@ from __future__ import annotations
 from attnspec_reference.mistakes import (
     causal_mask,
     context_vector,
+    glorot_normal,
     heads,
     multi_head_attention,
     scaled_dot_product_attention,
@@ -33,6 +34,7 @@ CATALOGUE: tuple[Mistake, ...] = (
     *single_head_attention.MISTAKES,
     *multi_head_attention.MISTAKES,
     *context_vector.MISTAKES,
+    *glorot_normal.MISTAKES,
 )
 """Every mistake, in the order of the operations in the specification."""
 

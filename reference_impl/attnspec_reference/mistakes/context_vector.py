@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_reference.context_vector import context_vector
+from attnspec_reference.context_vector import ContextVector, context_vector
 from attnspec_reference.departures import defaulting, departure, ignoring
 from attnspec_reference.mistakes.mistake import Mistake
 
@@ -70,12 +70,26 @@ def weighed_features(weights: Array, encoder_states: Array) -> Array:
     return np.sum(weights * encoder_states, axis=0)
 
 
+def inverse_of_features(_tokens: int, features: int) -> float:
+    """Leave the root out."""
+    return 1.0 / features
+
+
+def features_cut(**arguments: Any) -> ContextVector:
+    """Compare only the features that both states have."""
+    width = min(np.shape(arguments["encoder_states"])[-1], np.shape(arguments["decoder_state"])[-1])
+    for name in ("encoder_states", "decoder_state"):
+        arguments[name] = arguments[name][..., :width]
+    return context_vector(**arguments)
+
+
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         id="context_vector.score_of_every_feature",
         operation=OPERATION,
         clause="context_vector.raw_scores",
         sentence="The encoder states were transposed: the scores belong to features, not to tokens.",
+        engineer="The matrix-vector product contracts the token axis: the operand is transposed.",
         remedy="Take the dot product of each encoder state, a row, with the decoder state.",
         function=departure(context_vector, score_every_state=score_of_every_feature),
     ),
@@ -84,6 +98,7 @@ MISTAKES: tuple[Mistake, ...] = (
         operation=OPERATION,
         clause="context_vector.scale.default",
         sentence="The scores were not scaled.",
+        engineer="The softmax scale is left at 1.0.",
         remedy="Multiply the dot products by 1/sqrt(D), D being the number of features.",
         function=scaled_by_default(one),
     ),
@@ -92,6 +107,7 @@ MISTAKES: tuple[Mistake, ...] = (
         operation=OPERATION,
         clause="context_vector.scale.default",
         sentence="The scores were multiplied by sqrt(D) instead of divided by it.",
+        engineer="The scale is sqrt(d) where 1/sqrt(d) is due.",
         remedy="Divide the dot products by sqrt(D), D being the number of features.",
         function=scaled_by_default(root_of_features),
     ),
@@ -100,6 +116,7 @@ MISTAKES: tuple[Mistake, ...] = (
         operation=OPERATION,
         clause="context_vector.scale.default",
         sentence="The scale was taken from the number of tokens instead of the number of features.",
+        engineer="The default scale is derived from the sequence length instead of the width.",
         remedy="Take the scale from the length of the decoder state: 1/sqrt(D).",
         function=scaled_by_default(inverse_root_of_tokens),
     ),
@@ -108,6 +125,7 @@ MISTAKES: tuple[Mistake, ...] = (
         operation=OPERATION,
         clause="context_vector.scale.explicit",
         sentence="The stated scale was ignored: the default one was applied.",
+        engineer="The scale argument does not reach the kernel, which computes its own default.",
         remedy="Multiply the dot products by the given scale in place of 1/sqrt(D).",
         function=ignoring(context_vector, "scale"),
     ),
@@ -116,6 +134,7 @@ MISTAKES: tuple[Mistake, ...] = (
         operation=OPERATION,
         clause="context_vector.softmax",
         sentence="The dot products were used as weights, without scale and softmax.",
+        engineer="Raw dot products are fed to the weighted sum; scale and softmax are skipped.",
         remedy="Scale the dot products and take their softmax; only then are they weights.",
         function=departure(context_vector, scale_scores=unscaled, softmax=left_out),
         erratum="E003.weights_equated_with_scores",
@@ -125,6 +144,7 @@ MISTAKES: tuple[Mistake, ...] = (
         operation=OPERATION,
         clause="context_vector.softmax",
         sentence="The scaled scores were used as weights, without a softmax.",
+        engineer="Scaled scores are fed to the weighted sum without a softmax.",
         remedy="Take the softmax of the scaled scores over the tokens.",
         function=departure(context_vector, softmax=left_out),
     ),
@@ -133,6 +153,7 @@ MISTAKES: tuple[Mistake, ...] = (
         operation=OPERATION,
         clause="context_vector.softmax",
         sentence="Every token got the same weight, whatever its score.",
+        engineer="The weights are 1/S: mean pooling, not attention.",
         remedy="Take the softmax of the scaled scores over the tokens.",
         function=departure(context_vector, softmax=equal_shares),
     ),
@@ -141,8 +162,27 @@ MISTAKES: tuple[Mistake, ...] = (
         operation=OPERATION,
         clause="context_vector.context",
         sentence="The weights were laid along the features: weight j multiplied feature j of every token.",
+        engineer="The weights broadcast along the feature axis instead of the token axis.",
         remedy="Multiply each state, a row, by its own weight, then sum over the tokens: weights @ encoder_states.",
         function=departure(context_vector, weigh_states=weighed_features),
         erratum="E003.context_broadcast",
+    ),
+    Mistake(
+        id="context_vector.scale_one_over_width",
+        operation=OPERATION,
+        clause="context_vector.scale.default",
+        sentence="The scores were divided by D instead of its square root.",
+        engineer="The scale is 1/d where 1/sqrt(d) is due.",
+        remedy="Multiply the dot products by 1/sqrt(D), D being the number of features.",
+        function=scaled_by_default(inverse_of_features),
+    ),
+    Mistake(
+        id="context_vector.width_not_checked",
+        operation=OPERATION,
+        clause="context_vector.rejects.width",
+        sentence="States of different widths were accepted, and the wider ones cut.",
+        engineer="The inner loop bound is taken from one operand and not checked against the other.",
+        remedy="Refuse encoder and decoder states of different numbers of features.",
+        function=features_cut,
     ),
 )

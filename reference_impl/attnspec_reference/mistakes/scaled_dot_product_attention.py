@@ -4,13 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_reference.mistakes import attention_masks, attention_scores, attention_softmax
+from attnspec_reference.mistakes import (
+    attention_biases,
+    attention_layout,
+    attention_lengths,
+    attention_masks,
+    attention_memory,
+    attention_numbers,
+    attention_positions,
+    attention_refusals,
+    attention_scores,
+    attention_sinks,
+    attention_softmax,
+    attention_tiles,
+)
 
 if TYPE_CHECKING:
     from attnspec_reference.mistakes.mistake import Mistake
 
 MISTAKES: tuple[Mistake, ...] = (
     *attention_scores.MISTAKES,
+    *attention_layout.MISTAKES,
+    *attention_biases.MISTAKES,
     *attention_masks.MISTAKES,
+    *attention_positions.MISTAKES,
+    *attention_lengths.MISTAKES,
     *attention_softmax.MISTAKES,
+    *attention_tiles.MISTAKES,
+    *attention_sinks.MISTAKES,
+    *attention_numbers.MISTAKES,
+    *attention_memory.MISTAKES,
+    *attention_refusals.MISTAKES,
 )

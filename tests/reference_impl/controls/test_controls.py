@@ -75,7 +75,13 @@ def test_a_control_agrees_with_the_reference(control, dtype, tolerance, probes):
         assert set(given) == set(wanted) - LEFT_OUT.get(control.id, set())
         for name, array in given.items():
             assert array.dtype == wanted[name].dtype
-            assert_close(array, wanted[name], tolerance)
+            if "query_lengths" not in probe:
+                assert_close(array, wanted[name], tolerance)
+            else:
+                # Rows of queries that do not count are nobody's business.
+                for entry, length in enumerate(probe["query_lengths"]):
+                    rows = slice(None) if name.startswith("present") else slice(length)
+                    assert_close(array[entry, :, rows], wanted[name][entry, :, rows], tolerance)
 
 
 @each_control

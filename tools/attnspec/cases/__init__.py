@@ -7,6 +7,7 @@ from attnspec.cases.reading import (
     RECORDS,
     RELEASED,
     RETIRED,
+    SMOKE,
     Suite,
     check_against_schema,
     check_file,
@@ -15,6 +16,7 @@ from attnspec.cases.reading import (
     read_index,
     schema_validator,
     select_ids,
+    smoke_text,
     suite_digest,
 )
 from attnspec.cases.tensors import tensor_from_json, tensor_to_json
@@ -25,6 +27,7 @@ __all__ = [
     "RECORDS",
     "RELEASED",
     "RETIRED",
+    "SMOKE",
     "Case",
     "Rejection",
     "Suite",
@@ -37,6 +40,7 @@ __all__ = [
     "read_index",
     "schema_validator",
     "select_ids",
+    "smoke_text",
     "suite_digest",
     "tensor_from_json",
     "tensor_to_json",

@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, case_from_json
 from attnspec.cases.consistency import contradiction
 from attnspec.errors import FixtureError, UsageError
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 INDEX = "index.json"
 RELEASED = "released.json"
 RETIRED = "retired.json"
-RECORDS = (INDEX, RELEASED, RETIRED)
+SMOKE = "smoke.json"
+"""The file that names the cases of the profile ``smoke``, which takes its cases from all the others."""
+SMOKE_PROFILE = "smoke"
+RECORDS = (INDEX, RELEASED, RETIRED, SMOKE)
 """The files of a golden folder that are no cases."""
 
 
@@ -62,7 +66,7 @@ def load_suite(folder: Path | None = None, *, profiles: Sequence[str] = (), sele
         A folder of golden files; the shipped one if None. Without an ``index.json`` every file in it is checked
         against the schema.
     profiles
-        Keep only cases of these profiles; all if empty.
+        Keep only cases of these profiles; all if empty. The cases of ``smoke`` are those that ``smoke.json`` names.
     select
         Keep only cases whose id matches one of these shell patterns; all if empty.
 
@@ -75,7 +79,8 @@ def load_suite(folder: Path | None = None, *, profiles: Sequence[str] = (), sele
     """
     folder = golden_folder() if folder is None else folder
     entries = read_index(folder)
-    ids = select_ids(entries, profiles=profiles, select=select)
+    smoke = read_smoke_ids(folder, entries) if SMOKE_PROFILE in profiles else ()
+    ids = select_ids(entries, profiles=profiles, select=select, smoke=smoke)
     cases = {case_id: _read_case(folder, case_id, entries[case_id]) for case_id in ids}
     twins: dict[str, Case] = {}
     for case in cases.values():
@@ -138,8 +143,51 @@ def suite_digest(entries: Mapping[str, Mapping[str, Any]]) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def select_ids(ids: Iterable[str], *, profiles: Sequence[str] = (), select: Sequence[str] = ()) -> tuple[str, ...]:
+def read_smoke_ids(folder: Path, entries: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids of the cases of the profile ``smoke``.
+
+    Raises
+    ------
+    UsageError
+        If the folder has no such profile.
+    FixtureError
+        If its file is damaged, or names a case that does not exist.
+    """
+    path = folder / SMOKE
+    if not path.exists():
+        raise UsageError(f"{folder} has no profile {SMOKE_PROFILE!r}: there is no file {SMOKE} in it.")
+    document = _parse(path, _bytes(path))
+    named = document.get("cases")
+    # As for the index, the schema, which is slow to load, explains a file that is not sound at first sight.
+    if set(document) != {"format", "cases"} or document["format"] != FORMAT or not isinstance(named, list):
+        check_against_schema(path, document, "smoke")
+    for case_id in document["cases"]:
+        if case_id not in entries:
+            raise FixtureError(
+                f"{path} names the case {case_id!r}, which does not exist. "
+                "Compute it anew: attnspec mistakes --matrix --write-smoke"
+            )
+    return tuple(document["cases"])
+
+
+def smoke_text(ids: Sequence[str]) -> str:
+    """Return the text of the file that names the cases of the profile ``smoke``."""
+    return canonical_json({"format": FORMAT, "cases": sorted(ids)})
+
+
+def select_ids(
+    ids: Iterable[str], *, profiles: Sequence[str] = (), select: Sequence[str] = (), smoke: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return the ids that are in one of `profiles` and match one of the patterns, sorted.
+
+    Parameters
+    ----------
+    ids
+        Ids to choose from.
+    profiles, select
+        Profiles and shell patterns; everything if empty.
+    smoke
+        Ids of the cases of the profile ``smoke``; there is no such profile if empty.
 
     Raises
     ------
@@ -147,12 +195,12 @@ def select_ids(ids: Iterable[str], *, profiles: Sequence[str] = (), select: Sequ
         If a profile does not exist or a pattern matches no id.
     """
     ids = sorted(ids)
-    known = sorted({case_id.split("/", 1)[0] for case_id in ids})
+    known = sorted({case_id.split("/", 1)[0] for case_id in ids} | ({SMOKE_PROFILE} if smoke else set()))
     for profile in profiles:
         if profile not in known:
             raise UsageError(f"There is no profile {profile!r}; the profiles are {', '.join(known)}.")
     if profiles:
-        ids = [case_id for case_id in ids if case_id.split("/", 1)[0] in profiles]
+        ids = [case_id for case_id in ids if case_id.split("/", 1)[0] in profiles or case_id in smoke]
     for pattern in select:
         if not any(fnmatchcase(case_id, pattern) for case_id in ids):
             where = f" in {', '.join(profiles)}" if profiles else ""
@@ -211,7 +259,7 @@ def _in_words(error: Any) -> str:
 
 @cache
 def schema_validator(kind: str) -> Any:
-    """Return a JSON Schema validator for ``case``, ``index``, ``report`` or ``protocol``."""
+    """Return a JSON Schema validator for ``case``, ``index``, ``smoke``, ``report`` or ``protocol``."""
     from jsonschema import Draft202012Validator
 
     path = schema_folder() / f"{kind}.schema.json"

@@ -13,6 +13,7 @@ import click
 from attnspec.command_line.explain import explain
 from attnspec.command_line.gate import gate
 from attnspec.command_line.inspect import check, list_cases, show
+from attnspec.command_line.mistakes import mistakes
 from attnspec.command_line.regenerate import regenerate
 from attnspec.command_line.release import release
 from attnspec.command_line.report import report
@@ -39,7 +40,7 @@ def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 
 
-for _command in (validate, gate, report, list_cases, show, explain, check, regenerate, release):
+for _command in (validate, gate, report, list_cases, show, explain, check, mistakes, regenerate, release):
     attnspec.add_command(_command)
 
 

@@ -36,6 +36,8 @@ def difference_made(mistake: Mistake, cases: Iterable[Case]) -> str | None:
         Cases to choose from: those that target the mistake before those that exercise its clause, and small ones
         first. A case that shows which keys were attended is preferred.
     """
+    if _shows_elsewhere(mistake):
+        return None
     suited = [
         case for case in cases if case.operation == mistake.operation and case.expected is not None and not case.sample
     ]
@@ -53,6 +55,16 @@ def difference_made(mistake: Mistake, cases: Iterable[Case]) -> str | None:
         if told is not None:
             return told
     return None
+
+
+def _shows_elsewhere(mistake: Mistake) -> bool:
+    """Tell of a mistake that no wrong number gives away: a missing refusal, an edited input, an earlier call."""
+    return (
+        mistake.begin is not None
+        or mistake.operation == "glorot_normal"
+        or mistake.clause == "sdpa.inputs_unchanged"
+        or ".rejects." in mistake.clause
+    )
 
 
 def _told(mistake: Mistake, cases: Sequence[Case], asked: str | None) -> str | None:

@@ -35,6 +35,7 @@ def authored_cases() -> tuple[AuthoredCase, ...]:
         memory,
         nonfinite,
         pairwise,
+        rare_mistakes,
         rejects,
         sinks,
         softcap,
@@ -43,6 +44,7 @@ def authored_cases() -> tuple[AuthoredCase, ...]:
         varlen,
         window,
     )
+    from attnspec.recipes.targets import with_targets
 
     recipes = (
         documents,
@@ -64,5 +66,7 @@ def authored_cases() -> tuple[AuthoredCase, ...]:
         memory,
         rejects,
         pairwise,
+        rare_mistakes,
     )
-    return tuple(sorted((case for recipe in recipes for case in recipe.cases()), key=lambda case: case.id))
+    cases = (case for recipe in recipes for case in recipe.cases())
+    return with_targets(sorted(cases, key=lambda case: case.id))

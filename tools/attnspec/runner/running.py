@@ -65,6 +65,44 @@ def run_suite(
         return _with_twins(results, suite, implementation, declared)
 
 
+def prepare_suite(suite: Suite, operation: str, dtypes: Sequence[str]) -> tuple[Run, ...]:
+    """Prepare an operation's cases once, for many implementations that declare nothing and are run by `run_once`.
+
+    Parameters
+    ----------
+    suite
+        The cases.
+    operation
+        The operation whose cases are prepared.
+    dtypes
+        Dtypes to run in.
+    """
+    resolved = convention_rules.resolve({}, operation)
+    return tuple(
+        run
+        for case in suite.cases.values()
+        if case.operation == operation
+        for run in prepare(case, [dtype for dtype in case.runs if dtype in dtypes or dtype == ANY], resolved).values()
+    )
+
+
+def run_once(runs: Sequence[Run], suite: Suite, implementation: Implementation) -> tuple[Result, ...]:
+    """Ask an implementation for prepared runs, in one pass: what depends on earlier calls is not looked for.
+
+    Parameters
+    ----------
+    runs
+        What `prepare_suite` gave.
+    suite
+        The cases that it was given.
+    implementation
+        The software under test; it must offer the operation of the runs, in their dtypes.
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return _with_twins([_first_pass(run, implementation) for run in runs], suite, implementation, {})
+
+
 def _two_passes(
     suite: Suite,
     implementation: Implementation,

@@ -1,0 +1,103 @@
+"""``attnspec mistakes``: the catalogue of mistakes, and the proof that the cases notice them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from attnspec.errors import UsageError
+
+if TYPE_CHECKING:
+    from attnspec.proof import Findings, Matrix
+
+
+@click.command()
+@click.option("--operation", metavar="OPERATION", help="List the mistakes of this operation only.")
+@click.option("--matrix", "run", is_flag=True, help="Run every mistake and every control over every case.")
+@click.option("--json", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write the matrix as JSON.")
+@click.option("--html", "html_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as a page.")
+@click.option("--write-smoke", is_flag=True, help="Write the smallest core of cases to smoke.json.")
+@click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Processes to run; one a core by default.")
+@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+def mistakes(
+    operation: str | None,
+    run: bool,
+    json_file: Path | None,
+    html_file: Path | None,
+    write_smoke: bool,
+    processes: int | None,
+    golden: Path | None,
+) -> int:
+    """List the known mistakes, or prove with --matrix that the cases notice them."""
+    if not run:
+        if json_file or html_file or write_smoke:
+            raise UsageError("--json, --html and --write-smoke write what --matrix computes; give --matrix, too.")
+        _list(operation)
+        return 0
+    if operation is not None:
+        raise UsageError("--operation narrows the list; --matrix runs the whole catalogue.")
+    return _run(json_file, html_file, golden, processes, write_smoke=write_smoke)
+
+
+def _list(operation: str | None) -> None:
+    from attnspec.operations import OPERATIONS
+    from attnspec_reference.mistakes import CATALOGUE, mistakes_of
+
+    if operation is not None and operation not in OPERATIONS:
+        raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
+    chosen = CATALOGUE if operation is None else mistakes_of(operation)
+    width = max((len(mistake.id) for mistake in chosen), default=0)
+    for mistake in chosen:
+        click.echo(f"{mistake.id:{width}}  {mistake.sentence}")
+
+
+def _run(
+    json_file: Path | None, html_file: Path | None, golden: Path | None, processes: int | None, *, write_smoke: bool
+) -> int:
+    from attnspec.cases import SMOKE, canonical_json, load_suite, smoke_text
+    from attnspec.proof import find, matrix_html, matrix_json, run_matrix, smallest_core
+    from attnspec.regeneration import replace_file
+    from attnspec.specification import clauses
+
+    for option, path in (("--json", json_file), ("--html", html_file)):
+        if path is not None and not path.parent.is_dir():
+            raise UsageError(f"{option} {path}: there is no folder {str(path.parent)!r}.")
+    suite = load_suite(golden)
+    matrix = run_matrix(golden, processes=processes)
+    exercised = {clause for case in suite.cases.values() for clause in case.clauses}
+    findings = find(matrix, clauses(), exercised)
+    _say(matrix, findings)
+    if json_file is not None:
+        json_file.write_text(canonical_json(matrix_json(matrix, findings)), encoding="utf-8")
+    if html_file is not None:
+        html_file.write_text(matrix_html(matrix, findings), encoding="utf-8")
+    if write_smoke:
+        core = smallest_core(matrix, golden)
+        replace_file(suite.folder / SMOKE, smoke_text(core))
+        click.echo(f"The smallest core has {len(core)} cases.")
+    return 0 if findings.is_sound else 1
+
+
+def _say(matrix: Matrix, findings: Findings) -> None:
+    click.echo(
+        f"{len(matrix.mistakes)} mistakes and {len(matrix.controls)} controls over {len(matrix.cases)} cases "
+        f"in {', '.join(matrix.dtypes)}: {matrix.seconds:.0f} s"
+    )
+    for mistake, dtype in findings.surviving:
+        click.echo(f"survives: {mistake} in {dtype}")
+    for case, mistake in findings.missed_targets:
+        click.echo(f"missed: {case} is there to catch {mistake}, and does not")
+    for mistake in findings.untargeted:
+        click.echo(f"untargeted: no case is there to catch {mistake}")
+    for control, dtype, case in findings.failing_controls:
+        click.echo(f"unjust: {case} fails the control {control} in {dtype}")
+    for clause in findings.unexercised:
+        click.echo(f"unexercised: no case exercises {clause}")
+    for clause in findings.unbroken:
+        click.echo(f"unbroken: no mistake breaks {clause}")
+    click.echo(f"{len(findings.unseen)} mistakes cannot be seen in some half precision.")
+    click.echo(f"{len(findings.redundant)} cases notice nothing that another case does not.")
+    if findings.is_sound:
+        click.echo("Nothing survives, and nothing right fails.")

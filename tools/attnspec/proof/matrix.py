@@ -1,0 +1,81 @@
+"""The matrix of cases and of what was tried on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from attnspec.dtypes import ANY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Kind = Literal["mistake", "control"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One mistake or one control, run over every case of its operation.
+
+    Attributes
+    ----------
+    id, kind, operation
+        What was tried.
+    clause
+        The clause that a mistake violates; None for a control.
+    shows_in
+        Dtypes in which a mistake must be noticed; empty for a control.
+    wrong
+        Dtype of a run to id of a case to what was noticed: the check that failed (``values``, ``shape``, ``dtype``
+        ...) or the status where there was no answer to check (``error``).
+    """
+
+    id: str
+    kind: Kind
+    operation: str
+    clause: str | None
+    shows_in: tuple[str, ...]
+    wrong: Mapping[str, Mapping[str, str]]
+
+    def noticed_by(self, dtype: str) -> Mapping[str, str]:
+        """Return id of a case to what was noticed, in one dtype; a case without floats counts in every dtype."""
+        return {**self.wrong.get(ANY, {}), **self.wrong.get(dtype, {})}
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Everything that was tried, on every case.
+
+    Attributes
+    ----------
+    suite_version, suite_digest
+        The cases, as reports name them.
+    dtypes
+        Dtypes that were run.
+    cases
+        Id of every case to its operation.
+    targets
+        Id of a mistake to the ids of the cases that are there to catch it.
+    trials
+        What was tried: the mistakes in the order of the catalogue, then the controls.
+    seconds
+        How long it took.
+    """
+
+    suite_version: str
+    suite_digest: str
+    dtypes: tuple[str, ...]
+    cases: Mapping[str, str]
+    targets: Mapping[str, tuple[str, ...]]
+    trials: tuple[Trial, ...]
+    seconds: float
+
+    @property
+    def mistakes(self) -> tuple[Trial, ...]:
+        """The mistakes."""
+        return tuple(trial for trial in self.trials if trial.kind == "mistake")
+
+    @property
+    def controls(self) -> tuple[Trial, ...]:
+        """The controls."""
+        return tuple(trial for trial in self.trials if trial.kind == "control")
