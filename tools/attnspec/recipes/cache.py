@@ -73,8 +73,8 @@ def past_cases() -> tuple[AuthoredCase, ...]:
         attention("cache/decode_not_causal", "One new token, not causal", Sizes(3, 2, 2, 1, 1, past=4)),
         attention(
             "cache/decode_before_more_keys",
-            "One query, causal, before the last of three new keys",
-            Sizes(1, 2, 2, 1, 3, past=2),
+            "One query, causal, before the last of four new keys",
+            Sizes(3, 2, 2, 1, 4, past=1),
             clauses=("sdpa.past.position",),
             url="https://github.com/microsoft/onnxruntime/issues/29020",
             is_causal=True,
