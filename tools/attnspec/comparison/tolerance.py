@@ -218,7 +218,7 @@ def _with_past(inputs: Mapping[str, Any], name: str) -> NDArray[Any]:
 
 def _dead_elements(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
     """Return which elements of each output come from a query without any key."""
-    if not result.dead.any():
+    if result.dead is None:
         return {}
     rows = result.dead[..., None]
     width = result.value.value.shape[-1]
@@ -314,9 +314,10 @@ def _multi_head(
     given = {name: inputs[name] for name in ("mask",) if name in inputs}
     result = attention_tolerance(query, key, value, precision, given, alternatives=alternatives, **settings)
     weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
-    dead = {name: rows for name, rows in _dead_elements(result).items() if name == "weights"}
-    if dead:
-        rows = np.any(result.dead, axis=1)
+    dead: dict[str, NDArray[np.bool_]] = {}
+    if result.dead is not None:
+        rows = result.dead.any(axis=1)
+        dead["weights"] = _dead_elements(result)["weights"]
         dead["output"] = np.broadcast_to(rows[..., None], (*rows.shape, weight.value.shape[-1]))
     return Tolerance(
         {

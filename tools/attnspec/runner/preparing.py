@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +28,7 @@ _FUSED = "scaled_dot_product_attention"
 """Operations with projections store what they project: in half precision they are never graded fused."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """One (case, dtype), with all that is needed to ask and to grade.
 
     Attributes

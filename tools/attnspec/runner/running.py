@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -157,7 +156,7 @@ def _with_twins(
             twin = suite.cases.get(result.case.rejects.twin) or suite.twins[result.case.rejects.twin]
             if not twin_passes(twin, result.dtype):
                 message = f"the valid twin {twin.id} did not pass, so a refusal says nothing"
-                result = replace(result, verdict=Verdict("unsupported", message=message))  # noqa: PLW2901
+                result = result._replace(verdict=Verdict("unsupported", message=message))  # noqa: PLW2901
         checked.append(result)
     return tuple(checked)
 
@@ -167,19 +166,17 @@ def _second_pass(run: Run, result: Result, implementation: Implementation) -> Re
         return result
     answer, _ = _ask(run, implementation)
     if isinstance(answer, Outputs) and not answer.inputs_changed and _same_bits(answer.values, result.got):
-        return replace(result, same_bits=True)
+        return result._replace(same_bits=True)
     verdict = _judge(run, answer)
     if verdict.status == "pass" and run.case.properties is None:
-        return replace(result, same_bits=False)
+        return result._replace(same_bits=False)
     what = verdict.message or "other numbers for the same seed"
-    failed = replace(
-        verdict,
+    failed = verdict._replace(
         status="fail",
         check="repeatable",
         message=f"a second call with the same inputs, after other cases had run, did not pass: {what}",
     )
-    return replace(
-        result,
+    return result._replace(
         verdict=failed,
         got=answer.values if isinstance(answer, Outputs) else None,
         same_bits=False,
