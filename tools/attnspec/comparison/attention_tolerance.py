@@ -39,8 +39,7 @@ _LARGEST_BLOCK = 2**20
 _LOWEST = -np.finfo(np.float64).max
 
 
-@dataclass(frozen=True)
-class Alternatives:
+class Alternatives(NamedTuple):
     """Declared conventions that change what the bound runs over.
 
     Attributes
@@ -290,7 +289,9 @@ def repeated(heads: NDArray[Any], times: int) -> NDArray[Any]:
 
 
 def _repeated(heads: Estimate, times: int) -> Estimate:
-    return heads if times == 1 else heads._replace(value=repeated(heads.value, times), error=repeated(heads.error, times))
+    if times == 1:
+        return heads
+    return Estimate(repeated(heads.value, times), repeated(heads.error, times), heads.is_exact)
 
 
 def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision) -> Estimate:

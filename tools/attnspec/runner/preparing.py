@@ -75,10 +75,10 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
         case.rejects.convention is None or case.rejects.convention[0] == "input_checks"
     )
     may_fuse = case.operation == _FUSED
+    fused = may_fuse and resolved["half_precision_grade"] == "fused"
     runs: dict[str, Run] = {}
     for group in _with_equal_inputs(case, dtypes):
         seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
-        fused = may_fuse and resolved["half_precision_grade"] == "fused"
         grades = [(dtype, fused) for dtype in group]
         if may_fuse and not fused:
             grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
