@@ -282,7 +282,7 @@ def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, r
         ratio = np.where(same, 0.0, ratio)
         ratio[np.isnan(ratio)] = np.inf
         place, top = _largest(ratio)
-    ungraded = 0 if left_out is None else np.count_nonzero(left_out)
+    ungraded = 0 if left_out is None else int(np.count_nonzero(left_out))
     if ungraded:
         ratio = np.where(left_out, -1.0, ratio)
         place, top = _largest(ratio)

@@ -84,8 +84,7 @@ class Tolerance:
         """Return which elements of an output are not graded in a run, or None for none."""
         if output not in self._ungraded:
             return None
-        with np.errstate(all="ignore"):
-            return _of_run(self._ungraded[output](), run, self.of(output).value.ndim)
+        return _of_run(self._ungraded[output](), run, self.of(output).value.ndim)
 
 
 def _of_run(errors: NDArray[Any], run: int, rank: int) -> NDArray[Any]:
