@@ -37,7 +37,7 @@ class Attendable(NamedTuple):
         """Queries (B, Hq, Sq) that count and have no key; None where there are none."""
         if self.everywhere:
             return None
-        dead = ~self.allowed.any(axis=-1)
+        dead = ~np.any(self.allowed, axis=-1)
         if self.padding is not None:
             dead &= ~self.padding
         return dead if dead.any() else None

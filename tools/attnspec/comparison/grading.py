@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -34,7 +35,8 @@ _LARGEST = {"float32": (2 - 2.0**-23) * 2.0**127, "float16": 65504.0, "bfloat16"
 WRONG: tuple[Status, ...] = ("fail", "error", "crash", "timeout", "malformed")
 
 
-class Worst(NamedTuple):
+@dataclass(frozen=True)
+class Worst:
     """The element that lies furthest outside (or inside) its tolerance.
 
     Attributes
@@ -283,7 +285,7 @@ def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, r
         ratio[np.isnan(ratio)] = np.inf
         place, top = _largest(ratio)
     ungraded = 0 if left_out is None else int(np.count_nonzero(left_out))
-    if ungraded:
+    if left_out is not None and ungraded:
         ratio = np.where(left_out, -1.0, ratio)
         place, top = _largest(ratio)
     return _Compared(name, shape, sample, owed, given, error, allowed, ratio, place, top, ungraded)

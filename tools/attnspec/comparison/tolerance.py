@@ -315,7 +315,7 @@ def _multi_head(
     weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
     dead: dict[str, NDArray[np.bool_]] = {}
     if result.dead is not None:
-        rows = result.dead.any(axis=1)
+        rows = np.any(result.dead, axis=1)
         dead["weights"] = _dead_elements(result)["weights"]
         dead["output"] = np.broadcast_to(rows[..., None], (*rows.shape, weight.value.shape[-1]))
     return Tolerance(
