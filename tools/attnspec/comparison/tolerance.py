@@ -195,8 +195,13 @@ def _attention(
 
     return Tolerance(
         {
-            **{name: partial(getattr, result, name) for name in _COMPUTED},
-            **_given(present_key=key, present_value=value),
+            "output": lambda: result.output,
+            "weights": lambda: result.weights,
+            "logsumexp": lambda: result.logsumexp,
+            "scores": lambda: result.scores,
+            "logits": lambda: result.logits,
+            "present_key": lambda: key,
+            "present_value": lambda: value,
         },
         {"output": lambda: _vacuous_or_padding(result), **_padding(result)},
         _dead_elements(result),
@@ -204,9 +209,6 @@ def _attention(
         reached=reached,
         shift=result.shift,
     )
-
-
-_COMPUTED = ("output", "weights", "logsumexp", "scores", "logits")
 
 
 def _with_past(inputs: Mapping[str, Any], name: str) -> NDArray[Any]:
