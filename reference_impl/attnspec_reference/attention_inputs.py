@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
@@ -56,20 +56,19 @@ def check_past(past_key: ArrayLike | None, past_value: ArrayLike | None, key: Sh
         )
 
 
-def check_lengths(lengths: Mapping[str, ArrayLike | None], most: Sequence[int], batch: int, *, past: bool) -> None:
+def check_lengths(name: str, given: ArrayLike | None, tokens: int, batch: int, *, past: bool) -> None:
     """Refuse lengths that are no whole numbers, one for each batch entry, from 0 to the number of tokens."""
-    for (name, given), tokens in zip(lengths.items(), most, strict=True):
-        if given is None:
-            continue
-        if past:
-            raise ValueError(f"{name} and past_key are both given: state what is cached by one of them, not by both.")
-        array = np.asarray(given)
-        if array.dtype.kind not in "iu":
-            raise ValueError(f"{name} has dtype {array.dtype}; it needs whole numbers.")
-        if array.shape != (batch,):
-            raise ValueError(f"{name} has shape {array.shape}; a batch of {batch} needs {(batch,)}.")
-        if np.any((array < 0) | (array > tokens)):
-            raise ValueError(f"{name} is {array.tolist()}; each length must be between 0 and {tokens}.")
+    if given is None:
+        return
+    if past:
+        raise ValueError(f"{name} and past_key are both given: state what is cached by one of them, not by both.")
+    lengths = np.asarray(given)
+    if lengths.dtype.kind not in "iu":
+        raise ValueError(f"{name} has dtype {lengths.dtype}; it needs whole numbers.")
+    if lengths.shape != (batch,):
+        raise ValueError(f"{name} has shape {lengths.shape}; a batch of {batch} needs {(batch,)}.")
+    if np.any((lengths < 0) | (lengths > tokens)):
+        raise ValueError(f"{name} is {lengths.tolist()}; each length must be between 0 and {tokens}.")
 
 
 def check_one_for_each_head(name: str, given: ArrayLike | None, heads: int) -> None:
@@ -83,7 +82,7 @@ def check_mask(mask: ArrayLike | None, scores: Shape) -> None:
     if mask is None:
         return
     mask = np.asarray(mask)
-    if np.issubdtype(mask.dtype, np.integer):
+    if mask.dtype.kind in "iu":
         raise ValueError(f"mask has dtype {mask.dtype}; it needs truth values, or floats that are added to scores.")
     broadcasts = all(axis in (1, length) for axis, length in zip(mask.shape[::-1], scores[::-1], strict=False))
     if not 2 <= mask.ndim <= 4 or mask.shape[-1] != scores[-1] or not broadcasts:

@@ -26,14 +26,13 @@ def prepend_past(past: ArrayLike | None, new: ArrayLike) -> Array:
     return np.array(new) if past is None else np.concatenate([np.asarray(past), np.asarray(new)], axis=2)
 
 
-def lengths_or_all(lengths: ArrayLike | None, batch: int, tokens: int) -> Integers:
+def lengths_or_all(lengths: ArrayLike | None, tokens: int) -> Integers | int:
     """Give the number of tokens that count in each batch entry (B, 1, 1, 1): all of them when not stated."""
-    counted = np.full(batch, tokens) if lengths is None else np.asarray(lengths)
-    return counted.astype(np.int64).reshape(batch, 1, 1, 1)
+    return tokens if lengths is None else np.asarray(lengths).astype(np.int64).reshape(-1, 1, 1, 1)
 
 
 def causal_offset(
-    causal_alignment: str, query_lengths: Integers, key_lengths: Integers, past_length: int
+    causal_alignment: str, query_lengths: Integers | int, key_lengths: Integers | int, past_length: int
 ) -> Integers | int:
     """Find the position of the first query, which places causality, the window and ALiBi (B, 1, 1, 1)."""
     return past_length if causal_alignment == "top_left" else key_lengths - query_lengths
@@ -51,17 +50,21 @@ def is_boolean(mask: ArrayLike) -> bool:
 
 
 def attendable_by_mask(mask: ArrayLike | None, shape: Shape) -> Booleans:
-    """Tell where the mask lets a query attend to a key (B, Hq, Sq, Sk)."""
+    """Tell where the mask lets a query attend to a key; broadcast from the right to (B, Hq, Sq, Sk)."""
     if mask is None:
         return np.ones(shape, dtype=np.bool_)
     mask = np.asarray(mask)
-    selected = mask if is_boolean(mask) else mask != -np.inf
-    return np.broadcast_to(selected, shape)
+    return mask if is_boolean(mask) else mask != -np.inf
 
 
-def within_length(tokens: int, lengths: Integers) -> Booleans:
+def within_length(tokens: int, lengths: Integers | int) -> Booleans:
     """Tell which tokens lie before the end of their sequence (B, 1, 1, tokens)."""
-    return np.arange(tokens) < lengths
+    return np.arange(tokens)[np.newaxis] < lengths
+
+
+def answered_queries(query_length: int, query_lengths: Integers | int) -> Booleans:
+    """Tell which queries lie before the end of their sequence (B, 1, Sq, 1)."""
+    return within_length(query_length, query_lengths).swapaxes(-1, -2)
 
 
 def within_window(window: Sequence[int | None], query_length: int, key_length: int, offset: Integers | int) -> Booleans:

@@ -22,7 +22,8 @@ def repeat_heads(shared: Array, heads: int) -> Array:
 
     Neighbouring query heads share: query head h reads head h // (Hq / Hkv).
     """
-    return np.repeat(shared, heads // max(shared.shape[1], 1), axis=1)
+    group = heads // max(shared.shape[1], 1)
+    return shared if group == 1 else np.repeat(shared, group, axis=1)
 
 
 def cap_scores(scores: Array, softcap: float | None) -> Array:

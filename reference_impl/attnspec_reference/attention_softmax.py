@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec_reference.attention_keys import answered_queries
+
 if TYPE_CHECKING:
-    from attnspec_reference.precision import Array, Booleans
+    from attnspec_reference.precision import Array, Integers
 
 
-def join_sinks(logits: Array, sinks: Array | None, answered: Booleans) -> Array:
+def join_sinks(logits: Array, sinks: Array | None, query_lengths: Integers | int) -> Array:
     """Put the sink of each head behind the logits of every query that is answered (B, Hq, Sq, Sk + 1)."""
     if sinks is None:
         return logits
+    answered = answered_queries(logits.shape[-2], query_lengths)
     column = np.where(answered, sinks[:, np.newaxis, np.newaxis], -np.inf)
     return np.concatenate([logits, np.broadcast_to(column, (*logits.shape[:-1], 1))], axis=-1)
 
 
 def largest_logit(logits: Array) -> Array:
     """Find the largest logit of each row (B, Hq, Sq, 1); minus infinity where no key may be attended."""
-    return np.max(logits, axis=-1, keepdims=True, initial=-np.inf)
+    return logits.max(axis=-1, keepdims=True, initial=-np.inf)
 
 
 def exponentiate(logits: Array, largest: Array) -> Array:
@@ -35,7 +38,7 @@ def exponentiate(logits: Array, largest: Array) -> Array:
 
 def sum_over_keys(exponentials: Array) -> Array:
     """Sum each row (B, Hq, Sq, 1); 0 where no key may be attended."""
-    return np.sum(exponentials, axis=-1, keepdims=True)
+    return exponentials.sum(axis=-1, keepdims=True)
 
 
 def divide_by_total(exponentials: Array, total: Array) -> Array:
@@ -45,4 +48,4 @@ def divide_by_total(exponentials: Array, total: Array) -> Array:
 
 def log_sum_exp(largest: Array, total: Array) -> Array:
     """Take the natural logarithm of each row's sum (B, Hq, Sq), undoing the shift by the largest logit."""
-    return np.squeeze(largest + np.log(total), axis=-1)
+    return (largest + np.log(total))[..., 0]

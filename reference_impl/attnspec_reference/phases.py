@@ -50,7 +50,7 @@ def score_every_key(query: Array, key: Array) -> Array:
     raw_scores
         Unscaled scores (..., Sq, Sk): a row for each query, a column for each key.
     """
-    return query @ np.swapaxes(key, -1, -2)
+    return query @ key.swapaxes(-1, -2)
 
 
 def applied_scale(scale: float | None, width: int) -> float:

@@ -21,6 +21,7 @@ from attnspec_reference.attention_inputs import (
     check_window,
 )
 from attnspec_reference.attention_keys import (
+    answered_queries,
     attendable_by_mask,
     causal_offset,
     lengths_or_all,
@@ -155,13 +156,14 @@ def scaled_dot_product_attention(
     Clauses: all those whose id begins with ``sdpa.``.
     """
     # Check the inputs
-    check_inputs(np.shape(query), np.shape(key), np.shape(value))
-    check_past(past_key, past_value, np.shape(key), np.shape(value))
-    batch, heads, query_length, width = np.shape(query)
+    query_shape, key_shape, value_shape = np.shape(query), np.shape(key), np.shape(value)
+    check_inputs(query_shape, key_shape, value_shape)
+    check_past(past_key, past_value, key_shape, value_shape)
+    batch, heads, query_length, width = query_shape
     past_length = 0 if past_key is None else np.shape(past_key)[2]
-    key_length = past_length + np.shape(key)[2]
-    lengths = {"query_lengths": query_lengths, "key_lengths": key_lengths}
-    check_lengths(lengths, (query_length, key_length), batch, past=past_key is not None)
+    key_length = past_length + key_shape[2]
+    check_lengths("query_lengths", query_lengths, query_length, batch, past=past_key is not None)
+    check_lengths("key_lengths", key_lengths, key_length, batch, past=past_key is not None)
     check_mask(mask, (batch, heads, query_length, key_length))
     check_one_for_each_head("sinks", sinks, heads)
     check_one_for_each_head("alibi_slopes", alibi_slopes, heads)
@@ -178,9 +180,8 @@ def scaled_dot_product_attention(
     sinks, alibi_slopes = widen_if_given(sinks, dtype), widen_if_given(alibi_slopes, dtype)
 
     # Place the queries
-    query_lengths = lengths_or_all(query_lengths, batch, query_length)
-    key_lengths = lengths_or_all(key_lengths, batch, key_length)
-    offset = causal_offset(causal_alignment, query_lengths, key_lengths, past_length)
+    queries_counted, keys_counted = lengths_or_all(query_lengths, query_length), lengths_or_all(key_lengths, key_length)
+    offset = causal_offset(causal_alignment, queries_counted, keys_counted, past_length)
 
     # Share the key and value heads
     key, value = repeat_heads(key, heads), repeat_heads(value, heads)
@@ -206,12 +207,14 @@ def scaled_dot_product_attention(
         attendable = attendable & causal_mask(query_length=query_length, key_length=key_length, offset=offset)
     if window is not None:
         attendable = attendable & within_window(window, query_length, key_length, offset)
-    answered = np.swapaxes(within_length(query_length, query_lengths), -1, -2)
-    attendable = attendable & within_length(key_length, key_lengths) & answered
+    if key_lengths is not None:
+        attendable = attendable & within_length(key_length, keys_counted)
+    if query_lengths is not None:
+        attendable = attendable & answered_queries(query_length, queries_counted)
     logits = exclude_keys(logits, attendable)
 
     # Join the sinks
-    terms = join_sinks(logits, sinks, answered)
+    terms = join_sinks(logits, sinks, queries_counted)
 
     # Softmax over keys
     largest = largest_logit(terms)

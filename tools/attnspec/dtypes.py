@@ -22,7 +22,9 @@ ANY = "any"
 
 @cache
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """Return the NumPy dtype called `name`; bfloat16 is that of ml_dtypes."""
+    """Return the NumPy dtype called `name`; bfloat16 is that of ml_dtypes, and `ANY` is float64."""
+    if name == ANY:
+        return np.dtype(np.float64)
     if name == "bfloat16":
         import ml_dtypes
 

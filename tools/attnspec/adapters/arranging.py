@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -216,7 +216,7 @@ def _one_call(
         for name, array in request.inputs.items()
     }
     attributes = request.attributes if arrangement.attributes is None else arrangement.attributes
-    return replace(request, inputs=inputs, attributes=attributes)
+    return request._replace(inputs=inputs, attributes=attributes)
 
 
 def _as_compact_as(original: NDArray[Any], view: NDArray[Any]) -> NDArray[Any]:

@@ -7,7 +7,7 @@ in other languages and layout wrappers all give this one shape, so that the runn
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """One call of one operation, with exactly the arguments that the case states.
 
     Attributes
@@ -37,8 +36,7 @@ class Request:
     attributes: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Outputs:
+class Outputs(NamedTuple):
     """The implementation returned values.
 
     Attributes
@@ -54,36 +52,31 @@ class Outputs:
     inputs_changed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Declined:
+class Declined(NamedTuple):
     """The implementation does not offer this, and says so: the case is ``unsupported``."""
 
     reason: str
 
 
-@dataclass(frozen=True)
-class Raised:
+class Raised(NamedTuple):
     """The implementation raised: an ``error`` on a valid case, a refusal on a ``rejects`` case."""
 
     message: str
 
 
-@dataclass(frozen=True)
-class Malformed:
+class Malformed(NamedTuple):
     """The implementation returned something that is no set of outputs."""
 
     message: str
 
 
-@dataclass(frozen=True)
-class Crashed:
+class Crashed(NamedTuple):
     """The implementation's process ended in the middle of the case."""
 
     message: str
 
 
-@dataclass(frozen=True)
-class TimedOut:
+class TimedOut(NamedTuple):
     """The implementation gave no answer within the time allowed."""
 
     message: str

@@ -85,7 +85,7 @@ class InProcessImplementation:
         answer = read_returned(returned, operation)
         if isinstance(answer, Outputs):
             changed = tuple(name for name, array in request.inputs.items() if array.tobytes() != pristine[name])
-            return Outputs(answer.values, changed)
+            return answer._replace(inputs_changed=changed) if changed else answer
         return answer
 
     def close(self) -> None:

@@ -30,21 +30,24 @@ def read_returned(returned: object, operation: Operation) -> Outputs | Malformed
     Outputs or Malformed
         Copies of the arrays by name, or a sentence about what cannot be read.
     """
-    names = ", ".join(operation.outputs)
     if returned is None:
         return Malformed(f"{operation.name} returned None; it should return {operation.outputs[0]}.")
-    if isinstance(returned, Mapping):
-        entries = dict(cast("Mapping[str, object]", returned))
-        unknown = [name for name in entries if name not in operation.outputs]
-        if unknown:
-            return Malformed(f"{operation.name} returned the unknown output {unknown[0]!r}; its outputs are {names}.")
-    elif isinstance(returned, tuple):
+    if isinstance(returned, tuple):
         values = cast("tuple[object, ...]", returned)
         if len(values) > len(operation.outputs):
             return Malformed(
-                f"{operation.name} returned {len(values)} outputs; it has {len(operation.outputs)}: {names}."
+                f"{operation.name} returned {len(values)} outputs; it has {len(operation.outputs)}: "
+                f"{', '.join(operation.outputs)}."
             )
         entries = dict(zip(operation.outputs, values, strict=False))
+    elif isinstance(returned, Mapping):
+        entries = dict(cast("Mapping[str, object]", returned))
+        for name in entries:
+            if name not in operation.outputs:
+                return Malformed(
+                    f"{operation.name} returned the unknown output {name!r}; its outputs are "
+                    f"{', '.join(operation.outputs)}."
+                )
     else:
         entries = {operation.outputs[0]: returned}
     arrays: dict[str, NDArray[Any]] = {}
@@ -55,7 +58,7 @@ def read_returned(returned: object, operation: Operation) -> Outputs | Malformed
         if array is None:
             return Malformed(
                 f"{operation.name} returned {_kind(value)} as {name!r}; return a NumPy array, a tuple of arrays in "
-                f"the order {names}, or a dict of arrays by name."
+                f"the order {', '.join(operation.outputs)}, or a dict of arrays by name."
             )
         arrays[name] = array
     if operation.outputs[0] not in arrays:

@@ -52,8 +52,9 @@ class Signature:
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Call `function` with `arguments` under its own names."""
-        given = {**self.demanded, **arguments}
-        own = {self.names.get(name, name): value for name, value in given.items()}
+        own = {self.names.get(name, name): value for name, value in {**self.demanded, **arguments}.items()}
+        if not self.positional:
+            return function(**own)
         # Whoever gives the third by position gives the first two as well, if only at their defaults.
         length = max((place for place, name in enumerate(self.positional, 1) if name in own), default=0)
         by_position = [own.pop(name, default) for name, default in islice(self.positional.items(), length)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +18,7 @@ FORMAT = 1
 """Version of the case format that this harness reads and writes."""
 
 
-@dataclass(frozen=True)
-class Rejection:
+class Rejection(NamedTuple):
     """What a conforming implementation refuses, and why.
 
     Attributes
@@ -38,8 +36,7 @@ class Rejection:
     convention: tuple[str, str] | None
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """One golden fixture.
 
     Attributes

@@ -55,9 +55,10 @@ def tensor_from_json(
         raise ValueError(f"a number in the data is too large for {dtype}") from None
     if sample is not None:
         return _spread(array, shape, sample)
+    if array.shape == shape:
+        return array
     # A nested list cannot say what follows a length of zero.
-    visible = shape[: shape.index(0) + 1] if 0 in shape else shape
-    if array.shape != visible:
+    if 0 not in shape or array.shape != shape[: shape.index(0) + 1]:
         raise ValueError(f"the data have the shape {list(array.shape)}, but 'shape' says {list(shape)}")
     return array.reshape(shape)
 

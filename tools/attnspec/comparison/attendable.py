@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Attendable:
+class Attendable(NamedTuple):
     """Keys and queries of one call of attention.
 
     Attributes
@@ -26,11 +23,24 @@ class Attendable:
         Where the first query stands among the keys, for each batch entry or for all: a number, or (B, 1, 1, 1).
     padding
         Queries (B, Hq, Sq) beyond ``query_lengths``, whose results nobody owes; None where there are none.
+    everywhere
+        Whether every query may attend every key, and there are some.
     """
 
     allowed: NDArray[np.bool_]
     offset: NDArray[np.int64] | int
     padding: NDArray[np.bool_] | None
+    everywhere: bool
+
+    @property
+    def dead(self) -> NDArray[np.bool_] | None:
+        """Queries (B, Hq, Sq) that count and have no key; None where there are none."""
+        if self.everywhere:
+            return None
+        dead = ~np.any(self.allowed, axis=-1)
+        if self.padding is not None:
+            dead &= ~self.padding
+        return dead if dead.any() else None
 
     @property
     def position(self) -> NDArray[np.int64]:
@@ -67,30 +77,28 @@ def attendable(
         As the operation takes them.
     """
     rows, columns = shape[-2:]
-    mask, key_lengths, query_lengths = (inputs.get(name) for name in ("mask", "key_lengths", "query_lengths"))
+    mask, key_lengths, query_lengths = inputs.get("mask"), inputs.get("key_lengths"), inputs.get("query_lengths")
     offset: NDArray[np.int64] | int = past
     if causal_alignment == "bottom_right":
         offset = _of_batch(key_lengths, columns) - _of_batch(query_lengths, rows)
-    key = np.arange(columns, dtype=np.int64)
-    conditions: list[NDArray[np.bool_]] = []
+    allowed = np.ones(shape, dtype=np.bool_)
     if mask is not None:
-        conditions.append(mask if mask.dtype == np.bool_ else mask != -np.inf)
+        allowed &= mask if mask.dtype == np.bool_ else mask != -np.inf
     if key_lengths is not None:
-        conditions.append(key < _of_batch(key_lengths, columns))
+        allowed &= np.arange(columns) < _of_batch(key_lengths, columns)
     if is_causal or window:
-        ahead = key - positions(rows, offset)
+        ahead = np.arange(columns) - positions(rows, offset)
         left, right = window or (None, None)
         if is_causal:
-            conditions.append(ahead <= 0)
+            allowed &= ahead <= 0
         if left is not None:
-            conditions.append(ahead >= -left)
+            allowed &= ahead >= -left
         if right is not None:
-            conditions.append(ahead <= right)
-    allowed = np.broadcast_to(reduce(np.logical_and, conditions), shape) if conditions else np.ones(shape, np.bool_)
+            allowed &= ahead <= right
     padding = None
     if query_lengths is not None and (query_lengths < rows).any():
         padding = np.broadcast_to(np.arange(rows) >= query_lengths.reshape(-1, 1, 1), shape[:-1])
-    return Attendable(allowed, offset, padding)
+    return Attendable(allowed, offset, padding, bool(allowed.size and allowed.all()))
 
 
 def positions(rows: int, offset: NDArray[np.int64] | int) -> NDArray[np.int64]:

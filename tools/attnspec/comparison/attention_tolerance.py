@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,10 +36,10 @@ _CANCELLATION = 2.0**-46
 """How much of a sum of squares its own cancellation may cost."""
 
 _LARGEST_BLOCK = 2**20
+_LOWEST = -np.finfo(np.float64).max
 
 
-@dataclass(frozen=True)
-class Alternatives:
+class Alternatives(NamedTuple):
     """Declared conventions that change what the bound runs over.
 
     Attributes
@@ -73,13 +73,15 @@ class AttentionTolerance:
     keys
         Who may attend what.
     dead
-        Queries (B, Hq, Sq) that have neither key nor sink.
+        Queries (B, Hq, Sq) that have neither key nor sink; None where there are none.
     scaled
         Scores with their errors (B, Hq, Sq, K), K being all keys.
     masked
         Logits with the errors that they carry into the softmax (B, Hq, Sq, K, or K + 1 with sinks).
     live
         Which of them count (same shape).
+    all_live
+        Whether all of them do, and there are some.
     value
         Values with the errors of the projections before them (B, Hq, K or K + 1, Ev).
     shift
@@ -90,10 +92,11 @@ class AttentionTolerance:
 
     precision: Precision
     keys: Attendable
-    dead: NDArray[np.bool_]
+    dead: NDArray[np.bool_] | None
     scaled: Estimate
     masked: Estimate
     live: NDArray[np.bool_]
+    all_live: bool
     value: Estimate
     shift: NDArray[Any] | None
     logsumexp_base_2: bool
@@ -160,53 +163,47 @@ class AttentionTolerance:
     @cached_property
     def vacuous(self) -> NDArray[np.bool_]:
         """Elements of the output whose tolerance says nothing: it exceeds half the range of the live values."""
-        reach = _range_of_live_values(self.value.value, self.live)
+        value = self.value.value
+        if self.all_live:
+            reach = (value.max(axis=-2) - value.min(axis=-2))[..., None, :]
+        else:
+            reach = _range_of_live_values(value, self.live)
         # Two comparisons, since a range of 0 makes no tolerance vacuous.
         return (reach > 0) & (2 * self.output.error > reach)
 
     @cached_property
     def _softmax(self) -> _Softmax:
-        live, logits = self.live, self.masked.value
-        if live.size and live.all():
-            largest = logits.max(axis=-1, keepdims=True)
-            distance = largest - logits
-            exponentials = np.exp(-distance)
-            total = exponentials.sum(axis=-1, keepdims=True)
-            relative = exponent_error(distance, self.masked.error, self.precision)
-            return _Softmax(largest, total, exponentials / total, relative, live.shape[-1], float(distance.max()))
-        largest = np.where(live, logits, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)
-        alive = largest > -np.inf
-        distance = np.where(live, np.where(alive, largest, 0.0) - logits, 0.0)
-        exponentials = np.where(live, np.exp(-distance), 0.0)
+        logits = self.masked.value if self.all_live else np.where(self.live, self.masked.value, -np.inf)
+        largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
+        # In a row without keys every distance is infinite, every exponential 0. In any other the total is at least 1.
+        distance = np.maximum(largest, _LOWEST) - logits
+        exponentials = np.exp(-distance)
         total = exponentials.sum(axis=-1, keepdims=True)
-        shares = exponentials / np.where(alive, total, 1.0)
-        relative = np.where(live, exponent_error(distance, self.masked.error, self.precision), 0.0)
-        terms = live.sum(axis=-1, keepdims=True)
-        return _Softmax(largest, total, shares, relative, terms, float(distance.max(initial=0.0)))
+        shares = exponentials / np.maximum(total, 1.0)
+        relative = exponent_error(distance, self.masked.error, self.precision)
+        terms = logits.shape[-1] if self.all_live else self.live.sum(axis=-1, keepdims=True, dtype=np.float64)
+        farthest = distance.max(initial=0.0, where=self.live)
+        return _Softmax(largest, total, shares, relative, shares * relative, terms, farthest)
 
     def _of_keys(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Return what belongs to the keys, without the column of a sink."""
         return columns[..., : self.keys.allowed.shape[-1]]
 
 
-@dataclass(frozen=True)
-class _Softmax:
+class _Softmax(NamedTuple):
     """The softmax over keys: row maximum, denominator, shares, and the relative error of each exponential.
 
-    `terms` is how many keys each row has, and `farthest` how far a logit lies below its maximum at most.
+    `moved` is how far the error of each exponential moves its share, were the denominator exact; `terms` how many keys
+    each row has, and `farthest` how far a logit lies below its maximum at most.
     """
 
     largest: NDArray[Any]
     total: NDArray[Any]
     shares: NDArray[Any]
     relative: NDArray[Any]
+    moved: NDArray[Any]
     terms: NDArray[Any] | int
     farthest: float
-
-    @cached_property
-    def moved(self) -> NDArray[Any]:
-        """How far the error of each exponential moves its share, were the denominator exact."""
-        return self.shares * self.relative
 
 
 def _without_last_axis(terms: NDArray[Any] | int) -> NDArray[Any] | int:
@@ -256,13 +253,13 @@ def attention_tolerance(
     keys = attendable(
         scores.value.shape, past, inputs, is_causal=is_causal, causal_alignment=causal_alignment, window=window
     )
-    live = keys.allowed
+    live, all_live = keys.allowed, keys.everywhere
     logits = _capped(scores, softcap, precision) if softcap else scores
     if unreadable is not None:
         special = special_scores(unreadable[0], repeated(unreadable[1], shared), factor, softcap)
         if special is not None:
             logits = Estimate(np.where(*special, logits.value), logits.error)
-            live = live & (logits.value > -np.inf)
+            live, all_live = live & (logits.value > -np.inf), False
     shift = None
     if "alibi_slopes" in inputs:
         slopes = np.reshape(inputs["alibi_slopes"], (-1, 1, 1))
@@ -275,15 +272,15 @@ def attention_tolerance(
     if mask is not None and mask.dtype != np.bool_:
         logits = _biased(logits, np.where(np.isfinite(mask), mask, 0.0), precision)
     sinks = inputs.get("sinks")
-    dead = ~np.any(keys.allowed, axis=-1) if sinks is None else np.zeros(live.shape[:-1], dtype=np.bool_)
-    if keys.padding is not None:
-        dead = dead & ~keys.padding
+    dead = keys.dead if sinks is None else None
     if sinks is not None:
         logits, live, value = _with_sink(logits, live, value, sinks, shift, precision)
-    elif alternatives.uniform_dead_rows:
+    elif dead is not None and alternatives.uniform_dead_rows:
         live = live | dead[..., None]
         logits = Estimate(np.where(dead[..., None], 0.0, logits.value), logits.error)
-    return AttentionTolerance(precision, keys, dead, scores, logits, live, value, shift, alternatives.logsumexp_base_2)
+    return AttentionTolerance(
+        precision, keys, dead, scores, logits, live, all_live, value, shift, alternatives.logsumexp_base_2
+    )
 
 
 def repeated(heads: NDArray[Any], times: int) -> NDArray[Any]:
@@ -292,19 +289,21 @@ def repeated(heads: NDArray[Any], times: int) -> NDArray[Any]:
 
 
 def _repeated(heads: Estimate, times: int) -> Estimate:
+    if times == 1:
+        return heads
     return Estimate(repeated(heads.value, times), repeated(heads.error, times), heads.is_exact)
 
 
 def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision) -> Estimate:
     """Scaled scores; the scale may be applied after the product, or split over query and key before it."""
-    keys, key_error = np.swapaxes(key.value, -1, -2), np.swapaxes(key.error, -1, -2)
+    keys = key.value.swapaxes(-1, -2)
     scores = factor * (query.value @ keys)
     spread = abs(factor) * np.sqrt(query.value**2 @ keys**2)
     stored = precision.at_rank(scores.ndim).stored * 2 * (np.abs(scores) + spread)
     own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
     if query.is_exact and key.is_exact:
         return Estimate(scores, own)
-    carried = abs(factor) * np.sqrt(query.error**2 @ keys**2 + query.value**2 @ key_error**2)
+    carried = abs(factor) * np.sqrt(query.error**2 @ keys**2 + query.value**2 @ key.error.swapaxes(-1, -2) ** 2)
     return Estimate(scores, carried + own)
 
 
@@ -374,10 +373,8 @@ def _range_of_live_values(value: NDArray[Any], live: NDArray[np.bool_]) -> NDArr
     """Return, for each query and feature, the largest minus the smallest value that may be attended."""
     if value.shape[-2] == 0:
         return np.zeros((*live.shape[:-1], value.shape[-1]))
-    if live.all():
-        return (value.max(axis=-2) - value.min(axis=-2))[..., None, :]
     if live.size * value.shape[-1] > _LARGEST_BLOCK and value.shape[-1] > 1:
         features = [_range_of_live_values(value[..., [feature]], live) for feature in range(value.shape[-1])]
         return np.concatenate(features, axis=-1)
-    values, alive = value[..., None, :, :], live[..., None]
-    return np.where(alive, values, -np.inf).max(axis=-2) - np.where(alive, values, np.inf).min(axis=-2)
+    values = np.where(live[..., None], value[..., None, :, :], np.nan)
+    return np.fmax.reduce(values, axis=-2) - np.fmin.reduce(values, axis=-2)

@@ -85,8 +85,8 @@ def summation_error(
     """
     precision = precision.at_rank(total.ndim)
     root = math.sqrt(terms) if isinstance(terms, int) else np.sqrt(terms)
-    of_total, of_spread = 0.4 * terms + 1, 0.8 * root + 1
-    return precision.accumulator * (of_total * np.abs(total) + of_spread * spread)
+    of_total, of_spread = precision.accumulator * (0.4 * terms + 1), precision.accumulator * (0.8 * root + 1)
+    return of_total * np.abs(total) + of_spread * spread
 
 
 def matrix_product(left: Estimate, right: Estimate, precision: Precision) -> Estimate:

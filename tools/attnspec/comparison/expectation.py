@@ -7,8 +7,8 @@ is held to are computed here from the inputs; they are never stored.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from attnspec.comparison.tolerance import Tolerance
 
 
-@dataclass(frozen=True)
-class Values:
+class Values(NamedTuple):
     """Outputs are owed.
 
     Attributes
@@ -40,21 +39,19 @@ class Values:
     """
 
     outputs: Mapping[str, NDArray[Any]]
-    ungraded: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict[str, "NDArray[np.bool_]"])
+    ungraded: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})
     under: str | None = None
-    sample: Mapping[str, NDArray[np.int64]] = field(default_factory=dict[str, "NDArray[np.int64]"])
+    sample: Mapping[str, NDArray[np.int64]] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class MustRefuse:
+class MustRefuse(NamedTuple):
     """The input must be refused."""
 
     reason: str
     under: str | None = None
 
 
-@dataclass(frozen=True)
-class NotGraded:
+class NotGraded(NamedTuple):
     """The case says nothing about an implementation that declares this."""
 
     reason: str

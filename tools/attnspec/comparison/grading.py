@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -60,8 +60,7 @@ class Worst:
     ratio: float
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What one answer is worth.
 
     Attributes
@@ -105,8 +104,7 @@ class Verdict:
     message: str = ""
 
 
-@dataclass(frozen=True)
-class _Compared:
+class _Compared(NamedTuple):
     """One output held against what is owed, element by element; `place` is that of the largest ratio.
 
     The ratio of an element that is not graded is negative. Of an output of which a sample is owed, the arrays hold
@@ -134,11 +132,17 @@ class _Compared:
         return self.graded > 0 and not self.top <= 1
 
     @property
+    def median(self) -> float | None:
+        """The (upper) median ratio of the graded elements; those that are not graded sort before them."""
+        ordered = np.sort(self.ratios, axis=None)
+        return ordered.item(self.ungraded + self.graded // 2) if self.graded else None
+
+    @property
     def worst(self) -> Worst:
         whole = self.place if self.sample is None else self.sample[self.place]
         return Worst(
             output=self.name,
-            index=tuple(int(part) for part in np.unravel_index(whole, self.shape)),
+            index=tuple(map(int, np.unravel_index(whole, self.shape))),
             expected=self.owed.item(self.place),
             got=self.given.item(self.place),
             error=self.error.item(self.place),
@@ -198,7 +202,7 @@ def grade(
             if fused_run is None or verdict.check not in (None, "values"):
                 return verdict
             fused = _grade_values(operation, dtype, values, inputs_changed, expected, bound, fused_run)
-            return replace(verdict, fused=fused.status == "pass")
+            return verdict._replace(fused=fused.status == "pass")
 
 
 def _grade_values(
@@ -210,7 +214,8 @@ def _grade_values(
     bound: Tolerance,
     run: int,
 ) -> Verdict:
-    names = [name for name in OPERATIONS[operation].outputs if name in got and name in expected.outputs]
+    outputs, steps = OPERATIONS[operation].outputs, OPERATIONS[operation].steps
+    names = [name for name in outputs if name in expected.outputs and name in got]
     for name in names:
         if got[name].shape != expected.outputs[name].shape:
             return Verdict(
@@ -222,16 +227,16 @@ def _grade_values(
             )
     with np.errstate(all="ignore"):
         compared = {name: _compare(name, got[name], expected, bound, run, dtype) for name in names}
-    wrong = [name for name in OPERATIONS[operation].steps if name in compared and compared[name].wrong]
+    wrong = [name for name in steps if name in compared and compared[name].wrong]
     shared: dict[str, Any] = {
-        "median": _median(compared[names[0]].ratios),
+        "median": compared[names[0]].median,
         "graded": sum(entry.graded for entry in compared.values()),
         "ungraded": sum(entry.ungraded for entry in compared.values()),
         "under": expected.under,
     }
     if wrong:
         output = names[0] if names[0] in wrong else wrong[0]
-        steps = [name for name in OPERATIONS[operation].steps if name in compared]
+        steps = [name for name in steps if name in compared]
         worst = compared[output].worst
         return Verdict(
             "fail",
@@ -264,7 +269,8 @@ def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, r
     if sample is not None:
         got, owed, allowed = (np.take(tensor, sample) for tensor in (got, owed, allowed))
         left_out = None if left_out is None else np.take(left_out, sample)
-    if not np.isfinite(allowed.max(initial=0.0)):
+    # A finite sum has finite terms.
+    if not math.isfinite(allowed.sum()):
         beyond = ~np.isfinite(allowed)
         left_out = beyond if left_out is None else left_out | beyond
     given, owed = got.astype(np.float64, copy=False), owed.astype(np.float64, copy=False)
@@ -278,9 +284,8 @@ def _compare(name: str, got: NDArray[Any], expected: Values, bound: Tolerance, r
         ratio = np.where(same, 0.0, ratio)
         ratio[np.isnan(ratio)] = np.inf
         place, top = _largest(ratio)
-    ungraded = 0
-    if left_out is not None and left_out.any():
-        ungraded = int(np.count_nonzero(left_out))
+    ungraded = 0 if left_out is None else int(np.count_nonzero(left_out))
+    if left_out is not None and ungraded:
         ratio = np.where(left_out, -1.0, ratio)
         place, top = _largest(ratio)
     return _Compared(name, shape, sample, owed, given, error, allowed, ratio, place, top, ungraded)
@@ -298,13 +303,6 @@ def _is_same(given: NDArray[Any], owed: NDArray[Any], dtype: str) -> NDArray[np.
     if dtype not in (ANY, "float64"):
         same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > _LARGEST[dtype])
     return same
-
-
-def _median(ratios: NDArray[Any]) -> float | None:
-    """Return the (upper) median of the graded elements; ungraded ones are marked by a negative ratio."""
-    graded = np.sort(ratios, axis=None)
-    graded = graded[np.searchsorted(graded, 0.0) :]
-    return float(graded[graded.size // 2]) if graded.size else None
 
 
 def _dtype_problem(operation: str, dtype: str, name: str, got: NDArray[Any]) -> str | None:

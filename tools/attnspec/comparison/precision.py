@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,7 @@ def stacked(precisions: Sequence[Precision]) -> Precision:
     return Precision(*(np.array([getattr(precision, name) for precision in precisions]) for name in _FIELDS))
 
 
+@cache
 def precision_of(dtype: str, *, fused: bool = False, accumulation: str = "dtype") -> Precision:
     """Return the unit roundoffs for a run.
 

@@ -84,8 +84,7 @@ class Tolerance:
         """Return which elements of an output are not graded in a run, or None for none."""
         if output not in self._ungraded:
             return None
-        with np.errstate(all="ignore"):
-            return _of_run(self._ungraded[output](), run, self.of(output).value.ndim)
+        return _of_run(self._ungraded[output](), run, self.of(output).value.ndim)
 
 
 def _of_run(errors: NDArray[Any], run: int, rank: int) -> NDArray[Any]:
@@ -196,8 +195,13 @@ def _attention(
 
     return Tolerance(
         {
-            **{name: partial(getattr, result, name) for name in _COMPUTED},
-            **_given(present_key=key, present_value=value),
+            "output": lambda: result.output,
+            "weights": lambda: result.weights,
+            "logsumexp": lambda: result.logsumexp,
+            "scores": lambda: result.scores,
+            "logits": lambda: result.logits,
+            "present_key": lambda: key,
+            "present_value": lambda: value,
         },
         {"output": lambda: _vacuous_or_padding(result), **_padding(result)},
         _dead_elements(result),
@@ -205,9 +209,6 @@ def _attention(
         reached=reached,
         shift=result.shift,
     )
-
-
-_COMPUTED = ("output", "weights", "logsumexp", "scores", "logits")
 
 
 def _with_past(inputs: Mapping[str, Any], name: str) -> NDArray[Any]:
@@ -218,7 +219,7 @@ def _with_past(inputs: Mapping[str, Any], name: str) -> NDArray[Any]:
 
 def _dead_elements(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
     """Return which elements of each output come from a query without any key."""
-    if not result.dead.any():
+    if result.dead is None:
         return {}
     rows = result.dead[..., None]
     width = result.value.value.shape[-1]
@@ -314,9 +315,10 @@ def _multi_head(
     given = {name: inputs[name] for name in ("mask",) if name in inputs}
     result = attention_tolerance(query, key, value, precision, given, alternatives=alternatives, **settings)
     weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
-    dead = {name: rows for name, rows in _dead_elements(result).items() if name == "weights"}
-    if dead:
+    dead: dict[str, NDArray[np.bool_]] = {}
+    if result.dead is not None:
         rows = np.any(result.dead, axis=1)
+        dead["weights"] = _dead_elements(result)["weights"]
         dead["output"] = np.broadcast_to(rows[..., None], (*rows.shape, weight.value.shape[-1]))
     return Tolerance(
         {

@@ -95,7 +95,8 @@ def _table(report: Report) -> object:
     from rich.table import Table
     from rich.text import Text
 
-    dtypes = [dtype for dtype in (*FLOAT_DTYPES, ANY) if any(result.dtype == dtype for result in report.results)]
+    seen = {result.dtype for result in report.results}
+    dtypes = [dtype for dtype in (*FLOAT_DTYPES, ANY) if dtype in seen]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("passed of tried", min_width=max(map(len, OPERATIONS)), no_wrap=True)
     for dtype in dtypes:

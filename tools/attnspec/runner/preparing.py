@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +28,7 @@ _FUSED = "scaled_dot_product_attention"
 """Operations with projections store what they project: in half precision they are never graded fused."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """One (case, dtype), with all that is needed to ask and to grade.
 
     Attributes
@@ -77,10 +75,10 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
         case.rejects.convention is None or case.rejects.convention[0] == "input_checks"
     )
     may_fuse = case.operation == _FUSED
+    fused = may_fuse and resolved["half_precision_grade"] == "fused"
     runs: dict[str, Run] = {}
     for group in _with_equal_inputs(case, dtypes):
         seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
-        fused = may_fuse and resolved["half_precision_grade"] == "fused"
         grades = [(dtype, fused) for dtype in group]
         if may_fuse and not fused:
             grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec.comparison import WRONG
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from attnspec.runner.preparing import Run
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """The verdict on one (case, dtype).
 
     Attributes

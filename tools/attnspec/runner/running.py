@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from attnspec import conventions as convention_rules
 from attnspec.adapters.implementation import Answer, Outputs, Request
 from attnspec.comparison import NotGraded, Verdict, grade, grade_glorot_normal
 from attnspec.dtypes import ANY, to_run_dtype
+from attnspec.operations import OPERATIONS
 from attnspec.runner.preparing import Run, prepare
 from attnspec.runner.presenting import presented
 from attnspec.runner.result import Result
@@ -57,12 +57,13 @@ def run_suite(
         Called with each result of the first pass.
     """
     declared = {**implementation.declaration.conventions, **(conventions or {})}
+    resolved = {operation: convention_rules.resolve(declared, operation) for operation in OPERATIONS}
     asked = tuple(dtypes) if dtypes else implementation.declaration.dtypes
     # What an implementation warns about is not judged, and would only blur the report.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        results = _two_passes(suite, implementation, asked, declared, fail_fast=fail_fast, progress=progress)
-        return _with_twins(results, suite, implementation, declared)
+        results = _two_passes(suite, implementation, asked, resolved, fail_fast=fail_fast, progress=progress)
+        return _with_twins(results, suite, implementation, resolved)
 
 
 def prepare_suite(suite: Suite, operation: str, dtypes: Sequence[str]) -> tuple[Run, ...]:
@@ -107,7 +108,7 @@ def _two_passes(
     suite: Suite,
     implementation: Implementation,
     asked: Sequence[str],
-    declared: Mapping[str, str],
+    resolved: Mapping[str, Mapping[str, str]],
     *,
     fail_fast: bool,
     progress: Callable[[Result], None] | None,
@@ -115,7 +116,7 @@ def _two_passes(
     runs: list[Run] = []
     results: list[Result] = []
     for case in suite.cases.values():
-        for run in _runs(case, asked, implementation, declared):
+        for run in _runs(case, asked, implementation, resolved[case.operation]):
             result = _first_pass(run, implementation)
             runs.append(run)
             results.append(result)
@@ -128,9 +129,8 @@ def _two_passes(
     return results
 
 
-def _runs(case: Case, asked: Sequence[str], implementation: Implementation, declared: Mapping[str, str]) -> list[Run]:
+def _runs(case: Case, asked: Sequence[str], implementation: Implementation, resolved: Mapping[str, str]) -> list[Run]:
     """Prepare a case's run in each of its dtypes that is asked for."""
-    resolved = convention_rules.resolve(declared, case.operation)
     dtypes = [dtype for dtype in case.runs if dtype in asked or dtype == ANY]
     refusals = {dtype: _not_offered(case, dtype, implementation, resolved) for dtype in dtypes}
     offered = prepare(case, [dtype for dtype in dtypes if refusals[dtype] is None], resolved)
@@ -158,11 +158,9 @@ def _not_offered(case: Case, dtype: str, implementation: Implementation, resolve
 
 
 def _ask(run: Run, implementation: Implementation) -> tuple[Answer, float]:
-    inputs: dict[str, NDArray[Any]] = {
-        name: presented(
-            to_run_dtype(array, "float64" if run.dtype == ANY else run.dtype), run.case.presentation.get(name)
-        )
-        for name, array in run.case.inputs.items()
+    layouts = run.case.presentation
+    inputs = {
+        name: presented(to_run_dtype(array, run.dtype), layouts.get(name)) for name, array in run.case.inputs.items()
     }
     request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes))
     start = time.perf_counter()
@@ -177,7 +175,10 @@ def _judge(run: Run, answer: Answer) -> Verdict:
 
 
 def _with_twins(
-    results: Sequence[Result], suite: Suite, implementation: Implementation, declared: Mapping[str, str]
+    results: Sequence[Result],
+    suite: Suite,
+    implementation: Implementation,
+    resolved: Mapping[str, Mapping[str, str]],
 ) -> tuple[Result, ...]:
     """Take back the pass of a refusal whose valid twin does not pass: who refuses everything refuses nothing."""
     known = {(result.case.id, result.dtype): result.status for result in results}
@@ -185,7 +186,7 @@ def _with_twins(
     def twin_passes(twin: Case, dtype: str) -> bool:
         key = (twin.id, dtype if dtype in twin.runs else twin.runs[0])
         if key not in known:
-            (run,) = _runs(twin, [key[1]], implementation, declared)
+            (run,) = _runs(twin, [key[1]], implementation, resolved[twin.operation])
             known[key] = _first_pass(run, implementation).status
         return known[key] == "pass"
 
@@ -195,7 +196,7 @@ def _with_twins(
             twin = suite.cases.get(result.case.rejects.twin) or suite.twins[result.case.rejects.twin]
             if not twin_passes(twin, result.dtype):
                 message = f"the valid twin {twin.id} did not pass, so a refusal says nothing"
-                result = replace(result, verdict=Verdict("unsupported", message=message))  # noqa: PLW2901
+                result = result._replace(verdict=Verdict("unsupported", message=message))  # noqa: PLW2901
         checked.append(result)
     return tuple(checked)
 
@@ -205,19 +206,17 @@ def _second_pass(run: Run, result: Result, implementation: Implementation) -> Re
         return result
     answer, _ = _ask(run, implementation)
     if isinstance(answer, Outputs) and not answer.inputs_changed and _same_bits(answer.values, result.got):
-        return replace(result, same_bits=True)
+        return result._replace(same_bits=True)
     verdict = _judge(run, answer)
     if verdict.status == "pass" and run.case.properties is None:
-        return replace(result, same_bits=False)
+        return result._replace(same_bits=False)
     what = verdict.message or "other numbers for the same seed"
-    failed = replace(
-        verdict,
+    failed = verdict._replace(
         status="fail",
         check="repeatable",
         message=f"a second call with the same inputs, after other cases had run, did not pass: {what}",
     )
-    return replace(
-        result,
+    return result._replace(
         verdict=failed,
         got=answer.values if isinstance(answer, Outputs) else None,
         same_bits=False,
