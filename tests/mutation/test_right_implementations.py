@@ -23,14 +23,8 @@ def test_no_case_fails_it_in_bfloat16(implementation, examiner):
     assert failure is None, f"{failure.case.id}: {failure.verdict.message}"
 
 
-@pytest.mark.xfail(reason="decision 20: the tolerance has no part for a rounded logsumexp that all keys share")
+# Large scores show most in float32: there the logarithm of a denominator is rounded most coarsely.
 @pytest.mark.parametrize("implementation", THROUGH_LOGSUMEXP, ids=lambda implementation: implementation.__name__)
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_no_case_fails_weights_through_a_rounded_logsumexp(implementation, dtype, examiner):
-    assert examiner.first_failure(load(implementation()), [dtype]) is None
-
-
-@pytest.mark.parametrize("implementation", THROUGH_LOGSUMEXP, ids=lambda implementation: implementation.__name__)
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_in_half_precision_a_rounded_logsumexp_is_right(implementation, dtype, examiner):
-    assert examiner.first_failure(load(implementation()), [dtype]) is None
+def test_no_case_fails_weights_through_a_rounded_logsumexp(implementation, examiner):
+    failure = examiner.first_failure(load(implementation()), ["float32", "float16"])
+    assert failure is None, f"{failure.case.id}: {failure.verdict.message}"

@@ -128,7 +128,7 @@ def test_it_works_from_an_empty_folder(environment, tmp_path) -> None:
     assert len(verdict.splitlines()) == 1
     clause = run(programs / "attnspec", "explain", "sdpa.scale.default", folder=tmp_path)
     assert clause.startswith("sdpa.scale.default (clause, spec/operations/scaled_dot_product_attention.md)\n")
-    assert "\ncases: " in clause
+    assert "\ncases:\n" in clause
     assert "documents/002/attention_unmasked" in clause
     assert f"version {__version__}" in run(programs / "attnspec", "--version", folder=tmp_path)
     assert list(tmp_path.iterdir()) == []

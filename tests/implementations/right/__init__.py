@@ -6,7 +6,21 @@ from right.forms import FORMS
 from right.loops import LOOPS
 from right.through_logsumexp import THROUGH_LOGSUMEXP
 
-RIGHT = (Contexts, Dense, Modules, Packed, Paged, Shapes, SingleHead, Softmax, SplitKeys, Tiled, *LOOPS, *FORMS)
+RIGHT = (
+    Contexts,
+    Dense,
+    Modules,
+    Packed,
+    Paged,
+    Shapes,
+    SingleHead,
+    Softmax,
+    SplitKeys,
+    Tiled,
+    *LOOPS,
+    *FORMS,
+    *THROUGH_LOGSUMEXP,
+)
 """Every right implementation."""
 
 __all__ = ["LOOPS", "RIGHT", "THROUGH_LOGSUMEXP"]

@@ -173,7 +173,7 @@ def large_suite(count):
         conventions=(),
         printed=(),
     )
-    cases = {f"large/case_{place:03}": replace(case, id=f"large/case_{place:03}") for place in range(count)}
+    cases = {f"large/case_{place:03}": case._replace(id=f"large/case_{place:03}") for place in range(count)}
     return Suite(folder=None, digest="1" * 64, cases=cases, twins={})
 
 

@@ -14,6 +14,7 @@ from attnspec.comparison.estimates import (
     Estimate,
     denominator_error,
     exponent_error,
+    logarithm_error,
     norm,
     settled,
     share_error,
@@ -117,16 +118,14 @@ class AttentionTolerance:
     def weights(self) -> Estimate:
         """Shares of the keys."""
         softmax = self._softmax
-        error = share_error(softmax.shares, softmax.relative, softmax.terms, self.precision)
+        error = share_error(softmax.shares, softmax.relative, softmax.terms, softmax.logarithm, self.precision)
         return Estimate(self._of_keys(softmax.shares), self._of_keys(error))
 
     @cached_property
     def logsumexp(self) -> Estimate:
         """Logarithms of the denominators."""
         softmax = self._softmax
-        value = (softmax.largest + np.log(softmax.total))[..., 0]
-        alive = np.isfinite(value)
-        size = np.where(alive, np.abs(value), 0.0)
+        value, size = softmax.logsumexp[..., 0], softmax.logarithm[..., 0]
         from_logits = softmax.moved.sum(axis=-1)
         precision = self.precision.at_rank(value.ndim)
         from_sum = denominator_error(_without_last_axis(softmax.terms), precision) + precision.accumulator * size
@@ -135,7 +134,7 @@ class AttentionTolerance:
             # The factor and the product are each rounded once more.
             value = value * math.log2(math.e)
             error = math.log2(math.e) * (error + 2 * precision.output * size)
-        return Estimate(value, np.where(alive, error, 0.0))
+        return Estimate(value, np.where(np.isfinite(value), error, 0.0))
 
     @cached_property
     def output(self) -> Estimate:
@@ -152,8 +151,9 @@ class AttentionTolerance:
         inner += _norm_of_moves(softmax.moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
         if not value.is_exact:
             inner += np.sqrt((shares * shares) @ (value.error * value.error))
-        # A kernel may round the weights to the dtype before it multiplies them with the values.
         precision = self.precision.at_rank(output.ndim)
+        inner += logarithm_error(softmax.logarithm, precision) * size
+        # A kernel may round the weights to the dtype before it multiplies them with the values.
         rounded = precision.output * (1 + 0.5 * precision.rounds_between_phases)
         outer = (rounded + precision.output) * size + 2 * rounded * spread
         flushed = precision.smallest * ((softmax.terms > 0) + self.live @ np.abs(value.value))
@@ -183,7 +183,9 @@ class AttentionTolerance:
         relative = exponent_error(distance, self.masked.error, self.precision)
         terms = logits.shape[-1] if self.all_live else self.live.sum(axis=-1, keepdims=True, dtype=np.float64)
         farthest = distance.max(initial=0.0, where=self.live)
-        return _Softmax(largest, total, shares, relative, shares * relative, terms, farthest)
+        logsumexp = largest + np.log(total)
+        logarithm = np.where(total > 0, np.abs(logsumexp), 0.0)
+        return _Softmax(logsumexp, logarithm, shares, relative, shares * relative, terms, farthest)
 
     def _of_keys(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Return what belongs to the keys, without the column of a sink."""
@@ -191,14 +193,14 @@ class AttentionTolerance:
 
 
 class _Softmax(NamedTuple):
-    """The softmax over keys: row maximum, denominator, shares, and the relative error of each exponential.
+    """The softmax over keys: logsumexp, its absolute value, shares, and the relative error of each exponential.
 
-    `moved` is how far the error of each exponential moves its share, were the denominator exact; `terms` how many keys
-    each row has, and `farthest` how far a logit lies below its maximum at most.
+    `logarithm` is 0 where a row has no keys; `moved` is how far the error of each exponential moves its share, were the
+    denominator exact; `terms` how many keys each row has, `farthest` how far a logit lies below its maximum at most.
     """
 
-    largest: NDArray[Any]
-    total: NDArray[Any]
+    logsumexp: NDArray[Any]
+    logarithm: NDArray[Any]
     shares: NDArray[Any]
     relative: NDArray[Any]
     moved: NDArray[Any]

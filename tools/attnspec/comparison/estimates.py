@@ -148,8 +148,29 @@ def denominator_error(terms: NDArray[Any] | int, precision: Precision) -> Any:
     return precision.accumulator * (0.4 * terms + 2)
 
 
+def logarithm_error(logarithm: NDArray[Any], precision: Precision) -> Any:
+    """Return the relative error of shares whose denominator is carried as its logarithm.
+
+    So it is in ``exp(logit - logsumexp)``, and where parts of a row are merged. A rounded logarithm that is far from 0
+    makes every share of the row wrong by the same factor. Where that costs more than half of the digits, such a
+    computation is no longer right.
+
+    Parameters
+    ----------
+    logarithm
+        Absolute value of the logarithm of the denominator, the maximum added back; 0 for an empty one.
+    precision
+        Unit roundoffs of the run, in a shape that broadcasts against `logarithm`.
+    """
+    return np.minimum(precision.accumulator * logarithm, np.sqrt(precision.accumulator))
+
+
 def share_error(
-    shares: NDArray[Any], relative: NDArray[Any], terms: NDArray[Any] | int, precision: Precision
+    shares: NDArray[Any],
+    relative: NDArray[Any],
+    terms: NDArray[Any] | int,
+    logarithm: NDArray[Any],
+    precision: Precision,
 ) -> NDArray[Any]:
     """Return the error of softmax shares along the last axis.
 
@@ -164,6 +185,8 @@ def share_error(
         Relative errors of the exponentials.
     terms
         How many terms each denominator has: one number, or (..., 1).
+    logarithm
+        Absolute value of the logarithm of each denominator (..., 1); 0 for an empty one.
     precision
         Unit roundoffs of the run.
     """
@@ -175,5 +198,6 @@ def share_error(
     normalised = shares * np.sqrt(own * own + others)
     # Beside the division, the share itself is rounded once, and once more where it is stored between phases.
     rounding = precision.output * (1 + 0.5 * precision.rounds_between_phases)
-    in_common = 2 * denominator_error(terms, precision) + rounding
+    denominator = denominator_error(terms, precision) + logarithm_error(logarithm, precision)
+    in_common = 2 * denominator + rounding
     return 2 * normalised + in_common * shares + precision.smallest * (shares > 0)

@@ -84,7 +84,8 @@ class Tolerance:
         """Return which elements of an output are not graded in a run, or None for none."""
         if output not in self._ungraded:
             return None
-        return _of_run(self._ungraded[output](), run, self.of(output).value.ndim)
+        rank = self.of(output).value.ndim
+        return _of_run(self._ungraded[output](), run, rank)
 
 
 def _of_run(errors: NDArray[Any], run: int, rank: int) -> NDArray[Any]:
@@ -138,13 +139,15 @@ def _softmax(
     x = exactly(inputs["x"]).value
     axis = attributes.get("axis", -1)
     rows = x.reshape(1, -1) if axis is None else np.moveaxis(x, axis, -1)
-    distance = np.max(rows, axis=-1, keepdims=True, initial=-np.inf) - rows
+    largest = np.max(rows, axis=-1, keepdims=True, initial=-np.inf)
+    distance = largest - rows
     exponentials = np.exp(-distance)
-    shares = exponentials / np.sum(exponentials, axis=-1, keepdims=True)
+    total = np.sum(exponentials, axis=-1, keepdims=True)
+    shares = exponentials / total
     # x itself may be scaled before the maximum is taken, as where exp is computed by exp2.
     drift = precision.at_rank(rows.ndim).accumulator * np.abs(rows)
     relative = exponent_error(distance, drift, precision)
-    error = share_error(shares, relative, rows.shape[-1], precision)
+    error = share_error(shares, relative, rows.shape[-1], np.abs(largest + np.log(total)), precision)
     if axis is None:
         shares, error = shares.reshape(x.shape), error.reshape(*error.shape[:-2], *x.shape)
     else:

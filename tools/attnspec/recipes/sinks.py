@@ -155,6 +155,17 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             sinks=SINKS,
         ),
         attention(
+            "sinks/both_lengths",
+            "Sinks with sequences of several lengths, causal from the last query",
+            BATCH,
+            outputs=("output", "logsumexp"),
+            key_lengths=[5, 2, 3],
+            query_lengths=[4, 1, 3],
+            is_causal=True,
+            causal_alignment=BOTTOM_RIGHT,
+            sinks=SINKS,
+        ),
+        attention(
             "sinks/grouped_steps",
             "Six sinks for six query heads over two shared heads",
             Sizes(1, 6, 2, 3, 5),

@@ -57,7 +57,7 @@ def run_suite(
         Called with each result of the first pass.
     """
     declared = {**implementation.declaration.conventions, **(conventions or {})}
-    resolved = {operation: convention_rules.resolve(declared, operation) for operation in OPERATIONS}
+    resolved = _resolved(declared)
     asked = tuple(dtypes) if dtypes else implementation.declaration.dtypes
     # What an implementation warns about is not judged, and would only blur the report.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -101,7 +101,13 @@ def run_once(runs: Sequence[Run], suite: Suite, implementation: Implementation) 
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return _with_twins([_first_pass(run, implementation) for run in runs], suite, implementation, {})
+        results = [_first_pass(run, implementation) for run in runs]
+        return _with_twins(results, suite, implementation, _resolved({}))
+
+
+def _resolved(declared: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return every convention's choice for each operation."""
+    return {operation: convention_rules.resolve(declared, operation) for operation in OPERATIONS}
 
 
 def _two_passes(
