@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from attnspec_reference.departures import Computation
-    from attnspec_reference.precision import Array, Booleans
+    from attnspec_reference.precision import Array, Booleans, Integers
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -95,9 +95,10 @@ def missing_in_weights(**arguments: Any) -> Attention:
     return scaled_dot_product_attention(**arguments)._replace(weights=weights)
 
 
-def masked_with_the_keys(logits: Array, sinks: Array | None, answered: Booleans) -> Array:
+def masked_with_the_keys(logits: Array, sinks: Array | None, query_lengths: Integers | int) -> Array:
     """Leave the sink out of rows whose keys are all excluded."""
-    return join_sinks(logits, sinks, answered & (logits != -np.inf).any(axis=-1, keepdims=True))
+    terms = join_sinks(logits, sinks, query_lengths)
+    return np.where((logits == -np.inf).all(axis=-1, keepdims=True), -np.inf, terms)
 
 
 MISTAKES: tuple[Mistake, ...] = (

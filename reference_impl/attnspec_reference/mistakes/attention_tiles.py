@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from attnspec_reference.departures import Computation
-    from attnspec_reference.precision import Array, Booleans
+    from attnspec_reference.precision import Array, Booleans, Integers
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -36,8 +36,8 @@ def without_last_keys(tile: int) -> Computation:
 def zeros_in_last_tile(tile: int) -> Computation:
     """Make an attention that fills the last tile with keys whose score is 0."""
 
-    def joined(logits: Array, sinks: Array | None, answered: Booleans) -> Array:
-        terms = join_sinks(logits, sinks, answered)
+    def joined(logits: Array, sinks: Array | None, query_lengths: Integers | int) -> Array:
+        terms = join_sinks(logits, sinks, query_lengths)
         return np.pad(terms, [(0, 0)] * 3 + [(0, -logits.shape[-1] % tile)])
 
     return departure(scaled_dot_product_attention, join_sinks=joined)
