@@ -50,7 +50,7 @@ mutation: $(VENV)/.installed-test
 	$(BIN)/python -m mutation
 
 implementations: $(VENV)/.installed-test,implementations
-	$(BIN)/python -m pytest -n auto tests/adapters/builtin tests/matrix
+	$(BIN)/python -m pytest -n auto tests/action tests/adapters tests/matrix
 	$(BIN)/python -m attnspec.matrix
 
 clean:
