@@ -125,11 +125,11 @@ def study(suites: Suites, setting: Setting, chosen: list[Mistake], *, told: bool
     )
 
 
-def study_pairs(suites: Suites, count: int, *, told: bool) -> None:
+def study_pairs(suites: Suites, chosen: list[Mistake], count: int, *, told: bool) -> None:
     """Print what two mistakes at once came to."""
     randomness = random.Random(20)
     by_operation: dict[str, list[str]] = {}
-    for mistake in CATALOGUE:
+    for mistake in chosen:
         by_operation.setdefault(mistake.operation, []).append(mistake.id)
     alone: dict[str, set[str]] = {}
 
@@ -141,7 +141,7 @@ def study_pairs(suites: Suites, count: int, *, told: bool) -> None:
 
     outcome: Counter[str] = Counter()
     while sum(outcome.values()) < count:
-        first = randomness.choice(CATALOGUE)
+        first = randomness.choice(chosen)
         second = randomness.choice(by_operation[first.operation])
         if first.id == second:
             continue
@@ -196,7 +196,7 @@ def main() -> None:
     if options.dtype == "*":
         study_unlisted(suites, sorted(engine.known - MISTAKES.keys()), told=options.told)
     if options.pairs:
-        study_pairs(suites, options.pairs, told=options.told)
+        study_pairs(suites, chosen, options.pairs, told=options.told)
 
 
 if __name__ == "__main__":
