@@ -89,7 +89,7 @@ def _explain_mistake(mistake: Mistake) -> None:
 
     cases = load_suite().cases.values()
     click.echo(f"{mistake.id} (mistake)\n{mistake.sentence}")
-    engineer = str(getattr(mistake, "engineer", ""))
+    engineer = str(mistake.engineer)
     if engineer:
         click.echo(f"In a kernel: {engineer}")
     click.echo(f"\nWhat to do: {mistake.remedy}")

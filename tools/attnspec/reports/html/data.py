@@ -116,13 +116,7 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
         "conventions": implementation["conventions"],
         "environment": document["environment"],
         "suite": document["suite"],
-        "diagnosis": [
-            {
-                key: entry[key]
-                for key in ("operation", "mistake", "clause", "erratum", "sentence", "remedy", "explains", "of")
-            }
-            for entry in document["diagnosis"]
-        ],
+        "diagnosis": [{key: entry[key] for key in _OF_A_DIAGNOSIS} for entry in document["diagnosis"]],
     }
 
 
@@ -309,6 +303,19 @@ def _drawn_case(
     }
 
 
+_OF_A_DIAGNOSIS = (
+    "operation",
+    "mistake",
+    "clause",
+    "erratum",
+    "sentence",
+    "engineer",
+    "remedy",
+    "facts",
+    "attended",
+    "explains",
+    "of",
+)
 _ARRAYS = ("values", "expected", "got", "error", "tolerance")
 
 

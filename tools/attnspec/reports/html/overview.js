@@ -142,17 +142,25 @@ function diagnosisCard(entry) {
   const card = make("article", { class: `finding ${entry.clause === null ? "unknown" : "known"}` });
   if (several) card.append(make("p", { class: "muted small" }, data.implementations[entry.position].name));
   if (entry.clause === null) {
-    card.append(make("p", { class: "sentence" }, entry.sentence || `No known mistake reproduces ${share}.`));
+    card.append(make("p", { class: "sentence" }, entry.sentence || `No known mistake explains ${share}.`), ...observations(entry));
     return card;
   }
   card.append(
     make("p", { class: "sentence" }, entry.sentence),
+    ...(entry.engineer ? [make("p", { class: "small" }, entry.engineer)] : []),
     make("p", { class: "muted small" }, "The mistake ", make("code", {}, entry.mistake), ` reproduces ${share}.`),
     make("p", { class: "small" }, make("code", {}, entry.clause), " ", ...prose(data.clauses[entry.clause] ?? "")),
   );
   if (entry.remedy) card.append(make("p", { class: "remedy" }, make("strong", {}, "What to do: "), entry.remedy));
   if (entry.erratum) card.append(erratumLine(entry.erratum));
+  card.append(...observations(entry));
   return card;
+}
+
+/** Which keys were attended, and what the failures have in common. */
+function observations(entry) {
+  const sentences = [...entry.attended, ...entry.facts];
+  return sentences.length ? [make("ul", { class: "small" }, ...sentences.map((sentence) => make("li", {}, sentence)))] : [];
 }
 
 function erratumLine(erratum) {
