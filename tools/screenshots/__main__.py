@@ -1,4 +1,4 @@
-"""Take pictures of the HTML report: ``python tools/screenshots FOLDER``.
+"""Take pictures of the HTML report and of the console: ``python tools/screenshots FOLDER``.
 
 Needs playwright and a Chromium; ``--chromium`` says where it is. `light.png`, `failure.png` and `phone.png` in this
 folder were made so, for the README.
@@ -7,7 +7,9 @@ folder were made so, for the README.
 from __future__ import annotations
 
 import argparse
+import html
 import json
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +23,9 @@ from attnspec.reports.html import html_page
 CASE = "causal/square"
 DESKTOP = {"width": 960, "height": 1200}
 PHONE = {"width": 375, "height": 812}
+TERMINAL = """<body style="margin: 1.25rem; background: #16181d; color: #e6e6e6"><pre style="font: 13px/1.45 monospace">
+<span style="color: #8ab4f8">$ attnspec validate almost_right.py</span>
+{}</pre></body>"""
 
 
 def main() -> int:
@@ -36,7 +41,9 @@ def main() -> int:
         one, both = Path(place) / "one.html", Path(place) / "both.html"
         one.write_text(html_page([wrong], ["almost right 0.3"], suite), encoding="utf-8")
         both.write_text(html_page([wrong, right], ["almost right 0.3", "reference"], suite), encoding="utf-8")
-        _take(one.as_uri(), both.as_uri(), arguments.folder, arguments.chromium)
+        terminal = Path(place) / "terminal.html"
+        terminal.write_text(TERMINAL.format(html.escape(_printed("almost_right.py"))), encoding="utf-8")
+        _take(one.as_uri(), both.as_uri(), terminal.as_uri(), arguments.folder, arguments.chromium)
     return 0
 
 
@@ -47,7 +54,13 @@ def _document(target: str) -> dict[str, Any]:
     return document
 
 
-def _take(one: str, both: str, folder: Path, chromium: str) -> None:
+def _printed(target: str) -> str:
+    """Return what the command prints."""
+    command = [sys.executable, "-m", "attnspec", "validate", f"./{target}"]
+    return subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False).stdout
+
+
+def _take(one: str, both: str, terminal: str, folder: Path, chromium: str) -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -61,6 +74,7 @@ def _take(one: str, both: str, folder: Path, chromium: str) -> None:
             ("failure", failure, DESKTOP, "light"),
             ("failure_dark", failure, DESKTOP, "dark"),
             ("failure_phone", failure, PHONE, "dark"),
+            ("console", terminal, DESKTOP, "dark"),
         ):
             page = browser.new_page(viewport=size, color_scheme=colours, reduced_motion="reduce")
             page.goto(address)
