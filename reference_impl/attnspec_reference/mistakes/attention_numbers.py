@@ -275,7 +275,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         id="sdpa.output_in_float64",
         operation=OPERATION,
-        clause="sdpa.output",
+        clause="sdpa.precision.dtype",
         sentence="The output is float64, whatever dtype the query has.",
         engineer="A float64 scalar (np.sqrt) promotes the result, or the output is allocated in the default dtype.",
         remedy="Return the output in the dtype of the query.",
@@ -286,7 +286,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         id="sdpa.output_not_narrowed",
         operation=OPERATION,
-        clause="sdpa.output",
+        clause="sdpa.precision.dtype",
         sentence="The output of half precision is float32.",
         engineer="The float32 accumulator is returned without the cast to the dtype of the query.",
         remedy="Round the output to the dtype of the query.",

@@ -113,7 +113,11 @@ def present_cases() -> tuple[AuthoredCase, ...]:
     """Return the past and the new keys and values, joined."""
     return (
         attention(
-            "cache/present", "Past and new keys and values, joined", Sizes(3, 2, 2, 1, 1, past=3), outputs=PRESENT
+            "cache/present",
+            "Past and new keys and values, joined",
+            Sizes(3, 2, 2, 1, 1, past=3),
+            clauses=("sdpa.precision.dtype",),
+            outputs=PRESENT,
         ),
         attention(
             "cache/present_causal",

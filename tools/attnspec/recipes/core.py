@@ -46,7 +46,7 @@ def plain_cases() -> tuple[AuthoredCase, ...]:
             "core/plain_steps",
             "Every step of a plain case: scores, logits, logsumexp, weights",
             SMALL,
-            clauses=BASE,
+            clauses=(*BASE, "sdpa.precision.dtype"),
             outputs=("output", "weights", "logsumexp", "scores", "logits"),
         ),
         attention(
@@ -214,7 +214,7 @@ def length_cases() -> tuple[AuthoredCase, ...]:
             "core/no_batch_entries",
             "No batch entry at all",
             Sizes(0, 2, 2, 4, 5),
-            clauses=("sdpa.output",),
+            clauses=("sdpa.output", "sdpa.precision.dtype"),
         ),
         attention(
             "core/no_query_heads",
