@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 
+_SECONDS = 30.0
+"""How long one call may take in a process of its own, where the user does not say."""
+
+
 def validate(
     target: object,
     *,
@@ -143,6 +147,47 @@ def _diagnosis(results: tuple[Result, ...]) -> tuple[Diagnosis, ...]:
     from attnspec.diagnosis import diagnose
 
     return diagnose(results)
+
+
+def open_target(
+    target: str | None,
+    command: str | None,
+    *,
+    operation: str | None,
+    renames: Mapping[str, str],
+    device: str | None,
+    timeout: float | None,
+    isolate: bool = False,
+) -> Implementation:
+    """Open what a command line names: a program, or a Python target, here or in a process of its own.
+
+    Parameters
+    ----------
+    target, command
+        A Python target, or a program that speaks the process protocol; one of them is None.
+    operation, device
+        As for `validate`; for a Python target alone.
+    renames
+        Contract argument to the target's own name for it, as `contract_names` gives it.
+    timeout
+        Seconds for each call; a Python target then runs in a process of its own.
+    isolate
+        Whether it does so without a time limit of the user's, too.
+
+    Raises
+    ------
+    AttnspecError
+        If it cannot be loaded or started.
+    """
+    if command is None and timeout is None and not isolate:
+        return load(target, bare_operation=operation, renames=renames, device=device)
+    from attnspec.adapters.process import ProcessImplementation, isolated
+
+    limit = timeout or _SECONDS
+    if command is not None:
+        return ProcessImplementation(command, timeout=limit)
+    assert target is not None
+    return isolated(target, bare_operation=operation, renames=renames, device=device, timeout=limit)
 
 
 def in_layout(implementation: Implementation, layout: str | None) -> Implementation:

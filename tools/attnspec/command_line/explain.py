@@ -85,16 +85,14 @@ def _explain_erratum(erratum: Erratum, catalogue: Sequence[Mistake]) -> None:
 def _explain_mistake(mistake: Mistake) -> None:
     from attnspec.cases import load_suite
     from attnspec.diagnosis import difference_made
-    from attnspec.specification import clauses, errata
+    from attnspec.specification import clause_text, errata
 
     cases = load_suite().cases.values()
     click.echo(f"{mistake.id} (mistake)\n{mistake.sentence}")
-    engineer = str(mistake.engineer)
-    if engineer:
-        click.echo(f"In a kernel: {engineer}")
+    if mistake.engineer:
+        click.echo(f"In a kernel: {mistake.engineer}")
     click.echo(f"\nWhat to do: {mistake.remedy}")
-    clause = clauses().get(mistake.clause)
-    click.echo(f"It breaks {mistake.clause}: {clause.text if clause else 'see the spec'}")
+    click.echo(f"It breaks {mistake.clause}: {clause_text(mistake.clause)}")
     if mistake.erratum:
         click.echo(f"A source document makes it: {mistake.erratum}, {errata()[mistake.erratum].title}.")
     if mistake.source:
@@ -106,7 +104,7 @@ def _explain_mistake(mistake: Mistake) -> None:
 
 
 def _explain_case(case: Case, mistakes: dict[str, Mistake]) -> None:
-    from attnspec.specification import clauses, errata
+    from attnspec.specification import clause_text, errata
 
     click.echo(f"{case.id} (case of {case.operation}, profile {case.profile})\n{case.title}")
     click.echo(f"Source: {', '.join(case.source.values())}")
@@ -114,8 +112,7 @@ def _explain_case(case: Case, mistakes: dict[str, Mistake]) -> None:
         click.echo(f"It must be refused: {case.rejects.reason} Its valid twin is {case.rejects.twin}.")
     click.echo("\nClauses:")
     for clause_id in case.clauses:
-        clause = clauses().get(clause_id)
-        click.echo(f"  {clause_id}: {clause.text if clause else 'see the spec'}")
+        click.echo(f"  {clause_id}: {clause_text(clause_id)}")
     if case.targets:
         click.echo("\nIt is there to catch:")
     for target in case.targets:

@@ -114,7 +114,7 @@ def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
 
 
 def _implementation(options: TargetOptions) -> Implementation:
-    from attnspec.validation import contract_names, pairs
+    from attnspec.validation import contract_names, open_target, pairs
 
     target, command, timeout = options.target, options.command, options.timeout
     renames = pairs(options.renames, "--rename")
@@ -124,12 +124,6 @@ def _implementation(options: TargetOptions) -> Implementation:
     if timeout is not None and not timeout <= _LONGEST_TIMEOUT:
         raise UsageError(f"--timeout {timeout:g}: give a number of seconds, at most {_LONGEST_TIMEOUT}.")
     wanted = contract_names(renames)
-    if target is not None and not options.isolate and timeout is None:
-        from attnspec.adapters import load
-
-        return load(target, bare_operation=options.operation, renames=wanted, device=options.device)
-    from attnspec.adapters.process import ProcessImplementation, isolated
-
     if command is not None:
         for option, given in (
             ("--as", options.operation is not None),
@@ -139,12 +133,12 @@ def _implementation(options: TargetOptions) -> Implementation:
         ):
             if given:
                 raise UsageError(f"{option} is for Python targets; a --command follows the protocol by itself.")
-        return ProcessImplementation(command, timeout=timeout or 30.0)
-    assert target is not None
-    return isolated(
+    return open_target(
         target,
-        bare_operation=options.operation,
+        command,
+        operation=options.operation,
         renames=wanted,
         device=options.device,
-        timeout=timeout or 30.0,
+        timeout=timeout,
+        isolate=options.isolate,
     )

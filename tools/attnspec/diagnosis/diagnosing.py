@@ -150,7 +150,7 @@ def _named(
         explains=explains,
         of=of,
         first_case=failing[0].case.id,
-        engineer=str(mistake.engineer),
+        engineer=mistake.engineer,
         facts=facts,
         attended=attended,
     )

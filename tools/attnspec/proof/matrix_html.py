@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from attnspec.proof.findings import ENOUGH
 from attnspec_reference.mistakes import CATALOGUE
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _list(title: str, entries: Iterable[str], *, open_: str = "") -> str:
 def _mistake_row(trial: Trial, matrix: Matrix) -> str:
     sentence = next((mistake.sentence for mistake in CATALOGUE if mistake.id == trial.id), "")
     cells = "".join(
-        _count(len(trial.noticed_by(dtype)), bad=dtype in trial.shows_in and len(trial.noticed_by(dtype)) < 2)
+        _count(len(trial.noticed_by(dtype)), bad=dtype in trial.shows_in and len(trial.noticed_by(dtype)) < ENOUGH)
         for dtype in matrix.dtypes
     )
     targeted = ", ".join(matrix.targets.get(trial.id, ()))

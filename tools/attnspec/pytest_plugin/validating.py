@@ -11,7 +11,7 @@ from attnspec.dtypes import ANY
 from attnspec.errors import UsageError
 from attnspec.reports import failure_text
 from attnspec.runner import run_suite
-from attnspec.validation import check_asked, contract_names, in_layout, pairs
+from attnspec.validation import check_asked, contract_names, in_layout, open_target, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from attnspec.diagnosis import Diagnosis
     from attnspec.runner import Result
 
-_SECONDS = 30.0
 _PASSES_KEPT = 24
 _DIAGNOSED = 20
 """A diagnosis of each of a thousand failures would take long, and repeat itself."""
@@ -118,47 +117,32 @@ class Validating:
 
 
 def _implementation(options: Any) -> Implementation:
-    """Return the implementation in its layout."""
-    implementation = _program(options) if options.attnspec_command is not None else _target(options)
-    try:
-        return in_layout(implementation, options.attnspec_layout)
-    except BaseException:
-        implementation.close()
-        raise
-
-
-def _target(options: Any) -> Implementation:
-    """Return what a Python target holds, in a process of its own where there is a time limit."""
-    kept: dict[str, Any] = {
-        "bare_operation": options.attnspec_as,
-        "renames": contract_names(pairs(options.attnspec_rename, "--attnspec-rename")),
-        "device": options.attnspec_device,
-    }
-    if options.attnspec_timeout is None:
-        from attnspec.adapters import load
-
-        return load(options.attnspec, **kept)
-    from attnspec.adapters.process import isolated
-
-    return isolated(options.attnspec, timeout=options.attnspec_timeout, **kept)
-
-
-def _program(options: Any) -> Implementation:
-    """Return the program that a command starts.
+    """Return the implementation in its layout.
 
     Raises
     ------
     UsageError
-        If an option for Python targets is given, too.
+        If an option for Python targets is given with a program.
     """
-    from attnspec.adapters.process import ProcessImplementation
-
+    command = options.attnspec_command
     for option, given in (
         ("--attnspec", options.attnspec),
         ("--attnspec-as", options.attnspec_as),
         ("--attnspec-rename", options.attnspec_rename),
         ("--attnspec-device", options.attnspec_device),
     ):
-        if given:
+        if command is not None and given:
             raise UsageError(f"{option} is for Python targets; an --attnspec-command follows the protocol by itself.")
-    return ProcessImplementation(options.attnspec_command, timeout=options.attnspec_timeout or _SECONDS)
+    implementation = open_target(
+        options.attnspec,
+        command,
+        operation=options.attnspec_as,
+        renames=contract_names(pairs(options.attnspec_rename, "--attnspec-rename")),
+        device=options.attnspec_device,
+        timeout=options.attnspec_timeout,
+    )
+    try:
+        return in_layout(implementation, options.attnspec_layout)
+    except BaseException:
+        implementation.close()
+        raise

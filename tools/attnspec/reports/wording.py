@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec.plain_text import plain_text
-from attnspec.specification import clauses, errata
+from attnspec.specification import clause_text, errata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -115,8 +115,7 @@ def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
     if diagnosis.clause is None:
         return [f"No known mistake explains {share}.", *diagnosis.facts, *diagnosis.attended]
     lines = [f"{diagnosis.sentence} (this mistake, {diagnosis.mistake}, reproduces {share})"]
-    clause = clauses().get(diagnosis.clause)
-    lines.append(f"It breaks {diagnosis.clause}: {clause.text if clause else 'see the spec'}")
+    lines.append(f"It breaks {diagnosis.clause}: {clause_text(diagnosis.clause)}")
     if diagnosis.remedy:
         lines.append(f"What to do: {diagnosis.remedy}")
     if diagnosis.erratum is not None:

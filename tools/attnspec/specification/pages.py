@@ -66,6 +66,12 @@ def clauses() -> Mapping[str, Clause]:
     return found
 
 
+def clause_text(clause_id: str) -> str:
+    """Return the words of a clause; for an id of another version of the spec, where to look."""
+    clause = clauses().get(clause_id)
+    return clause.text if clause else "see the spec"
+
+
 def specification_digest() -> str:
     """Return the SHA-256 of the ids and words of all clauses; what only explains them does not count."""
     lines = sorted(f"{clause.id} {clause.text}\n" for clause in clauses().values())
