@@ -124,6 +124,29 @@ def test_so_many_failures_of_one_operation_are_diagnosed(run, pytester):
     assert limit == failed - 20
 
 
+@pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n2")], ids=["alone", "distributed"])
+@pytest.mark.parametrize("on_ci", [True, False])
+def test_the_short_summary_has_a_line_for_each_failure(run, monkeypatch, on_ci, options):
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in ("CI", "BUILD_NUMBER"):
+        monkeypatch.delenv(name, raising=False)
+    if on_ci:
+        monkeypatch.setenv("CI", "true")
+    result = run("--attnspec=wrong.py", "--attnspec-select=documents/001/softmax_*", *options)
+    heading = next(number for number, line in enumerate(result.outlines) if "short test summary" in line)
+    lines = result.outlines[heading + 1 : -1]
+    assert len(lines) == result.parseoutcomes()["failed"] > 2
+    for line in lines:
+        assert line.startswith("FAILED attnspec/documents::documents/001/softmax_")
+        assert " - output[" in line
+
+
+def test_a_line_for_each_failure_when_asked_for_lines(run):
+    result = run("--attnspec=wrong.py", f"--attnspec-select={ROWS}", "--tb=line")
+    result.stdout.fnmatch_lines([f"*golden/{ROWS}.json:1: output?*? is *"])
+    result.stdout.no_fnmatch_line("What to do: *")
+
+
 def test_what_is_not_offered_is_skipped_with_the_reason(run):
     result = run("--attnspec=right.py", SOFTMAX, "--attnspec-select=documents/002/combine_heads", "-rs")
     assert result.parseoutcomes()["skipped"] == 2
@@ -203,6 +226,8 @@ def test_junitxml_has_a_testcase_an_item(run, pytester):
     (failure,) = cases[f"{ROWS}[float64]"].result
     assert isinstance(failure, Failure)
     assert "It breaks softmax." in failure.text
+    assert " ".join(failure.text.split()).startswith(failure.message)
+    assert "\n" not in failure.message
     (skipped,) = cases["documents/002/combine_heads[float64]"].result
     assert isinstance(skipped, Skipped)
     assert skipped.message == "combine_heads is not offered"

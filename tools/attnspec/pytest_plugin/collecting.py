@@ -27,7 +27,7 @@ class WrongResultError(Exception):
     """The implementation did something wrong in one (case, dtype)."""
 
     def __init__(self, result: Result) -> None:
-        super().__init__(result.verdict.message)
+        super().__init__(result.verdict.message or result.status)
         self.result = result
 
 
@@ -156,11 +156,23 @@ class CaseInDtype(pytest.Item):
         """Return what the console would say, for what the implementation did wrong."""
         if not isinstance(excinfo.value, WrongResultError):
             return super().repr_failure(excinfo, style)
-        return f"{self._validating.explain(excinfo.value.result)}\n\nThe case: attnspec show {self._case.id}"
+        # Of a plain text, pytest on CI repeats every line in its short summary; of a crash, the message alone.
+        shown: Any = excinfo.getrepr(style="native")
+        (entry,) = shown.reprtraceback.reprentries
+        entry.lines = [] if self.config.getoption("tbstyle") == "line" else [self._explanation(excinfo.value.result)]
+        crash = shown.reprcrash
+        crash.path, crash.lineno, crash.message = str(self._golden_file()), 1, plain_text(str(excinfo.value))
+        return shown
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return the golden file and the name."""
-        return self._validating.golden_file(self._case), None, self.name
+        return self._golden_file(), None, self.name
+
+    def _golden_file(self) -> Path:
+        return self._validating.golden_file(self._case)
+
+    def _explanation(self, result: Result) -> str:
+        return f"{self._validating.explain(result)}\n\nThe case: attnspec show {self._case.id}\n"
 
 
 def _node(kind: type[Any], parent: pytest.Collector, **own: Any) -> Any:
