@@ -1,6 +1,7 @@
 """From what a user types to an implementation, and one clear sentence for everything that is none."""
 
 import importlib
+import os
 import re
 import sys
 import textwrap
@@ -132,6 +133,15 @@ def test_a_file_may_import_its_neighbours(write):
     write("neighbour_of_room.py", SOFTMAX)
     write("room.py", "from neighbour_of_room import softmax")
     assert_works(load("./room.py"))
+
+
+def test_a_file_is_taken_as_it_stands_however_quickly_it_was_edited(write, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for name in ("one", "two"):
+        path = write("edited.py", f"name = {name!r}\n\ndef softmax(x, axis=-1):\n    return x\n")
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+        assert load(str(path)).declaration.name == name
+        assert not (path.parent / "__pycache__").exists()
 
 
 def test_what_an_adapter_declares_is_read():

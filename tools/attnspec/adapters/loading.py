@@ -7,8 +7,9 @@ import importlib.util
 import inspect
 import re
 import sys
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.builtin import BUILT_IN
@@ -168,13 +169,25 @@ def _import(module: str, target: str) -> ModuleType:
         raise TargetError(f"{target!r} could not be imported: {_where(error)}") from None
 
 
+class _AsItStands(SourceFileLoader):
+    """A loader that compiles the file at each import, and leaves no bytecode beside it.
+
+    Python holds bytecode for current as long as the source's second of writing and length stay the same, and would
+    run what was there before a quick edit.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def _module_from_file(path: Path, target: str) -> ModuleType:
     if not path.is_file():
         raise TargetError(f"There is no file {str(path)!r} (from {target!r}).")
     name = path.stem if path.stem.isidentifier() else "attnspec_target"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise TargetError(f"{str(path)!r} is not a Python file.")
+    loader = _AsItStands(name, str(path))
+    spec = ModuleSpec(name, loader, origin=str(path))
+    spec.has_location = True
     module = importlib.util.module_from_spec(spec)
     folder = str(path.resolve().parent)
     if folder not in sys.path:
@@ -183,7 +196,7 @@ def _module_from_file(path: Path, target: str) -> ModuleType:
     sys.modules[name] = module
     loaded = False
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
         loaded = True
     except AttnspecError:
         raise
