@@ -17,6 +17,7 @@ from attnspec_reference.mistakes import (
     attention_sinks,
     attention_softmax,
     attention_tiles,
+    attention_windows,
 )
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ MISTAKES: tuple[Mistake, ...] = (
     *attention_biases.MISTAKES,
     *attention_masks.MISTAKES,
     *attention_positions.MISTAKES,
+    *attention_windows.MISTAKES,
     *attention_lengths.MISTAKES,
     *attention_softmax.MISTAKES,
     *attention_tiles.MISTAKES,
