@@ -100,11 +100,11 @@ def read_signature(
     missing = [argument for argument in operation.required_arguments if argument not in names]
     if missing:
         others = [name for name in own_names if name not in theirs and name not in strangers]
-        renames = zip_longest(missing, [*strangers, *others][: len(missing)], fillvalue="NAME")
+        proposed = zip_longest(missing, [*strangers, *others][: len(missing)], fillvalue="NAME")
         goes = "it goes by another name" if len(missing) == 1 else "they go by other names"
         raise TargetError(
             f"{where}({', '.join(own_names)}) has no argument {', '.join(map(repr, missing))}, which {operation.name} "
-            f"needs. If {goes} there, say so: {' '.join(f'--rename {own}={argument}' for argument, own in renames)}"
+            f"needs. If {goes} there, say so: {' '.join(f'--rename {own}={argument}' for argument, own in proposed)}"
         )
     if strangers:
         raise TargetError(
