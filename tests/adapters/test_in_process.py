@@ -41,7 +41,8 @@ class UnprintableError(Exception):
     ],
 )
 def test_an_exception_is_an_answer_in_its_own_words(error, message):
-    assert answer_of(raising(error)) == Raised(message)
+    line = raising.__code__.co_firstlineno + 2
+    assert answer_of(raising(error)) == Raised(f"{message} (line {line} of test_in_process.py)")
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,14 @@ BAD_FILES = {
     "indentation": ("def softmax(x):\nreturn x\n", "IndentationError in line 2 of bad.py: "),
     "null byte": ("x = '\0'", "SyntaxError.*null byte"),
     "missing package": ("import no_such_package_at_all", "No module named 'no_such_package_at_all'"),
-    "no operations": ("def attention(query): return query", "holds none of the operations .softmax, .*--as OPERATION"),
+    "computes": ("import numpy as np\n\nx = np.ones(3) @ np.ones(4)\n", "ValueError: .* .line 3 of bad.py.$"),
+    "relative import": ("from . import softmax", "It belongs to a package: name it as a module, package.module"),
+    "misspelt": ("def sofmax(x): return x", "Is 'sofmax' meant to be 'softmax'.$"),
+    "nothing": ("x = 1", "It defines no function at all"),
+    "no operations": (
+        "def attention(query): return query",
+        "holds none of the operations .*It defines attention. .*bad.py:attention --as",
+    ),
 }
 
 
@@ -266,6 +273,7 @@ def test_a_file_that_failed_once_fails_again_and_leaves_nothing_behind(write):
         ("no_such_module:Adapter", "There is no module 'no_such_module' to import for 'no_such_module:Adapter'"),
         ("textwrap.no_such_thing", "textwrap has no attribute 'no_such_thing'"),
         ("textwrap:no_such_thing", "textwrap has no attribute 'no_such_thing'"),
+        ("lesson.ipynb", "'lesson.ipynb' is a notebook. Call attnspec.validate"),
         ("textwrap", "textwrap holds none of the operations"),
         ("./gone.py", "There is no file 'gone.py' (from './gone.py')"),
         ("./gone.py:Adapter", "There is no file 'gone.py' (from './gone.py:Adapter')"),
@@ -380,3 +388,14 @@ def test_an_operation_that_does_not_exist_is_said_with_those_that_do():
 def test_every_sentence_is_one_of_attnspecs_own_errors():
     assert issubclass(TargetError, AttnspecError)
     assert issubclass(UsageError, AttnspecError)
+
+
+class Called:
+    def __call__(self, x, axis=-1):
+        return x
+
+
+def test_a_class_that_stands_for_one_operation_is_made_before_it_is_called():
+    assert load(Called, bare_operation="softmax").declaration.operations == ("softmax",)
+    with pytest.raises(TargetError, match="could not be made into an adapter"):
+        load(NeedsAWidth, bare_operation="softmax")

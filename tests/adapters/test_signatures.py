@@ -65,6 +65,17 @@ def test_renames_are_the_functions_own_names():
     assert np.array_equal(output(attend(attention, renames)), QUERY - 10)
 
 
+def test_all_names_that_differ_are_told_at_once():
+    def attention(Q, K, V, scale=None):  # noqa: N803
+        return Q
+
+    with pytest.raises(TargetError) as caught:
+        attend(attention)
+    said = str(caught.value)
+    assert "has no argument 'query', 'key', 'value', which scaled_dot_product_attention needs" in said
+    assert said.endswith("--rename Q=query --rename K=key --rename V=value")
+
+
 def test_positional_only_arguments_are_given_in_the_functions_own_order():
     def attention(value, query, key, /):
         return 100 * value + 10 * query + key

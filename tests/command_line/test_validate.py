@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -321,3 +323,28 @@ def test_what_the_target_prints_stays_apart_from_the_protocol(attnspec, write):
     )
     status, _, _ = attnspec("validate", "./prints.py", "--isolate", "--quiet", "--select", ROWS)
     assert status == 0
+
+
+def test_the_command_in_a_report_repeats_the_run(attnspec, write):
+    write("half.py", "def f(X, dim=-1):\n    return X / 2\n")
+    options = ("--as", "softmax", "--rename", "X=x", "--rename", "dim=axis", "--layout", "bhse", "--timeout", "20")
+    arguments = ("./half.py:f", *options, "--select", ROWS, "--convention", "fully_masked_row=nan")
+    status, _, err = attnspec("validate", *arguments, "--report", "report.json", "--report", "report.md")
+    assert (status, err) == (1, "")
+    (command,) = [
+        line[2:] for line in Path("report.md").read_text("utf-8").splitlines() if line.startswith("$ attnspec ")
+    ]
+    words = shlex.split(command)
+    assert words[0] == "attnspec"
+    assert attnspec(*words[1:], "--report", "again.json")[0] == 1
+    first, again = (json.loads(Path(name).read_text("utf-8")) for name in ("report.json", "again.json"))
+    assert again["invocation"] == first["invocation"]
+    assert [result["message"] for result in again["results"]] == [result["message"] for result in first["results"]]
+
+
+def test_the_command_in_a_report_names_a_program_as_one(attnspec, write):
+    write("answers.py", "import sys\nfrom attnspec.adapters.serving import main\nsys.exit(main(['./wrong.py']))\n")
+    write("wrong.py", "def softmax(x, axis=-1):\n    return x + 1\n")
+    write("program", f"#!{sys.executable}\nimport runpy\nrunpy.run_path('answers.py')\n").chmod(0o755)
+    assert attnspec("validate", "--command", "./program", "--select", ROWS, "--report", "report.md")[0] == 1
+    assert "$ attnspec validate --command ./program " in Path("report.md").read_text("utf-8")

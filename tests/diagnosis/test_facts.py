@@ -34,6 +34,14 @@ def test_long_rows_of_keys(diagnosis_with):
     assert "Every wrong number is 0.5 times what is owed." in entry.facts
 
 
+def test_numbers_that_were_rounded_to_float32(diagnosis_with):
+    def through_float32(output, *, key, **_):
+        return output.astype(np.float32).astype(np.float64) if key.shape[2] > 6 else output
+
+    entry = diagnosis_with(through_float32)
+    assert "Every wrong number is right to 7 digits; float32 holds 7, float64 15." in entry.facts
+
+
 def test_keys_in_the_weights(engine):
     import attnspec
 

@@ -67,8 +67,9 @@ def test_two_mistakes_at_once_are_unknown(pair, diagnosis_of):
 def test_the_parts_of_two_mistakes_are_facts(diagnosis_of):
     (entry,) = diagnosis_of("sdpa.causal_one_ahead", "sdpa.heads_tiled")
     told = " ".join(entry.facts)
-    assert "Alone, sdpa.causal_one_ahead gives the numbers of" in told
-    assert "Alone, sdpa.heads_tiled gives the numbers of" in told
+    sentences = {mistake.id: mistake.sentence for mistake in CATALOGUE}
+    for mistake in ("sdpa.causal_one_ahead", "sdpa.heads_tiled"):
+        assert f"{sentences[mistake]} (alone, this mistake, {mistake}, gives the numbers of" in told
 
 
 def test_a_mistake_that_would_break_passing_cases_is_a_fact_and_no_name(diagnosis_with):
@@ -82,7 +83,7 @@ def test_a_mistake_that_would_break_passing_cases_is_a_fact_and_no_name(diagnosi
 
     entry = diagnosis_with(without_causality_in_grouped_heads)
     assert entry.mistake == "unknown"
-    assert any(fact.startswith("Alone, sdpa.causal_ignored gives") for fact in entry.facts)
+    assert any("(alone, this mistake, sdpa.causal_ignored, gives" in fact for fact in entry.facts)
     assert any("but would break cases that pass" in fact for fact in entry.facts)
 
 

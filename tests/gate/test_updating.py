@@ -31,6 +31,15 @@ def test_a_baseline_says_what_is_known(checkout):
     assert checkout.baseline.read_text("utf-8") == canonical_json(document)
 
 
+def test_what_is_wrong_with_a_baseline_and_what_to_do_are_two_sentences(checkout):
+    checkout.adapter(columns="wrong")
+    checkout.update()
+    checkout.edit_baseline(entries=[{"case": COLUMNS, "dtype": "float64", "status": "fail"}])
+    status, _, err = checkout.gate()
+    assert status == 2
+    assert "at /entries/0: 'reason' is a required property. Restore it, or " in err
+
+
 def test_the_same_run_writes_the_same_bytes(checkout):
     checkout.adapter(columns="wrong")
     checkout.update()

@@ -60,3 +60,10 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_runs(few, tmp_pat
     shutil.rmtree(few)
     assert main(["mistakes", "--matrix", "--golden", str(few), "--json", str(tmp_path / "no" / "x.json")]) == 2
     assert "x.json" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_after_all_is_told_in_a_sentence(few, tmp_path, capsys):
+    (tmp_path / "taken").mkdir()
+    arguments = ["--golden", str(few), "--processes", "1", "--json", str(tmp_path / "taken")]
+    assert main(["mistakes", "--matrix", *arguments]) == 2
+    assert capsys.readouterr().err == f"attnspec: {tmp_path / 'taken'} cannot be written: Is a directory.\n"

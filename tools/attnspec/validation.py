@@ -13,6 +13,7 @@ from attnspec.cases import load_suite
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.operations import OPERATIONS
+from attnspec.reports.invocation import Invocation
 from attnspec.reports.report import Report
 from attnspec.runner import run_suite
 from attnspec.version import __version__
@@ -92,6 +93,13 @@ def validate(
             dtypes=as_tuple(dtypes),
             conventions=conventions or {},
             fail_fast=fail_fast,
+            invocation=Invocation(
+                operation=operation,
+                layout=layout,
+                renames=renames or {},
+                device=device,
+                golden=None if golden is None else str(golden),
+            ),
         )
 
 
@@ -103,8 +111,16 @@ def run_and_report(
     conventions: Mapping[str, str] | None = None,
     fail_fast: bool = False,
     progress: Callable[[Result], None] | None = None,
+    invocation: Invocation | None = None,
 ) -> Report:
     """Run the selected cases against an implementation and put everything into a report.
+
+    Parameters
+    ----------
+    suite, implementation, dtypes, conventions, fail_fast, progress
+        As `attnspec.runner.run_suite` takes them.
+    invocation
+        How the implementation was reached, for the report.
 
     Raises
     ------
@@ -129,6 +145,7 @@ def run_and_report(
         environment=environment(),
         results=results,
         diagnosis=_diagnosis(results),
+        invocation=invocation or Invocation(),
     )
 
 

@@ -52,17 +52,28 @@ def test_every_result_is_there_as_it_was_reported(wrong, suite):
 
 
 @pytest.mark.parametrize(
-    ("adapter", "conventions", "command"),
+    ("adapter", "conventions", "invocation", "command"),
     [
-        ("./mine.py", {}, ["attnspec validate ./mine.py", ""]),
-        ("node attention.mjs", {}, ["attnspec validate --command 'node attention.mjs'", ""]),
-        ("torch;rm", {"no_keys": "nan"}, ["attnspec validate 'torch;rm'", "--convention=no_keys=nan"]),
-        ("a\x1b[2J", {}, ["attnspec validate 'a⟨001B⟩[2J'", ""]),
+        ("./mine.py", {}, {}, ["attnspec validate ./mine.py", ""]),
+        ("./my file.py", {}, {}, ["attnspec validate './my file.py'", ""]),
+        ("node attention.mjs", {}, {"command": True}, ["attnspec validate --command 'node attention.mjs'", ""]),
+        ("torch;rm", {"no_keys": "nan"}, {}, ["attnspec validate 'torch;rm'", "--convention no_keys=nan"]),
+        ("a\x1b[2J", {}, {"layout": "\x1b"}, ["attnspec validate 'a⟨001B⟩[2J'", "--layout '⟨001B⟩'"]),
+        (
+            "./mine.py:f",
+            {},
+            {"as": "softmax", "rename": {"X": "x", "dim": "axis"}, "timeout": 0.5, "isolate": True, "golden": "a b"},
+            [
+                "attnspec validate ./mine.py:f",
+                "--as softmax --timeout 0.5 --golden 'a b' --rename X=x --rename dim=axis --isolate",
+            ],
+        ),
     ],
 )
-def test_the_command_that_runs_it_again_is_quoted(right, suite, adapter, conventions, command):
+def test_the_command_that_runs_it_again_is_quoted(right, suite, adapter, conventions, invocation, command):
     document = copy.deepcopy(right)
     document["implementation"].update(adapter=adapter, conventions=conventions)
+    document["invocation"].update(invocation)
     (implementation,) = page_data([document], ["it"], suite)["implementations"]
     assert implementation["command"] == command
 

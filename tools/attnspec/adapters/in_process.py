@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from attnspec import conventions
 from attnspec.adapters.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
+from attnspec.adapters.places import place_of
 from attnspec.adapters.returned import read_returned
 from attnspec.adapters.signatures import read_signature
 from attnspec.dtypes import FLOAT_DTYPES
@@ -18,6 +20,9 @@ from attnspec.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+_NAMES_TOLD = 5
 
 
 class InProcessImplementation:
@@ -45,8 +50,7 @@ class InProcessImplementation:
         }
         if not self._functions:
             raise TargetError(
-                f"{adapter} holds none of the operations ({', '.join(OPERATIONS)}). "
-                "For one function of another name, say which it is: --as OPERATION"
+                f"{adapter} holds none of the operations ({', '.join(OPERATIONS)}). {_hint(holder, adapter)}"
             )
         self._signatures = {
             name: read_signature(function, OPERATIONS[name], self._renames, f"{adapter}: {name}")
@@ -81,7 +85,7 @@ class InProcessImplementation:
         except NotImplementedError as refusal:
             return Declined(str(refusal) or "not implemented")
         except (Exception, SystemExit) as error:
-            return Raised(_sentence(error))
+            return Raised(f"{_sentence(error)}{place_of(error)}")
         answer = read_returned(returned, operation)
         if isinstance(answer, Outputs):
             changed = tuple(name for name, array in request.inputs.items() if array.tobytes() != pristine[name])
@@ -104,6 +108,24 @@ def read_attribute(holder: object, name: str, adapter: str) -> Any:
         return getattr(holder, name, None)
     except (Exception, SystemExit) as error:
         raise TargetError(f"{adapter}: reading its attribute {name!r} raised {_sentence(error)}") from None
+
+
+def _hint(holder: object, adapter: str) -> str:
+    """Return what may have been meant by something that holds no operation."""
+    if not isinstance(holder, ModuleType):
+        return "For one function of another name, say which it is: --as OPERATION"
+    own = [
+        name
+        for name, found in vars(holder).items()
+        if callable(found) and not name.startswith("_") and getattr(found, "__module__", None) == holder.__name__
+    ]
+    for name in own:
+        for operation in get_close_matches(name, OPERATIONS, n=1, cutoff=0.85):
+            return f"Is {name!r} meant to be {operation!r}?"
+    if not own:
+        return "It defines no function at all."
+    defined = ", ".join(own[:_NAMES_TOLD])
+    return f"It defines {defined}. If one of them is an operation, say which: {adapter}:{own[0]} --as OPERATION"
 
 
 def _sentence(error: BaseException) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.adapters.builtin import BUILT_IN
 from attnspec.adapters.implementation import Implementation
 from attnspec.adapters.in_process import InProcessImplementation, read_attribute
+from attnspec.adapters.places import place_of
 from attnspec.errors import AttnspecError, TargetError
 from attnspec.operations import OPERATIONS
 
@@ -78,6 +79,11 @@ def _holder(found: object, adapter: str, device: str | None) -> object:
         return found
     if device is not None and not _takes_device(found):
         _refuse_device(device, adapter)
+    return _made(found, adapter, device)
+
+
+def _made(found: Callable[..., object], adapter: str, device: str | None) -> object:
+    """Call a class or a factory once."""
     try:
         return found() if device is None else found(device=device)
     except AttnspecError:
@@ -108,6 +114,9 @@ def _refuse_device(device: str | None, adapter: str) -> None:
 def _bare(found: object, adapter: str, operation: str) -> object:
     if operation not in OPERATIONS:
         raise TargetError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
+    if isinstance(found, type):
+        # An instance of it is meant, which is called like a function.
+        found = _made(found, adapter, None)
     if not callable(found):
         raise TargetError(
             f"--as {operation} needs a function, but {adapter} is a {type(found).__name__}; name it: {adapter}:FUNCTION"
@@ -122,6 +131,11 @@ def _locate(target: str) -> object:
     file = _FILE.fullmatch(target)
     if file is not None:
         return _attribute(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)
+    if target.endswith(".ipynb"):
+        raise TargetError(
+            f"{target!r} is a notebook. Call attnspec.validate(FUNCTION, operation=OPERATION) in one of its cells, or "
+            "save the function to a .py file."
+        )
     entry = _entry_point(target)
     if entry is not None:
         return entry
@@ -201,7 +215,10 @@ def _module_from_file(path: Path, target: str) -> ModuleType:
     except AttnspecError:
         raise
     except (Exception, SystemExit) as error:
-        raise TargetError(f"{str(path)!r} could not be imported: {_where(error)}") from None
+        hint = ""
+        if isinstance(error, ImportError) and "relative import" in str(error):
+            hint = ". It belongs to a package: name it as a module, package.module, from the folder above the package."
+        raise TargetError(f"{str(path)!r} could not be imported: {_where(error)}{hint}") from None
     finally:
         # What stays behind must be whole: the next import of that name would take it without a look.
         if previous is not None:
@@ -235,11 +252,11 @@ def _entry_point(target: str) -> object | None:
 
 
 def _where(error: BaseException) -> str:
-    """Return the error's own words, with the place for a syntax error."""
+    """Return the error's own words, with the place."""
     if isinstance(error, SyntaxError) and error.lineno is not None:
         file = f" of {Path(error.filename).name}" if error.filename else ""
         return f"{type(error).__name__} in line {error.lineno}{file}: {error.msg}"
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {error}{place_of(error)}"
 
 
 def _describe(target: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from attnspec.errors import TargetError
@@ -97,13 +97,15 @@ def read_signature(
     strangers = [
         name for name in own_names if name not in theirs and parameters[name].default is inspect.Parameter.empty
     ]
-    for argument in operation.required_arguments:
-        if argument not in names:
-            candidate = next((name for name in (*strangers, *own_names) if name not in theirs), "NAME")
-            raise TargetError(
-                f"{where}({', '.join(own_names)}) has no argument {argument!r}, which {operation.name} needs. "
-                f"If it goes by another name there, say so: --rename {candidate}={argument}"
-            )
+    missing = [argument for argument in operation.required_arguments if argument not in names]
+    if missing:
+        others = [name for name in own_names if name not in theirs and name not in strangers]
+        proposed = zip_longest(missing, [*strangers, *others][: len(missing)], fillvalue="NAME")
+        goes = "it goes by another name" if len(missing) == 1 else "they go by other names"
+        raise TargetError(
+            f"{where}({', '.join(own_names)}) has no argument {', '.join(map(repr, missing))}, which {operation.name} "
+            f"needs. If {goes} there, say so: {' '.join(f'--rename {own}={argument}' for argument, own in proposed)}"
+        )
     if strangers:
         raise TargetError(
             f"{where}({', '.join(own_names)}) demands {strangers[0]!r}, which {operation.name} does not have. "

@@ -244,7 +244,7 @@ def check_against_schema(path: Path, document: Any, kind: str) -> None:
     if error is not None:
         parts = (str(part).replace("~", "~0").replace("/", "~1") for part in error.absolute_path)
         pointer = "".join(f"/{part}" for part in parts) or "/"
-        raise FixtureError(f"{path} does not follow the {kind} schema at {pointer}: {_in_words(error)}")
+        raise FixtureError(f"{path} does not follow the {kind} schema at {pointer}: {_in_words(error).rstrip('.')}.")
 
 
 def _in_words(error: Any) -> str:

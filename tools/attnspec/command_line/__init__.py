@@ -5,7 +5,9 @@ Exit status: 0 nothing wrong, 1 something wrong, 2 could not be run, 130 interru
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import io
 import sys
 
 import click
@@ -48,8 +50,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status; never a traceback for bad input."""
     # A run reads hundreds of files into millions of lists that hold no cycles: looking for some takes a tenth of it.
     gc.set_threshold(100_000, 20, 20)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A formula is spelt out where the encoding, such as ASCII, lacks its signs.
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = attnspec.main(args=arguments, prog_name="attnspec", standalone_mode=False)
+        click.echo(nl=False)  # writes what is still buffered, while a full disk can be told in a sentence
     except AttnspecError as error:
         click.echo(f"attnspec: {plain_text(str(error), longest=_LONGEST_ERROR)}", err=True)
         return 2
@@ -65,4 +72,9 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except OSError as error:
+        click.echo(f"attnspec: stopped, because the system refused a file or an output: {error}.", err=True)
+        with contextlib.suppress(OSError):
+            sys.stdout.close()  # or Python would try once more to write what is still buffered
+        return 2
     return status if isinstance(status, int) else 0

@@ -17,7 +17,9 @@ def make_console() -> Console:
     """Return the console for stdout; 100 columns where it is no terminal, so that logs read well."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False, emoji=False)
+    # A program that is started without a stdout has None in its place.
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()  # pyright: ignore[reportUnnecessaryComparison]
+    return Console(width=None if is_terminal else 100, highlight=False, markup=False, emoji=False)
 
 
 class progress:  # noqa: N801 - a context manager, used like a function

@@ -58,7 +58,6 @@ def _run(
 ) -> int:
     from attnspec.cases import SMOKE, canonical_json, load_suite, smoke_text
     from attnspec.proof import find, matrix_html, matrix_json, run_matrix, smallest_core
-    from attnspec.regeneration import replace_file
     from attnspec.specification import clauses
 
     for option, path in (("--json", json_file), ("--html", html_file)):
@@ -70,14 +69,23 @@ def _run(
     findings = find(matrix, clauses(), exercised)
     _say(matrix, findings)
     if json_file is not None:
-        json_file.write_text(canonical_json(matrix_json(matrix, findings)), encoding="utf-8")
+        _write(json_file, canonical_json(matrix_json(matrix, findings)))
     if html_file is not None:
-        html_file.write_text(matrix_html(matrix, findings), encoding="utf-8")
+        _write(html_file, matrix_html(matrix, findings))
     if write_smoke:
         core = smallest_core(matrix, golden)
-        replace_file(suite.folder / SMOKE, smoke_text(core))
+        _write(suite.folder / SMOKE, smoke_text(core))
         click.echo(f"The smallest core has {len(core)} cases.")
     return 0 if findings.is_sound else 1
+
+
+def _write(path: Path, text: str) -> None:
+    from attnspec.replacing import replace_file
+
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def _say(matrix: Matrix, findings: Findings) -> None:

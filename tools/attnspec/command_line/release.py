@@ -28,6 +28,7 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
     from attnspec.cases import RELEASED
     from attnspec.errors import UsageError
     from attnspec.locations import golden_folder
+    from attnspec.replacing import replace_file
 
     folder = golden or golden_folder()
     broken = releases.broken_promises(folder)
@@ -44,7 +45,7 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
         return 0
     released = releases.next_release(folder, __version__)
     try:
-        (folder / RELEASED).write_text(releases.released_text(released), encoding="utf-8", newline="\n")
+        replace_file(folder / RELEASED, releases.released_text(released))
     except OSError as error:
         raise UsageError(f"{folder / RELEASED} cannot be written: {error.strerror}.") from None
     click.echo(f"{folder / RELEASED}: {len(released.cases)} cases, released as {__version__}.")

@@ -191,7 +191,9 @@ def _console() -> Console:
 
 
 def _write(path: Path, page: str) -> None:
+    from attnspec.replacing import replace_file
+
     try:
-        path.write_text(page, encoding="utf-8")
+        replace_file(path, page)
     except OSError as error:
         raise UsageError(f"The page could not be written to {path}: {error.strerror}.") from None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from attnspec.adapters import Implementation
     from attnspec.cases import Suite
     from attnspec.reports import Report
+    from attnspec.reports.invocation import Invocation
 
 _LONGEST_TIMEOUT = 86_400
 
@@ -102,6 +103,7 @@ def run_target(options: TargetOptions, suite: Suite, console: Console, *, fail_f
             conventions=pairs(options.conventions, "--convention"),
             fail_fast=fail_fast,
             progress=advance,
+            invocation=_invocation(options),
         )
 
 
@@ -111,6 +113,22 @@ def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
         from attnspec.reports import write_report
 
         write_report(report, Path(path), suite)
+
+
+def _invocation(options: TargetOptions) -> Invocation:
+    from attnspec.reports.invocation import Invocation
+    from attnspec.validation import pairs
+
+    return Invocation(
+        command=options.command is not None,
+        operation=options.operation,
+        layout=options.layout,
+        renames=pairs(options.renames, "--rename"),
+        device=options.device,
+        isolate=options.isolate,
+        timeout=options.timeout,
+        golden=None if options.golden is None else str(options.golden),
+    )
 
 
 def _implementation(options: TargetOptions) -> Implementation:

@@ -180,5 +180,6 @@ def _partial_explanations(candidates: Sequence[Candidate]) -> list[str]:
             continue
         share = f"{candidate.reproduced} of the {candidate.failing} failures looked at"
         but = ", but would break cases that pass" if candidate.contradicted else ""
-        said.append(f"Alone, {candidate.mistake.id} gives the numbers of {share}{but}.")
+        mistake = candidate.mistake
+        said.append(f"{mistake.sentence} (alone, this mistake, {mistake.id}, gives the numbers of {share}{but})")
     return said

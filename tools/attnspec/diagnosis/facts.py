@@ -5,6 +5,7 @@ Nothing here guesses at a cause. Every sentence states what was counted.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _EXAMINED = 32
 _PROFILES_TOLD = 6
 _CLOSE = 1e-3
+_NEARLY = 1e-6
 
 _AXES = {
     ("scaled_dot_product_attention", "output"): ("batch entry", "query head", "query", "feature"),
@@ -168,6 +170,11 @@ def _kind_of_numbers(evidence: Sequence[Evidence]) -> str | None:
             return f"Every wrong number is {kind}."
     with np.errstate(all="ignore"):
         ratios = numbers / wanted
+        farthest = float(np.abs(ratios - 1).max())
+    if 0 < farthest <= _NEARLY:
+        return (
+            f"Every wrong number is right to {math.floor(-math.log10(farthest))} digits; float32 holds 7, float64 15."
+        )
     if ratios.size > 1 and np.isfinite(ratios).all() and np.ptp(ratios) <= _CLOSE * abs(ratios[0]):
         return f"Every wrong number is {ratios[0]:.4g} times what is owed."
     if np.isnan(numbers).any():

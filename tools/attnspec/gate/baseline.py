@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from attnspec.cases import canonical_json, check_file
 from attnspec.errors import BaselineError, FixtureError
 from attnspec.plain_text import plain_text
+from attnspec.replacing import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -164,12 +165,9 @@ def write_baseline(baseline: Baseline, path: Path) -> None:
     BaselineError
         If the file cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.new")
     try:
-        temporary.write_text(canonical_json(_to_json(baseline)), encoding="utf-8", newline="\n")
-        temporary.replace(path)
+        replace_file(path, canonical_json(_to_json(baseline)))
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise BaselineError(f"The baseline could not be written to {path}: {error.strerror}.") from None
 
 

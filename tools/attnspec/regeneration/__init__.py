@@ -2,6 +2,6 @@
 
 from attnspec.regeneration.filling import filled_document
 from attnspec.regeneration.printed import agrees
-from attnspec.regeneration.writing import Difference, Outcome, check, golden_texts, regenerate, replace_file
+from attnspec.regeneration.writing import Difference, Outcome, check, golden_texts, regenerate
 
-__all__ = ["Difference", "Outcome", "agrees", "check", "filled_document", "golden_texts", "regenerate", "replace_file"]
+__all__ = ["Difference", "Outcome", "agrees", "check", "filled_document", "golden_texts", "regenerate"]

@@ -1,13 +1,10 @@
-"""Writing golden files: canonical bytes, atomic replacement, and a check that writes nothing."""
+"""Writing golden files: canonical bytes, each file in one step, and a check that writes nothing."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.cases import FORMAT, INDEX, RECORDS, canonical_json
@@ -17,15 +14,13 @@ from attnspec.recipes import authored_cases
 from attnspec.regeneration.computing import computed_texts
 from attnspec.regeneration.filling import authored_document
 from attnspec.regeneration.printed import stated
+from attnspec.replacing import UNFINISHED, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from attnspec.recipes import AuthoredCase
-
-
-_UNFINISHED = ".new"
-"""How the name of a file ends that is not yet in its place."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +91,9 @@ def regenerate(
             if difference.kind == "orphan":
                 difference.path.unlink()
             else:
+                difference.path.parent.mkdir(parents=True, exist_ok=True)
                 replace_file(difference.path, texts[difference.path.relative_to(folder).as_posix()])
-        for leftover in folder.rglob(f".*.json.*{_UNFINISHED}"):
+        for leftover in folder.rglob(f".*.json.*{UNFINISHED}"):
             leftover.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(
@@ -206,19 +202,3 @@ def _differences(folder: Path, texts: Mapping[str, str]) -> tuple[Difference, ..
         if path.relative_to(folder).as_posix() not in (*texts, *RECORDS) and not path.name.startswith("."):
             differences.append(Difference(path, "orphan"))
     return tuple(differences)
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write `text` to `path` in one step: whoever interrupts finds the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

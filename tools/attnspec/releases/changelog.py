@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from attnspec.errors import UsageError
+from attnspec.replacing import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +57,7 @@ def write_section(changelog: Path, section: str) -> None:
         before = text[: unreleased.start() + start].rstrip("\n")
         after = text[unreleased.start() + end :].lstrip("\n")
         parts = (before, section.rstrip("\n"), after) if after else (before, section)
-        changelog.write_text("\n\n".join(parts), encoding="utf-8")
+        replace_file(changelog, "\n\n".join(parts))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{changelog} could not be brought up to date: {error}") from None
 

@@ -125,7 +125,7 @@ def _failures(document: Mapping[str, Any], room: int) -> list[str]:
         "",
         "</details>",
         "",
-        "To run the first one again, with your own `--as`, `--layout` and `--rename`:",
+        "To run the first one again:",
         "",
         *_fenced(reproduction(document, wrong[0])),
         "",

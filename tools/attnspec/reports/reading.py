@@ -49,7 +49,10 @@ def _parsed(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ReportError(f"{path} is not UTF-8 text (byte {error.start}); a report is.") from None
     except json.JSONDecodeError as error:
-        cut = "; it seems to be cut off" if not error.doc.rstrip().endswith("}") else ""
+        present = error.doc.rstrip()
+        # An unterminated string is said to be wrong where it starts.
+        at_the_end = error.pos >= len(present) or not present.endswith("}")
+        cut = "; it seems to be cut off" if at_the_end else ""
         raise ReportError(
             f"{path} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}{cut})."
         ) from None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.comparison import STATUSES
+from attnspec.reports.invocation import Invocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,6 +72,8 @@ class Report:
         A result for each (case, dtype).
     diagnosis
         What explains the failures.
+    invocation
+        How the implementation was reached.
     """
 
     declaration: Declaration
@@ -80,6 +83,7 @@ class Report:
     environment: Mapping[str, str]
     results: tuple[Result, ...]
     diagnosis: tuple[Diagnosis, ...]
+    invocation: Invocation = field(default_factory=Invocation)
 
     @property
     def conforms(self) -> bool:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.reports.invocation import invocation_to_json
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -35,6 +37,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
             "adapter": declaration.adapter,
             "conventions": dict(report.conventions),
         },
+        "invocation": invocation_to_json(report.invocation),
         "environment": dict(report.environment),
         "results": [_result(result) for result in report.results],
         "diagnosis": [

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.comparison import WRONG
 from attnspec.diagnosis import Diagnosis
+from attnspec.dtypes import ANY
 from attnspec.plain_text import plain_text
+from attnspec.reports.invocation import command_words
 from attnspec.reports.wording import diagnosis_lines, diverging_step, shown_name, verdict_sentence
 from attnspec.specification import clauses
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SUSPICIONS = 3
+_LONGEST_WORD = 200
 
 
 def implementation_name(document: Mapping[str, Any]) -> str:
@@ -96,19 +99,11 @@ def facts(result: Mapping[str, Any]) -> list[str]:
 
 
 def reproduction(document: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """Return the command that runs one result again.
-
-    A report does not keep the options `--as`, `--layout` and `--rename`.
-    """
-    adapter = plain_text(document["implementation"]["adapter"], longest=200)
-    # A target is one word; a program with its arguments is several.
-    words = ["attnspec", "validate", *(["--command", adapter] if " " in adapter else [adapter])]
-    words += ["--select", result["case"]]
-    if result["dtype"] != "any":
-        words += ["--dtype", result["dtype"]]
-    for name, choice in document["implementation"]["conventions"].items():
-        words += ["--convention", f"{name}={choice}"]
-    return shlex.join(plain_text(word) for word in words)
+    """Return the command that runs one result again."""
+    command, options = command_words(document)
+    dtype = [] if result["dtype"] == ANY else ["--dtype", result["dtype"]]
+    words = [*command, "--select", result["case"], *dtype, *options]
+    return shlex.join(plain_text(word, longest=_LONGEST_WORD) for word in words)
 
 
 def _number(value: float | str) -> str:

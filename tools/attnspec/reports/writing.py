@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.cases import canonical_json
 from attnspec.errors import UsageError
+from attnspec.replacing import replace_file
 from attnspec.reports.report_json import report_to_json
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def write_document(document: Mapping[str, Any], path: Path, suite: Suite | None 
     text = _renderer(path)(document, suite)
     try:
         # A message may hold half of a surrogate pair, which UTF-8 cannot write.
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        replace_file(path, text, errors="backslashreplace")
     except OSError as error:
         raise UsageError(f"The report could not be written to {path}: {error.strerror}.") from None
 

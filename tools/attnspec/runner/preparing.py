@@ -16,6 +16,7 @@ from attnspec.comparison import (
     tolerance,
 )
 from attnspec.dtypes import HALF_PRECISION, rounded_to
+from attnspec.errors import FixtureError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,6 +66,11 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
         Dtypes that it is run in, or ``any``.
     resolved
         Every convention's choice for the case's operation.
+
+    Raises
+    ------
+    FixtureError
+        If the inputs and attributes of the case do not fit each other, which no schema sees.
     """
     attributes = dict(case.attributes)
     if resolved["causal_alignment"] != "any":
@@ -107,10 +113,11 @@ def _bound(
 ) -> Tolerance:
     """Return the tolerances in each dtype, fused or not."""
     precisions = [precision_of(dtype, fused=fused, accumulation=resolved["accumulation"]) for dtype, fused in grades]
-    return tolerance(
-        case.operation,
-        seen,
-        case.attributes,
-        precisions[0] if len(precisions) == 1 else stacked(precisions),
-        resolved,
-    )
+    precision = precisions[0] if len(precisions) == 1 else stacked(precisions)
+    try:
+        return tolerance(case.operation, seen, case.attributes, precision, resolved)
+    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+        raise FixtureError(
+            f"The case {case.id!r} cannot be graded, because its inputs and attributes do not fit each other: {error}. "
+            "Correct its recipe and run `attnspec regenerate`."
+        ) from None

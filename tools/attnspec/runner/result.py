@@ -57,5 +57,5 @@ class Result(NamedTuple):
 
     @property
     def establishes(self) -> bool:
-        """Whether this is a pass that speaks for conformance: no refusal, and something was compared."""
-        return self.verdict.status == "pass" and self.case.rejects is None and self.verdict.graded > 0
+        """Whether this is a pass that speaks for conformance: something was compared, here or in a refusal's twin."""
+        return self.verdict.status == "pass" and (self.case.rejects is not None or self.verdict.graded > 0)

@@ -13,6 +13,7 @@ from attnspec.operations import OPERATIONS
 from attnspec.reports.accuracy import rank, ratio
 from attnspec.reports.html.harmless import harmless
 from attnspec.reports.html.pictures import Pictures
+from attnspec.reports.invocation import command_words
 from attnspec.specification import clauses, errata
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {
         "name": harmless(name, _LONGEST_NAME),
         "adapter": implementation["adapter"],
-        "command": _command(implementation),
+        "command": _command(document),
         "conformance": summary["conformance"],
         "counts": summary["statuses"],
         "clauses": [summary["clauses_graded"], summary["clauses"]],
@@ -120,13 +121,9 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     }
 
 
-def _command(implementation: Mapping[str, Any]) -> list[str]:
+def _command(document: Mapping[str, Any]) -> list[str]:
     """Return the words that validate it again, quoted: those before and those after what says which case."""
-    adapter = harmless(implementation["adapter"], _LONGEST_NAME)
-    # A target is one word; a program with its arguments is several.
-    target = ["--command", adapter] if " " in adapter else [adapter]
-    conventions = [f"--convention={name}={choice}" for name, choice in implementation["conventions"].items()]
-    return [shlex.join(["attnspec", "validate", *target]), shlex.join(conventions)]
+    return [shlex.join(harmless(word, _LONGEST_NAME) for word in words) for words in command_words(document)]
 
 
 def _ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:

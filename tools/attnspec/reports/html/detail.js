@@ -185,7 +185,7 @@ function reproduction(about) {
     {},
     make("h4", {}, "Run it again"),
     ...lines,
-    make("p", { class: "muted small" }, "Add the options of the first run, such as --layout, --rename or --as. The second command prints a script that needs NumPy alone."),
+    make("p", { class: "muted small" }, "The second command prints a script that needs NumPy alone."),
   );
 }
 

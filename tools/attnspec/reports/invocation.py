@@ -1,0 +1,78 @@
+"""What was said about a target beside its name, kept so that the reader of a report can repeat the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """How a target was reached; which cases ran, and in which dtypes, the results say.
+
+    Attributes
+    ----------
+    command
+        Whether the target is a program that speaks the process protocol.
+    operation
+        The operation for which a bare function stands.
+    layout
+        How its arrays are laid out, where not as the contract says.
+    renames
+        Its own argument name to the contract's.
+    device
+        Where it was told to run.
+    isolate, timeout
+        Whether a Python target ran in a process of its own, and the seconds that a call was given.
+    golden
+        Another folder of golden files than the shipped one.
+    """
+
+    command: bool = False
+    operation: str | None = None
+    layout: str | None = None
+    renames: Mapping[str, str] = field(default_factory=dict[str, str])
+    device: str | None = None
+    isolate: bool = False
+    timeout: float | None = None
+    golden: str | None = None
+
+
+def invocation_to_json(invocation: Invocation) -> dict[str, Any]:
+    """Return it as JSON types, under the names of the command line's options."""
+    return {
+        "command": invocation.command,
+        "as": invocation.operation,
+        "layout": invocation.layout,
+        "rename": dict(invocation.renames),
+        "device": invocation.device,
+        "isolate": invocation.isolate,
+        "timeout": invocation.timeout,
+        "golden": invocation.golden,
+    }
+
+
+def command_words(document: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the words that validate the implementation of a report.json again, not yet quoted nor made harmless.
+
+    Returns
+    -------
+    list of str
+        The words before those that select a case: the command and its target.
+    list of str
+        The words after them: the options.
+    """
+    implementation, invocation = document["implementation"], document["invocation"]
+    target = [*(["--command"] if invocation["command"] else []), implementation["adapter"]]
+    given = [
+        (name, str(invocation[name]))
+        for name in ("as", "layout", "device", "timeout", "golden")
+        if invocation[name] is not None
+    ]
+    given += [("rename", f"{own}={argument}") for own, argument in invocation["rename"].items()]
+    given += [("convention", f"{name}={choice}") for name, choice in implementation["conventions"].items()]
+    options = [word for name, value in given for word in (f"--{name}", value)]
+    return ["attnspec", "validate", *target], [*options, *(["--isolate"] if invocation["isolate"] else [])]
