@@ -102,3 +102,13 @@ def test_a_fact_is_not_said_where_it_does_not_hold(diagnosis_with):
     entry = diagnosis_with(lambda output, **_: output + np.linspace(0.5, 0.7, output.size).reshape(output.shape))
     for wrong in ("Only", "Every wrong number", "The last", "failing cases have"):
         assert not any(wrong in fact for fact in entry.facts), entry.facts
+
+
+def test_the_kind_of_numbers_is_that_of_every_dtype(diagnosis_with):
+    def wide_ones_are_nan(output, *, query, **_):
+        output[...] = np.nan if query.dtype == np.float64 else output + 0.7
+        return output
+
+    entry = diagnosis_with(wide_ones_are_nan, ("float64", "float32"))
+    assert "Every wrong number is NaN." not in entry.facts
+    assert any(fact.startswith("Of the wrong numbers looked at") for fact in entry.facts)
