@@ -34,12 +34,18 @@ def test_long_rows_of_keys(diagnosis_with):
     assert "Every wrong number is 0.5 times what is owed." in entry.facts
 
 
-def test_numbers_that_were_rounded_to_float32(diagnosis_with):
-    def through_float32(output, *, key, **_):
-        return output.astype(np.float32).astype(np.float64) if key.shape[2] > 6 else output
+@pytest.mark.parametrize(("narrow", "digits"), [("float32", 7), ("float16", 3)])
+def test_numbers_that_were_rounded_too_coarsely(narrow, digits, diagnosis_with):
+    def through_a_narrow_dtype(output, *, key, **_):
+        return output.astype(narrow).astype(np.float64) if key.shape[2] > 6 else output
 
-    entry = diagnosis_with(through_float32)
-    assert "Every wrong number is right to 7 digits; float32 holds 7, float64 15." in entry.facts
+    (sentence,) = [fact for fact in diagnosis_with(through_a_narrow_dtype).facts if "digits" in fact]
+    assert sentence.startswith(f"Every wrong number is right to {digits} digits; bfloat16 holds 2")
+
+
+def test_numbers_that_are_a_little_too_large(diagnosis_with):
+    entry = diagnosis_with(lambda output, *, key, **_: output * (1.001 if key.shape[2] > 6 else 1))
+    assert "Every wrong number is 1.001 times what is owed." in entry.facts
 
 
 def test_keys_in_the_weights(engine):
@@ -110,3 +116,13 @@ def test_a_fact_is_not_said_where_it_does_not_hold(diagnosis_with):
     entry = diagnosis_with(lambda output, **_: output + np.linspace(0.5, 0.7, output.size).reshape(output.shape))
     for wrong in ("Only", "Every wrong number", "The last", "failing cases have"):
         assert not any(wrong in fact for fact in entry.facts), entry.facts
+
+
+def test_the_kind_of_numbers_is_that_of_every_dtype(diagnosis_with):
+    def wide_ones_are_nan(output, *, query, **_):
+        output[...] = np.nan if query.dtype == np.float64 else output + 0.7
+        return output
+
+    entry = diagnosis_with(wide_ones_are_nan, ("float64", "float32"))
+    assert "Every wrong number is NaN." not in entry.facts
+    assert any(fact.startswith("Of the wrong numbers looked at") for fact in entry.facts)

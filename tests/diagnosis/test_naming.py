@@ -119,3 +119,31 @@ def test_what_a_mistake_leaves_over_is_told_as_unknown(diagnosis_of):
     first, rest = entries
     assert first.explains + rest.explains <= first.of == rest.of
     assert "Every wrong number is NaN." in rest.facts or any("NaN" in fact for fact in rest.facts)
+
+
+def test_rounding_too_coarsely_is_no_mistake_that_leaves_the_case_as_it_is(engine):
+    """In half precision wrong numbers lie near right ones: many mistakes give those in cases that they do not touch."""
+    import ml_dtypes
+
+    import attnspec
+
+    class Coarse(engine):
+        def scaled_dot_product_attention(self, query, key, value, **arguments):
+            output = super().scaled_dot_product_attention(query, key, value, **arguments)
+            return output.astype(ml_dtypes.bfloat16).astype(output.dtype)
+
+    report = attnspec.validate(Coarse(), profile="core", dtypes="float16")
+    assert report.wrong
+    assert [entry.mistake for entry in report.diagnosis] == ["unknown"]
+
+
+def test_a_convention_that_is_not_kept_is_no_mistake(engine):
+    """The catalogue is normative: where nothing but a declared alternative is wrong, it says nothing."""
+    import attnspec
+
+    report = attnspec.validate(
+        engine(), profile="masking", dtypes="float64", conventions={"fully_masked_row": "uniform"}
+    )
+    assert report.wrong
+    assert [entry.mistake for entry in report.diagnosis] == ["unknown"]
+    assert "Every wrong number is 0." in report.diagnosis[0].facts

@@ -7,6 +7,8 @@ import pytest
 
 import attnspec
 import attnspec_reference
+from attnspec.cases import load_suite
+from attnspec.comparison import precision_of, tolerance
 
 DEAD_ROW = "documents/002/attention_fully_masked_row"
 DEAD_ROW_REFUSED = "documents/002/refuses_fully_masked_row"
@@ -66,6 +68,45 @@ def test_a_query_without_keys_is_graded_as_declared(followed, declared):
         if declared == "refuse" != followed:
             assert verdict.check == "rejects"
             assert "declared: fully_masked_row=refuse" in verdict.message or "no key" in verdict.message
+
+
+def with_filled_rows(*, query, key, value, mask=None, is_causal=False):
+    """Causality and Boolean masks put the lowest number in the place of a score; a float mask is added as it is."""
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
+    lowest = np.finfo(scores.dtype).min
+    if mask is not None:
+        scores = np.where(mask, scores, lowest) if mask.dtype == np.bool_ else scores + mask
+    if is_causal:
+        future = ~np.tri(*scores.shape[-2:], dtype=np.bool_)
+        scores = np.where(future & (scores > -np.inf), lowest, scores)
+    with np.errstate(invalid="ignore"):
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return exponentials / exponentials.sum(axis=-1, keepdims=True) @ value
+
+
+@pytest.mark.parametrize(
+    "case", [DEAD_ROW, "masking/dead_row_float", "masking/dead_last_row", "causal/square_dead_row"]
+)
+def test_a_query_without_keys_may_take_the_mean_of_what_no_float_mask_excludes(case):
+    graded = verdicts(with_filled_rows, case, conventions={"fully_masked_row": "filled"})
+    assert graded[case].status == "pass", graded[case].message
+    assert graded[case].under == "fully_masked_row=filled"
+    floats = {"documents/002/attention_fully_masked_row", "masking/dead_row_float"}
+    for other in ("zero", "uniform", "nan"):
+        expected = "pass" if other == ("nan" if case in floats else "uniform") else "fail"
+        assert verdicts(with_filled_rows, case, conventions={"fully_masked_row": other})[case].status == expected
+
+
+def test_a_float_mask_leaves_the_mean_over_the_other_keys():
+    """Minus infinity stands for the only key that causality leaves to the first query."""
+    case = "causal/square_dead_row"
+    given = load_suite(select=(case,)).cases[case]
+    rows = given.inputs | {"mask": np.where(given.inputs["mask"], 0.0, -np.inf)}
+    bound = tolerance(given.operation, rows, given.attributes, precision_of("float64"), {"fully_masked_row": "filled"})
+    came = with_filled_rows(**rows, **given.attributes)
+    assert np.all(np.abs(came - bound.of("output").value) <= bound.of("output").error)
+    assert np.allclose(came[0, 0, 0], rows["value"][0, 0, 1:].mean(axis=0))
+    assert not bound.empty["output"].any()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])

@@ -19,7 +19,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "alibi_bias": ("distance", "column"),
     "causal_alignment": ("any", "top_left", "bottom_right"),
     "empty_logsumexp": ("minus_infinity", "plus_infinity"),
-    "fully_masked_row": ("zero", "nan", "uniform", "refuse"),
+    "fully_masked_row": ("zero", "nan", "uniform", "filled", "refuse"),
     "half_precision_grade": ("unfused", "fused"),
     "input_checks": ("strict", "lenient"),
     "logsumexp_base": ("e", "2"),

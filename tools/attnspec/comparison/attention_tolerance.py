@@ -47,6 +47,8 @@ class Alternatives(NamedTuple):
     ----------
     uniform_dead_rows
         A query without any key takes the mean of all values instead of 0.
+    filled_dead_rows
+        It takes the mean of those values whose keys a float mask does not exclude.
     alibi_by_column
         Under causality the ALiBi bias is ``slope * j`` instead of ``-slope * (p - j)``.
     logsumexp_base_2
@@ -54,6 +56,7 @@ class Alternatives(NamedTuple):
     """
 
     uniform_dead_rows: bool = False
+    filled_dead_rows: bool = False
     alibi_by_column: bool = False
     logsumexp_base_2: bool = False
 
@@ -101,6 +104,11 @@ class AttentionTolerance:
     value: Estimate
     shift: NDArray[Any] | None
     logsumexp_base_2: bool
+
+    @property
+    def empty(self) -> NDArray[np.bool_] | None:
+        """Queries (B, Hq, Sq) among the dead ones that take no mean of values either; None where there are no dead."""
+        return None if self.dead is None else self.dead & ~self.live.any(axis=-1)
 
     @cached_property
     def scores(self) -> Estimate:
@@ -277,9 +285,12 @@ def attention_tolerance(
     dead = keys.dead if sinks is None else None
     if sinks is not None:
         logits, live, value = _with_sink(logits, live, value, sinks, shift, precision)
-    elif dead is not None and alternatives.uniform_dead_rows:
-        live = live | dead[..., None]
-        logits = Estimate(np.where(dead[..., None], 0.0, logits.value), logits.error)
+    elif dead is not None and (alternatives.uniform_dead_rows or alternatives.filled_dead_rows):
+        filled = dead[..., None]
+        if alternatives.filled_dead_rows and mask is not None and mask.dtype != np.bool_:
+            filled = filled & (mask != -np.inf)
+        live = live | filled
+        logits = Estimate(np.where(filled, 0.0, logits.value), logits.error)
     return AttentionTolerance(
         precision, keys, dead, scores, logits, live, all_live, value, shift, alternatives.logsumexp_base_2
     )

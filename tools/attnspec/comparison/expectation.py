@@ -131,13 +131,15 @@ class _Declared:
         """Replace what queries without any key owe; their logsumexp is graded only where it is declared."""
         name = "no_keys" if self._bound.no_keys else "fully_masked_row"
         row, empty = self._conventions[name], self._conventions["empty_logsumexp"]
-        is_other = row in ("nan", "uniform")
+        is_other = row in ("nan", "uniform", "filled")
         for output, dead in self._bound.dead.items():
             if output not in self.outputs:
                 continue
             if output != "logsumexp":
                 if is_other:
                     other = np.nan if row == "nan" else self._bound.of(output).value
+                    if row == "filled":
+                        other = np.where(self._bound.empty[output], np.nan, other)
                     self.outputs[output] = np.where(dead, other, self.outputs[output])
                     self._graded_under(f"{name}={row}")
             elif empty == "plus_infinity":
@@ -168,7 +170,7 @@ class _Declared:
         A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
         """
         propagates = self._conventions["masked_nonfinite"] == "propagates"
-        if not propagates and self._conventions["fully_masked_row"] != "uniform":
+        if not propagates and self._conventions["fully_masked_row"] not in ("uniform", "filled"):
             return
         for output, reached in self._bound.reached().items():
             elements = reached if propagates else reached & self._bound.dead.get(output, np.False_)

@@ -46,6 +46,8 @@ class Tolerance:
         that nobody owes.
     dead
         Output name to the elements that come from a query without any key; empty where there are none.
+    empty
+        Output name to those among them that take no mean of values either.
     no_keys
         Whether there is no key at all.
     reached
@@ -60,6 +62,7 @@ class Tolerance:
         ungraded: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
         dead: Mapping[str, NDArray[np.bool_]] | None = None,
         *,
+        empty: Mapping[str, NDArray[np.bool_]] | None = None,
         no_keys: bool = False,
         reached: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
         shift: NDArray[Any] | None = None,
@@ -68,6 +71,7 @@ class Tolerance:
         self._ungraded = ungraded or {}
         self._known: dict[str, Estimate] = {}
         self.dead: Mapping[str, NDArray[np.bool_]] = dead or {}
+        self.empty: Mapping[str, NDArray[np.bool_]] = empty or {}
         self.no_keys = no_keys
         self.reached: Callable[[], Mapping[str, NDArray[np.bool_]]] = reached or dict
         self.shift = shift
@@ -117,6 +121,7 @@ def tolerance(
     """
     alternatives = Alternatives(
         uniform_dead_rows=conventions.get("fully_masked_row") == "uniform",
+        filled_dead_rows=conventions.get("fully_masked_row") == "filled",
         alibi_by_column=conventions.get("alibi_bias") == "column",
         logsumexp_base_2=conventions.get("logsumexp_base") == "2",
     )
@@ -207,7 +212,8 @@ def _attention(
             "present_value": lambda: value,
         },
         {"output": lambda: _vacuous_or_padding(result), **_padding(result)},
-        _dead_elements(result),
+        _of_rows(result, result.dead),
+        empty=_of_rows(result, result.empty),
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         shift=result.shift,
@@ -220,16 +226,16 @@ def _with_past(inputs: Mapping[str, Any], name: str) -> NDArray[Any]:
     return inputs[name] if past is None else np.concatenate([past, inputs[name]], axis=-2)
 
 
-def _dead_elements(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
-    """Return which elements of each output come from a query without any key."""
-    if result.dead is None:
+def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_] | None) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of each output come from some queries (B, Hq, Sq); None are no queries."""
+    if queries is None:
         return {}
-    rows = result.dead[..., None]
+    rows = queries[..., None]
     width = result.value.value.shape[-1]
     return {
-        "output": np.broadcast_to(rows, (*result.dead.shape, width)),
+        "output": np.broadcast_to(rows, (*queries.shape, width)),
         "weights": np.broadcast_to(rows, result.keys.allowed.shape),
-        "logsumexp": result.dead,
+        "logsumexp": queries,
     }
 
 
@@ -318,19 +324,29 @@ def _multi_head(
     given = {name: inputs[name] for name in ("mask",) if name in inputs}
     result = attention_tolerance(query, key, value, precision, given, alternatives=alternatives, **settings)
     weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
-    dead: dict[str, NDArray[np.bool_]] = {}
-    if result.dead is not None:
-        rows = np.any(result.dead, axis=1)
-        dead["weights"] = _dead_elements(result)["weights"]
-        dead["output"] = np.broadcast_to(rows[..., None], (*rows.shape, weight.value.shape[-1]))
+    dead, empty = (_of_tokens(result, queries, weight.value.shape[-1]) for queries in (result.dead, result.empty))
     return Tolerance(
         {
             "output": lambda: _projected_output(_combine(result.output), weight, bias, precision),
             "weights": lambda: result.weights,
         },
         dead=dead,
+        empty=empty,
         no_keys=key.value.shape[-2] == 0,
     )
+
+
+def _of_tokens(
+    result: AttentionTolerance, queries: NDArray[np.bool_] | None, width: int
+) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of each output come from some queries (B, H, Sq), heads being combined in the output."""
+    if queries is None:
+        return {}
+    rows = np.any(queries, axis=1)
+    return {
+        "weights": _of_rows(result, queries)["weights"],
+        "output": np.broadcast_to(rows[..., None], (*rows.shape, width)),
+    }
 
 
 def _bias(inputs: Mapping[str, Any], name: str) -> Estimate | None:

@@ -94,9 +94,7 @@ class Evidence:
             owed = self._owed(name)
             if owed is None:
                 continue
-            with np.errstate(all="ignore"):
-                near = (np.abs(given - owed) <= self._tolerance(name)) | (given == owed)
-            found[name] = ~(near | (np.isnan(given) & np.isnan(owed)) | self._left_open(name))
+            found[name] = ~(self._meets(given, owed, name) | self._unowed(name))
         return found
 
     @cached_property
@@ -123,23 +121,58 @@ class Evidence:
         names = tuple(self.result.got)
         if not self.fails:
             return names
-        wrong = tuple(name for name in names if name not in self.wrong or self.wrong[name].any())
+        wrong = tuple(name for name in names if name not in self.wrong or self._wrong_in_the_catalogue(name).any())
         return (self.first,) if self.first in wrong else tuple(name for name in names if name in {self.first, *wrong})
 
     def agreement(self, mistake: Mistake) -> Agreement | None:
-        """Return how well a mistake reproduces the run, or None where it cannot be computed."""
+        """Return how well a mistake reproduces the run, or None where it cannot be computed.
+
+        It is None too where nothing went wrong but what a declared convention asks: the catalogue is normative, and
+        says nothing of that.
+        """
         computed = outputs_of(mistake, self.result.case, self.result.dtype)
-        if computed is None:
+        if computed is None or self._wrong_by_convention_alone:
             return None
         errors = {name: self._distance(name, array) for name, array in computed.items() if name in self.given}
         essential = [errors[name] for name in self.essential if name in errors]
         if not essential:
             return None
         error = max(essential)
+        if self.fails and error <= 1 and not self._fails_too(computed):
+            return Agreement(False, False, np.inf)
         decided = error <= 1 or not all(
             self._agrees_but_for_nan(name, computed[name]) for name in self.essential if name in computed
         )
         return Agreement(error <= 1, all(distance <= 1 for distance in errors.values()), error, decided)
+
+    @cached_property
+    def _wrong_by_convention_alone(self) -> bool:
+        """Whether every wrong element is one for which a declared convention asks something else."""
+        if not self.fails or len(self.wrong) < len(self.given):
+            return False
+        return not any(self._wrong_in_the_catalogue(name).any() for name in self.wrong)
+
+    def _wrong_in_the_catalogue(self, name: str) -> NDArray[np.bool_]:
+        """Return the wrong elements for which no convention asks something else than the catalogue does."""
+        return self.wrong[name] & ~self._left_open(name)
+
+    def _fails_too(self, computed: Mapping[str, NDArray[Any]]) -> bool:
+        """Tell whether what a mistake computes is wrong where this run is: one that would pass explains no failure."""
+        for name in self.essential:
+            if name not in computed:
+                continue
+            owed = self._owed(name)
+            if owed is None:
+                return True
+            right = self._meets(computed[name].astype(np.float64), owed, name)
+            if (self._wrong_in_the_catalogue(name) & ~right).any():
+                return True
+        return False
+
+    def _meets(self, numbers: NDArray[Any], owed: NDArray[Any], name: str) -> NDArray[np.bool_]:
+        with np.errstate(all="ignore"):
+            near = (np.abs(numbers - owed) <= self._tolerance(name)) | (numbers == owed)
+        return near | (np.isnan(numbers) & np.isnan(owed))
 
     def _distance(self, name: str, computed: NDArray[Any]) -> float:
         if self.given[name].shape != computed.shape:
@@ -177,32 +210,38 @@ class Evidence:
         assert run.bound is not None
         return run.bound.of(name, run.place).error
 
+    def _unowed(self, name: str) -> NDArray[np.bool_]:
+        """Return the elements that nobody owes."""
+        return self._open[name][0]
+
     def _left_open(self, name: str) -> NDArray[np.bool_]:
         """Return the elements that nobody owes, or for which a declared convention asks something else."""
-        return self._open[name]
+        return self._open[name][1]
 
     @cached_property
-    def _open(self) -> Mapping[str, NDArray[np.bool_]]:
+    def _open(self) -> Mapping[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
         return {name: self._elements_left_open(name) for name in self.given}
 
-    def _elements_left_open(self, name: str) -> NDArray[np.bool_]:
+    def _elements_left_open(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the elements that nobody owes, and those with the ones of a declared convention."""
         run, expected, owed = self.result.run, self._expected, self._owed(name)
-        left_open = np.zeros(self.given[name].shape, dtype=np.bool_)
+        unowed = np.zeros(self.given[name].shape, dtype=np.bool_)
         if run is None or run.bound is None or expected is None or owed is None:
-            return left_open
+            return unowed, unowed
         for elements in (run.bound.ungraded(name, run.place), expected.ungraded.get(name)):
             if elements is not None:
-                left_open = left_open | elements
+                unowed = unowed | elements
         if name in expected.sample:
-            stored = np.zeros(left_open.size, dtype=np.bool_)
+            stored = np.zeros(unowed.size, dtype=np.bool_)
             stored[expected.sample[name]] = True
-            left_open = left_open | ~stored.reshape(left_open.shape)
-        if expected.under is not None:
-            normative = run.case.golden(run.dtype).get(name)
-            if normative is None:
-                return np.ones_like(left_open)
-            left_open = left_open | ~((owed == normative) | (np.isnan(owed) & np.isnan(normative)))
-        return left_open | ~np.isfinite(self._tolerance(name))
+            unowed = unowed | ~stored.reshape(unowed.shape)
+        unowed = unowed | ~np.isfinite(self._tolerance(name))
+        if expected.under is None:
+            return unowed, unowed
+        normative = run.case.golden(run.dtype).get(name)
+        if normative is None:
+            return unowed, np.ones_like(unowed)
+        return unowed, unowed | ~((owed == normative) | (np.isnan(owed) & np.isnan(normative)))
 
 
 def outputs_of(mistake: Mistake, case: Case, dtype: str) -> Mapping[str, NDArray[Any]] | None:
