@@ -34,6 +34,16 @@ def test_long_rows_of_keys(diagnosis_with):
     assert "Every wrong number is 0.5 times what is owed." in entry.facts
 
 
+def test_nearly_right_numbers(diagnosis_with):
+    def in_single_precision(output, **_):
+        return output.astype(np.float32).astype(np.float64)
+
+    entry = diagnosis_with(in_single_precision)
+    (fact,) = [fact for fact in entry.facts if fact.startswith("No wrong number is off by more than ")]
+    assert 1e-8 < float(fact.split()[8]) < 6e-8
+    assert not any("times what is owed" in fact for fact in entry.facts)
+
+
 def test_keys_in_the_weights(engine):
     import attnspec
 

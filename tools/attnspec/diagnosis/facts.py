@@ -151,7 +151,7 @@ def _plural(name: str) -> str:
 
 
 def _kind_of_numbers(evidence: Sequence[Evidence]) -> str | None:
-    """Say whether the wrong numbers are NaN, infinite, zero, or a constant times what is owed."""
+    """Say whether the wrong numbers are NaN, infinite, zero, a constant times what is owed, or nearly what is owed."""
     given: list[Any] = []
     owed: list[Any] = []
     for entry in evidence:
@@ -168,6 +168,9 @@ def _kind_of_numbers(evidence: Sequence[Evidence]) -> str | None:
             return f"Every wrong number is {kind}."
     with np.errstate(all="ignore"):
         ratios = numbers / wanted
+    farthest = np.abs(ratios - 1).max()
+    if farthest <= _CLOSE:
+        return f"No wrong number is off by more than {farthest:.1e} of what is owed."
     if ratios.size > 1 and np.isfinite(ratios).all() and np.ptp(ratios) <= _CLOSE * abs(ratios[0]):
         return f"Every wrong number is {ratios[0]:.4g} times what is owed."
     if np.isnan(numbers).any():
