@@ -49,7 +49,7 @@ class Agreement:
         The largest distance from what came back in the outputs that matter, 1 being the most that agrees.
     decided
         False where the numbers differ only in elements that are NaN on one side: NaN takes other ways through two
-        programs that make the same mistake.
+        programs that make the same mistake. False also where the mistake is right in all that went wrong.
     """
 
     matches: bool
@@ -92,11 +92,8 @@ class Evidence:
         found: dict[str, NDArray[np.bool_]] = {}
         for name, given in self.given.items():
             owed = self._owed(name)
-            if owed is None:
-                continue
-            with np.errstate(all="ignore"):
-                near = (np.abs(given - owed) <= self._tolerance(name)) | (given == owed)
-            found[name] = ~(near | (np.isnan(given) & np.isnan(owed)) | self._left_open(name))
+            if owed is not None:
+                found[name] = ~(self._is_right(name, given, owed) | self._left_open(name))
         return found
 
     @cached_property
@@ -135,11 +132,31 @@ class Evidence:
         essential = [errors[name] for name in self.essential if name in errors]
         if not essential:
             return None
+        if self.fails and not self._is_wrong_too(computed):
+            return Agreement(matches=False, matches_all=False, error=np.inf, decided=False)
         error = max(essential)
         decided = error <= 1 or not all(
             self._agrees_but_for_nan(name, computed[name]) for name in self.essential if name in computed
         )
         return Agreement(error <= 1, all(distance <= 1 for distance in errors.values()), error, decided)
+
+    def _is_wrong_too(self, computed: Mapping[str, NDArray[Any]]) -> bool:
+        """Whether a mistake is wrong in any element that is wrong here; where it is not, it explains nothing."""
+        for name in self.essential:
+            wrong, owed = self.wrong.get(name), self._owed(name)
+            if name not in computed:
+                continue
+            if wrong is None or owed is None or computed[name].shape != wrong.shape:
+                return True
+            if (wrong & ~self._is_right(name, computed[name].astype(np.float64), owed)).any():
+                return True
+        return False
+
+    def _is_right(self, name: str, numbers: NDArray[Any], owed: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return where numbers lie within the tolerance of what is owed, or are the same infinity or NaN."""
+        with np.errstate(all="ignore"):
+            near = (np.abs(numbers - owed) <= self._tolerance(name)) | (numbers == owed)
+        return near | (np.isnan(numbers) & np.isnan(owed))
 
     def _distance(self, name: str, computed: NDArray[Any]) -> float:
         if self.given[name].shape != computed.shape:
