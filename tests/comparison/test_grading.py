@@ -54,6 +54,14 @@ def test_a_single_wrong_element_among_many_is_found_and_named():
     assert "output[2, 5] is 0.166666667; owed is 0.166666667 within" in verdict.message
 
 
+def test_wrong_numbers_in_a_wrong_dtype_are_told_both():
+    owed = np.full(3, 1 / 3)
+    verdict = verdict_on(owed.astype(np.float32), owed)
+    assert (verdict.check, verdict.output) == ("values", "output")
+    assert verdict.message.endswith("times that). Its dtype is wrong too: output is float32; owed is float64")
+    assert "dtype" not in verdict_on(owed + 1e-8, owed).message
+
+
 def test_the_ratio_decides_at_one():
     owed = np.full(3, 1 / 3)
     allowed = tolerance("softmax", {"x": np.zeros(3)}, {}, precision_of("float32")).of("output").error[0]

@@ -1,5 +1,8 @@
 """Naming mistakes that an engine makes which shares no code with the catalogue."""
 
+from typing import ClassVar
+
+import numpy as np
 import pytest
 
 from attnspec_reference.mistakes import CATALOGUE
@@ -147,3 +150,23 @@ def test_a_convention_that_is_not_kept_is_no_mistake(engine):
     assert report.wrong
     assert [entry.mistake for entry in report.diagnosis] == ["unknown"]
     assert "Every wrong number is 0." in report.diagnosis[0].facts
+
+
+def test_a_declared_convention_that_is_not_kept_names_no_mistake(engine):
+    import attnspec
+
+    class NanUnderFloatMasks(engine):
+        """Declares the mean of all values for a query without keys, and gives NaN."""
+
+        conventions: ClassVar = {"fully_masked_row": "uniform"}
+
+        def scaled_dot_product_attention(self, query, key, value, **arguments):
+            output = super().scaled_dot_product_attention(query, key, value, **arguments)
+            if "mask" in arguments:
+                output[..., 1, :] = np.nan
+            return output
+
+    (entry,) = attnspec.validate(NanUnderFloatMasks(), select=["masking/dead_row_float", "core/plain"]).diagnosis
+    assert entry.mistake == "unknown"
+    assert not any(fact.startswith("Alone, ") for fact in entry.facts)
+    assert not any("NaN or infinity among the inputs" in fact for fact in entry.facts)

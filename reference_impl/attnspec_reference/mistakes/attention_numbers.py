@@ -359,7 +359,7 @@ MISTAKES: tuple[Mistake, ...] = (
         clause="sdpa.logsumexp.fully_masked_row",
         sentence="The logsumexp of a query that may attend to no key is plus infinity.",
         engineer="The LSE of an empty row is stored as +inf, as FlashAttention 2 does for its backward pass.",
-        remedy="Return minus infinity, or declare the convention empty_logsumexp=+inf.",
+        remedy="Return minus infinity, or declare the convention empty_logsumexp=plus_infinity.",
         function=with_log_sum_exp(plus_infinity_if_empty),
     ),
     Mistake(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import attnspec_reference
+from attnspec.conventions import CHOICES
 from attnspec_reference.departures import by_name
 from attnspec_reference.mistakes import CATALOGUE, mistakes_of
 
@@ -84,6 +85,12 @@ def test_a_mistake_refers_to_what_exists():
     for mistake in CATALOGUE:
         assert mistake.erratum is None or mistake.erratum in ERRATA, mistake.id
         assert mistake.source is None or mistake.source.startswith("https://"), mistake.id
+
+
+def test_a_convention_that_a_remedy_names_can_be_declared():
+    named = [found for mistake in CATALOGUE for found in re.findall(r"convention (\w+)=([^ .]+)", mistake.remedy)]
+    assert len(named) > 5
+    assert not [(name, choice) for name, choice in named if choice not in CHOICES[name]]
 
 
 def test_a_mistake_is_told_in_three_plain_sentences():

@@ -241,6 +241,7 @@ def _grade_values(
         output = names[0] if names[0] in wrong else wrong[0]
         steps = [name for name in steps if name in compared]
         worst = compared[output].worst
+        problem = _dtype_problem(operation, dtype, output, got[output])
         return Verdict(
             "fail",
             "values",
@@ -248,7 +249,8 @@ def _grade_values(
             first_step=wrong[0] if len(steps) > 1 else None,
             agreeing_steps=tuple(steps[: steps.index(wrong[0])]),
             worst=worst,
-            message=_values_sentence(worst),
+            # Numbers that are nearly right are often computed in the dtype in which they came.
+            message=_values_sentence(worst) + ("" if problem is None else f". Its dtype is wrong too: {problem}"),
             **shared,
         )
     for name in names:
