@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from attnspec.command_line import main
-from attnspec.errors import RecipeError
-from attnspec.recipes import Printed, Rejects
-from attnspec.regeneration import check, regenerate
+from attnspec.errors import MissingDependencyError, RecipeError
+from attnspec.recipes import Printed, Rejects, documents
+from attnspec.regeneration import check, filled_document, regenerate
 
 PLAIN = Printed(of="weights", section="Question 1", data=["0.1876594", "0.17566497", "0.22271181", "0.41396383"])
 TWIN = "documents/003/context_vector"
@@ -161,3 +162,11 @@ def test_the_command_line_ends_with_2(recipes, folder, capsys) -> None:
     recipes.exchange(replace(recipes["context_vector"], attributes={"scal": 1.0}))
     assert main(["regenerate", "--golden", str(folder)]) == 2
     assert capsys.readouterr().err == f"attnspec: {TWIN}: context_vector has no argument 'scal'.\n"
+
+
+def test_a_missing_flint_is_told_once(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "flint", None)
+    with pytest.raises(MissingDependencyError) as caught:
+        filled_document(documents.cases()[0])
+    assert str(caught.value).count("python-flint") == 1
+    assert str(caught.value).endswith("pip install 'attnspec[regenerate]'.")

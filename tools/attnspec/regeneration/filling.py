@@ -108,9 +108,7 @@ def _certified(case: AuthoredCase, inputs: Mapping[str, NDArray[Any]]) -> dict[s
     except (oracle.OracleError, ValueError) as error:
         raise RecipeError(f"{case.id}: the oracle cannot compute it: {error}") from None
     except ImportError as error:
-        raise MissingDependencyError(
-            f'Certified values need python-flint ({error}). Install it with: pip install "attnspec[regenerate]".'
-        ) from None
+        raise MissingDependencyError(f"{error}.") from None
 
 
 def _check(case: AuthoredCase) -> None:
