@@ -1,4 +1,4 @@
-"""What goes wrong in a softmax: the axis, the maximum, the normaliser."""
+"""What goes wrong in a softmax: the axis, the maximum, the normaliser, the sum."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from attnspec_reference.departures import departure, in_working_precision, named_output
 from attnspec_reference.mistakes.mistake import Mistake
+from attnspec_reference.precision import result_dtype
 from attnspec_reference.softmax import softmax
 
 if TYPE_CHECKING:
@@ -84,6 +85,21 @@ def logarithms(*, x: Array, axis: int | None = -1) -> Array:
 def largest_from_zero(x: Array, axis: int | None) -> Array:
     """Find the largest of the numbers and 0."""
     return np.max(x, axis=axis, keepdims=True, initial=0.0)
+
+
+def summed_in_half_precision(x: Any, *, axis: int | None = -1) -> Array:
+    """Round the running sums of half precision to half precision."""
+    dtype = result_dtype(x)
+    if dtype.itemsize > 2:
+        return softmax(x, axis=axis)
+
+    def divided(exponentials: Array, axis: int | None) -> Array:
+        along = exponentials.reshape(-1) if axis is None else exponentials
+        sums = np.add.accumulate(along.astype(dtype), axis=-1 if axis is None else axis)
+        total = np.take(sums, [-1], axis=-1 if axis is None else axis)
+        return exponentials / total.astype(exponentials.dtype)
+
+    return departure(softmax, divide_by_sum=divided)(x, axis=axis)
 
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -227,5 +243,16 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The running maximum is initialised to 0 instead of -inf: 0/0 far below.",
         remedy="Start the maximum at minus infinity.",
         function=named_output(departure(softmax, largest=largest_from_zero)),
+    ),
+    Mistake(
+        id="softmax.summed_in_half_precision",
+        operation="softmax",
+        clause="softmax.definition",
+        sentence="The sum of the exponentials was kept in half precision, where it soon stops growing.",
+        engineer="The denominator is accumulated in half precision and sticks at 2048 (float16) or 256 (bfloat16).",
+        remedy="Accumulate sums in float32.",
+        function=named_output(summed_in_half_precision),
+        shows_in=("float16", "bfloat16"),
+        source="https://github.com/tenstorrent/tt-metal/issues/20986",
     ),
 )

@@ -216,13 +216,6 @@ def length_cases() -> tuple[AuthoredCase, ...]:
             Sizes(0, 2, 2, 4, 5),
             clauses=("sdpa.output", "sdpa.precision.dtype"),
         ),
-        attention(
-            "core/no_query_heads",
-            "No query head over two shared ones",
-            Sizes(3, 0, 2, 4, 5),
-            clauses=("sdpa.output",),
-            url="https://github.com/pytorch/pytorch/issues/141218",
-        ),
         attention("core/no_queries", "No query at all", Sizes(3, 2, 2, 0, 5), clauses=("sdpa.output",)),
     )
 

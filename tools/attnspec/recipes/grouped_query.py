@@ -69,6 +69,13 @@ def mapping_cases() -> tuple[AuthoredCase, ...]:
             "grouped_query/twelve_over_three", "Twelve query heads share three", Sizes(1, 12, 3, 2, 4), clauses=CLAUSE
         ),
         attention(
+            "grouped_query/no_query_heads",
+            "No query head over two shared ones",
+            Sizes(3, 0, 2, 4, 5),
+            clauses=CLAUSE,
+            url="https://github.com/pytorch/pytorch/issues/141218",
+        ),
+        attention(
             "grouped_query/steps",
             "Scores, weights and logsumexp of grouped heads",
             Sizes(1, 6, 2, 3, 4),

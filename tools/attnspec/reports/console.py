@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.operations import OPERATIONS
 from attnspec.plain_text import plain_text
+from attnspec.reports.alike import and_more, told_together
 from attnspec.reports.wording import (
     diagnosis_lines,
     elements_sentence,
@@ -133,16 +134,31 @@ def _print_operation(operation: str, results: list[Result], report: Report, cons
     for entry in diagnosis:
         for line in diagnosis_lines(entry):
             _say(console, line, indent=2)
-    by_case: dict[str, list[Result]] = {}
-    for result in results:
-        by_case.setdefault(result.case.id, []).append(result)
-    for of_case in list(by_case.values())[:_CASES_SHOWN]:
+    by_case, together = told_together(results, lambda result: result.case.id, _words)
+    for of_case in by_case[:_CASES_SHOWN]:
         console.print()
         _print_case(of_case, console, named=any(entry.clause for entry in diagnosis))
     more = len(by_case) - _CASES_SHOWN
     if more > 0:
         cases = "case" if more == 1 else "cases"
         _say(console, f"… and {more} more {cases}; --report FILE.json has them all.", indent=2)
+    for alike in together:
+        console.print()
+        _print_alike(alike, console)
+
+
+def _words(result: Result) -> str | None:
+    """Return how a result without numbers ended."""
+    return None if result.status == "fail" else f"{result.status}: {result_sentence(result)}"
+
+
+def _print_alike(results: list[Result], console: Console) -> None:
+    """Print many cases that ended in the same words."""
+    ids = list(dict.fromkeys(result.case.id for result in results))
+    dtypes = ", ".join(dict.fromkeys(result.dtype for result in results))
+    _say(console, f"{len(ids)} cases ({dtypes}): {results[0].status}", indent=2, style="bold")
+    _say(console, result_sentence(results[0]), indent=4)
+    _say(console, f"{', '.join(ids[:_CASES_SHOWN])}{and_more(ids, _CASES_SHOWN)}", indent=4)
 
 
 def _print_case(results: list[Result], console: Console, *, named: bool) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.comparison import WRONG
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.plain_text import plain_text
+from attnspec.reports.alike import and_more, told_together
 from attnspec.reports.sentences import (
     diagnosis_sentences,
     implementation_name,
@@ -33,6 +34,7 @@ _LONGEST = 60_000
 _LONGEST_DIAGNOSIS = 15_000
 _LONGEST_REASONS = 5_000
 _LONGEST_MESSAGE = 300
+_NAMED = 3
 _SIGNS = {"conforms": "✅", "conforms in part": "🟡", "does not conform": "❌"}
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~$])")
@@ -117,21 +119,21 @@ def _failures(document: Mapping[str, Any], room: int) -> list[str]:
     wrong = wrong_results(document)
     if not wrong:
         return []
-    by_case: dict[str, list[Mapping[str, Any]]] = {}
-    for result in wrong:
-        by_case.setdefault(result["case"], []).append(result)
-    opening = ["<details>", f"<summary>Failing cases: {len(by_case)}</summary>", ""]
+    by_case, together = told_together(wrong, lambda result: result["case"], _words)
+    first = (by_case or together)[0][0]
+    count = len({result["case"] for result in wrong})
+    opening = ["<details>", f"<summary>Failing cases: {count}</summary>", ""]
     closing = [
         "",
         "</details>",
         "",
         "To run the first one again:",
         "",
-        *_fenced(reproduction(document, wrong[0])),
+        *_fenced(reproduction(document, first)),
         "",
     ]
     room -= sum(len(line) + 1 for line in (*opening, *closing))
-    entries = [_entry(results) for results in by_case.values()]
+    entries = [*map(_entry, by_case), *map(_entry_of_many, together)]
     return [*opening, *_fitting(entries, room, "cases"), *closing]
 
 
@@ -145,6 +147,24 @@ def _entry(results: Sequence[Mapping[str, Any]]) -> str:
     if step is not None:
         lines.append(f"  {prose(step)}")
     return "\n".join(lines)
+
+
+def _words(result: Mapping[str, Any]) -> str | None:
+    """Return how a result without numbers ended."""
+    return None if result["status"] == "fail" else f"{result['status']}: {result['message']}"
+
+
+def _entry_of_many(results: Sequence[Mapping[str, Any]]) -> str:
+    """Return a list item for many cases that ended in the same words."""
+    ids = list(dict.fromkeys(result["case"] for result in results))
+    dtypes = ", ".join(dict.fromkeys(result["dtype"] for result in results))
+    return "\n".join(
+        (
+            f"- {len(ids)} cases ({prose(dtypes)}), {results[0]['status']}:",
+            f"  {code(message(results[0], longest=_LONGEST_MESSAGE))}",
+            f"  {', '.join(map(code, ids[:_NAMED]))}{and_more(ids, _NAMED)}",
+        )
+    )
 
 
 def _reasons(document: Mapping[str, Any]) -> list[str]:

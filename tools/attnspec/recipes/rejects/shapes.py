@@ -23,7 +23,8 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
             "width",
             {"key": plain["key"][..., :1]},
             "The queries have width 2, the keys width 1.",
-            None,
+            # An einsum repeats a single feature.
+            STRICT,
         ),
         (
             "width_wider_keys",
@@ -165,8 +166,8 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
                 {**drawn(twin), "mask": draw(f"rejects/{name}", shape)},
                 reason=f"A mask of shape {shape} does not fit scores of shape {against}.",
                 url=url,
-                # Libraries that broadcast by the rules of NumPy repeat a single column.
-                convention=STRICT if shape[-1] == 1 else None,
+                # Libraries that broadcast by the rules of NumPy repeat a single column, and take any rank.
+                convention=STRICT if shape[-1] == 1 or len(shape) > 4 else None,
             )
         )
     return tuple(made)
