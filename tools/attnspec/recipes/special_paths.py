@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.recipes.attention import BOTTOM_RIGHT, HIDDEN, Sizes, attention, boolean_mask, float_mask, made_for
+from attnspec.recipes.attention import BOTTOM_RIGHT, HIDDEN, Sizes, attention, float_mask, made_for
 from attnspec.recipes.authoring import EVERY_DTYPE, AuthoredCase
 
 if TYPE_CHECKING:
@@ -20,6 +20,16 @@ def row(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return numbers.reshape(1, 1, -1, 1)
 
 
+def asked(*queries: float) -> NDArray[np.float64]:
+    """Let two heads ask the same queries, one feature wide, of one key head."""
+    return np.broadcast_to(np.array(queries)[:, np.newaxis], (1, 2, len(queries), 1))
+
+
+def shared(keys: int) -> Sizes:
+    """Return sizes for three queries of two heads that share a key head."""
+    return Sizes(1, 2, 1, 3, keys, 1)
+
+
 def one_query_cases() -> tuple[AuthoredCase, ...]:
     """Ask one query, for which decoding has a kernel of its own."""
     hidden = np.array([True, False, True, True, False])
@@ -27,28 +37,28 @@ def one_query_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "softcap/one_query_masked",
             "One query, a cap, and a mask that hides keys: what is hidden stays hidden",
-            Sizes(1, 2, 2, 1, 5, 2),
+            Sizes(3, 2, 2, 1, 5, 1),
             url=GITHUB + "flashinfer-ai/flashinfer/pull/350",
             mask=hidden[np.newaxis],
             softcap=1.5,
         ),
         attention(
             "logsumexp/one_query_grouped",
-            "Logsumexp of one query, four query heads over two key heads, with a scale",
-            Sizes(2, 4, 2, 1, 3, 1),
+            "Logsumexp of one query, six query heads over three key heads, with a scale",
+            Sizes(2, 6, 3, 1, 4, 1),
             url=GITHUB + "vllm-project/flash-attention/pull/34",
             outputs=("output", "logsumexp"),
             scale=0.75,
         ),
         attention(
             "sinks/twelve_above",
-            "A sink of twelve over one key with a large value: exp(12) lies beyond half precision",
-            Sizes(1, 1, 1, 1, 1, 1),
+            "Sinks of twelve over keys with large values: exp(12) lies beyond half precision",
+            Sizes(3, 2, 2, 1, 4, 1),
             url=GITHUB + "sgl-project/sgl-kernel-npu/pull/216",
-            query=np.zeros((1, 1, 1, 1)),
-            key=np.zeros((1, 1, 1, 1)),
-            value=np.full((1, 1, 1, 1), 1024.0),
-            sinks=[12.0],
+            query=np.zeros((3, 2, 1, 1)),
+            key=np.zeros((3, 2, 4, 1)),
+            value=np.full((3, 2, 4, 1), 1024.0),
+            sinks=[12.0, 12.5],
         ),
         attention(
             "alibi/lengths_both_sides",
@@ -64,17 +74,19 @@ def one_query_cases() -> tuple[AuthoredCase, ...]:
 
 
 def whole_tile_cases() -> tuple[AuthoredCase, ...]:
-    """Fill the tiles of kernels to the last key, so that nothing but the lengths tells what counts."""
+    """Fill the tiles of kernels to the last key, so that only lengths tell what counts, and go beyond a byte."""
     return (
         attention(
-            "varlen/whole_tiles",
-            "128 keys in whole tiles, of which 37 count",
-            Sizes(1, 1, 1, 2, 128, 1),
+            "varlen/whole_tiles_alibi",
+            "192 keys in whole tiles, of which 150 count, at distances beyond a signed byte",
+            shared(192),
             url=GITHUB + "flashinfer-ai/flashinfer/pull/5090",
-            query=np.zeros((1, 1, 2, 1)),
-            key=np.zeros((1, 1, 128, 1)),
-            value=row(np.arange(128, dtype=np.float64) % 64),
-            key_lengths=[37],
+            query=asked(0.0, 0.0, 0.0),
+            key=np.zeros((1, 1, 192, 1)),
+            value=row(np.arange(192, dtype=np.float64) // 8),
+            key_lengths=[150],
+            alibi_slopes=[0.0078125, 0.015625],
+            causal_alignment="top_left",
         ),
     )
 
@@ -91,7 +103,7 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
         Sizes(2, 1, 1, 16, 32, 1),
         Sizes(1, 2, 2, 16, 16, 1, past=16),
     )
-    wide = Sizes(1, 4, 2, 2, 4, 16)
+    wide = Sizes(1, 6, 2, 2, 4, 8)
     names = ("window/aligned_tiles", "varlen/aligned_tiles", "cache/aligned_tiles", "grouped_query/aligned_width")
     half_of_them = (np.arange(32) % 5 != 3) | (np.arange(32) % 3 == 0)
     return (
@@ -136,13 +148,13 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention(
             names[3],
-            "Heads of 16 features with window, causality, cap, distances, mask and sinks",
+            "Heads of 8 features with window, causality, cap, distances, mask and sinks",
             wide,
             url=GITHUB + "HazyResearch/HipKittens/pull/22",
             **coarse(names[3], wide),
             mask=float_mask(names[3], (2, 4)),
-            sinks=[0.5, -0.5, 1.0, 0.0],
-            alibi_slopes=[0.25, 0.5, 0.125, 0.0625],
+            sinks=[0.5, -0.5, 1.0, 0.0, 0.25, -1.0],
+            alibi_slopes=[0.25, 0.5, 0.125, 0.0625, 1.0, 0.75],
             is_causal=True,
             causal_alignment=BOTTOM_RIGHT,
             softcap=2.0,
@@ -153,7 +165,7 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
 
 def decoding_cases() -> tuple[AuthoredCase, ...]:
     """Use every feature with one query."""
-    name, sizes = "sinks/one_query_with_everything", Sizes(2, 4, 2, 1, 4, 2, 3)
+    name, sizes = "sinks/one_query_with_everything", Sizes(2, 6, 2, 1, 4, 1, 2)
     return (
         attention(
             name,
@@ -164,8 +176,8 @@ def decoding_cases() -> tuple[AuthoredCase, ...]:
             **coarse(name, sizes),
             mask=np.array([[0.0, 1.0, HIDDEN, -0.5]]),
             key_lengths=[4, 0],
-            sinks=[0.5, -0.5, 1.0, 0.0],
-            alibi_slopes=[0.25, 0.5, 0.125, 1.0],
+            sinks=[0.5, -0.5, 1.0, 0.0, 0.25, -1.0],
+            alibi_slopes=[0.25, 0.5, 0.125, 0.0625, 1.0, 0.75],
             causal_alignment="top_left",
             scale=-0.75,
             softcap=2.0,
@@ -173,52 +185,44 @@ def decoding_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/one_query_large",
             "One query whose scores are some thousands",
-            Sizes(1, 1, 1, 1, 3, 1),
+            Sizes(3, 2, 1, 1, 4, 1),
             clauses=("sdpa.softmax.stability",),
             url=GITHUB + "vllm-project/vllm/issues/45500",
-            query=np.full((1, 1, 1, 1), 64.0),
-            key=row(np.array([32.0, 48.0, -64.0])),
+            query=np.full((3, 2, 1, 1), 64.0),
+            key=np.broadcast_to(np.array([[32.0], [48.0], [-64.0], [0.0]]), (3, 1, 4, 1)),
             scale=1.0,
         ),
         attention(
             "nonfinite/one_query_beyond_key_lengths",
-            "NaN behind the lengths of keys that two query heads share, one query, a cap and sinks",
-            Sizes(2, 2, 1, 1, 3, 1),
+            "NaN behind the lengths of keys that three query heads share, one query, a cap and sinks",
+            Sizes(2, 3, 1, 1, 4, 1),
             clauses=("sdpa.masked_nonfinite",),
             url=GITHUB + "pytorch/pytorch/issues/101967",
-            key=np.array([[0.5, -1.0, 0.25], [1.0, np.nan, np.nan]]).reshape(2, 1, 3, 1),
-            value=np.array([[1.0, 2.0, 4.0], [8.0, np.nan, np.nan]]).reshape(2, 1, 3, 1),
-            key_lengths=[3, 1],
-            sinks=[0.5, -0.5],
+            key=np.array([[0.5, -1.0, 0.25, 1.0], [1.0, np.nan, np.nan, np.nan]]).reshape(2, 1, 4, 1),
+            value=np.array([[1.0, 2.0, 4.0, 8.0], [8.0, np.nan, np.nan, np.nan]]).reshape(2, 1, 4, 1),
+            key_lengths=[4, 1],
+            sinks=[0.5, -0.5, 1.0],
             softcap=2.0,
         ),
     )
 
 
 def mask_cases() -> tuple[AuthoredCase, ...]:
-    """Repeat masks of four axes over the batch."""
-    sizes = Sizes(2, 2, 2, 3, 4, 1)
+    """Repeat a mask of four axes over the batch."""
     return (
         attention(
-            "masking/boolean_rank_4_shared_by_batch",
-            "A Boolean mask of shape (1, 2, 3, 4) for a batch of two",
-            sizes,
-            url=GITHUB + "tracel-ai/burn-lm/pull/25",
-            mask=boolean_mask("masking/boolean_rank_4_shared_by_batch", (1, 2, 3, 4)),
-        ),
-        attention(
             "masking/float_rank_4_shared_by_all",
-            "A float mask of shape (1, 1, 3, 4) for a batch of two with two heads",
-            sizes,
-            url=GITHUB + "tenstorrent/tt-metal/issues/36088",
-            mask=float_mask("masking/float_rank_4_shared_by_all", (1, 1, 3, 4)),
+            "A float mask of shape (1, 1, 4, 5) for a batch of two with three heads",
+            Sizes(2, 3, 3, 4, 5, 1),
+            url=GITHUB + "tracel-ai/burn-lm/pull/25",
+            mask=float_mask("masking/float_rank_4_shared_by_all", (1, 1, 4, 5)),
         ),
     )
 
 
 def wide_cases() -> tuple[AuthoredCase, ...]:
     """Hold heads wider than a tile of 128 features, with a rest."""
-    # One large product and 132 small ones, each lost where the sum is kept in half precision: the first query's in
+    # One large product and 132 small ones, each lost where the sum is kept in half precision: the first head's in
     # float16, the second's in bfloat16.
     small = np.arange(133) > 0
     queries = np.where(small, np.array([[0.125], [1.75]]), 8.0)
@@ -228,18 +232,18 @@ def wide_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "core/width_133",
             "133 features: one large product and many small ones, which decide",
-            Sizes(1, 1, 1, 2, 2, 133, 1),
+            Sizes(1, 2, 1, 1, 2, 133, 1),
             url=GITHUB + "pytorch/pytorch/issues/119131",
-            query=queries.reshape(1, 1, 2, 133),
+            query=queries.reshape(1, 2, 1, 133),
             key=keys.reshape(1, 1, 2, 133),
             scale=1.0,
         ),
         attention(
             "core/value_width_1_133",
             "Values of 133 features, more than a tile of 128",
-            Sizes(1, 1, 1, 2, 2, 1, 133),
+            Sizes(1, 1, 1, 1, 2, 1, 133),
             url=GITHUB + "mlc-ai/mlc-llm/pull/1889",
-            query=np.zeros((1, 1, 2, 1)),
+            query=np.zeros((1, 1, 1, 1)),
             key=np.zeros((1, 1, 2, 1)),
             value=np.stack([numbers, 16.0 - numbers]).reshape(1, 1, 2, 133) * np.array([1.0, 3.0])[:, np.newaxis],
         ),
@@ -251,16 +255,16 @@ def far_cases() -> tuple[AuthoredCase, ...]:
     far = np.where(np.arange(133) == 66, -1024.0, 0.0)
     only = (np.arange(133) == 66)[np.newaxis]
     only_of_five = np.arange(5) == 2
-    small = np.array([[0.0, 1.0]])
-    outlier = np.array([[512.0, 1.0], [512.0, -1.0], [512.0, 0.5]])
+    small = np.array([[0.0, 1.0], [0.0, -1.0], [0.0, 0.5]])
+    outlier = np.array([[512.0, 1.0], [512.0, -1.0], [512.0, 0.5], [512.0, 0.0]])
     return (
         attention(
             "stress/gap_tiles_hidden_on_both_sides",
             "66 hidden keys, one that scores -1024, and 66 more hidden ones",
-            Sizes(1, 1, 1, 1, 133, 1),
+            shared(133),
             clauses=("sdpa.softmax.stability",),
             url=GITHUB + "Dao-AILab/flash-attention/issues/2082",
-            query=np.ones((1, 1, 1, 1)),
+            query=asked(1.0, 1.0, 1.0),
             key=row(far),
             value=row(np.arange(133, dtype=np.float64) % 32),
             scale=1.0,
@@ -269,10 +273,10 @@ def far_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/gap_one_key_lowest",
             "The only key that may be attended scores -57344, below any number that stands for minus infinity",
-            Sizes(1, 1, 1, 1, 5, 1),
+            shared(5),
             clauses=("sdpa.softmax.stability",),
             url=GITHUB + "flashinfer-ai/flashinfer/pull/4401",
-            query=np.ones((1, 1, 1, 1)),
+            query=asked(1.0, 1.0, 1.0),
             key=row(np.where(only_of_five, -57344.0, 0.0)),
             scale=1.0,
             mask=np.where(only_of_five, 0.0, HIDDEN)[np.newaxis],
@@ -280,28 +284,28 @@ def far_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/scale_negative_far",
             "A negative scale and products far apart: the largest product has the smallest score",
-            Sizes(1, 1, 1, 2, 4, 1),
+            shared(4),
             clauses=("sdpa.softmax.stability",),
             url=GITHUB + "Dao-AILab/flash-attention/issues/1884",
-            query=row(np.array([1.0, -1.0])),
+            query=asked(1.0, -1.0, 0.5),
             key=row(np.array([0.0, 1536.0, -1536.0, 768.0])),
             scale=-1.0,
         ),
         attention(
             "stress/outlier_feature",
             "A feature of 512 in all keys that no query asks for: the small feature beside it decides",
-            Sizes(1, 1, 1, 1, 3, 2),
+            Sizes(1, 2, 1, 3, 4, 2),
             url=GITHUB + "thu-ml/SageAttention/issues/386",
-            query=small.reshape(1, 1, 1, 2),
-            key=outlier.reshape(1, 1, 3, 2),
+            query=np.broadcast_to(small, (1, 2, 3, 2)),
+            key=outlier.reshape(1, 1, 4, 2),
             scale=1.0,
         ),
         attention(
             "stress/subnormal_queries_scaled_up",
             "Queries of some 2**-20, which the scale brings back to size",
-            Sizes(1, 1, 1, 2, 4, 1),
+            shared(4),
             url=GITHUB + "huggingface/diffusers/pull/2643",
-            query=row(np.array([1.0, -2.0])) * 2.0**-20,
+            query=asked(1.0, -2.0, 0.5) * 2.0**-20,
             key=row(np.array([-2.0, 1.0, 2.0, 0.5])),
             scale=2.0**20,
         ),
@@ -311,21 +315,21 @@ def far_cases() -> tuple[AuthoredCase, ...]:
 def half_sum_cases() -> tuple[AuthoredCase, ...]:
     """Let sums kept in half precision lose all but their first terms."""
     # A sum near 1 loses the first small ones in bfloat16 alone, the last ones in float16, too.
-    exponents = np.repeat([0.0, -6.25, -7.75], [8, 96, 160])
+    exponents = np.repeat([0.0, -6.25, -7.75], [8, 72, 128])
     one_large: dict[str, Any] = {
-        "query": np.zeros((1, 1, 1, 1)),
+        "query": asked(0.0, 0.0, 0.0),
         "key": np.zeros((1, 1, 64, 1)),
         "value": row(np.where(np.arange(64) == 0, 1024.0, 0.4375)),
     }
-    of_sixteen = {name: array[:, :, :16] for name, array in one_large.items()}
+    of_sixteen = {**one_large, "key": np.zeros((1, 1, 16, 1))}
     of_sixteen["value"] = row(np.where(np.arange(16) == 0, 256.0, 0.875))
     return (
         attention(
             "stress/many_small_weights",
-            "Eight keys, and 256 so far below them that a sum in half precision never sees them",
-            Sizes(1, 1, 1, 1, 264, 1),
+            "Eight keys, and 200 so far below them that a sum in half precision never sees them",
+            shared(208),
             url=GITHUB + "sonos/tract/pull/2586",
-            query=np.ones((1, 1, 1, 1)),
+            query=asked(1.0, 1.0, 1.0),
             key=row(exponents),
             value=row(np.where(exponents == 0, 1.0, -1.0)),
             scale=1.0,
@@ -333,14 +337,14 @@ def half_sum_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/one_large_value_64",
             "64 equal weights and one large value: sums of values in half precision lose the rest",
-            Sizes(1, 1, 1, 1, 64, 1),
+            shared(64),
             url=GITHUB + "cactus-compute/cactus/pull/480",
             **one_large,
         ),
         attention(
             "stress/one_large_value_16",
             "Sixteen equal weights and one large value, within one tile",
-            Sizes(1, 1, 1, 1, 16, 1),
+            shared(16),
             url=GITHUB + "NVIDIA/TensorRT-LLM/pull/18044",
             **of_sixteen,
         ),
