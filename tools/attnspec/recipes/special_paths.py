@@ -295,7 +295,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             "stress/outlier_feature",
             "A feature of 512 in all keys that no query asks for: the small feature beside it decides",
             Sizes(1, 2, 1, 3, 4, 2),
-            url=GITHUB + "thu-ml/SageAttention/issues/386",
+            url=GITHUB + "ahb-sjsu/turboquant-pro/pull/98",
             query=np.broadcast_to(small, (1, 2, 3, 2)),
             key=outlier.reshape(1, 1, 4, 2),
             scale=1.0,
