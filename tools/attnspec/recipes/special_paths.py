@@ -321,7 +321,7 @@ def half_sum_cases() -> tuple[AuthoredCase, ...]:
         "key": np.zeros((1, 1, 64, 1)),
         "value": row(np.where(np.arange(64) == 0, 1024.0, 0.4375)),
     }
-    of_sixteen = {**one_large, "key": np.zeros((1, 1, 16, 1))}
+    of_sixteen: dict[str, Any] = {**one_large, "key": np.zeros((1, 1, 16, 1))}
     of_sixteen["value"] = row(np.where(np.arange(16) == 0, 256.0, 0.875))
     return (
         attention(
