@@ -1,4 +1,4 @@
-"""Cases for paths that fast kernels have of their own: one query, whole tiles, wide heads, sums in half precision."""
+"""Cases for paths that fast kernels have of their own: one query, whole tiles, wide heads, scores far apart."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.recipes.attention import BOTTOM_RIGHT, HIDDEN, Sizes, attention, float_mask, made_for
-from attnspec.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec.recipes.attention import BOTTOM_RIGHT, HIDDEN, Sizes, attention, float_mask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from attnspec.recipes.authoring import AuthoredCase
 
 GITHUB = "https://github.com/"
 
@@ -282,6 +283,17 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             mask=np.where(only_of_five, 0.0, HIDDEN)[np.newaxis],
         ),
         attention(
+            "stress/gap_hidden_key_highest",
+            "A hidden key scores 57344 above the others: no number that is subtracted from it hides it",
+            shared(5),
+            clauses=("sdpa.softmax.stability",),
+            url=GITHUB + "ohdearquant/lattice/pull/373",
+            query=asked(1.0, 1.0, 1.0),
+            key=row(np.where(only_of_five, 57344.0, 0.0)),
+            scale=1.0,
+            mask=~only_of_five[np.newaxis],
+        ),
+        attention(
             "stress/scale_negative_far",
             "A negative scale and products far apart: the largest product has the smallest score",
             shared(4),
@@ -312,55 +324,6 @@ def far_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def half_sum_cases() -> tuple[AuthoredCase, ...]:
-    """Let sums kept in half precision lose all but their first terms."""
-    # A sum near 1 loses the first small ones in bfloat16 alone, the last ones in float16, too.
-    exponents = np.repeat([0.0, -6.25, -7.75], [8, 72, 128])
-    one_large: dict[str, Any] = {
-        "query": asked(0.0, 0.0, 0.0),
-        "key": np.zeros((1, 1, 64, 1)),
-        "value": row(np.where(np.arange(64) == 0, 1024.0, 0.4375)),
-    }
-    of_sixteen: dict[str, Any] = {**one_large, "key": np.zeros((1, 1, 16, 1))}
-    of_sixteen["value"] = row(np.where(np.arange(16) == 0, 256.0, 0.875))
-    return (
-        attention(
-            "stress/many_small_weights",
-            "Eight keys, and 200 so far below them that a sum in half precision never sees them",
-            shared(208),
-            url=GITHUB + "sonos/tract/pull/2586",
-            query=asked(1.0, 1.0, 1.0),
-            key=row(exponents),
-            value=row(np.where(exponents == 0, 1.0, -1.0)),
-            scale=1.0,
-        ),
-        attention(
-            "stress/one_large_value_64",
-            "64 equal weights and one large value: sums of values in half precision lose the rest",
-            shared(64),
-            url=GITHUB + "cactus-compute/cactus/pull/480",
-            **one_large,
-        ),
-        attention(
-            "stress/one_large_value_16",
-            "Sixteen equal weights and one large value, within one tile",
-            shared(16),
-            url=GITHUB + "NVIDIA/TensorRT-LLM/pull/18044",
-            **of_sixteen,
-        ),
-        AuthoredCase(
-            id="layout/softmax_many_small",
-            title="One number and 160 so far below it that a sum in half precision never sees them",
-            operation="softmax",
-            clauses=("softmax.definition", "softmax.stability"),
-            source=made_for("layout"),
-            inputs={"x": np.where(np.arange(161) == 0, 0.0, -7.75)},
-            dtypes=EVERY_DTYPE,
-            sample={"output": (0, 1, 160)},
-        ),
-    )
-
-
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases."""
     return (
@@ -371,5 +334,4 @@ def cases() -> tuple[AuthoredCase, ...]:
         *mask_cases(),
         *wide_cases(),
         *far_cases(),
-        *half_sum_cases(),
     )

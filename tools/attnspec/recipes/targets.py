@@ -183,6 +183,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "layout/softmax_columns": ("softmax.whole_array_always", "softmax.last_axis_always", "softmax.opposite_axis"),
     "layout/softmax_far_apart": ("softmax.global_maximum",),
     "layout/softmax_large": ("softmax.no_maximum",),
+    "layout/softmax_many_small": ("softmax.summed_in_half_precision",),
     "layout/softmax_negative": ("softmax.maximum_started_at_zero",),
     "layout/softmax_one_column": (
         "softmax.first_axis_always",
