@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attnspec.cases import canonical_json
@@ -34,7 +34,6 @@ def no_unsorted_keys(pairs):
     return dict(pairs)
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_the_text_reads_back_as_the_value(value) -> None:
     text = canonical_json(value)
@@ -42,7 +41,6 @@ def test_the_text_reads_back_as_the_value(value) -> None:
     assert canonical_json(json.loads(text)) == text
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_the_order_of_keys_does_not_matter(value) -> None:
     text = canonical_json(value)
@@ -50,7 +48,6 @@ def test_the_order_of_keys_does_not_matter(value) -> None:
     json.loads(text, object_pairs_hook=no_unsorted_keys)
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_the_text_ends_with_one_newline(value) -> None:
     text = canonical_json(value)
@@ -59,7 +56,6 @@ def test_the_text_ends_with_one_newline(value) -> None:
     text.encode("utf-8")
 
 
-@settings(deadline=None)
 @given(FINITE)
 def test_floats_have_the_fewest_digits_that_read_back(value) -> None:
     text = canonical_json(value).strip()

@@ -172,7 +172,7 @@ def test_an_index_that_vouches_for_nonsense_hides_nothing_from_check(golden, dam
         assert word in captured.err
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_file_cut_anywhere_is_said_to_be_cut(golden, data) -> None:
     path = golden.path()
@@ -183,7 +183,7 @@ def test_a_file_cut_anywhere_is_said_to_be_cut(golden, data) -> None:
         load_suite(golden.folder)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_changed_byte_is_noticed(golden, data) -> None:
     path = golden.path()

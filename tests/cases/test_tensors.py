@@ -6,7 +6,7 @@ import re
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -20,7 +20,6 @@ def through_text(array):
     return tensor_from_json(json.loads(canonical_json(tensor_to_json(array))))
 
 
-@settings(deadline=None)
 @given(arrays.arrays(np.float64, SHAPES, elements=st.floats() | SPECIAL))
 def test_floats_survive_to_the_last_bit(array) -> None:
     back = through_text(array)
@@ -29,7 +28,6 @@ def test_floats_survive_to_the_last_bit(array) -> None:
     np.testing.assert_array_equal(np.signbit(back)[numbers], np.signbit(array)[numbers])
 
 
-@settings(deadline=None)
 @given(arrays.arrays(np.bool_, SHAPES) | arrays.arrays(np.int64, SHAPES))
 def test_booleans_and_integers_survive(array) -> None:
     np.testing.assert_array_equal(through_text(array), array, strict=True)
