@@ -169,4 +169,4 @@ def test_a_missing_flint_is_told_once(monkeypatch) -> None:
     with pytest.raises(MissingDependencyError) as caught:
         filled_document(documents.cases()[0])
     assert str(caught.value).count("python-flint") == 1
-    assert str(caught.value).endswith("pip install 'attnspec[regenerate]'.")
+    assert str(caught.value).endswith('pip install "attnspec[regenerate]".')

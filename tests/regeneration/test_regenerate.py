@@ -171,7 +171,7 @@ def test_a_folder_that_may_not_be_written_is_a_sentence(recipes, folder, monkeyp
     def refuse(*arguments, **options):
         raise PermissionError(13, "Permission denied", str(folder))
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("pathlib.Path.replace", refuse)
     with pytest.raises(UsageError, match=r"cannot be written \(Permission denied: .*golden\)"):
         regenerate(folder)
 

@@ -76,7 +76,7 @@ def evaluate(
     if find_spec("flint") is None:
         raise ImportError(
             "Certified golden values need python-flint, which is not installed; "
-            "install it with: pip install 'attnspec[regenerate]'"
+            'install it with: pip install "attnspec[regenerate]"'
         )
     from attnspec_reference.oracle.operations import evaluate_operation
 
