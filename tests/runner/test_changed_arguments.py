@@ -102,13 +102,18 @@ def test_what_a_convention_takes_away_is_not_changed():
 def test_a_call_that_returns_nothing_tells_nothing():
     """What is declined, or raises, when an argument changes is no evidence that results are kept."""
     for error in (attnspec.Unsupported("one axis"), RuntimeError("no")):
+        asked = []
 
-        def softmax(x, axis=-1, error=error):
-            if axis == 1:
+        def softmax(x, axis=-1, error=error, asked=asked):
+            asked.append(axis)
+            if axis == -1:
                 raise error
             return attnspec_reference.softmax(x, axis=axis)
 
-        assert {result.status for result in validated("softmax", softmax, "layout/softmax_columns")} == {"pass"}
+        case = "layout/softmax_columns_by_negative_axis"
+        (result,) = validated("softmax", softmax, case, dtypes=("float64",))
+        assert result.status == "pass"
+        assert asked == [-2, -2, -1]
 
 
 def test_a_result_in_a_buffer_that_is_used_again_is_not_one_that_was_kept():
