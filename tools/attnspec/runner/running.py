@@ -1,7 +1,8 @@
 """Running an implementation over the cases, and grading what it answers.
 
 Each (case, dtype) runs twice, the second time in the opposite order on the same instance, so that a result that
-depends on what ran before is seen.
+depends on what ran before is seen. A few cases are then called with one argument changed, for results that are kept
+without regard to it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from attnspec.adapters.implementation import Answer, Outputs, Request
 from attnspec.comparison import NotGraded, Verdict, grade, grade_glorot_normal
 from attnspec.dtypes import ANY, to_run_dtype
 from attnspec.operations import OPERATIONS
+from attnspec.runner.changed_arguments import changed_call
 from attnspec.runner.preparing import Run, prepare
 from attnspec.runner.presenting import presented
 from attnspec.runner.result import Result
@@ -131,7 +133,8 @@ def _two_passes(
             if fail_fast and result.is_wrong:
                 return results
     for position in range(len(runs) - 1, -1, -1):
-        results[position] = _second_pass(runs[position], results[position], implementation)
+        second = _second_pass(runs[position], results[position], implementation)
+        results[position] = _changed_argument(runs[position], second, implementation)
     return results
 
 
@@ -229,7 +232,25 @@ def _second_pass(run: Run, result: Result, implementation: Implementation) -> Re
     )
 
 
-def _same_bits(second: Mapping[str, NDArray[Any]], first: Mapping[str, NDArray[Any]]) -> bool:
-    return second.keys() == first.keys() and all(
-        second[name].dtype == array.dtype and second[name].tobytes() == array.tobytes() for name, array in first.items()
+def _changed_argument(run: Run, result: Result, implementation: Implementation) -> Result:
+    """Fail a run whose output stays the same when an argument changes that it depends on."""
+    changed = changed_call(run)
+    if changed is None or result.status != "pass" or result.got is None:
+        return result
+    answer, _ = _ask(changed.run, implementation)
+    output = OPERATIONS[run.case.operation].outputs[0]
+    if not isinstance(answer, Outputs) or not _equal_bits(answer.values[output], result.got[output]):
+        return result
+    message = (
+        f"{output} stayed the same to the last bit when {changed.argument} alone became {changed.change}, "
+        "as if results were kept without regard to it"
     )
+    return result._replace(verdict=Verdict("fail", check="repeatable", output=output, message=message))
+
+
+def _same_bits(second: Mapping[str, NDArray[Any]], first: Mapping[str, NDArray[Any]]) -> bool:
+    return second.keys() == first.keys() and all(_equal_bits(second[name], array) for name, array in first.items())
+
+
+def _equal_bits(second: NDArray[Any], first: NDArray[Any]) -> bool:
+    return second.dtype == first.dtype and second.shape == first.shape and second.tobytes() == first.tobytes()

@@ -1,0 +1,129 @@
+"""Results that are kept without regard to one argument are found out, whichever it is; others are left alone."""
+
+import collections
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import attnspec
+import attnspec_reference
+from attnspec.cases import load_suite
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.operations import OPERATIONS
+from attnspec.runner.changed_arguments import CHANGES, REVERSED
+
+SUITE = load_suite(select=tuple(CHANGES))
+CHANGED = [(SUITE.cases[case].operation, argument, case) for case, (argument, _) in CHANGES.items()]
+MESSAGE = "to the last bit when {} alone became"
+
+
+class Memory:
+    """Keeps results, under a key of all arguments but the forgotten ones."""
+
+    def __init__(self, operation, forgotten=(), kept=None):
+        self.function = getattr(attnspec_reference, operation)
+        self.forgotten = forgotten
+        self.kept = kept
+        self.results = {}
+
+    def __call__(self, **arguments):
+        key = tuple(
+            (name, value.tobytes(), value.shape, value.dtype.name) if isinstance(value, np.ndarray) else (name, value)
+            for name, value in sorted(arguments.items())
+            if name not in self.forgotten
+        )
+        if repr(key) not in self.results:
+            self.results = dict(list(self.results.items())[-self.kept :] if self.kept else self.results)
+            self.results[repr(key)] = self.function(**arguments)
+        return self.results[repr(key)]
+
+
+def validated(operation, function, select, **attributes):
+    holder = SimpleNamespace(**{operation: function}, **{"dtypes": FLOAT_DTYPES, **attributes})
+    return attnspec.validate(holder, select=select).results
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+@pytest.mark.parametrize("kept", [None, 1], ids=["all", "the_last"])
+@pytest.mark.parametrize(("operation", "argument", "case"), CHANGED)
+def test_a_memory_that_forgets_an_argument_is_not_repeatable(operation, argument, case, kept, dtype):
+    (result,) = validated(operation, Memory(operation, (argument,), kept), case, dtypes=(dtype,))
+    assert (result.status, result.verdict.check) == ("fail", "repeatable")
+    assert result.verdict.output == OPERATIONS[operation].outputs[0]
+    assert MESSAGE.format(argument) in result.verdict.message
+    assert result.same_bits is True
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_memory_of_all_arguments_passes(operation):
+    results = validated(operation, Memory(operation), tuple(CHANGES))
+    assert {result.status for result in results if result.case.operation == operation} == {"pass"}
+
+
+def test_a_memory_may_leave_out_the_bias_of_keys():
+    results = validated("multi_head_attention", Memory("multi_head_attention", ("b_key",)), "layout/multi_head_*")
+    assert {result.status for result in results} == {"pass"}
+
+
+def test_every_argument_that_reaches_the_output_is_changed_once():
+    arguments = {(name, argument) for name, operation in OPERATIONS.items() for argument in operation.arguments}
+    changed = collections.Counter((operation, argument) for operation, argument, _ in CHANGED)
+    assert changed.keys() == arguments - {("multi_head_attention", "b_key")}
+    assert set(changed.values()) == {1}
+
+
+# Twice the tolerance lies between any two right answers; one more is for the error of the reference.
+@pytest.mark.parametrize(("operation", "argument", "case"), [entry for entry in CHANGED if entry[0] != "glorot_normal"])
+def test_no_right_output_stays_the_same(operation, argument, case):
+    def changed(**arguments):
+        _, change = CHANGES[case]
+        arguments[argument] = np.flip(arguments[argument]) if change is REVERSED else change
+        return getattr(attnspec_reference, operation)(**arguments)
+
+    for result in validated(operation, changed, case):
+        assert result.status == "fail"
+        assert result.verdict.check in ("values", "shape")
+        assert result.verdict.check == "shape" or result.verdict.worst.ratio > 3
+
+
+def test_what_a_convention_takes_away_is_not_changed():
+    memory = Memory("scaled_dot_product_attention", ("causal_alignment",))
+
+    def bottom_right(**arguments):
+        return memory(**arguments, causal_alignment="bottom_right")
+
+    (case,) = (case for _, argument, case in CHANGED if argument == "causal_alignment")
+    conventions = {"causal_alignment": "bottom_right"}
+    results = validated("scaled_dot_product_attention", bottom_right, case, conventions=conventions)
+    assert {result.status for result in results} == {"pass"}
+
+
+def test_a_call_that_returns_nothing_tells_nothing():
+    """What is declined, or raises, when an argument changes is no evidence that results are kept."""
+    for error in (attnspec.Unsupported("one axis"), RuntimeError("no")):
+        asked = []
+
+        def softmax(x, axis=-1, error=error, asked=asked):
+            asked.append(axis)
+            if axis == -1:
+                raise error
+            return attnspec_reference.softmax(x, axis=axis)
+
+        case = "layout/softmax_columns_by_negative_axis"
+        (result,) = validated("softmax", softmax, case, dtypes=("float64",))
+        assert result.status == "pass"
+        assert asked == [-2, -2, -1]
+
+
+def test_a_result_in_a_buffer_that_is_used_again_is_not_one_that_was_kept():
+    class Buffer:
+        output = np.zeros((3, 5))
+
+        def __call__(self, x, axis=-1):
+            self.output[:] = attnspec_reference.softmax(x, axis=axis)
+            return self.output
+
+    holder = SimpleNamespace(softmax=Buffer())
+    (result,) = attnspec.validate(holder, select="layout/softmax_columns").results
+    assert result.status == "pass"
