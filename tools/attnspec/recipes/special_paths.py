@@ -248,14 +248,17 @@ def smallest_cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[1, 1, 0],
             query_lengths=[0, 1, 1],
         ),
-        attention(
-            "window/open_left_beyond_the_keys",
-            "Three queries and one key, which an open left side never hides",
-            Sizes(1, 1, 1, 3, 1, 1),
-            url=GITHUB + "Dao-AILab/flash-attention/issues/895",
-            query=np.zeros((1, 1, 3, 1)),
-            causal_alignment="top_left",
-            window=[None, 0],
+        *(
+            attention(
+                f"window/{side}_beyond_the_keys",
+                f"Three queries and one key, which the {side} side never hides",
+                Sizes(1, 1, 1, 3, 1, 1),
+                url=GITHUB + "Dao-AILab/flash-attention/issues/895",
+                query=np.zeros((1, 1, 3, 1)),
+                causal_alignment=alignment,
+                window=window,
+            )
+            for side, alignment, window in (("left", "top_left", [None, 0]), ("right", BOTTOM_RIGHT, [0, 2]))
         ),
     )
 
