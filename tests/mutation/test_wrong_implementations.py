@@ -26,7 +26,7 @@ def test_a_case_fails_it(wrong, dtype, examiner):
 
 
 def test_every_one_has_a_report_of_its_own_and_says_what_is_wrong():
-    assert Counter(wrong.batch for wrong in TABLE) == {1: 40, 2: 40, 3: 40, 4: 40, 5: 19}
+    assert Counter(wrong.batch for wrong in TABLE) == {1: 40, 2: 40, 3: 40, 4: 40, 5: 19, 6: 13}
     assert len({wrong.id for wrong in TABLE}) == len({wrong.link for wrong in TABLE}) == len(TABLE)
     assert [wrong.id for wrong in TABLE if wrong.implementation.__doc__ is None] == []
     own = {wrong.id: inspect.getdoc(wrong.implementation) for wrong in TABLE}

@@ -3,7 +3,7 @@
 They were written in batches, from reports and not from the cases, and none is a departure from the reference.
 """
 
-from wrong import batch_1, batch_2, batch_3, batch_4, batch_5
+from wrong import batch_1, batch_2, batch_3, batch_4, batch_5, batch_6
 from wrong.table import TABLE, Wrong
 
-__all__ = ["TABLE", "Wrong", "batch_1", "batch_2", "batch_3", "batch_4", "batch_5"]
+__all__ = ["TABLE", "Wrong", "batch_1", "batch_2", "batch_3", "batch_4", "batch_5", "batch_6"]

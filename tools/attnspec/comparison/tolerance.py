@@ -154,7 +154,7 @@ def _softmax(
     relative = exponent_error(distance, drift, precision)
     error = share_error(shares, relative, rows.shape[-1], np.abs(largest + np.log(total)), precision)
     if axis is None:
-        shares, error = shares.reshape(x.shape), error.reshape(*error.shape[:-2], *x.shape)
+        shares, error = shares.reshape(x.shape), error.reshape((*error.shape[:-2], *x.shape))
     else:
         place = axis if axis < 0 else axis - x.ndim
         shares, error = np.moveaxis(shares, -1, place), np.moveaxis(error, -1, place)

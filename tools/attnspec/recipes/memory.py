@@ -94,6 +94,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     past = Sizes(1, 2, 2, 4, 4, past=3)
     mixed = {"query": "heads_last", "key": "gapped", "value": "reversed", "mask": "fortran"}
     grouped = Sizes(1, 6, 2, 4, 5)
+    only_head = Sizes(1, 2, 1, 2, 3, 2)
     shared = Sizes(1, 2, 2, 5, 5)
     long = Sizes(3, 2, 1, 4, 33, 1)
     repeated = long.drawn("memory/broadcast_33_keys")
@@ -101,10 +102,11 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     return (
         attention(
             "memory/mixed",
-            "Each input lies in memory in its own way",
-            SIZES,
+            "Each input lies in memory in its own way, the key of the only key head with gaps",
+            only_head,
+            url="https://github.com/NVIDIA/TransformerEngine/issues/1195",
             presentation=mixed,
-            **laid_out("memory/mixed", mixed),
+            mask=float_mask("memory/mixed", only_head.mask),
         ),
         attention(
             "memory/grouped_heads_last",

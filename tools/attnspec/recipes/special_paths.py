@@ -221,6 +221,48 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def smallest_cases() -> tuple[AuthoredCase, ...]:
+    """Hold what goes wrong at a single query or a single key."""
+    filled, ragged = "cache/one_query_fills_window", "varlen/as_many_heads_as_entries"
+    of_one, of_three = Sizes(1, 1, 1, 1, 1, 1, past=2), Sizes(3, 3, 1, 1, 2, 1)
+    return (
+        attention(
+            filled,
+            "One query whose past and key just fill the window, with distances",
+            of_one,
+            url=GITHUB + "huggingface/transformers/issues/37574",
+            **coarse(filled, of_one),
+            alibi_slopes=[0.5],
+            window=[2, None],
+        ),
+        attention(
+            ragged,
+            "A mask and lengths for each of as many entries as heads; one has no query, and one no keys",
+            of_three,
+            url=GITHUB + "keras-team/keras-hub/issues/783",
+            query=np.zeros((3, 3, 1, 1)),
+            key=np.zeros((3, 1, 2, 1)),
+            value=np.array([[1.0, 2.0], [4.0, 8.0], [1.0, 2.0]]).reshape(3, 1, 2, 1),
+            outputs=("output", "logsumexp"),
+            mask=np.array([[False, False], [True, False], [True, True]]).reshape(3, 1, 1, 2),
+            key_lengths=[1, 1, 0],
+            query_lengths=[0, 1, 1],
+        ),
+        *(
+            attention(
+                f"window/{side}_beyond_the_keys",
+                f"Three queries and one key, which the {side} side never hides",
+                Sizes(1, 1, 1, 3, 1, 1),
+                url=GITHUB + "Dao-AILab/flash-attention/issues/895",
+                query=np.zeros((1, 1, 3, 1)),
+                causal_alignment=alignment,
+                window=window,
+            )
+            for side, alignment, window in (("left", "top_left", [None, 0]), ("right", BOTTOM_RIGHT, [0, 2]))
+        ),
+    )
+
+
 def wide_cases() -> tuple[AuthoredCase, ...]:
     """Hold heads wider than a tile of 128 features, with a rest."""
     # One large product and 132 small ones, each lost where the sum is kept in half precision: the first head's in
@@ -332,6 +374,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *aligned_cases(),
         *decoding_cases(),
         *mask_cases(),
+        *smallest_cases(),
         *wide_cases(),
         *far_cases(),
     )

@@ -205,7 +205,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "window/dead_rows_before_the_keys",
             "Queries that stand before the first key see nothing to the left",
-            Sizes(1, 2, 2, 7, 4),
+            Sizes(1, 2, 2, 7, 4, 1),
             clauses=("sdpa.fully_masked_row", "sdpa.window.right"),
             window=[None, 0],
             causal_alignment=BOTTOM_RIGHT,

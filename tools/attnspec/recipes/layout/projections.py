@@ -184,16 +184,22 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             mask=(np.arange(5) < np.array([5, 3])[:, np.newaxis]).reshape(2, 1, 1, 5),
             outputs=with_weights,
         ),
-        *(
-            multi_head(
-                f"causal_and_float_mask_{name}",
-                f"causal with a float mask of shape {shape}",
-                (2, 4, 5),
-                url="https://github.com/microsoft/onnxruntime/issues/14363",
-                is_causal=True,
-                mask=float_mask(f"layout/multi_head_causal_float_{name}", shape, hides=False),
-            )
-            for name, shape in (("rank_2", (4, 5)), ("rank_3", (3, 4, 5)))
+        multi_head(
+            "causal_and_float_mask_rank_2",
+            "causal with a float mask of shape (4, 5)",
+            (2, 4, 5),
+            url="https://github.com/microsoft/onnxruntime/issues/14363",
+            is_causal=True,
+            mask=float_mask("layout/multi_head_causal_float_rank_2", (4, 5), hides=False),
+        ),
+        multi_head(
+            "causal_and_float_mask_rank_3",
+            "causal with a float mask of shape (3, 4, 5) and a stated scale",
+            (2, 4, 5),
+            url="https://github.com/NVIDIA/Megatron-LM/pull/3698",
+            is_causal=True,
+            mask=float_mask("layout/multi_head_causal_float_rank_3", (3, 4, 5), hides=False),
+            scale=-2.0,
         ),
         multi_head(
             "causal_and_biases", "causal with biases", (1, 5, 5), width=4, num_heads=2, biases=BIASES, is_causal=True

@@ -59,6 +59,7 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
         softmax("whole_table", "the whole table", rows, clauses=("softmax.axis.whole",), axis=None),
         softmax("vector", "a single row without other axes", (7,)),
         softmax("vector_whole", "a single row as a whole", (7,), clauses=("softmax.axis.whole",), axis=None),
+        softmax("one_number", "a number without axes", np.array(0.5), clauses=("softmax.axis.whole",), axis=None),
         softmax("rank_3", "three axes, along the last", (2, 3, 4)),
         softmax("rank_3_middle", "three axes, along the middle one", (2, 3, 4), clauses=AXIS, axis=1),
         softmax("rank_3_first", "three axes, along the first", (2, 3, 4), clauses=AXIS, axis=0),
