@@ -23,7 +23,7 @@ def array_literal(array: NDArray[Any]) -> str:
             return f"np.zeros({shape})"
         return f"np.full({shape}, {number_literal(numbers[0])}, {kind})"
     listed = f"np.array([{', '.join(map(number_literal, numbers))}], {kind})"
-    return listed if array.ndim == 1 else f"{listed}.reshape{shape}"
+    return listed if array.ndim == 1 else f"{listed}.reshape({shape})"
 
 
 def number_literal(number: float) -> str:
