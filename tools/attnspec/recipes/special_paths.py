@@ -252,9 +252,9 @@ def smallest_cases() -> tuple[AuthoredCase, ...]:
             attention(
                 f"window/{side}_beyond_the_keys",
                 f"Three queries and one key, which the {side} side never hides",
-                Sizes(1, 1, 1, 3, 1, 1),
+                Sizes(1, 1, 1, 3, 1, 2, 1),
                 url=GITHUB + "Dao-AILab/flash-attention/issues/895",
-                query=np.zeros((1, 1, 3, 1)),
+                query=np.zeros((1, 1, 3, 2)),
                 causal_alignment=alignment,
                 window=window,
             )
