@@ -34,11 +34,17 @@ def told_together(
     together
         Failures that ended in the same words, many cases each.
     """
-    numbers = [failure for failure in failures if words(failure) is None]
-    alike = _grouped((failure for failure in failures if words(failure) is not None), words)
-    together = [group for group in alike if len({case(failure) for failure in group}) >= _MANY]
-    few = [failure for group in alike if group not in together for failure in group]
-    return _grouped([*numbers, *few], case), together
+    by_case: list[Failure] = []
+    in_words: list[Failure] = []
+    for failure in failures:
+        (by_case if words(failure) is None else in_words).append(failure)
+    together: list[list[Failure]] = []
+    for group in _grouped(in_words, words):
+        if len({case(failure) for failure in group}) >= _MANY:
+            together.append(group)
+        else:
+            by_case += group
+    return _grouped(by_case, case), together
 
 
 def and_more(names: Sequence[str], shown: int) -> str:
