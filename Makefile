@@ -22,7 +22,7 @@ $(BIN)/python:
 # A stamp for each set of extras; a changed pyproject.toml installs anew.
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".$(if $(filter base,$*),,[$*])"
-	$(BIN)/python -m compileall -q tools/attnspec reference_impl/attnspec_reference
+	$(BIN)/python -m compileall -q tools/attnspec tools/attnspec_authoring reference_impl
 	@touch $@
 
 validate: $(VENV)/.installed-base
@@ -47,11 +47,11 @@ check-goldens: $(VENV)/.installed-regenerate
 	$(BIN)/attnspec regenerate --check --all
 
 mutation: $(VENV)/.installed-test
-	$(BIN)/python -m mutation
+	$(BIN)/python -m attnspec_authoring.mutation
 
 implementations: $(VENV)/.installed-test,implementations
-	$(BIN)/python -m pytest -n auto tests/action tests/adapters tests/matrix
-	$(BIN)/python -m attnspec.matrix
+	$(BIN)/python -m pytest -n auto tests/action tests/adapters tests/authoring/third_party
+	$(BIN)/python -m attnspec_authoring.third_party
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

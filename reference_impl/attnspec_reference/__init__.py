@@ -15,15 +15,15 @@ Examples
 array([0.5, 0.5])
 """
 
-from attnspec_reference.causal_mask import causal_mask
-from attnspec_reference.combine_heads import combine_heads
-from attnspec_reference.context_vector import ContextVector, context_vector
-from attnspec_reference.glorot_normal import glorot_normal
-from attnspec_reference.multi_head_attention import MultiHeadAttention, multi_head_attention
-from attnspec_reference.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-from attnspec_reference.single_head_attention import SingleHeadAttention, single_head_attention
-from attnspec_reference.softmax import softmax
-from attnspec_reference.split_heads import split_heads
+from attnspec_reference.attention.causal_mask import causal_mask
+from attnspec_reference.attention.combine_heads import combine_heads
+from attnspec_reference.attention.context_vector import ContextVector, context_vector
+from attnspec_reference.attention.glorot_normal import glorot_normal
+from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
+from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
+from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
+from attnspec_reference.attention.softmax import softmax
+from attnspec_reference.attention.split_heads import split_heads
 
 __all__ = [
     "Attention",

@@ -9,10 +9,10 @@ import pytest
 import attnspec
 from attnspec.cases import canonical_json, case_from_json, check_file, load_suite
 from attnspec.errors import FixtureError, RecipeError
-from attnspec.recipes import AuthoredCase, Source
-from attnspec.regeneration import filled_document
+from attnspec_authoring.recipes import AuthoredCase, Source
+from attnspec_authoring.regeneration import filled_document
+from attnspec_oracle import evaluate
 from attnspec_reference import scaled_dot_product_attention
-from attnspec_reference.oracle import evaluate
 
 OPERATION = "scaled_dot_product_attention"
 DRAW = np.random.default_rng(1).integers

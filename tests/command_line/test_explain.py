@@ -6,7 +6,7 @@ from attnspec.cases import load_suite
 from attnspec.command_line import main
 from attnspec.diagnosis import difference_made
 from attnspec.specification import clauses, errata
-from attnspec_reference.mistakes import CATALOGUE
+from attnspec_mistakes import CATALOGUE
 
 CASES = tuple(load_suite().cases.values())
 

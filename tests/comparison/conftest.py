@@ -6,8 +6,8 @@ import pytest
 from attnspec.adapters.implementation import Outputs
 from attnspec.comparison import Values, grade, precision_of, tolerance
 from attnspec.dtypes import rounded_to, to_run_dtype
-from attnspec_reference.departures import by_name
-from attnspec_reference.oracle import evaluate
+from attnspec_mistakes.departures import by_name
+from attnspec_oracle import evaluate
 
 
 class Graded:

@@ -6,10 +6,10 @@ import pytest
 from attnspec.adapters.implementation import Outputs
 from attnspec.comparison import Values, grade, precision_of, stacked, tolerance
 from attnspec.operations import OPERATIONS
+from attnspec_mistakes import controls_of
+from attnspec_mistakes.departures import in_working_precision
+from attnspec_oracle import evaluate
 from attnspec_reference import scaled_dot_product_attention
-from attnspec_reference.controls import controls_of
-from attnspec_reference.departures import in_working_precision
-from attnspec_reference.oracle import evaluate
 
 OPERATION = "scaled_dot_product_attention"
 DTYPES = ("float64", "float32", "float16", "bfloat16")

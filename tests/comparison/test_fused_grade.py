@@ -8,13 +8,13 @@ import pytest
 import attnspec
 from attnspec.cases import canonical_json
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.recipes import AuthoredCase, Source
-from attnspec.regeneration import filled_document
 from attnspec.reports.report_json import report_to_json
 from attnspec.reports.wording import elements_sentence
+from attnspec_authoring.recipes import AuthoredCase, Source
+from attnspec_authoring.regeneration import filled_document
+from attnspec_mistakes.departures import departure, in_working_precision
 from attnspec_reference import scaled_dot_product_attention
-from attnspec_reference.departures import departure, in_working_precision
-from attnspec_reference.phases import score_every_key
+from attnspec_reference.attention.phases import score_every_key
 
 OPERATION = "scaled_dot_product_attention"
 

@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 import attnspec_reference
-from attnspec_reference.controls import controls_of
-from attnspec_reference.controls.attention_products import scores_feature_by_feature, sum_key_by_key, values_key_by_key
-from attnspec_reference.departures import departure, in_working_precision
+from attnspec_mistakes import controls_of
+from attnspec_mistakes.attention.controls.attention_products import (
+    scores_feature_by_feature,
+    sum_key_by_key,
+    values_key_by_key,
+)
+from attnspec_mistakes.departures import departure, in_working_precision
 
 DTYPES = ("float64", "float32")
 

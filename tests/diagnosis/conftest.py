@@ -11,7 +11,7 @@ from attnspec.adapters import load
 from attnspec.cases import load_suite
 from attnspec.diagnosis import diagnose
 from attnspec.runner import run_suite
-from attnspec_reference.mistakes import CATALOGUE
+from attnspec_mistakes import CATALOGUE
 
 ENGINE = Path(__file__).parents[1] / "implementations" / "switched_engine" / "__init__.py"
 OPERATIONS = {mistake.id.partition(".")[0]: mistake.operation for mistake in CATALOGUE}

@@ -8,7 +8,7 @@ from attnspec.comparison import Verdict
 from attnspec.diagnosis.attended_keys import attended_in_words, is_probe
 from attnspec.diagnosis.index_ranges import index_ranges
 from attnspec.runner import Result
-from attnspec_reference.mistakes import CATALOGUE
+from attnspec_mistakes import CATALOGUE
 
 MISTAKES = {mistake.id: mistake for mistake in CATALOGUE}
 

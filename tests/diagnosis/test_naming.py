@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from attnspec_reference.mistakes import CATALOGUE
+from attnspec_mistakes import CATALOGUE
 
 CLAUSES = {mistake.id: mistake.clause for mistake in CATALOGUE}
 

@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 
 from attnspec.cases import canonical_json, case_from_json
 from attnspec.operations import OPERATIONS
-from attnspec.recipes import authored_cases
-from attnspec_reference.mistakes import CATALOGUE
+from attnspec_authoring.recipes import authored_cases
+from attnspec_mistakes import CATALOGUE
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "golden"
@@ -39,7 +39,7 @@ def validator(kind: str) -> Draft202012Validator:
 
 
 def clauses_of_the_pages() -> set[str]:
-    pages = (ROOT / "spec" / "operations").glob("*.md")
+    pages = (ROOT / "spec" / "operations").glob("*/*.md")
     return {
         clause
         for page in pages

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec_reference.oracle_by_integers import attention_row
+from attnspec_oracle.by_integers import attention_row
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 NUMBER_OF_CASES, LEAST_COMPARED, SHARES, SEED = 60, 30, 4, 5

@@ -6,8 +6,8 @@ import pytest
 from golden_extension import GoldenFileExtension
 
 from attnspec.cases import canonical_json
-from attnspec.recipes import authored_cases
-from attnspec.regeneration import filled_document, golden_texts
+from attnspec_authoring.recipes import authored_cases
+from attnspec_authoring.regeneration import filled_document, golden_texts
 
 CASES = {case.id: case for case in authored_cases()}
 

@@ -8,9 +8,9 @@ import pytest
 import attnspec
 from attnspec.cases import canonical_json
 from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
-from attnspec.recipes import AuthoredCase, Source
-from attnspec.regeneration import filled_document
 from attnspec.runner.presenting import PRESENTATIONS, presented
+from attnspec_authoring.recipes import AuthoredCase, Source
+from attnspec_authoring.regeneration import filled_document
 from attnspec_reference import scaled_dot_product_attention
 
 OPERATION = "scaled_dot_product_attention"

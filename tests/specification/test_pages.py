@@ -10,7 +10,7 @@ from attnspec.command_line import main
 from attnspec.specification import clauses, errata
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "spec" / "operations").glob("*.md"))
+PAGES = sorted((ROOT / "spec" / "operations").glob("*/*.md"), key=lambda page: page.name)
 ERRATA = (ROOT / "spec" / "errata.md").read_text(encoding="utf-8").splitlines()
 DASH = "` — "
 
@@ -23,7 +23,7 @@ def scanned_clauses() -> list[tuple[str, str, str]]:
         for line in page.read_text(encoding="utf-8").splitlines():
             if line.startswith("- `") and DASH in line:
                 clause, text = line.removeprefix("- `").split(DASH, 1)
-                found.append([clause, text, page.name])
+                found.append([clause, text, f"{page.parent.name}/{page.name}"])
                 open_item = True
             elif open_item and line.startswith("  ") and line.strip():
                 found[-1][1] += " " + line.strip()
@@ -62,7 +62,7 @@ def test_every_clause_is_read_in_the_order_of_the_pages() -> None:
 
 def test_every_page_has_clauses() -> None:
     assert len(PAGES) == 9
-    assert {clause.page for clause in clauses().values()} == {page.name for page in PAGES}
+    assert {clause.page for clause in clauses().values()} == {f"{page.parent.name}/{page.name}" for page in PAGES}
 
 
 def test_a_clause_is_one_line_that_ends_a_sentence() -> None:
@@ -75,7 +75,7 @@ def test_a_clause_is_one_line_that_ends_a_sentence() -> None:
 
 def test_a_clause_of_several_lines_is_read_whole() -> None:
     default = clauses()["sdpa.scale.default"]
-    assert default.page == "scaled_dot_product_attention.md"
+    assert default.page == "attention/scaled_dot_product_attention.md"
     assert default.text.startswith("Without `scale`")
     assert any(len(clause.text) > 120 for clause in clauses().values())
 
@@ -117,7 +117,7 @@ def test_explain_prints_a_clause(capsys) -> None:
     assert main(["explain", "sdpa.scale.default"]) == 0
     output = capsys.readouterr().out
     assert clauses()["sdpa.scale.default"].text in output
-    assert "spec/operations/scaled_dot_product_attention.md" in output
+    assert "spec/operations/attention/scaled_dot_product_attention.md" in output
     assert "documents/002/attention_unmasked" in output
 
 

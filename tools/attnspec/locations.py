@@ -27,7 +27,7 @@ def schema_folder() -> Path:
 
 def operation_pages() -> tuple[Path, ...]:
     """Return the spec pages that hold the clauses, one an operation, in alphabetical order."""
-    return tuple(sorted((_root() / "spec" / "operations").glob("*.md")))
+    return tuple(sorted((_root() / "spec" / "operations").glob("*/*.md"), key=lambda page: page.name))
 
 
 def errata_page() -> Path:

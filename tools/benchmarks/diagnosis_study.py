@@ -28,7 +28,7 @@ from attnspec.adapters import load  # noqa: E402
 from attnspec.cases import load_suite  # noqa: E402
 from attnspec.diagnosis import diagnose  # noqa: E402
 from attnspec.runner import run_suite  # noqa: E402
-from attnspec_reference.mistakes import CATALOGUE, Mistake  # noqa: E402
+from attnspec_mistakes import CATALOGUE, Mistake  # noqa: E402
 
 if TYPE_CHECKING:
     from attnspec.cases import Suite

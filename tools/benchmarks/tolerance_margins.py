@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 from attnspec import validate
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec_reference.controls import CONTROLS
+from attnspec_mistakes import CONTROLS
 
 
 def main() -> None:

@@ -25,15 +25,14 @@ from attnspec.cases import load_suite
 from attnspec.comparison import Tolerance, Values, grade, precision_of, stacked, tolerance
 from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
 from attnspec.runner.preparing import prepare
+from attnspec_mistakes import controls_of, mistakes_of
+from attnspec_mistakes.departures import departure, in_working_precision
+from attnspec_oracle import evaluate
 from attnspec_reference import scaled_dot_product_attention
-from attnspec_reference.attention_keys import within_window
-from attnspec_reference.attention_logits import exclude_keys
-from attnspec_reference.attention_softmax import divide_by_total, exponentiate
-from attnspec_reference.controls import controls_of
-from attnspec_reference.departures import departure, in_working_precision
-from attnspec_reference.mistakes import mistakes_of
-from attnspec_reference.oracle import evaluate
-from attnspec_reference.phases import scale_scores, score_every_key, weigh_values
+from attnspec_reference.attention.attention_keys import within_window
+from attnspec_reference.attention.attention_logits import exclude_keys
+from attnspec_reference.attention.attention_softmax import divide_by_total, exponentiate
+from attnspec_reference.attention.phases import scale_scores, score_every_key, weigh_values
 
 Array = NDArray[Any]
 Implementation = Callable[..., Mapping[str, Any]]

@@ -7,7 +7,7 @@ from pathlib import Path
 from traceback import walk_tb
 
 _NOT_THE_USERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-_OURS = ("attnspec", "attnspec_reference")
+_OURS = ("attnspec", "attnspec_mistakes", "attnspec_reference")
 
 
 def place_of(error: BaseException) -> str:

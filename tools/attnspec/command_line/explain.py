@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
     from attnspec.specification import Clause, Erratum
-    from attnspec_reference.mistakes import Mistake
+    from attnspec_mistakes import Mistake
 
 _MOST_LISTED = 8
 
@@ -24,7 +24,7 @@ _MOST_LISTED = 8
 def explain(id: str) -> None:  # noqa: A002 - the argument's name in the usage line
     """Explain a clause, a mistake, an erratum or a case by its ID."""
     from attnspec.specification import clauses, errata
-    from attnspec_reference.mistakes import CATALOGUE
+    from attnspec_mistakes import CATALOGUE
 
     mistakes = {mistake.id: mistake for mistake in CATALOGUE}
     if id in clauses():

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attnspec.command_line.authoring import authoring
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from attnspec.proof import Findings, Matrix
+    from attnspec_authoring.proof import Findings, Matrix
 
 
 @click.command()
@@ -43,7 +44,7 @@ def mistakes(
 
 def _list(operation: str | None) -> None:
     from attnspec.operations import OPERATIONS
-    from attnspec_reference.mistakes import CATALOGUE, mistakes_of
+    from attnspec_mistakes import CATALOGUE, mistakes_of
 
     if operation is not None and operation not in OPERATIONS:
         raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
@@ -57,23 +58,23 @@ def _run(
     json_file: Path | None, html_file: Path | None, golden: Path | None, processes: int | None, *, write_smoke: bool
 ) -> int:
     from attnspec.cases import SMOKE, canonical_json, load_suite, smoke_text
-    from attnspec.proof import find, matrix_html, matrix_json, run_matrix, smallest_core
     from attnspec.specification import clauses
 
+    proof = authoring("proof", wanted_by="attnspec mistakes --matrix")
     for option, path in (("--json", json_file), ("--html", html_file)):
         if path is not None and not path.parent.is_dir():
             raise UsageError(f"{option} {path}: there is no folder {str(path.parent)!r}.")
     suite = load_suite(golden)
-    matrix = run_matrix(golden, processes=processes)
+    matrix = proof.run_matrix(golden, processes=processes)
     exercised = {clause for case in suite.cases.values() for clause in case.clauses}
-    findings = find(matrix, clauses(), exercised)
+    findings = proof.find(matrix, clauses(), exercised)
     _say(matrix, findings)
     if json_file is not None:
-        _write(json_file, canonical_json(matrix_json(matrix, findings)))
+        _write(json_file, canonical_json(proof.matrix_json(matrix, findings)))
     if html_file is not None:
-        _write(html_file, matrix_html(matrix, findings))
+        _write(html_file, proof.matrix_html(matrix, findings))
     if write_smoke:
-        core = smallest_core(matrix, golden)
+        core = proof.smallest_core(matrix, golden)
         _write(suite.folder / SMOKE, smoke_text(core))
         click.echo(f"The smallest core has {len(core)} cases.")
     return 0 if findings.is_sound else 1

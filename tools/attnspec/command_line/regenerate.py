@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from attnspec.command_line.authoring import authoring
+
 
 @click.command()
 @click.option("--check", "check_only", is_flag=True, help="Compare byte for byte, write nothing.")
@@ -16,7 +18,7 @@ def regenerate(check_only: bool, everything: bool, golden: Path | None) -> int:
 
     Needs the extra `regenerate`: pip install "attnspec[regenerate]".
     """
-    from attnspec import regeneration
+    regeneration = authoring("regeneration", wanted_by="attnspec regenerate")
 
     if check_only:
         outcome = regeneration.check(golden, everything=everything)

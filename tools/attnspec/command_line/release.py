@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from attnspec.command_line.authoring import authoring
 from attnspec.version import __version__
 
 
@@ -24,14 +25,15 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
     From then on, `attnspec check` fails when one of them means something else under the same revision, or is gone
     without a tombstone in retired.json.
     """
-    from attnspec import releases
+    releases = authoring("releases", wanted_by="attnspec release")
     from attnspec.cases import RELEASED
     from attnspec.errors import UsageError
     from attnspec.locations import golden_folder
+    from attnspec.releases import broken_promises
     from attnspec.replacing import replace_file
 
     folder = golden or golden_folder()
-    broken = releases.broken_promises(folder)
+    broken = broken_promises(folder)
     for sentence in broken:
         click.echo(sentence, err=True)
     if broken:

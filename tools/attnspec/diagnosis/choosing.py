@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
     from attnspec.runner import Result
-    from attnspec_reference.mistakes import Mistake
+    from attnspec_mistakes import Mistake
 
 NONFINITE = "nonfinite"
 """The profile of cases with NaN and infinity among the inputs."""

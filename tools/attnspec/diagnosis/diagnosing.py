@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from attnspec.runner import Result
-    from attnspec_reference.mistakes import Mistake
+    from attnspec_mistakes import Mistake
 
 UNKNOWN = "unknown"
 _MOST_TIES = 3
@@ -80,7 +80,7 @@ def diagnose(results: Sequence[Result], without: frozenset[str] = frozenset()) -
     without
         Ids of mistakes that are left out of the catalogue.
     """
-    from attnspec_reference.mistakes import mistakes_of
+    from attnspec_mistakes import mistakes_of
 
     failing: dict[str, list[Result]] = {}
     passing: dict[str, list[Result]] = {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
-    from attnspec_reference.mistakes import Mistake
+    from attnspec_mistakes import Mistake
 
 _NOTICEABLE = 1e-3
 _ENOUGH_TRIED = 40

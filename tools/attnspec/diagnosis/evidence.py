@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
     from attnspec.runner import Result
-    from attnspec_reference.mistakes import Mistake
+    from attnspec_mistakes import Mistake
 
 _ROUNDINGS = 64
 _ROUNDINGS_IN_HALF_PRECISION = 2

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from attnspec.diagnosis.evidence import Agreement
     from attnspec.runner import Result
-    from attnspec_reference.mistakes import Mistake
+    from attnspec_mistakes import Mistake
 
 _SCREENED = 10
 _FINALISTS = 8

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from attnspec.cases import RELEASED, RETIRED, canonical_json, check_file
+from attnspec.cases import RELEASED, RETIRED, check_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -76,18 +74,6 @@ def read_released(folder: Path) -> Released:
         release=document["release"],
         cases={case_id: Stamp(*entry) for case_id, entry in document["cases"].items()},
         retired=tuple(document["retired"]),
-    )
-
-
-def released_text(released: Released) -> str:
-    """Return the canonical text of ``released.json``."""
-    return canonical_json(
-        {
-            "format": FORMAT,
-            "release": released.release,
-            "cases": {case_id: [stamp.revision, stamp.meaning] for case_id, stamp in released.cases.items()},
-            "retired": list(released.retired),
-        }
     )
 
 

@@ -29,7 +29,7 @@ class Clause:
     text
         The sentence, on one line.
     page
-        File name of the operation page.
+        Its operation page, below ``spec/operations``: ``attention/softmax.md``.
     """
 
     id: str
@@ -62,7 +62,7 @@ def clauses() -> Mapping[str, Clause]:
     found: dict[str, Clause] = {}
     for page in operation_pages():
         for match in re.finditer(_CLAUSE, page.read_text(encoding="utf-8"), re.MULTILINE):
-            found[match[1]] = Clause(match[1], " ".join(match[2].split()), page.name)
+            found[match[1]] = Clause(match[1], " ".join(match[2].split()), f"{page.parent.name}/{page.name}")
     return found
 
 

@@ -1,0 +1,33 @@
+"""What goes wrong in attention, and what is right and different, in the order of the specification."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec_mistakes.attention import (
+    causal_mask,
+    context_vector,
+    glorot_normal,
+    heads,
+    multi_head_attention,
+    scaled_dot_product_attention,
+    single_head_attention,
+    softmax,
+)
+from attnspec_mistakes.attention.controls import CONTROLS
+
+if TYPE_CHECKING:
+    from attnspec_mistakes.mistake import Mistake
+
+__all__ = ["CONTROLS", "MISTAKES"]
+
+MISTAKES: tuple[Mistake, ...] = (
+    *softmax.MISTAKES,
+    *causal_mask.MISTAKES,
+    *heads.MISTAKES,
+    *scaled_dot_product_attention.MISTAKES,
+    *single_head_attention.MISTAKES,
+    *multi_head_attention.MISTAKES,
+    *context_vector.MISTAKES,
+    *glorot_normal.MISTAKES,
+)

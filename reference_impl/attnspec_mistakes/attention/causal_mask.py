@@ -1,0 +1,152 @@
+"""What goes wrong in a causal mask: the direction, the diagonal, the numbers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_mistakes.departures import departure, ignoring, named_output
+from attnspec_mistakes.mistake import Mistake
+from attnspec_reference.attention.causal_mask import at_or_before, causal_mask
+
+if TYPE_CHECKING:
+    from attnspec_reference.precision import Array, Booleans
+
+
+def later(query_length: int, key_length: int, offset: int) -> Booleans:
+    """Attend to what comes later, and to nothing else."""
+    return ~at_or_before(query_length, key_length, offset)
+
+
+def at_or_after(query_length: int, key_length: int, offset: int) -> Booleans:
+    """Attend to the own position and to what comes later."""
+    return ~at_or_before(query_length, key_length, offset - 1)
+
+
+def before(query_length: int, key_length: int, offset: int) -> Booleans:
+    """Leave the own position out."""
+    return at_or_before(query_length, key_length, offset - 1)
+
+
+def at_most_one_ahead(query_length: int, key_length: int, offset: int) -> Booleans:
+    """Let in one position too many."""
+    return at_or_before(query_length, key_length, offset + 1)
+
+
+def written_as(kept: float, hidden: float, attendable: Booleans) -> Array:
+    """Write numbers for keys that may be attended, and for those that may not."""
+    return np.where(attendable, kept, hidden)
+
+
+def marking_what_is_hidden(**arguments: Any) -> Array:
+    """Mean by true that a key is masked."""
+    mask = causal_mask(**arguments)
+    return ~mask if mask.dtype == np.bool_ else mask
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        id="causal_mask.inverted",
+        operation="causal_mask",
+        clause="causal_mask.definition",
+        sentence="The mask is inverted: it hides the past and shows the future.",
+        engineer="The triangle is inverted: col > row + offset is kept.",
+        remedy="Keep the keys at and before the query's position, and hide those after it.",
+        function=named_output(departure(causal_mask, at_or_before=later)),
+        erratum="E002.causal_mask_inverted",
+    ),
+    Mistake(
+        id="causal_mask.upper_triangle",
+        operation="causal_mask",
+        clause="causal_mask.definition",
+        sentence="The upper triangle was kept instead of the lower one: a query sees itself and what comes later.",
+        engineer="triu is used where tril is due.",
+        remedy="Keep the lower triangle: query i may attend to key j when j is at most i.",
+        function=named_output(departure(causal_mask, at_or_before=at_or_after)),
+    ),
+    Mistake(
+        id="causal_mask.own_position_excluded",
+        operation="causal_mask",
+        clause="causal_mask.definition",
+        sentence="A query may not attend to its own position: the mask is one off.",
+        engineer="The comparison is col < row + offset where <= is due.",
+        remedy="Include the diagonal: key j may be attended when j is at most, not less than, the query's position.",
+        function=named_output(departure(causal_mask, at_or_before=before)),
+    ),
+    Mistake(
+        id="causal_mask.next_position_included",
+        operation="causal_mask",
+        clause="causal_mask.definition",
+        sentence="A query may attend to the position after its own: the mask is one off.",
+        engineer="The comparison is col <= row + offset + 1.",
+        remedy="Hide every key after the query's own position.",
+        function=named_output(departure(causal_mask, at_or_before=at_most_one_ahead)),
+    ),
+    Mistake(
+        id="causal_mask.offset_ignored",
+        operation="causal_mask",
+        clause="causal_mask.definition",
+        sentence="The offset was ignored: the first query stands at the first key, wherever it should stand.",
+        engineer="The diagonal offset is dropped, as when a cache position is not passed on.",
+        remedy="Compare key j with the position i + offset of query i.",
+        function=named_output(ignoring(causal_mask, "offset")),
+    ),
+    Mistake(
+        id="causal_mask.always_square",
+        operation="causal_mask",
+        clause="causal_mask.shape",
+        sentence="The mask is square although there are not as many keys as queries.",
+        engineer="The mask is allocated (Sq, Sq).",
+        remedy="Make a column for each of key_length keys.",
+        function=named_output(ignoring(causal_mask, "key_length")),
+    ),
+    Mistake(
+        id="causal_mask.true_means_masked",
+        operation="causal_mask",
+        clause="causal_mask.boolean",
+        sentence="True marks the keys that are hidden instead of those that may be attended.",
+        engineer="The Boolean polarity is that of nn.MultiheadAttention: true is masked.",
+        remedy="Negate the Boolean mask: here true means attend.",
+        function=named_output(marking_what_is_hidden),
+    ),
+    Mistake(
+        id="causal_mask.additive_ignored",
+        operation="causal_mask",
+        clause="causal_mask.additive",
+        sentence="The mask holds truth values although numbers to add were asked for.",
+        engineer="A predicate is returned where an additive bias is asked for.",
+        remedy="With additive, write 0 for true and minus infinity for false.",
+        function=named_output(ignoring(causal_mask, "additive")),
+    ),
+    Mistake(
+        id="causal_mask.kept_value_four",
+        operation="causal_mask",
+        clause="causal_mask.additive",
+        sentence="Keys that may be attended hold 4 instead of 0.",
+        engineer="The kept entries of the bias are 4: a constant shift of the logits and of the LSE.",
+        remedy="Write 0 where a key may be attended, so that adding the mask leaves its score alone.",
+        function=named_output(departure(causal_mask, as_additive=partial(written_as, 4.0, -np.inf))),
+        erratum="E002.causal_mask_kept_value",
+    ),
+    Mistake(
+        id="causal_mask.kept_value_one",
+        operation="causal_mask",
+        clause="causal_mask.additive",
+        sentence="Keys that may be attended hold 1 instead of 0.",
+        engineer="The kept entries of the bias are 1: a constant shift of the logits and of the LSE.",
+        remedy="Write 0 where a key may be attended, so that adding the mask leaves its score alone.",
+        function=named_output(departure(causal_mask, as_additive=partial(written_as, 1.0, -np.inf))),
+        source="https://github.com/tinygrad/tinygrad/pull/2425",
+    ),
+    Mistake(
+        id="causal_mask.finite_number",
+        operation="causal_mask",
+        clause="causal_mask.additive",
+        sentence="Hidden keys hold a large negative number instead of minus infinity.",
+        engineer="The bias holds a finite sentinel, -1e9, where -inf is due.",
+        remedy="Write minus infinity: any finite number is lower than some scores and higher than others.",
+        function=named_output(departure(causal_mask, as_additive=partial(written_as, 0.0, -1e9))),
+    ),
+)

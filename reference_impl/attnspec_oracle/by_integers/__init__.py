@@ -1,0 +1,10 @@
+"""A second oracle for attention, by Python integers alone, which shares no line with the first.
+
+Every step is an interval whose two ends are integers over a power of two, rounded outwards. It is slower on long
+rows than ball arithmetic, and covers one operation only. It is here so that two ways of certifying can be held
+against each other, bit for bit: see :mod:`attnspec_oracle` for the one that fills the golden files.
+"""
+
+from attnspec_oracle.by_integers.attention import AttentionRow, attention_row
+
+__all__ = ["AttentionRow", "attention_row"]

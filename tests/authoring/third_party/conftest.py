@@ -1,0 +1,59 @@
+"""Cases, results and defects to hold against each other."""
+
+import pytest
+
+from attnspec.cases import load_suite
+from attnspec_authoring.third_party import KnownDefect, Outcome
+
+CASE = "documents/001/softmax_of_rows"
+
+
+@pytest.fixture(scope="session")
+def cases():
+    return load_suite(select=["documents/001/*"]).cases
+
+
+@pytest.fixture
+def result():
+    """An entry of a report's results."""
+
+    def make(**changes):
+        entry = {"case": CASE, "dtype": "float32", "status": "fail", "check": "values", "output": "output"}
+        return entry | {"worst": None, "message": "too far"} | changes
+
+    return make
+
+
+@pytest.fixture
+def defect():
+    """A defect that the result is an instance of."""
+
+    def make(**changes):
+        entry = {
+            "id": "sums_in_the_wrong_order",
+            "implementations": ("torch", "jax"),
+            "first_version": "2.13.0",
+            "last_version": None,
+            "cases": (CASE,),
+            "states": (),
+            "dtypes": ("float32",),
+            "outputs": (),
+            "sentence": "It sums in the wrong order.",
+            "reproduction": "print(1)",
+            "measured": "1",
+            "link": None,
+        }
+        return KnownDefect(**(entry | changes))
+
+    return make
+
+
+@pytest.fixture
+def outcome(result):
+    """What came of torch, with these results."""
+
+    def make(*results, **changes):
+        entry = {"name": "torch", "version": "2.13.0+cpu", "results": results, "seconds": 1.0, "problem": None}
+        return Outcome(**(entry | changes))
+
+    return make

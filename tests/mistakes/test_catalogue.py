@@ -1,0 +1,203 @@
+"""The catalogue: every mistake says what it is in words that the specification knows, and is a mistake of its own.
+
+That each is noticed, by which cases and in which dtypes, is the business of ``tests/proof``.
+"""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import attnspec_reference
+from attnspec.conventions import CHOICES
+from attnspec_mistakes import CATALOGUE, mistakes_of
+from attnspec_mistakes.departures import by_name
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORT_NAMES = {
+    "scaled_dot_product_attention": "sdpa",
+    "single_head_attention": "single_head",
+    "multi_head_attention": "multi_head",
+}
+CLAUSES = {
+    clause
+    for page in (ROOT / "spec" / "operations").glob("*/*.md")
+    for clause in re.findall(r"^- `([a-z0-9_.]+)` — ", page.read_text(encoding="utf-8"), re.MULTILINE)
+}
+ERRATA = set(
+    re.findall(r"^### `(E\d+\.\w+)` — ", (ROOT / "spec" / "errata.md").read_text(encoding="utf-8"), re.MULTILINE)
+)
+CHANGES_DTYPE = {"sdpa.output_in_float64", "sdpa.output_not_narrowed"}
+each_mistake = pytest.mark.parametrize("mistake", CATALOGUE, ids=lambda mistake: mistake.id)
+
+
+def copied(arguments):
+    return {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+
+
+def outcome(mistake, arguments):
+    """What a mistake gives by name, or None where the shapes do not allow it."""
+    try:
+        with np.errstate(all="ignore"):
+            return by_name(mistake.function(**copied(arguments)))
+    except (ArithmeticError, IndexError, ValueError):
+        return None
+
+
+def reference(mistake, arguments):
+    return by_name(getattr(attnspec_reference, mistake.operation)(**arguments))
+
+
+def in_dtype(arguments, dtype):
+    """The same arguments, float tensors in another dtype."""
+    return {
+        name: value.astype(dtype) if getattr(value, "dtype", None) == np.float64 else value
+        for name, value in copied(arguments).items()
+    }
+
+
+def test_the_catalogue_is_complete_and_its_ids_are_unique():
+    ids = [mistake.id for mistake in CATALOGUE]
+    assert len(ids) >= 170
+    assert sorted(set(ids)) == sorted(ids)
+    assert sum(len(mistakes_of(operation)) for operation in attnspec_reference.__all__) == len(ids)
+
+
+def test_every_operation_has_mistakes():
+    operations = {name for name in attnspec_reference.__all__ if name.islower()}
+    assert {mistake.operation for mistake in CATALOGUE} == operations
+
+
+def test_a_mistake_bears_the_name_of_its_operation_and_of_a_clause_of_it():
+    for mistake in CATALOGUE:
+        short_name = SHORT_NAMES.get(mistake.operation, mistake.operation)
+        assert re.fullmatch(rf"{short_name}\.[a-z0-9_]+", mistake.id)
+        assert mistake.clause.startswith(f"{short_name}.")
+        assert mistake.clause in CLAUSES, mistake.id
+
+
+def test_a_mistake_refers_to_what_exists():
+    for mistake in CATALOGUE:
+        assert mistake.erratum is None or mistake.erratum in ERRATA, mistake.id
+        assert mistake.source is None or mistake.source.startswith("https://"), mistake.id
+
+
+def test_a_convention_that_a_remedy_names_can_be_declared():
+    named = [found for mistake in CATALOGUE for found in re.findall(r"convention (\w+)=([^ .]+)", mistake.remedy)]
+    assert len(named) > 5
+    assert not [(name, choice) for name, choice in named if choice not in CHOICES[name]]
+
+
+def test_a_mistake_is_told_in_three_plain_sentences():
+    for mistake in CATALOGUE:
+        for sentence in (mistake.sentence, mistake.engineer, mistake.remedy):
+            assert sentence.endswith("."), mistake.id
+            assert 15 < len(sentence) < 120, (mistake.id, sentence)
+        assert re.match(r"[A-Z0-9]|float64|present_key", mistake.sentence), mistake.id
+        assert mistake.engineer not in (mistake.sentence, mistake.remedy), mistake.id
+
+
+def test_no_two_mistakes_of_an_operation_say_the_same_to_a_student():
+    alike = Counter((mistake.operation, mistake.sentence) for mistake in CATALOGUE)
+    assert [told for told, count in alike.items() if count > 1] == []
+
+
+def test_a_mistake_must_show_in_a_dtype_that_exists():
+    for mistake in CATALOGUE:
+        assert mistake.shows_in, mistake.id
+        assert set(mistake.shows_in) <= {"float64", "float32", "float16", "bfloat16"}
+
+
+@each_mistake
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_a_mistake_keeps_the_dtype_of_its_inputs_and_the_inputs(mistake, dtype, probes):
+    for probe in probes[mistake.operation][:3]:
+        arguments = in_dtype(probe, dtype)
+        given = arguments.copy()
+        before = copied(arguments)
+        try:
+            with np.errstate(all="ignore"):
+                returned = by_name(mistake.function(**arguments))
+        except (ArithmeticError, IndexError, ValueError):
+            continue
+        unchanged = all(np.array_equal(given[name], value) for name, value in before.items())
+        assert unchanged or mistake.clause == "sdpa.inputs_unchanged"
+        if mistake.operation not in ("causal_mask", "glorot_normal") and mistake.id not in CHANGES_DTYPE:
+            assert {array.dtype for array in returned.values()} <= {np.dtype(dtype)}
+
+
+def test_a_mistake_names_its_outputs_as_the_reference_does(probes):
+    for mistake in CATALOGUE:
+        probe = probes[mistake.operation][0]
+        given = outcome(mistake, probe)
+        assert given is None or list(given) == list(reference(mistake, probe)), mistake.id
+
+
+@pytest.mark.parametrize("operation", sorted({mistake.operation for mistake in CATALOGUE}))
+def test_no_two_mistakes_are_one(operation, probes):
+    """Two mistakes that agree to the last bit on every probe could never be told apart."""
+    prints = {}
+    for mistake in mistakes_of(operation):
+        if mistake.begin is None and mistake.clause not in UNSEEN_ON_PROBES:
+            prints[mistake.id] = tuple(fingerprint(outcome(mistake, probe)) for probe in probes[operation])
+    right = tuple(fingerprint(reference(mistakes_of(operation)[0], copied(probe))) for probe in probes[operation])
+    assert [identifier for identifier, seen in prints.items() if seen == right and identifier not in NEEDS_MORE] == []
+    alike = Counter(seen for seen in prints.values() if seen != right)
+    assert [identifier for identifier, seen in prints.items() if alike[seen] > 1] == []
+
+
+UNSEEN_ON_PROBES = {
+    # What these break is no number of the outputs, or an input that no probe holds.
+    "sdpa.inputs_unchanged",
+    "sdpa.memory_layout",
+    *(clause for clause in CLAUSES if ".rejects." in clause),
+}
+NEEDS_MORE = {
+    # Long rows, half precision, numbers that are not finite, or refusals.
+    "softmax.summed_in_half_precision",
+    "sdpa.positions_in_int8",
+    "sdpa.last_queries_dropped",
+    "sdpa.summed_in_half_precision",
+    "sdpa.output_in_float64",
+    "sdpa.output_not_narrowed",
+    "sdpa.lengths_not_checked",
+}
+
+
+def fingerprint(outputs):
+    """Bytes and shapes of outputs, to about ten digits, or None where there were none."""
+    if outputs is None:
+        return None
+    return tuple(
+        (name, array.shape, np.array([f"{number:.9e}" for number in np.asarray(array, dtype=float).ravel()]).tobytes())
+        for name, array in outputs.items()
+    )
+
+
+def test_a_mistake_that_remembers_begins_anew_each_time(probes):
+    remembering = [mistake for mistake in CATALOGUE if mistake.begin is not None]
+    assert {mistake.clause for mistake in remembering} == {"sdpa.repeatable", "glorot_normal.seed"}
+    for mistake in remembering:
+        assert mistake.begin() is not mistake.begin()
+        if mistake.operation == "scaled_dot_product_attention":
+            first, second = probes[mistake.operation][0], probes[mistake.operation][2]
+            begun = mistake.begin()
+            right = reference(mistake, copied(first))["output"]
+            assert np.array_equal(by_name(begun(**copied(first)))["output"], right)
+            begun(**copied(second))
+            assert np.array_equal(by_name(mistake.begin()(**copied(first)))["output"], right)
+
+
+def test_importing_the_catalogue_needs_numpy_alone():
+    script = (
+        "import sys, attnspec_reference; before = set(sys.modules); import attnspec_mistakes; "
+        "new = {name.split('.')[0] for name in set(sys.modules) - before}; "
+        "print(*(new - {'attnspec_reference', 'attnspec_mistakes'} - set(sys.stdlib_module_names)))"
+    )
+    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert finished.stdout.strip() == ""

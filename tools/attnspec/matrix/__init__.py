@@ -1,6 +1,0 @@
-"""The matrix: third-party implementations, each against every case, and what is known to be wrong with them."""
-
-from attnspec.matrix.known_defects import KnownDefect, read_known_defects
-from attnspec.matrix.running import Outcome, run_implementation
-
-__all__ = ["KnownDefect", "Outcome", "read_known_defects", "run_implementation"]

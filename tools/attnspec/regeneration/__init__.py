@@ -1,7 +1,0 @@
-"""Regenerating the golden files from the recipes, by the certified oracle."""
-
-from attnspec.regeneration.filling import filled_document
-from attnspec.regeneration.printed import agrees
-from attnspec.regeneration.writing import Difference, Outcome, check, golden_texts, regenerate
-
-__all__ = ["Difference", "Outcome", "agrees", "check", "filled_document", "golden_texts", "regenerate"]

@@ -1,0 +1,111 @@
+"""The mutants: sources of the reference, each changed in one place."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attnspec_reference
+from attnspec_authoring.mutation.rules import replacements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one module.
+
+    Attributes
+    ----------
+    id
+        ``module.function: before -> after``, the module without its family, with ``#2`` behind it where a function
+        holds the same text twice. It stays the same while other functions change.
+    module
+        The module below ``attnspec_reference``, such as ``attention.softmax``.
+    source
+        The module's source with the change in it.
+    """
+
+    id: str
+    module: str
+    source: str
+
+
+def all_mutants() -> tuple[Mutant, ...]:
+    """Return every mutant of every module, in a fixed order."""
+    return tuple(
+        mutant for module in modules() for mutant in mutants_of(module, source_of(module).read_text(encoding="utf-8"))
+    )
+
+
+def modules() -> tuple[str, ...]:
+    """Return the modules of the reference that compute, in alphabetical order."""
+    folder = Path(attnspec_reference.__file__).parent
+    paths = (path.relative_to(folder) for path in folder.rglob("*.py") if path.name != "__init__.py")
+    return tuple(sorted(".".join(path.with_suffix("").parts) for path in paths))
+
+
+def source_of(module: str) -> Path:
+    """Return the file of a module of the reference."""
+    return Path(attnspec_reference.__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def mutants_of(module: str, source: str) -> tuple[Mutant, ...]:
+    """Return every mutant of one module."""
+    seen: Counter[str] = Counter()
+    mutants: list[Mutant] = []
+    for function in (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)):
+        for node, after in _changes(function):
+            name = f"{module.rpartition('.')[2]}.{function.name}: {ast.unparse(node)} -> {after}"
+            seen[name] += 1
+            which = f" #{seen[name]}" if seen[name] > 1 else ""
+            changed = _spliced(source, node, after if isinstance(node, ast.stmt) else f"({after})")
+            mutants.append(Mutant(name + which, module, changed))
+    return tuple(mutants)
+
+
+def _changes(function: ast.FunctionDef) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+    """Yield each node of a function that is replaced, and the text in its place."""
+    roots = [default for default in (*function.args.defaults, *function.args.kw_defaults) if default is not None]
+    for node in _nodes([*roots, *function.body[1:]]):
+        if isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign | ast.Continue):
+            yield node, "pass"
+        if isinstance(node, ast.If):
+            yield node.test, f"not ({ast.unparse(node.test)})"
+            yield node.test, "False"
+        for replacement in replacements(node):
+            assert isinstance(node, ast.expr)
+            if ast.unparse(replacement) != ast.unparse(node):
+                yield node, ast.unparse(replacement)
+
+
+def _nodes(nodes: list[ast.expr] | list[ast.stmt] | list[ast.AST]) -> Iterator[ast.AST]:
+    """Yield nodes and what is in them; not the wording of errors, and not what NumPy warns about."""
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.JoinedStr):
+            continue
+        yield node
+        if isinstance(node, ast.With):
+            yield from _nodes(node.body)
+        elif isinstance(node, ast.Expr):
+            # Without its effect a call for its effect is no statement at all: it is dropped, not replaced.
+            yield from _nodes(list(ast.iter_child_nodes(node.value)))
+        elif isinstance(node, ast.AnnAssign):
+            yield from _nodes([node.value] if node.value is not None else [])
+        elif not isinstance(node, ast.Raise):
+            yield from _nodes(list(ast.iter_child_nodes(node)))
+
+
+def _spliced(source: str, node: ast.expr | ast.stmt, text: str) -> str:
+    """Write a text in the place of a node. Columns of the syntax tree count bytes."""
+    lines = source.encode().splitlines(keepends=True)
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
+    end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
+    whole = source.encode()
+    return (whole[:start] + text.encode() + whole[end:]).decode()

@@ -1,0 +1,19 @@
+"""The proof that the cases notice what they should: every mistake and every control, run over every case."""
+
+from attnspec_authoring.proof.findings import Findings, find
+from attnspec_authoring.proof.matrix import Matrix, Trial
+from attnspec_authoring.proof.matrix_html import matrix_html
+from attnspec_authoring.proof.matrix_json import matrix_json
+from attnspec_authoring.proof.running import run_matrix
+from attnspec_authoring.proof.smoke import smallest_core
+
+__all__ = [
+    "Findings",
+    "Matrix",
+    "Trial",
+    "find",
+    "matrix_html",
+    "matrix_json",
+    "run_matrix",
+    "smallest_core",
+]

@@ -1,0 +1,81 @@
+"""The smallest core: few cases that notice every mistake between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec_authoring.proof.findings import noticed
+from attnspec_authoring.proof.running import run_matrix
+from attnspec_authoring.proof.subjects import remembers, subjects
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from attnspec_authoring.proof.matrix import Matrix
+
+Pair = tuple[str, str]
+
+
+def smallest_core(matrix: Matrix, folder: Path | None = None) -> tuple[str, ...]:
+    """Choose few cases that notice every mistake, each in every dtype in which it shows.
+
+    The cases are chosen greedily, the one that notices most of what is left each time; then those that the others
+    have made superfluous are dropped. What depends on earlier calls is noticed by cases together, not by one: for
+    such mistakes cases are added until the chosen ones notice it.
+
+    Parameters
+    ----------
+    matrix
+        A matrix of the whole catalogue over the whole suite.
+    folder
+        The golden folder that it was made from; the shipped one if None.
+
+    Returns
+    -------
+    cases
+        Ids, sorted.
+    """
+    remembering = {subject.id for subject in subjects() if remembers(subject)}
+    sets = {
+        case: frozenset(pair for pair in pairs if pair[0] not in remembering) for case, pairs in noticed(matrix).items()
+    }
+    chosen = without_superfluous(cover(sets), sets)
+    for trial in matrix.mistakes:
+        if trial.id in remembering:
+            chosen = _with_remembered(chosen, trial.id, tuple(trial.noticed_by(trial.shows_in[0])), folder)
+    return tuple(sorted(chosen))
+
+
+def cover(sets: Mapping[str, frozenset[Pair]]) -> list[str]:
+    """Choose cases until everything is noticed that any of them notices; ties go to the first id."""
+    left = set[Pair]().union(*sets.values())
+    chosen: list[str] = []
+    while left:
+        best = max(sorted(sets), key=lambda case: len(sets[case] & left))
+        chosen.append(best)
+        left -= sets[best]
+    return chosen
+
+
+def without_superfluous(chosen: list[str], sets: Mapping[str, frozenset[Pair]]) -> list[str]:
+    """Drop, last chosen first, the cases without which everything is still noticed."""
+    kept = list(chosen)
+    everything = set[Pair]().union(*(sets[case] for case in chosen))
+    for case in reversed(chosen):
+        others = [other for other in kept if other != case]
+        if set[Pair]().union(*(sets[other] for other in others)) == everything:
+            kept = others
+    return kept
+
+
+def _with_remembered(chosen: list[str], mistake: str, candidates: tuple[str, ...], folder: Path | None) -> list[str]:
+    """Add candidates, one by one, until the chosen cases notice a mistake that depends on earlier calls."""
+    chosen = list(chosen)
+    for candidate in (None, *candidates):
+        if candidate is not None and candidate not in chosen:
+            chosen.append(candidate)
+        (trial,) = run_matrix(folder, dtypes=("float64",), select=chosen, only=(mistake,), processes=1).trials
+        if trial.wrong:
+            return chosen
+    return chosen

@@ -1,0 +1,46 @@
+"""What is tried: a mistake or a control, as an implementation that the harness runs like any other."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from attnspec.adapters.in_process import InProcessImplementation
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec_mistakes import CATALOGUE, CONTROLS, Control, Mistake
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.adapters import Implementation
+
+Subject = Mistake | Control
+
+
+def subjects() -> tuple[Subject, ...]:
+    """Return every mistake of the catalogue, then every control."""
+    return (*CATALOGUE, *CONTROLS)
+
+
+def subject_of(identifier: str, kind: str) -> Subject:
+    """Return a mistake or a control by its id."""
+    catalogue: Sequence[Subject] = CATALOGUE if kind == "mistake" else CONTROLS
+    return next(subject for subject in catalogue if subject.id == identifier)
+
+
+def kind_of(subject: Subject) -> str:
+    """Tell mistakes from controls."""
+    return "mistake" if isinstance(subject, Mistake) else "control"
+
+
+def remembers(subject: Subject) -> bool:
+    """Tell whether what a mistake computes depends on earlier calls."""
+    return isinstance(subject, Mistake) and subject.begin is not None
+
+
+def implementation_of(subject: Subject) -> Implementation:
+    """Return an implementation that has not been called yet: it offers the subject's operation in every dtype."""
+    begin = subject.begin if isinstance(subject, Mistake) else None
+    function = subject.function if begin is None else begin()
+    holder = SimpleNamespace(**{subject.operation: function}, name=subject.id, dtypes=FLOAT_DTYPES)
+    return InProcessImplementation(holder, subject.id)

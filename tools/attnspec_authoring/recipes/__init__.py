@@ -1,0 +1,27 @@
+"""Recipes: the authored part of every golden case, a package a family, in it a package or module a profile."""
+
+from attnspec_authoring.recipes.authoring import (
+    EVERY_DTYPE,
+    SINGLE_AND_DOUBLE,
+    AuthoredCase,
+    Printed,
+    Rejects,
+    Source,
+)
+
+__all__ = [
+    "EVERY_DTYPE",
+    "SINGLE_AND_DOUBLE",
+    "AuthoredCase",
+    "Printed",
+    "Rejects",
+    "Source",
+    "authored_cases",
+]
+
+
+def authored_cases() -> tuple[AuthoredCase, ...]:
+    """Return every authored case of the suite, sorted by id."""
+    from attnspec_authoring.recipes import attention
+
+    return tuple(sorted(attention.authored_cases(), key=lambda case: case.id))

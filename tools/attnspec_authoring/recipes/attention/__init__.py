@@ -1,0 +1,66 @@
+"""The recipes of attention, a package or module a profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+__all__ = ["authored_cases"]
+
+
+def authored_cases() -> tuple[AuthoredCase, ...]:
+    """Return every authored case of attention, sorted by id."""
+    from attnspec_authoring.recipes.attention import (
+        alibi,
+        cache,
+        causal,
+        core,
+        documents,
+        grouped_query,
+        half_precision_sums,
+        layout,
+        logsumexp,
+        masking,
+        memory,
+        nonfinite,
+        pairwise,
+        rare_mistakes,
+        rejects,
+        sinks,
+        softcap,
+        special_paths,
+        stress,
+        tails,
+        varlen,
+        window,
+    )
+    from attnspec_authoring.recipes.attention.targets import with_targets
+
+    recipes = (
+        documents,
+        core,
+        masking,
+        causal,
+        grouped_query,
+        half_precision_sums,
+        window,
+        softcap,
+        cache,
+        varlen,
+        sinks,
+        alibi,
+        logsumexp,
+        layout,
+        special_paths,
+        stress,
+        tails,
+        nonfinite,
+        memory,
+        rejects,
+        pairwise,
+        rare_mistakes,
+    )
+    cases = (case for recipe in recipes for case in recipe.cases())
+    return with_targets(sorted(cases, key=lambda case: case.id))

@@ -1,0 +1,316 @@
+"""Profile cache: past keys and values before the new ones, and buffers of which only the first keys count."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_RIGHT,
+    TOP_LEFT,
+    Sizes,
+    attention,
+    boolean_mask,
+    counting,
+    float_mask,
+    probe,
+    probe_sizes,
+)
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+PAST = Sizes(3, 2, 2, 4, 4, past=3)
+SMALL = Sizes(1, 2, 2, 4, 4, past=3)
+UNEQUAL = Sizes(1, 2, 2, 4, 5, past=3)
+PRESENT = ("output", "present_key", "present_value")
+CONTINUED = Sizes(1, 2, 2, 6, 6)
+
+
+def past_cases() -> tuple[AuthoredCase, ...]:
+    """Hold pasts of several lengths, causal or not."""
+    two = Sizes(1, 2, 2, 3, 3, width=1, past=3)
+    seen = probe_sizes(1, 2, 2, 4, 4, past=3)
+    empty = Sizes(1, 2, 2, 4, 5)
+    shapes = empty.shapes()
+    nothing: dict[str, Any] = {f"past_{name}": np.zeros((*shapes[name][:2], 0, 3)) for name in ("key", "value")}
+    return (
+        attention("cache/past", "Three past keys, four new ones", PAST, clauses=("sdpa.past.concatenation",)),
+        attention("cache/past_other_values", "Three past keys and four new ones, with other values", SMALL),
+        attention(
+            "cache/past_causal",
+            "New tokens see the whole past and themselves",
+            PAST,
+            clauses=("sdpa.past.position",),
+            url="https://github.com/hyprstream/hyprstream/pull/1521",
+            is_causal=True,
+        ),
+        attention(
+            "cache/past_causal_powers",
+            "Three past and three new keys with powers of two as values",
+            two,
+            clauses=("sdpa.past.position",),
+            url="https://github.com/pytorch/executorch/pull/21749",
+            is_causal=True,
+            **counting(two),
+        ),
+        attention(
+            "cache/past_causal_probe",
+            "Which past and new keys are seen",
+            seen,
+            clauses=("sdpa.past.position",),
+            is_causal=True,
+            **probe(seen),
+        ),
+        attention(
+            "cache/decode",
+            "One new token after four past ones",
+            Sizes(3, 2, 2, 1, 1, past=4),
+            clauses=("sdpa.past.concatenation",),
+            is_causal=True,
+        ),
+        attention("cache/decode_not_causal", "One new token, not causal", Sizes(3, 2, 2, 1, 1, past=4)),
+        attention(
+            "cache/decode_before_more_keys",
+            "One query, causal, before the last of four new keys",
+            Sizes(3, 2, 2, 1, 4, past=1),
+            clauses=("sdpa.past.position",),
+            url="https://github.com/microsoft/onnxruntime/issues/29020",
+            is_causal=True,
+            causal_alignment=TOP_LEFT,
+        ),
+        attention(
+            "cache/past_longer", "Nine past keys and four new ones", Sizes(1, 2, 2, 4, 4, past=9), is_causal=True
+        ),
+        attention("cache/past_of_one", "A single past key", Sizes(1, 2, 2, 4, 4, past=1), is_causal=True),
+        attention(
+            "cache/past_of_none",
+            "A past of length zero is no past",
+            empty,
+            clauses=("sdpa.past.concatenation",),
+            **nothing,
+        ),
+        *(
+            attention(
+                f"cache/unequal_{alignment}",
+                f"Four queries, three past and five new keys, causal, {alignment.replace('_', '-')}",
+                UNEQUAL,
+                clauses=("sdpa.past.position",),
+                is_causal=True,
+                causal_alignment=alignment,
+            )
+            for alignment in (TOP_LEFT, BOTTOM_RIGHT)
+        ),
+        attention(
+            "cache/values_wider", "A past of values wider than the keys", Sizes(1, 2, 2, 4, 4, 3, 5, 3), is_causal=True
+        ),
+        attention("cache/grouped", "A past of grouped heads", Sizes(1, 6, 2, 4, 4, past=3), is_causal=True),
+    )
+
+
+def present_cases() -> tuple[AuthoredCase, ...]:
+    """Return the past and the new keys and values, joined."""
+    return (
+        attention(
+            "cache/present",
+            "Past and new keys and values, joined",
+            Sizes(3, 2, 2, 1, 1, past=3),
+            clauses=("sdpa.precision.dtype",),
+            outputs=PRESENT,
+        ),
+        attention(
+            "cache/present_causal",
+            "Joined keys and values do not depend on causality",
+            SMALL,
+            outputs=PRESENT,
+            is_causal=True,
+        ),
+        attention(
+            "cache/present_after_one",
+            "A past of one token, and values wider than the keys",
+            Sizes(1, 3, 1, 2, 2, 2, 3, 1),
+            url="https://github.com/microsoft/onnxruntime/pull/27791",
+            outputs=PRESENT,
+        ),
+        attention(
+            "cache/present_grouped",
+            "Joined keys and values keep the shared heads",
+            Sizes(1, 6, 2, 3, 3, 3, 4, 2),
+            outputs=PRESENT,
+        ),
+        attention(
+            "cache/present_without_past",
+            "Without a past the joined keys and values are the new ones",
+            Sizes(1, 2, 2, 4, 5),
+            clauses=("sdpa.past.present",),
+            url="https://github.com/microsoft/onnxruntime/issues/26262",
+            outputs=PRESENT,
+        ),
+        attention(
+            "cache/steps",
+            "Weights, logits and logsumexp over past and new keys",
+            Sizes(1, 2, 2, 4, 4, past=3),
+            outputs=("output", "weights", "logsumexp", "scores", "logits"),
+            is_causal=True,
+        ),
+    )
+
+
+def chunk_cases() -> tuple[AuthoredCase, ...]:
+    """Cut six tokens into chunks: each gives the rows that all six give at once."""
+    whole = CONTINUED.drawn("cache/six_tokens")
+    made = [
+        attention(
+            "cache/six_tokens_at_once",
+            "Six tokens at once, causal",
+            CONTINUED,
+            clauses=("sdpa.causal.top_left",),
+            is_causal=True,
+            **whole,
+        )
+    ]
+    for start, stop, title in (
+        (2, 5, "The third to fifth of six tokens, the first two being past"),
+        (4, 5, "The fifth of six tokens, four being past"),
+        (1, 6, "The last five of six tokens, one being past"),
+    ):
+        pieces = {name: array[:, :, start:stop] for name, array in whole.items()}
+        past = {f"past_{name}": whole[name][:, :, :start] for name in ("key", "value")}
+        made.append(
+            attention(
+                f"cache/six_tokens_from_{start}_to_{stop}",
+                title,
+                CONTINUED,
+                clauses=("sdpa.past.position", "sdpa.past.concatenation"),
+                url="https://github.com/Mikyx-1/TinyLLM/pull/18" if start == 2 else None,
+                is_causal=True,
+                **pieces,
+                **past,
+            )
+        )
+    return tuple(made)
+
+
+def mask_cases() -> tuple[AuthoredCase, ...]:
+    """Put a past together with masks, windows and scales."""
+    boolean, added = "cache/boolean_mask", "cache/float_mask"
+    return (
+        attention(
+            boolean,
+            "A Boolean mask over past and new keys",
+            SMALL,
+            clauses=("sdpa.past.concatenation", "sdpa.mask.boolean"),
+            mask=boolean_mask(boolean, (1, 4, 7)),
+        ),
+        attention(
+            added,
+            "A float mask over past and new keys",
+            SMALL,
+            clauses=("sdpa.past.concatenation", "sdpa.mask.additive"),
+            mask=float_mask(added, (2, 4, 7)),
+        ),
+        attention(
+            "cache/mask_and_causal",
+            "A mask and causality over past and new keys",
+            SMALL,
+            clauses=("sdpa.past.position",),
+            url="https://github.com/huggingface/candle/pull/3743",
+            is_causal=True,
+            mask=boolean_mask("cache/mask_and_causal", (4, 7)),
+        ),
+        attention("cache/window", "A window over past and new keys", SMALL, window=[2, 1]),
+        attention(
+            "cache/dead_row",
+            "A mask leaves neither past nor new keys to the second query",
+            SMALL,
+            clauses=("sdpa.fully_masked_row", "sdpa.past.concatenation"),
+            mask=np.broadcast_to((np.arange(4) != 1)[:, np.newaxis], (4, 7)),
+        ),
+        attention("cache/width_8", "A past of eight features", Sizes(1, 2, 2, 4, 4, 8, past=3), is_causal=True),
+        attention("cache/scale", "A stated scale over past and new keys", SMALL, scale=1.25),
+        attention("cache/scale_zero", "The scale zero over past and new keys", SMALL, scale=0.0, is_causal=True),
+    )
+
+
+def buffer_cases() -> tuple[AuthoredCase, ...]:
+    """Count only the first keys of a buffer, a number for each batch entry."""
+    buffer = Sizes(3, 2, 2, 1, 7)
+    several = Sizes(3, 1, 1, 4, 7)
+    seen = probe_sizes(3, 1, 1, 4, 7)
+    lengths = [7, 4, 5]
+    clauses = ("sdpa.key_lengths.exclusion", "sdpa.key_lengths.alignment")
+    aligned: dict[str, Any] = {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}
+    return (
+        attention(
+            "cache/buffer_decode",
+            "One query against buffers of which seven, three and one key count",
+            buffer,
+            clauses=("sdpa.key_lengths.exclusion",),
+            url="https://github.com/tenstorrent/tt-metal/issues/41215",
+            key_lengths=[7, 3, 1],
+        ),
+        attention(
+            "cache/buffer_decode_causal",
+            "One query at the last counted key of each buffer",
+            buffer,
+            clauses=clauses,
+            url="https://github.com/onnx/onnx/issues/8054",
+            key_lengths=[7, 3, 1],
+            **aligned,
+        ),
+        attention(
+            "cache/buffer_causal",
+            "Four queries at the last four counted keys of each buffer",
+            several,
+            clauses=clauses,
+            url="https://github.com/microsoft/onnxruntime/pull/28958",
+            key_lengths=lengths,
+            **aligned,
+        ),
+        attention(
+            "cache/buffer_causal_probe",
+            "Which keys of each buffer are seen",
+            seen,
+            clauses=clauses,
+            key_lengths=lengths,
+            **aligned,
+            **probe(seen),
+        ),
+        attention(
+            "cache/buffer_mask",
+            "A mask over a buffer of which not all keys count",
+            several,
+            clauses=("sdpa.key_lengths.exclusion",),
+            key_lengths=lengths,
+            mask=boolean_mask("cache/buffer_mask", (3, 1, 4, 7)) | (np.arange(7) == 0),
+        ),
+        attention(
+            "cache/buffer_bias",
+            "A bias over a buffer of which not all keys count, causal",
+            several,
+            clauses=clauses,
+            key_lengths=lengths,
+            mask=float_mask("cache/buffer_bias", (4, 7), hides=False),
+            **aligned,
+        ),
+        attention(
+            "cache/buffer_full",
+            "Buffers of which every key counts",
+            several,
+            clauses=("sdpa.key_lengths.exclusion",),
+            key_lengths=[7, 7, 7],
+        ),
+        attention(
+            "cache/buffer_grouped",
+            "Buffers of grouped heads",
+            Sizes(2, 6, 3, 1, 5),
+            clauses=("sdpa.key_lengths.exclusion",),
+            key_lengths=[5, 2],
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile cache."""
+    return (*past_cases(), *present_cases(), *chunk_cases(), *mask_cases(), *buffer_cases())

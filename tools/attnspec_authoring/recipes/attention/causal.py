@@ -1,0 +1,197 @@
+"""Profile causal: both alignments, with fewer and with more queries than keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_RIGHT,
+    TOP_LEFT,
+    Sizes,
+    attention,
+    boolean_mask,
+    counting,
+    float_mask,
+    probe,
+    probe_sizes,
+)
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+FEWER = Sizes(1, 2, 2, 4, 6)
+BATCH = Sizes(3, 2, 2, 4, 6)
+SQUARE = Sizes(1, 2, 2, 5, 5)
+ALIGNMENTS = {TOP_LEFT: "the first query at the first key", BOTTOM_RIGHT: "the last query at the last key"}
+REPORTS = {
+    ("fewer_queries", TOP_LEFT): "https://github.com/microsoft/onnxruntime/issues/29020",
+    ("fewer_queries", BOTTOM_RIGHT): "https://github.com/pytorch/executorch/issues/22426",
+    ("one_query", TOP_LEFT): "https://github.com/pytorch/pytorch/issues/103082",
+    ("one_query", BOTTOM_RIGHT): "https://github.com/ROCm/flash-attention/issues/158",
+    ("more_queries", BOTTOM_RIGHT): "https://github.com/NVIDIA/cutlass/issues/2336",
+}
+
+
+def alignment_cases() -> tuple[AuthoredCase, ...]:
+    """Hold every relation of lengths under both alignments, as a probe and with drawn numbers."""
+    made: list[AuthoredCase] = []
+    lengths = {
+        "fewer_queries": ((4, 6), "Four queries, six keys"),
+        "more_queries": ((6, 4), "Six queries, four keys"),
+        "one_query": ((1, 5), "One query, five keys"),
+        "one_key": ((5, 1), "Five queries, one key"),
+    }
+    for name, ((queries, keys), what) in lengths.items():
+        for alignment, where in ALIGNMENTS.items():
+            clause = f"sdpa.causal.{alignment}"
+            batch = 1 if min(queries, keys) > 1 else 3
+            sizes = Sizes(batch, 2, 2, queries, keys)
+            probed = probe_sizes(batch, 2, 2, queries, keys)
+            made.append(
+                attention(
+                    f"causal/{name}_{alignment}",
+                    f"{what}, causal, {where}",
+                    sizes,
+                    clauses=(clause,),
+                    url=REPORTS.get((name, alignment)),
+                    is_causal=True,
+                    causal_alignment=alignment,
+                )
+            )
+            made.append(
+                attention(
+                    f"causal/{name}_{alignment}_probe",
+                    f"{what}, causal, {where}: which keys are seen",
+                    probed,
+                    clauses=(clause,),
+                    is_causal=True,
+                    causal_alignment=alignment,
+                    **probe(probed),
+                )
+            )
+    return tuple(made)
+
+
+def combined_cases() -> tuple[AuthoredCase, ...]:
+    """Put causality together with masks, scales and widths, under each alignment."""
+    made: list[AuthoredCase] = []
+    for alignment in ALIGNMENTS:
+        clause = f"sdpa.causal.{alignment}"
+        short = alignment.split("_", maxsplit=1)[0]
+        names = {
+            name: f"causal/{short}_{name}" for name in ("boolean_mask", "float_mask", "scale", "values_wider", "steps")
+        }
+        stated: dict[str, Any] = {"is_causal": True, "causal_alignment": alignment, "clauses": (clause,)}
+        made += [
+            attention(
+                names["boolean_mask"],
+                f"A key must be allowed by the mask and by causality ({short})",
+                BATCH,
+                url="https://github.com/huggingface/transformers/pull/41966" if alignment == TOP_LEFT else None,
+                mask=boolean_mask(names["boolean_mask"], (3, 1, 4, 6)),
+                **stated,
+            ),
+            attention(
+                names["float_mask"],
+                f"A float mask is added where causality leaves keys ({short})",
+                FEWER,
+                mask=float_mask(names["float_mask"], (2, 4, 6)),
+                **stated,
+            ),
+            attention(names["scale"], f"Causal with a negative scale ({short})", FEWER, scale=-0.5, **stated),
+            attention(
+                names["values_wider"],
+                f"Causal with values wider than the keys ({short})",
+                Sizes(1, 2, 2, 4, 6, 3, 5),
+                **stated,
+            ),
+            attention(
+                names["steps"],
+                f"Weights, logits and logsumexp of causal attention ({short})",
+                Sizes(1, 2, 2, 4, 6),
+                outputs=("output", "weights", "logsumexp", "logits"),
+                **stated,
+            ),
+        ]
+    return tuple(made)
+
+
+def square_cases() -> tuple[AuthoredCase, ...]:
+    """Hold as many queries as keys, where the alignment makes no difference and is not stated."""
+    probed = probe_sizes(1, 2, 2, 5, 5)
+    powers = Sizes(3, 2, 2, 5, 5, width=1)
+    lower = np.tri(5, dtype=np.bool_)
+    future = SQUARE.drawn("causal/square")
+    changed: dict[str, Any] = {name: array.copy() for name, array in future.items()}
+    for name in ("key", "value"):
+        changed[name][:, :, 3:] = -changed[name][:, :, 3:] * 2.0
+    return (
+        attention(
+            "causal/square",
+            "As many queries as keys, causal",
+            SQUARE,
+            clauses=("sdpa.causal.top_left",),
+            url="https://github.com/jax-ml/jax/issues/19237",
+            is_causal=True,
+        ),
+        attention("causal/square_other_values", "Causal, the same shapes with other values", SQUARE, is_causal=True),
+        attention(
+            "causal/square_off", "The inputs of causal/square with causality off", SQUARE, drawn_as="causal/square"
+        ),
+        attention(
+            "causal/square_as_mask",
+            "The inputs of causal/square with the same exclusions as a Boolean mask",
+            SQUARE,
+            url="https://github.com/pytorch/pytorch/issues/165838",
+            drawn_as="causal/square",
+            mask=lower,
+        ),
+        attention(
+            "causal/square_future_changed",
+            "Other keys and values in the future change no earlier output",
+            SQUARE,
+            clauses=("sdpa.causal.top_left",),
+            is_causal=True,
+            **changed,
+        ),
+        attention(
+            "causal/square_probe", "Causal: query i sees the keys 0 to i", probed, is_causal=True, **probe(probed)
+        ),
+        attention(
+            "causal/square_powers",
+            "Causal, with powers of two as values",
+            powers,
+            is_causal=True,
+            **counting(powers),
+        ),
+        attention(
+            "causal/square_mask_of_the_rest",
+            "A mask of the other half and causality leave each query only itself",
+            SQUARE,
+            is_causal=True,
+            mask=~np.tri(5, k=-1, dtype=np.bool_),
+        ),
+        attention(
+            "causal/square_dead_row",
+            "A mask takes away the only key of the first query",
+            SQUARE,
+            clauses=("sdpa.fully_masked_row",),
+            outputs=("output", "weights"),
+            is_causal=True,
+            mask=np.arange(5)[np.newaxis, :] != 0,
+        ),
+        attention("causal/one_token", "One query, one key, causal", Sizes(3, 2, 2, 1, 1), is_causal=True),
+        attention(
+            "causal/wide",
+            "Causal with eight features and eleven in the values",
+            Sizes(1, 2, 2, 5, 5, 8, 11),
+            is_causal=True,
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile causal."""
+    return (*alignment_cases(), *combined_cases(), *square_cases())

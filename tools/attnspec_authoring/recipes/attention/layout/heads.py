@@ -1,0 +1,101 @@
+"""Causal masks as tables, and features cut into heads and joined again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import made_for, reported
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def causal_mask(name: str, title: str, **attributes: Any) -> AuthoredCase:
+    """Make a case of the causal mask."""
+    kind = "additive" if attributes.get("additive") else "boolean"
+    return AuthoredCase(
+        id=f"layout/causal_mask_{name}",
+        title=f"Causal mask: {title}",
+        operation="causal_mask",
+        clauses=("causal_mask.definition", "causal_mask.shape", f"causal_mask.{kind}"),
+        source=made_for("layout"),
+        attributes=attributes,
+        dtypes=(),
+    )
+
+
+def mask_cases() -> tuple[AuthoredCase, ...]:
+    """Hold masks of unequal lengths and several offsets."""
+    return (
+        causal_mask("square", "five queries, five keys", query_length=5),
+        causal_mask("square_additive", "five queries, five keys, as numbers to add", query_length=5, additive=True),
+        causal_mask("more_keys", "three queries, five keys", query_length=3, key_length=5),
+        causal_mask(
+            "more_keys_offset", "three queries at the last of five keys", query_length=3, key_length=5, offset=2
+        ),
+        causal_mask("more_queries", "five queries, three keys", query_length=5, key_length=3),
+        causal_mask("negative_offset", "the first two queries see no key", query_length=5, key_length=3, offset=-2),
+        causal_mask(
+            "offset_additive",
+            "three queries after four past keys, as numbers to add",
+            query_length=3,
+            key_length=7,
+            offset=4,
+            additive=True,
+        ),
+        causal_mask("far_offset", "an offset beyond the keys hides nothing", query_length=3, key_length=4, offset=9),
+    )
+
+
+def counted(shape: tuple[int, ...], start: int) -> NDArray[np.float64]:
+    """Give every element its number, so that each place can be told from every other."""
+    return np.arange(start, start + np.prod(shape), dtype=np.float64).reshape(shape)
+
+
+def layout(
+    name: str,
+    title: str,
+    shape: tuple[int, ...],
+    *,
+    num_heads: int | None = None,
+    start: int = 0,
+    url: str | None = None,
+) -> AuthoredCase:
+    """Make a case of split_heads if a number of heads is given, else of combine_heads."""
+    operation = "combine_heads" if num_heads is None else "split_heads"
+    return AuthoredCase(
+        id=f"layout/{operation}_{name}",
+        title=f"{operation.split('_', maxsplit=1)[0].capitalize()} heads: {title}",
+        operation=operation,
+        clauses=(f"{operation}.order", f"{operation}.shape"),
+        source=made_for("layout") if url is None else reported(url),
+        inputs={"x": counted(shape, start)},
+        attributes={} if num_heads is None else {"num_heads": num_heads},
+        dtypes=EVERY_DTYPE,
+    )
+
+
+def head_cases() -> tuple[AuthoredCase, ...]:
+    """Hold heads of unequal numbers of batch entries, tokens, heads and features."""
+    unlike = "https://github.com/onnx/onnx/issues/7118"
+    merge = "https://github.com/jsbaan/transformer-from-scratch/pull/6"
+    return (
+        layout("two", "three tokens of eight features in two heads", (1, 3, 8), num_heads=2, url=unlike),
+        layout("two_other_values", "the same with other numbers", (1, 3, 8), num_heads=2, start=-24),
+        layout("batch", "two batch entries, five tokens, four heads of three features", (2, 5, 12), num_heads=4),
+        layout("one", "one head", (2, 3, 4), num_heads=1),
+        layout("of_one_feature", "as many heads as features", (2, 3, 5), num_heads=5),
+        layout("two", "two heads of three tokens and four features, joined", (1, 2, 3, 4), url=merge),
+        layout("two_other_values", "two heads joined, with other numbers", (1, 2, 3, 4), start=-24),
+        layout("batch", "two batch entries of five heads, four tokens and three features, joined", (2, 5, 4, 3)),
+        layout("one", "one head, joined", (2, 1, 3, 4)),
+        layout("of_one_feature", "heads of one feature, joined", (2, 5, 3, 1)),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of causal masks and of heads."""
+    return (*mask_cases(), *head_cases())

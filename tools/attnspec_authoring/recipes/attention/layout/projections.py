@@ -1,0 +1,215 @@
+"""Attention with projections: one head, and several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask, made_for, reported
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec_authoring.recipes.generator import grid, require_exact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+QUARTER = 0.25
+"""Factor of drawn weight matrices: with it scores stay so small that every key keeps a share."""
+
+
+def drawn(case_id: str, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
+    """Draw inputs by name; weight matrices and biases are made smaller than tokens."""
+    return {
+        name: require_exact(
+            grid(f"{case_id}/{name}", shape) * (QUARTER if name.startswith(("w_", "b_")) else 1.0),
+            EVERY_DTYPE,
+            named=f"{case_id}, {name}",
+        )
+        for name, shape in shapes.items()
+    }
+
+
+def single_head(
+    name: str, title: str, tokens: int, widths: tuple[int, int, int, int | None], **attributes: Any
+) -> AuthoredCase:
+    """Make a case of single-head attention; the widths are those of tokens, keys, values and output."""
+    case_id = f"layout/single_head_{name}"
+    width, of_keys, of_values, of_output = widths
+    shapes: dict[str, tuple[int, ...]] = {
+        "x": (tokens, width),
+        "w_query": (width, of_keys),
+        "w_key": (width, of_keys),
+        "w_value": (width, of_values),
+    }
+    if of_output is not None:
+        shapes["w_output"] = (of_values, of_output)
+    clauses = [
+        "projections",
+        "scores",
+        "scale.explicit" if attributes else "scale.default",
+        "softmax.keys",
+        "output",
+        *(["output_projection"] if of_output is not None else []),
+    ]
+    return AuthoredCase(
+        id=case_id,
+        title=f"Single head: {title}",
+        operation="single_head_attention",
+        clauses=tuple(f"single_head.{clause}" for clause in clauses),
+        source=made_for("layout"),
+        inputs=drawn(case_id, shapes),
+        attributes=attributes,
+        outputs=("output", "weights"),
+        dtypes=EVERY_DTYPE,
+    )
+
+
+def single_head_cases() -> tuple[AuthoredCase, ...]:
+    """Hold unequal widths of tokens, keys, values and output, all scales, and equal shapes with unequal values."""
+    return (
+        single_head("plain", "four tokens of five features, keys of three, values of two", 4, (5, 3, 2, None)),
+        single_head("plain_other_values", "the same shapes with other values", 4, (5, 3, 2, None)),
+        single_head("output", "with an output matrix that widens", 4, (5, 3, 2, 6)),
+        single_head("square", "all widths equal, as an equal number of tokens", 4, (4, 4, 4, 4)),
+        single_head("one_token", "one token", 1, (5, 3, 2, None)),
+        single_head("keys_of_one", "keys of one feature", 3, (2, 1, 2, None)),
+        single_head("more_tokens", "seven tokens of two features", 7, (2, 3, 4, None)),
+        single_head("scale", "a stated scale", 4, (5, 3, 2, None), scale=0.25),
+        single_head("scale_zero", "the scale zero: every token gets the mean", 4, (5, 3, 2, None), scale=0.0),
+        single_head("scale_negative", "a negative scale", 4, (5, 3, 2, None), scale=-1.0),
+    )
+
+
+BIASES = ("b_query", "b_key", "b_value", "b_output")
+
+
+def multi_head(
+    name: str,
+    title: str,
+    lengths: tuple[int, int, int] = (1, 4, 5),
+    *,
+    width: int = 6,
+    num_heads: int = 3,
+    biases: tuple[str, ...] = (),
+    clauses: tuple[str, ...] = (),
+    url: str | None = None,
+    mask: NDArray[Any] | None = None,
+    outputs: tuple[str, ...] = ("output",),
+    **attributes: Any,
+) -> AuthoredCase:
+    """Make a case of multi-head attention; the lengths are those of batch, queries and keys."""
+    case_id = f"layout/multi_head_{name}"
+    batch, queries, keys = lengths
+    shapes: dict[str, tuple[int, ...]] = {
+        "query": (batch, queries, width),
+        "key": (batch, keys, width),
+        "value": (batch, keys, width),
+        **dict.fromkeys(("w_query", "w_key", "w_value", "w_output"), (width, width)),
+        **dict.fromkeys(biases, (width,)),
+    }
+    base = ["projections", "split", "scale.explicit" if "scale" in attributes else "scale.default", "softmax.keys"]
+    base += ["combine", "output_projection", *(["biases"] if biases else []), *(["mask"] if mask is not None else [])]
+    base += [*(["causal"] if attributes.get("is_causal") else []), *(["weights"] if "weights" in outputs else [])]
+    return AuthoredCase(
+        id=case_id,
+        title=f"Multi-head: {title}",
+        operation="multi_head_attention",
+        clauses=tuple(dict.fromkeys((*clauses, *(f"multi_head.{clause}" for clause in base)))),
+        source=made_for("layout") if url is None else reported(url),
+        inputs={**drawn(case_id, shapes), **({} if mask is None else {"mask": mask})},
+        attributes={"num_heads": num_heads, **attributes},
+        outputs=outputs,
+        dtypes=EVERY_DTYPE,
+    )
+
+
+def multi_head_cases() -> tuple[AuthoredCase, ...]:
+    """Hold heads, biases, masks of every rank, causality and scales."""
+    masks = {
+        "rank_2": (4, 5),
+        "rank_3": (3, 4, 5),
+        "rank_4": (2, 3, 4, 5),
+        "rank_4_batch": (2, 1, 4, 5),
+        "rank_4_row": (2, 1, 1, 5),
+    }
+    with_weights = ("output", "weights")
+    return (
+        multi_head(
+            "plain", "three heads of two features", (2, 4, 5), url="https://github.com/reczoo/FuxiCTR/issues/30"
+        ),
+        multi_head("plain_other_values", "three heads of two features, other values", (2, 4, 5)),
+        multi_head("two_heads", "two heads of three features", num_heads=2),
+        multi_head("one_head", "one head of six features", num_heads=1),
+        multi_head("heads_of_one", "six heads of one feature", num_heads=6),
+        multi_head("one_feature", "one head of one feature", (1, 2, 3), width=1, num_heads=1),
+        multi_head("odd_width", "three heads of three features", width=9, num_heads=3),
+        multi_head("weights", "the weights of each head, not their mean", outputs=with_weights),
+        multi_head("one_query", "one query", (2, 1, 5), outputs=with_weights),
+        multi_head("biases", "biases of all four projections", biases=BIASES),
+        *(
+            multi_head(
+                f"only_{bias}", f"no bias but {bias}", biases=(bias,), outputs=with_weights, width=4, num_heads=2
+            )
+            for bias in BIASES
+        ),
+        *(
+            multi_head(
+                f"boolean_mask_{name}",
+                f"A Boolean mask of shape {shape}",
+                (2, 4, 5),
+                mask=boolean_mask(f"layout/multi_head_boolean_{name}", shape),
+                url="https://github.com/pytorch/pytorch/issues/97409" if name == "rank_2" else None,
+            )
+            for name, shape in masks.items()
+        ),
+        *(
+            multi_head(
+                f"float_mask_{name}",
+                f"a float mask of shape {shape}",
+                (2, 4, 5),
+                mask=float_mask(f"layout/multi_head_float_{name}", shape),
+            )
+            for name, shape in masks.items()
+        ),
+        multi_head("causal", "causal, as many queries as keys", (1, 5, 5), is_causal=True, outputs=with_weights),
+        multi_head(
+            "causal_and_mask",
+            "causal with a mask of padded keys, and weights: one must not switch the other off",
+            (2, 5, 5),
+            clauses=("multi_head.causal", "multi_head.mask"),
+            url="https://github.com/keras-team/keras/issues/23038",
+            is_causal=True,
+            mask=(np.arange(5) < np.array([5, 3])[:, np.newaxis]).reshape(2, 1, 1, 5),
+            outputs=with_weights,
+        ),
+        multi_head(
+            "causal_and_float_mask_rank_2",
+            "causal with a float mask of shape (4, 5)",
+            (2, 4, 5),
+            url="https://github.com/microsoft/onnxruntime/issues/14363",
+            is_causal=True,
+            mask=float_mask("layout/multi_head_causal_float_rank_2", (4, 5), hides=False),
+        ),
+        multi_head(
+            "causal_and_float_mask_rank_3",
+            "causal with a float mask of shape (3, 4, 5) and a stated scale",
+            (2, 4, 5),
+            url="https://github.com/NVIDIA/Megatron-LM/pull/3698",
+            is_causal=True,
+            mask=float_mask("layout/multi_head_causal_float_rank_3", (3, 4, 5), hides=False),
+            scale=-2.0,
+        ),
+        multi_head(
+            "causal_and_biases", "causal with biases", (1, 5, 5), width=4, num_heads=2, biases=BIASES, is_causal=True
+        ),
+        multi_head("scale", "a stated scale", scale=0.25),
+        multi_head("scale_zero", "the scale zero", scale=0.0),
+        multi_head("scale_negative", "a negative scale", scale=-1.0),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of attention with projections."""
+    return (*single_head_cases(), *multi_head_cases())

@@ -1,0 +1,145 @@
+"""Softmax over several axes and ranks, and context vectors, which are softmax over one score a token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import made_for
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase
+from attnspec_authoring.recipes.generator import grid, require_exact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+AXIS = ("softmax.definition", "softmax.axis.explicit")
+
+
+def softmax(
+    name: str,
+    title: str,
+    x: NDArray[Any] | tuple[int, ...],
+    *,
+    clauses: tuple[str, ...] = ("softmax.definition", "softmax.axis.default"),
+    dtypes: tuple[str, ...] = EVERY_DTYPE,
+    presentation: str | None = None,
+    sample: tuple[int, ...] = (),
+    **attributes: Any,
+) -> AuthoredCase:
+    """Make a case of softmax from an array, or from a shape that is drawn."""
+    case_id = f"layout/softmax_{name}"
+    drawn = grid(f"{case_id}/x", x) if isinstance(x, tuple) else x
+    return AuthoredCase(
+        id=case_id,
+        title=f"Softmax: {title}",
+        operation="softmax",
+        clauses=clauses,
+        source=made_for("layout"),
+        inputs={"x": require_exact(drawn, dtypes, named=case_id)},
+        attributes=attributes,
+        dtypes=dtypes,
+        presentation={} if presentation is None else {"x": presentation},
+        sample={"output": sample} if sample else {},
+    )
+
+
+def softmax_cases() -> tuple[AuthoredCase, ...]:
+    """Hold every axis of arrays of one to four axes, and rows that need the greatest number subtracted."""
+    rows = grid("layout/softmax_rows/x", (3, 5))
+    hidden = np.where(rows < -1.0, -np.inf, rows)
+    hidden[:, 2] = 0.5
+    stability = ("softmax.stability", "softmax.definition")
+    return (
+        softmax("rows", "the rows of a table", rows),
+        softmax("rows_other_values", "the rows of a table with other values", (3, 5)),
+        softmax("columns", "the columns of a table", rows, clauses=AXIS, axis=0),
+        softmax("columns_by_negative_axis", "the columns, counted from the end", rows, clauses=AXIS, axis=-2),
+        softmax("last_axis_stated", "the last axis, stated", rows, clauses=AXIS, axis=1),
+        softmax("whole_table", "the whole table", rows, clauses=("softmax.axis.whole",), axis=None),
+        softmax("vector", "a single row without other axes", (7,)),
+        softmax("vector_whole", "a single row as a whole", (7,), clauses=("softmax.axis.whole",), axis=None),
+        softmax("one_number", "a number without axes", np.array(0.5), clauses=("softmax.axis.whole",), axis=None),
+        softmax("rank_3", "three axes, along the last", (2, 3, 4)),
+        softmax("rank_3_middle", "three axes, along the middle one", (2, 3, 4), clauses=AXIS, axis=1),
+        softmax("rank_3_first", "three axes, along the first", (2, 3, 4), clauses=AXIS, axis=0),
+        softmax("rank_3_whole", "three axes, as a whole", (2, 3, 4), clauses=("softmax.axis.whole",), axis=None),
+        softmax("rank_4", "four axes, along the last but one", (2, 3, 5, 2), clauses=AXIS, axis=-2),
+        softmax("many_rows", "thirty-three rows of two", (33, 2)),
+        softmax("one_column", "rows of one number: all weights are one", (4, 1)),
+        softmax("equal", "rows of equal numbers", np.broadcast_to(rows[:, :1], (3, 5))),
+        softmax("large", "numbers around 1000", rows * 4.0 + 1000.0, clauses=stability, dtypes=SINGLE_AND_DOUBLE),
+        softmax(
+            "negative", "numbers around minus 1000", rows * 4.0 - 1000.0, clauses=stability, dtypes=SINGLE_AND_DOUBLE
+        ),
+        softmax(
+            "large_in_every_dtype",
+            "a row of 120 and its neighbours, whose exponentials overflow single precision",
+            np.array([[120.0, 119.0, 118.0, 112.0], [-120.0, -119.0, -124.0, -128.0]]),
+            clauses=stability,
+        ),
+        softmax(
+            "far_apart",
+            "rows whose numbers lie far from those of other rows",
+            rows + np.array([[-2048.0], [0.0], [2048.0]]),
+            clauses=stability,
+            dtypes=SINGLE_AND_DOUBLE,
+        ),
+        # Below every finite number that is taken for minus infinity; float16 does not reach so far.
+        softmax(
+            "far_below_zero",
+            "numbers far below zero",
+            np.array([[-(2.0**40), -(2.0**40), -(2.0**41)], [-(2.0**99), -(2.0**100), -(2.0**99)]]),
+            clauses=stability,
+            dtypes=("float64", "float32", "bfloat16"),
+        ),
+        # A sum of ones in bfloat16 stays at 256.
+        softmax("equal_300", "three hundred equal numbers", np.zeros((1, 300)), sample=(0, 150, 299)),
+        softmax(
+            "one_hot", "one number far above the others", np.where(np.eye(3, 5, 1) > 0, 96.0, rows), clauses=stability
+        ),
+        softmax("minus_infinity", "minus infinity gets the weight zero", hidden),
+        softmax("rising", "forty numbers that rise by one quarter", np.arange(40.0)[np.newaxis] / 4.0),
+        softmax("fortran_ordered", "a table held column by column", (3, 5), presentation="fortran"),
+        softmax("reversed_axes", "a table held backwards", (4, 6), presentation="reversed"),
+    )
+
+
+def context(name: str, title: str, tokens: int, width: int, *, clause: str, **attributes: Any) -> AuthoredCase:
+    """Make a case of the context vector with drawn states."""
+    case_id = f"layout/context_{name}"
+    return AuthoredCase(
+        id=case_id,
+        title=f"Context vector: {title}",
+        operation="context_vector",
+        clauses=(clause, "context_vector.raw_scores", "context_vector.softmax", "context_vector.context"),
+        source=made_for("layout"),
+        inputs={
+            "encoder_states": grid(f"{case_id}/encoder_states", (tokens, width)),
+            "decoder_state": grid(f"{case_id}/decoder_state", (width,)),
+        },
+        attributes=attributes,
+        outputs=("context", "weights", "scores", "raw_scores"),
+        dtypes=EVERY_DTYPE,
+    )
+
+
+def context_cases() -> tuple[AuthoredCase, ...]:
+    """Hold context vectors of unequal numbers of tokens and features."""
+    default, explicit = "context_vector.scale.default", "context_vector.scale.explicit"
+    return (
+        context("more_tokens", "six tokens of three features", 6, 3, clause=default),
+        context("more_tokens_other_values", "six tokens of three features, other values", 6, 3, clause=default),
+        context("more_features", "three tokens of five features", 3, 5, clause=default),
+        context("square", "four tokens of four features", 4, 4, clause=default),
+        context("one_feature", "three tokens of one feature", 3, 1, clause=default),
+        context("one_token", "one token: its state comes out", 1, 3, clause=default),
+        context("scale", "a stated scale", 6, 3, clause=explicit, scale=0.25),
+        context("scale_zero", "the scale zero: the mean of the states", 6, 3, clause=explicit, scale=0.0),
+        context("scale_negative", "a negative scale", 6, 3, clause=explicit, scale=-0.5),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of softmax and of the context vector."""
+    return (*softmax_cases(), *context_cases())

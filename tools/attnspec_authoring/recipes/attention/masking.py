@@ -1,0 +1,377 @@
+"""Profile masking: Boolean and float masks of every shape, and rows that a mask leaves without keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_RIGHT,
+    HIDDEN,
+    Sizes,
+    attention,
+    boolean_mask,
+    counting,
+    float_mask,
+    probe,
+    probe_sizes,
+)
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
+from attnspec_authoring.recipes.generator import grid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+PLAIN = Sizes(3, 2, 2, 4, 5)
+SMALL = Sizes(1, 2, 2, 4, 5)
+ONE_QUERY = Sizes(3, 2, 2, 1, 5)
+SHAPES: dict[str, tuple[tuple[int, ...], str]] = {
+    "rank_2": ((4, 5), "one table for all batch entries and heads"),
+    "rank_2_row": ((1, 5), "one row for all queries"),
+    "rank_3": ((2, 4, 5), "a table for each head"),
+    "rank_3_shared": ((1, 4, 5), "one table, written with three axes"),
+    "rank_3_row": ((2, 1, 5), "a row for each head"),
+    "rank_4": ((3, 2, 4, 5), "a table for each batch entry and head"),
+    "rank_4_batch": ((3, 1, 4, 5), "a table for each batch entry"),
+    "rank_4_batch_row": ((3, 1, 1, 5), "a row for each batch entry"),
+    "rank_4_head": ((1, 2, 4, 5), "a table for each head, written with four axes"),
+    "rank_4_batch_head_row": ((3, 2, 1, 5), "a row for each batch entry and head"),
+    "rank_4_row": ((1, 1, 1, 5), "one row, written with four axes"),
+}
+REPORTS = {
+    "boolean_rank_4_batch": "https://github.com/pytorch/pytorch/pull/184180",
+    "boolean_rank_4_batch_row": "https://github.com/jax-ml/jax/issues/28974",
+    "float_rank_3": "https://github.com/onnx/onnx/pull/8108",
+    "float_rank_2_row": "https://github.com/openvinotoolkit/openvino/pull/30758",
+}
+
+
+def shape_cases() -> tuple[AuthoredCase, ...]:
+    """Hold every shape that broadcasts, for both kinds of mask."""
+    made: list[AuthoredCase] = []
+    for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
+        for name, (shape, what) in SHAPES.items():
+            case_id = f"masking/{kind}_{name}"
+            made.append(
+                attention(
+                    case_id,
+                    f"A {'Boolean' if kind == 'boolean' else kind} mask of shape {shape}: {what}",
+                    PLAIN if name in ("rank_2", "rank_3") or shape[0] == PLAIN.batch else SMALL,
+                    clauses=("sdpa.mask.broadcast",),
+                    url=REPORTS.get(f"{kind}_{name}"),
+                    mask=draw(case_id, shape),
+                )
+            )
+    # Only with as many heads as batch entries does a rank-3 mask fit both readings.
+    square = Sizes(2, 2, 2, 3, 5)
+    for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
+        case_id = f"masking/{kind}_rank_3_batch_equals_heads"
+        words = "A Boolean mask" if kind == "boolean" else "A float mask"
+        made.append(
+            attention(
+                case_id,
+                f"{words} of rank 3 is a table for each head, also with as many batch entries",
+                square,
+                clauses=("sdpa.mask.broadcast",),
+                url="https://github.com/onnx/onnx/pull/8108",
+                mask=draw(case_id, (2, 3, 5)),
+            )
+        )
+    # Only with as many queries as keys can a row of keys be taken for a column of queries.
+    rows = {"boolean_row_square": (1, 4), "boolean_batch_row_square": (2, 1, 1, 4), "float_head_row_square": (3, 1, 4)}
+    for name, shape in rows.items():
+        case_id = f"masking/{name}"
+        draw = boolean_mask if name.startswith("boolean") else float_mask
+        made.append(
+            attention(
+                case_id,
+                f"A mask of shape {shape} hides keys, also with as many queries",
+                Sizes(2 if len(shape) == 4 else 1, 3, 3, 4, 4, 2),
+                clauses=("sdpa.mask.broadcast",),
+                url="https://github.com/hyunwoongko/transformer/pull/40",
+                mask=draw(case_id, shape),
+            )
+        )
+    return tuple(made)
+
+
+def meaning_cases() -> tuple[AuthoredCase, ...]:
+    """Hold what true, false and numbers mean."""
+    pair = Sizes(1, 4, 4, 3, 2, width=1)
+    seen = np.array([[True, False], [False, True], [True, True]])
+    five = probe_sizes(1, 2, 2, 4, 5)
+    half = np.broadcast_to([True, False, True, True, False], (4, 5))
+    high = SMALL.drawn("masking/hides_the_highest")
+    high["key"] = high["key"].copy()
+    high["key"][:, :, 2] = np.sign(high["query"][:, :, 0]) * 4.0
+    not_the_third = np.arange(5) != 2
+    bias = float_mask("masking/bias", (4, 5), hides=False)
+    return (
+        attention(
+            "masking/true_may_be_attended",
+            "Where a Boolean mask is true the key is attended: 1, 2 or their mean comes out",
+            pair,
+            clauses=("sdpa.mask.boolean",),
+            url="https://github.com/rasbt/LLMs-from-scratch/issues/1061",
+            mask=seen,
+            **counting(pair),
+        ),
+        attention(
+            "masking/which_keys",
+            "The output of a probe shows which keys a Boolean mask leaves",
+            five,
+            mask=boolean_mask("masking/which_keys", five.mask),
+            **probe(five),
+        ),
+        attention(
+            "masking/same_for_every_row", "The same three of five keys for every query", five, mask=half, **probe(five)
+        ),
+        attention(
+            "masking/all_true", "A mask that is true everywhere changes nothing", SMALL, mask=np.ones((4, 5), np.bool_)
+        ),
+        attention("masking/all_zero", "A float mask of zeros changes nothing", SMALL, mask=np.zeros((4, 5))),
+        attention(
+            "masking/all_one",
+            "A float mask of ones changes no weight, only the logsumexp",
+            SMALL,
+            outputs=("output", "weights", "logsumexp"),
+            mask=np.ones((4, 5)),
+        ),
+        attention(
+            "masking/zeros_and_ones",
+            "A float mask of zeros and ones is added; it does not select",
+            pair,
+            clauses=("sdpa.mask.additive",),
+            url="https://github.com/mlverse/torch/pull/1208",
+            mask=seen.astype(np.float64),
+            **counting(pair),
+        ),
+        attention(
+            "masking/hides_the_highest",
+            "The hidden key has the highest scores of all",
+            SMALL,
+            clauses=("sdpa.mask.boolean",),
+            outputs=("output", "weights"),
+            mask=np.broadcast_to(not_the_third, (4, 5)),
+            **high,
+        ),
+        attention("masking/bias", "A finite bias for every query and key", SMALL, mask=bias),
+        attention(
+            "masking/bias_is_not_scaled",
+            "The scale multiplies the scores and leaves the bias alone",
+            SMALL,
+            clauses=("sdpa.mask.additive", "sdpa.scale.explicit"),
+            url="https://github.com/tenstorrent/tt-metal/issues/55337",
+            drawn_as="masking/bias",
+            mask=bias,
+            scale=0.125,
+        ),
+        attention(
+            "masking/bias_with_scale_zero",
+            "With the scale zero only the bias is left",
+            SMALL,
+            outputs=("output", "weights"),
+            mask=float_mask("masking/bias_zero", (2, 4, 5)),
+            scale=0.0,
+        ),
+        attention(
+            "masking/bias_steps",
+            "Scores without, logits with the float mask",
+            SMALL,
+            outputs=("output", "weights", "logsumexp", "scores", "logits"),
+            mask=float_mask("masking/bias_steps", (4, 5)),
+        ),
+        attention(
+            "masking/boolean_steps",
+            "Logits are minus infinity where a Boolean mask hides a key",
+            SMALL,
+            outputs=("output", "weights", "logsumexp", "scores", "logits"),
+            mask=boolean_mask("masking/boolean_steps", (4, 5)),
+        ),
+        attention(
+            "masking/boolean_negative_scale",
+            "A Boolean mask under a negative scale: hidden keys stay hidden",
+            SMALL,
+            clauses=("sdpa.scale.negative",),
+            mask=boolean_mask("masking/boolean_negative_scale", (4, 5)),
+            scale=-1.0,
+        ),
+        attention(
+            "masking/one_query_boolean",
+            "One query under a Boolean mask of its own for each batch entry",
+            ONE_QUERY,
+            mask=boolean_mask("masking/one_query_boolean", (3, 1, 1, 5)),
+        ),
+        attention(
+            "masking/one_query_float",
+            "One query under a float mask of its own for each head",
+            ONE_QUERY,
+            mask=float_mask("masking/one_query_float", (2, 1, 5)),
+        ),
+        attention(
+            "masking/width_8",
+            "Eight features under a float mask",
+            Sizes(1, 2, 2, 4, 5, 8),
+            mask=float_mask("masking/width_8", (2, 4, 5)),
+        ),
+        attention(
+            "masking/values_wider",
+            "A mask with values wider than the keys",
+            Sizes(1, 2, 2, 4, 5, 3, 6),
+            mask=boolean_mask("masking/values_wider", (2, 4, 5)),
+        ),
+    )
+
+
+def number_cases() -> tuple[AuthoredCase, ...]:
+    """Hold float masks whose numbers are long, large or small."""
+    drawn = grid("masking/numbers/mask", (4, 5))
+    numbers: dict[str, tuple[str, NDArray[Any]]] = {
+        "thirteen_bits": ("A float mask with thirteen significant bits", 1.0 + np.round(drawn * 512.0) / 4096.0),
+        "twenty_bits": ("A float mask with twenty significant bits", drawn * (1.0 + 2.0**-14) + 2.0**-12),
+        "fine_steps": (
+            "A float mask whose numbers differ by less than half precision can tell",
+            3.0 + drawn * 2.0**-10,
+        ),
+        "eight_thousand": (
+            "Minus 8192 hides a key beside others, though it excludes nothing",
+            np.where(drawn < -0.5, -8192.0, drawn),
+        ),
+        "whole_row_of_minus_1024": (
+            "A whole row of minus 1024 excludes nothing: it is as if it were not there",
+            np.where(np.arange(4)[:, np.newaxis] == 1, -1024.0, drawn),
+        ),
+        "large_positive": ("A bias of plus 48 makes one key win", np.where(np.eye(4, 5, 1) > 0, 48.0, drawn)),
+    }
+    offered_everywhere = {"eight_thousand", "large_positive"}
+    return tuple(
+        attention(
+            f"masking/float_{name}",
+            title,
+            SMALL,
+            clauses=("sdpa.mask.additive",),
+            mask=mask,
+            dtypes=EVERY_DTYPE if name in offered_everywhere else SINGLE_AND_DOUBLE,
+        )
+        for name, (title, mask) in numbers.items()
+    )
+
+
+def dead_row_cases() -> tuple[AuthoredCase, ...]:
+    """Leave queries without keys: by one mask, or by two rules that each leave some."""
+    rows = probe_sizes(1, 2, 2, 4, 5)
+    made: list[AuthoredCase] = []
+    links = {
+        "middle_row": "https://github.com/pytorch/pytorch/issues/103963",
+        "first_row": "https://github.com/ml-explore/mlx/issues/2395",
+        "head": "https://github.com/pytorch/pytorch/issues/160064",
+    }
+    open_mask = boolean_mask("masking/dead", (1, 2, 4, 5))
+    for name, place, what in (
+        ("first_row", np.s_[:, :, 0], "the first query"),
+        ("middle_row", np.s_[:, :, 2], "the third of four queries"),
+        ("last_row", np.s_[:, :, -1], "the last query"),
+        ("head", np.s_[:, 1], "every query of the second head"),
+        ("everything", np.s_[:], "no query"),
+    ):
+        mask = open_mask.copy()
+        mask[place] = False
+        leaves = "A Boolean mask leaves no key to anyone" if name == "everything" else f"A mask leaves no key to {what}"
+        made.append(
+            attention(
+                f"masking/dead_{name}",
+                leaves,
+                SMALL,
+                clauses=("sdpa.fully_masked_row",),
+                url=links.get(name),
+                mask=mask,
+            )
+        )
+    hidden = float_mask("masking/dead_float", (4, 5))
+    hidden[1] = HIDDEN
+    padded = np.broadcast_to(np.arange(5) >= 2, (1, 5))
+    of_entries = boolean_mask("masking/dead_batch_entry", (3, 2, 4, 5))
+    of_entries[1] = False
+    return (
+        *made,
+        attention(
+            "masking/dead_batch_entry",
+            "A mask leaves no key to every query of the second batch entry",
+            PLAIN,
+            clauses=("sdpa.fully_masked_row",),
+            url="https://github.com/microsoft/onnxruntime/pull/28958",
+            mask=of_entries,
+        ),
+        attention(
+            "masking/dead_row_float",
+            "A float mask of minus infinity leaves no key to the second query",
+            SMALL,
+            url="https://github.com/pytorch/pytorch/pull/130014",
+            clauses=("sdpa.fully_masked_row",),
+            mask=hidden,
+        ),
+        attention(
+            "masking/dead_row_steps",
+            "Weights of zero and a logsumexp of minus infinity where no key is left",
+            SMALL,
+            clauses=("sdpa.fully_masked_row",),
+            outputs=("output", "weights", "logsumexp"),
+            mask=hidden,
+        ),
+        attention(
+            "masking/dead_row_probe",
+            "A row without keys beside rows whose weights are known",
+            rows,
+            clauses=("sdpa.fully_masked_row",),
+            mask=open_mask & (np.arange(4) != 1)[:, np.newaxis],
+            **probe(rows),
+        ),
+        attention(
+            "masking/dead_left_padding_and_causal",
+            "Two padded keys on the left and causality leave no key to the first two queries",
+            SMALL,
+            clauses=("sdpa.fully_masked_row", "sdpa.causal.top_left"),
+            url="https://github.com/huggingface/candle/pull/3625",
+            mask=padded,
+            is_causal=True,
+            causal_alignment="top_left",
+        ),
+        attention(
+            "masking/dead_padding_and_window",
+            "Padded keys and a window leave no key to the first queries",
+            SMALL,
+            clauses=("sdpa.fully_masked_row", "sdpa.window.right"),
+            mask=padded,
+            window=[1, 0],
+            causal_alignment=BOTTOM_RIGHT,
+        ),
+        attention(
+            "masking/no_keys",
+            "No key at all: zeros come out",
+            Sizes(3, 2, 2, 4, 0),
+            clauses=("sdpa.no_keys",),
+            url="https://github.com/Dao-AILab/flash-attention/pull/2470",
+        ),
+        attention(
+            "masking/no_keys_logsumexp",
+            "No key at all: the logsumexp is minus infinity",
+            Sizes(2, 3, 3, 4, 0),
+            clauses=("sdpa.no_keys",),
+            outputs=("output", "weights", "logsumexp"),
+        ),
+        attention(
+            "masking/no_keys_with_mask",
+            "No key at all, and a mask without columns",
+            Sizes(3, 2, 2, 4, 0),
+            clauses=("sdpa.no_keys",),
+            mask=np.ones((4, 0), np.bool_),
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile masking."""
+    return (*shape_cases(), *meaning_cases(), *number_cases(), *dead_row_cases())

@@ -1,0 +1,356 @@
+"""Profile nonfinite: NaN and infinities, where they may be attended and where they may not.
+
+No other profile of attention holds one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_RIGHT,
+    HIDDEN,
+    Sizes,
+    attention,
+    float_mask,
+)
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+PLAIN = Sizes(3, 2, 2, 4, 5)
+SMALL = Sizes(1, 2, 2, 4, 5)
+SQUARE = Sizes(1, 2, 2, 5, 5)
+NAN = float("nan")
+INFINITY = float("inf")
+ATTENDED = ("sdpa.nonfinite_input",)
+EXCLUDED = ("sdpa.masked_nonfinite",)
+Place = tuple[int | slice, ...]
+ALL = slice(None)
+
+
+def spoilt(case_id: str, sizes: Sizes, **spots: tuple[Place, float] | list[tuple[Place, float]]) -> dict[str, Any]:
+    """Draw tensors and put numbers that are not finite at places of them."""
+    tensors = sizes.drawn(case_id)
+    for name, put in spots.items():
+        for place, number in put if isinstance(put, list) else [put]:
+            tensors[name][place] = number
+    return tensors
+
+
+def attended_cases() -> tuple[AuthoredCase, ...]:
+    """Put one number that is not finite where some queries may attend to it: they follow, the others stay clean."""
+    spots: tuple[tuple[str, str, Sizes, dict[str, Any], str | None], ...] = (
+        (
+            "nan_in_query",
+            "NaN in one query: its row becomes NaN, no other",
+            PLAIN,
+            {"query": ((1, 0, 2, 1), NAN)},
+            "https://github.com/intel/torch-xpu-ops/pull/5022",
+        ),
+        (
+            "infinities_in_queries",
+            "Infinity in one query and minus infinity in another",
+            PLAIN,
+            {"query": [((1, 1, 0, 1), INFINITY), ((0, 1, 3, 2), -INFINITY)]},
+            None,
+        ),
+        (
+            "nan_in_key",
+            "NaN in one key: every query of its head becomes NaN",
+            PLAIN,
+            {"key": ((2, 1, 3, 0), NAN)},
+            None,
+        ),
+        ("infinity_in_key", "Infinity in one key", PLAIN, {"key": ((0, 0, 1, 1), INFINITY)}, None),
+        (
+            "nan_in_value",
+            "NaN in one feature of one value: the other features stay clean",
+            PLAIN,
+            {"value": ((1, 0, 2, 1), NAN)},
+            None,
+        ),
+        ("infinity_in_value", "Infinity in one value", PLAIN, {"value": ((1, 1, 0, 2), INFINITY)}, None),
+        (
+            "both_infinities_in_values",
+            "Infinities of both signs in the same feature of two values",
+            PLAIN,
+            {"value": [((0, 0, 1, 0), INFINITY), ((0, 0, 4, 0), -INFINITY), ((2, 1, 3, 1), -INFINITY)]},
+            None,
+        ),
+        ("whole_entry_of_nan", "A whole batch entry of NaN", PLAIN, {"value": ((1,), NAN), "key": ((1,), NAN)}, None),
+        (
+            "grouped_head",
+            "NaN in one shared head reaches its three query heads",
+            Sizes(1, 6, 2, 4, 5),
+            {"key": ((0, 1, 2, 0), NAN)},
+            None,
+        ),
+        (
+            "nan_in_past",
+            "NaN in a past key",
+            Sizes(3, 2, 2, 4, 4, past=3),
+            {"past_key": ((1, 0, 2, 0), NAN)},
+            None,
+        ),
+    )
+    return tuple(
+        attention(
+            f"nonfinite/{name}",
+            title,
+            sizes,
+            clauses=ATTENDED,
+            url=url,
+            outputs=("output", "weights") if name == "grouped_head" else ("output",),
+            **spoilt(f"nonfinite/{name}", sizes, **put),
+        )
+        for name, title, sizes, put, url in spots
+    )
+
+
+def attended_under_rules() -> tuple[AuthoredCase, ...]:
+    """Put one where a mask, a cap or a sink is in play and does not exclude it."""
+    seen = np.ones((4, 5), np.bool_)
+    seen[1, 2] = False
+    steps = "nonfinite/all_steps"
+    return (
+        attention(
+            "nonfinite/float_mask_beside_nan",
+            "A float mask hides other keys than the one that holds NaN",
+            SMALL,
+            clauses=ATTENDED,
+            mask=np.where(np.arange(5) == 1, HIDDEN, float_mask("nonfinite/beside", (4, 5), hides=False)),
+            **spoilt("nonfinite/float_mask_beside_nan", SMALL, value=((0, 1, 3, 0), NAN)),
+        ),
+        attention(
+            "nonfinite/float_mask_beside_nan_query",
+            "A float mask with minus infinity and a query of NaN",
+            SMALL,
+            clauses=ATTENDED,
+            mask=np.where(np.arange(5) == 1, HIDDEN, float_mask("nonfinite/beside", (4, 5), hides=False)),
+            **spoilt("nonfinite/float_mask_beside_nan_query", SMALL, query=((0, 0, 2, ALL), NAN)),
+        ),
+        attention(
+            "nonfinite/one_row_may_not",
+            "Every query but one may attend to a key of NaN",
+            SMALL,
+            clauses=(*ATTENDED, *EXCLUDED),
+            mask=seen,
+            **spoilt("nonfinite/one_row_may_not", SMALL, key=((0, ALL, 2), NAN), value=((0, ALL, 2), NAN)),
+        ),
+        attention(
+            "nonfinite/softcap",
+            "A cap on a score of NaN",
+            SMALL,
+            clauses=ATTENDED,
+            softcap=2.0,
+            **spoilt("nonfinite/softcap", SMALL, query=((0, 0, 2, 1), NAN)),
+        ),
+        attention(
+            "nonfinite/sinks",
+            "A sink does not swallow NaN",
+            SMALL,
+            clauses=ATTENDED,
+            sinks=[0.5, 1.0],
+            **spoilt("nonfinite/sinks", SMALL, key=((0, 0, 2, 1), NAN)),
+        ),
+        attention(
+            "nonfinite/scale_zero",
+            "Zero times infinity is NaN",
+            SMALL,
+            clauses=ATTENDED,
+            scale=0.0,
+            **spoilt("nonfinite/scale_zero", SMALL, query=((0, 0, 2, 1), INFINITY)),
+        ),
+        attention(
+            steps,
+            "Every step with a query of NaN",
+            SMALL,
+            clauses=ATTENDED,
+            outputs=("output", "weights", "logsumexp", "scores", "logits"),
+            **spoilt(steps, SMALL, query=((0, 1, 1, 0), NAN)),
+        ),
+        attention(
+            "nonfinite/one_key",
+            "A single key with an infinite value",
+            Sizes(3, 2, 2, 4, 1),
+            clauses=ATTENDED,
+            **spoilt("nonfinite/one_key", Sizes(3, 2, 2, 4, 1), value=((1, 0, 0, 1), INFINITY)),
+        ),
+    )
+
+
+def causal_cases() -> tuple[AuthoredCase, ...]:
+    """Put one into the last keys: earlier queries may not attend to it, later ones may."""
+    return (
+        attention(
+            "nonfinite/causal_future",
+            "NaN in the last key and value: only the last query may attend to it",
+            SQUARE,
+            clauses=(*ATTENDED, *EXCLUDED),
+            is_causal=True,
+            **spoilt("nonfinite/causal_future", SQUARE, key=((ALL, ALL, 4), NAN), value=((ALL, ALL, 4), NAN)),
+        ),
+        attention(
+            "nonfinite/causal_future_value",
+            "Infinity in the values of the last two keys, causal",
+            SQUARE,
+            clauses=(*ATTENDED, *EXCLUDED),
+            is_causal=True,
+            **spoilt("nonfinite/causal_future_value", SQUARE, value=((ALL, 1, slice(3, 5)), INFINITY)),
+        ),
+        attention(
+            "nonfinite/window",
+            "NaN in the first key: queries whose window does not reach it stay clean",
+            SQUARE,
+            clauses=(*ATTENDED, *EXCLUDED),
+            url="https://github.com/vllm-project/vllm/pull/30887",
+            window=[1, 1],
+            **spoilt("nonfinite/window", SQUARE, key=((ALL, ALL, 0), NAN), value=((ALL, ALL, 0), NAN)),
+        ),
+    )
+
+
+def excluded_cases() -> tuple[AuthoredCase, ...]:
+    """Put them where no query may attend: nothing shows."""
+    made: list[AuthoredCase] = []
+    allowed = np.broadcast_to(np.arange(5) != 3, (4, 5))
+    masks = {"boolean": allowed, "float": np.where(allowed, 0.5, HIDDEN)}
+    reports = {
+        ("boolean", "nan"): "https://github.com/pytorch/pytorch/issues/101967",
+    }
+    for kind, mask in masks.items():
+        for name, number in (("nan", NAN), ("infinity", INFINITY), ("minus_infinity", -INFINITY)):
+            case_id = f"nonfinite/hidden_by_{kind}_mask_{name}"
+            made.append(
+                attention(
+                    case_id,
+                    f"{name.replace('_', ' ').capitalize() if name != 'nan' else 'NaN'} in a key and value that a "
+                    f"{'Boolean' if kind == 'boolean' else kind} mask hides",
+                    SMALL,
+                    clauses=EXCLUDED,
+                    url=reports.get((kind, name)),
+                    mask=mask,
+                    **spoilt(case_id, SMALL, key=((ALL, ALL, 3), number), value=((ALL, ALL, 3), number)),
+                )
+            )
+    lengths = [5, 2, 3]
+    behind = spoilt(
+        "nonfinite/beyond_key_lengths",
+        PLAIN,
+        key=[((1, ALL, slice(2, 5)), NAN), ((2, ALL, slice(3, 5)), INFINITY)],
+        value=[((1, ALL, slice(2, 5)), NAN), ((2, ALL, slice(3, 5)), -INFINITY)],
+    )
+    return (
+        *made,
+        attention(
+            "nonfinite/hidden_value_alone",
+            "NaN in a hidden value whose key is finite",
+            SMALL,
+            clauses=EXCLUDED,
+            outputs=("output", "weights"),
+            mask=allowed,
+            **spoilt("nonfinite/hidden_value_alone", SMALL, value=((ALL, ALL, 3), NAN)),
+        ),
+        attention(
+            "nonfinite/hidden_key_alone",
+            "NaN in a hidden key whose value is finite",
+            SMALL,
+            clauses=EXCLUDED,
+            outputs=("output", "logsumexp"),
+            mask=allowed,
+            **spoilt("nonfinite/hidden_key_alone", SMALL, key=((ALL, ALL, 3), NAN)),
+        ),
+        attention(
+            "nonfinite/beyond_key_lengths",
+            "NaN and infinities in keys and values beyond the lengths",
+            PLAIN,
+            clauses=EXCLUDED,
+            url="https://github.com/Dao-AILab/flash-attention/issues/1745",
+            key_lengths=lengths,
+            **behind,
+        ),
+        attention(
+            "nonfinite/beyond_key_lengths_causal",
+            "NaN beyond the lengths, causal and aligned to the last counted key",
+            PLAIN,
+            clauses=EXCLUDED,
+            url="https://github.com/pytorch/xla/pull/9219",
+            key_lengths=lengths,
+            is_causal=True,
+            causal_alignment=BOTTOM_RIGHT,
+            **behind,
+        ),
+        attention(
+            "nonfinite/beyond_query_lengths",
+            "NaN in queries beyond the lengths: those that count stay clean",
+            PLAIN,
+            clauses=("sdpa.query_lengths.rows",),
+            query_lengths=[4, 2, 1],
+            **spoilt(
+                "nonfinite/beyond_query_lengths",
+                PLAIN,
+                query=[((1, ALL, slice(2, 4)), NAN), ((2, ALL, slice(1, 4)), NAN)],
+            ),
+        ),
+        attention(
+            "nonfinite/future_of_everyone",
+            "NaN in keys that stand behind every query",
+            Sizes(3, 2, 2, 4, 6),
+            clauses=EXCLUDED,
+            is_causal=True,
+            causal_alignment="top_left",
+            **spoilt(
+                "nonfinite/future_of_everyone",
+                Sizes(3, 2, 2, 4, 6),
+                key=((ALL, ALL, slice(4, 6)), NAN),
+                value=((ALL, ALL, slice(4, 6)), NAN),
+            ),
+        ),
+        attention(
+            "nonfinite/hidden_past",
+            "NaN in a past key that a mask hides",
+            Sizes(3, 2, 2, 4, 4, past=3),
+            clauses=EXCLUDED,
+            mask=np.broadcast_to(np.arange(7) != 1, (1, 7)),
+            **spoilt(
+                "nonfinite/hidden_past",
+                Sizes(3, 2, 2, 4, 4, past=3),
+                past_key=((ALL, ALL, 1), NAN),
+                past_value=((ALL, ALL, 1), NAN),
+            ),
+        ),
+        attention(
+            "nonfinite/hidden_with_softcap_and_sinks",
+            "NaN in a hidden key with a cap and sinks",
+            SMALL,
+            clauses=EXCLUDED,
+            mask=allowed,
+            softcap=1.5,
+            sinks=[0.5, 1.0],
+            **spoilt("nonfinite/hidden_with_softcap_and_sinks", SMALL, key=((ALL, ALL, 3), NAN)),
+        ),
+        attention(
+            "nonfinite/dead_row",
+            "A row without keys whose hidden keys hold NaN",
+            SMALL,
+            clauses=(*EXCLUDED, "sdpa.fully_masked_row"),
+            mask=allowed & (np.arange(4) != 2)[:, np.newaxis],
+            **spoilt("nonfinite/dead_row", SMALL, key=((ALL, ALL, 3), NAN), value=((ALL, ALL, 3), NAN)),
+        ),
+        attention(
+            "nonfinite/no_row_may",
+            "A mask hides every key, and all of them hold NaN",
+            Sizes(2, 3, 3, 4, 5),
+            clauses=(*EXCLUDED, "sdpa.fully_masked_row"),
+            mask=np.zeros((4, 5), np.bool_),
+            **spoilt("nonfinite/no_row_may", Sizes(2, 3, 3, 4, 5), key=((), NAN), value=((), NAN)),
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile nonfinite, but for the one that comes from a document."""
+    return (*attended_cases(), *attended_under_rules(), *causal_cases(), *excluded_cases())

@@ -1,0 +1,192 @@
+"""Pasts and lengths that do not fit, what other operations refuse, and what only some declare to refuse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.rejects.twins import PLAIN, STRICT, drawn, of_new_shape, refused
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+
+def past_refusals() -> tuple[AuthoredCase, ...]:
+    """Hold pasts and lengths that do not fit the new keys."""
+    past, lengths = drawn("rejects/twin_past"), drawn("rejects/twin_lengths")
+    of_past: tuple[tuple[str, str, str, dict[str, Any], str, tuple[str, str] | None], ...] = (
+        (
+            "past_narrower",
+            "Past keys narrower than the new ones are refused",
+            "width",
+            {"past_key": past["past_key"][..., :1]},
+            "The past keys have width 1, the new ones width 2.",
+            None,
+        ),
+        (
+            "past_of_three_heads",
+            "A past of three heads for two is refused",
+            "grouped",
+            {name: of_new_shape(name, (3, 3, 3, 2)) for name in ("past_key", "past_value")},
+            "The past has three heads, the new keys two.",
+            STRICT,
+        ),
+        (
+            "past_of_two_entries",
+            "A past of two batch entries for three is refused",
+            "batch",
+            {name: past[name][:2] for name in ("past_key", "past_value")},
+            "The past has batch 2, the new keys batch 3.",
+            STRICT,
+        ),
+        (
+            "past_of_unequal_lengths",
+            "Three past keys and two past values are refused",
+            "length",
+            {"past_value": past["past_value"][:, :, :2]},
+            "There are three past keys and two past values.",
+            STRICT,
+        ),
+    )
+    of_lengths: tuple[tuple[str, str, str, dict[str, Any], str], ...] = (
+        (
+            "key_lengths_of_two_entries",
+            "Two key lengths for three batch entries are refused",
+            "batch",
+            {"key_lengths": np.array([5, 2])},
+            "There are two key lengths for a batch of three.",
+        ),
+        (
+            "key_length_beyond_the_keys",
+            "A key length of six for five keys is refused",
+            "length",
+            {"key_lengths": np.array([5, 6, 3])},
+            "The key length 6 exceeds the five keys.",
+        ),
+        (
+            "query_length_beyond_the_queries",
+            "A query length of five for four queries is refused",
+            "length",
+            {"query_lengths": np.array([4, 1, 5])},
+            "The query length 5 exceeds the four queries.",
+        ),
+        (
+            "negative_key_length",
+            "A negative key length is refused",
+            "length",
+            {"key_lengths": np.array([5, -1, 3])},
+            "The key length -1 is negative.",
+        ),
+    )
+    return (
+        *(
+            refused(
+                name,
+                title,
+                f"sdpa.rejects.{clause}",
+                "rejects/twin_past",
+                {**past, **changed},
+                reason=reason,
+                convention=convention,
+            )
+            for name, title, clause, changed, reason, convention in of_past
+        ),
+        *(
+            refused(
+                name,
+                title,
+                f"sdpa.rejects.{clause}",
+                "rejects/twin_lengths",
+                {**lengths, **changed},
+                reason=reason,
+                convention=STRICT,
+            )
+            for name, title, clause, changed, reason in of_lengths
+        ),
+    )
+
+
+def other_refusals() -> tuple[AuthoredCase, ...]:
+    """Hold what other operations refuse, with twins of the profile layout."""
+    names = ("query", "key", "value")
+    tokens = {name: of_new_shape(f"tokens/{name}", (2, 4 if name == "query" else 5, 6)) for name in names}
+    weights = {f"w_{name}": of_new_shape(f"w_{name}", (6, 6)) / 4.0 for name in (*names, "output")}
+    module = {**tokens, **weights}
+    states = {
+        "encoder_states": of_new_shape("encoder_states", (6, 3)),
+        "decoder_state": of_new_shape("decoder_state", (4,)),
+    }
+    return (
+        refused(
+            "multi_head_four_heads",
+            "Four heads over a width of six are refused",
+            "multi_head.rejects.divisible",
+            "layout/multi_head_plain",
+            module,
+            reason="A width of 6 does not divide into four heads.",
+            operation="multi_head_attention",
+            attributes={"num_heads": 4},
+        ),
+        refused(
+            "multi_head_rank_2",
+            "Query, key and value without a batch axis are refused by multi-head attention",
+            "multi_head.rejects.rank",
+            "layout/multi_head_plain",
+            {**module, **{name: tokens[name][0] for name in tokens}},
+            reason="Query, key and value have rank 2 where 3 is required.",
+            convention=STRICT,
+            operation="multi_head_attention",
+            attributes={"num_heads": 3},
+        ),
+        refused(
+            "split_heads_of_eight_features",
+            "Three heads over eight features are refused when splitting",
+            "split_heads.rejects.divisible",
+            "layout/split_heads_two",
+            {"x": of_new_shape("split", (1, 3, 8))},
+            reason="Eight features do not divide into three heads.",
+            operation="split_heads",
+            attributes={"num_heads": 3},
+        ),
+        refused(
+            "context_vector_widths",
+            "A decoder state wider than the encoder states is refused",
+            "context_vector.rejects.width",
+            "layout/context_more_tokens",
+            states,
+            reason="The encoder states have width 3, the decoder state has width 4.",
+            operation="context_vector",
+        ),
+    )
+
+
+def convention_refusals() -> tuple[AuthoredCase, ...]:
+    """Hold inputs that some implementations declare to refuse."""
+    plain = drawn(PLAIN)
+    empty = {name: plain[name][:, :, :0] for name in ("key", "value")}
+    return (
+        refused(
+            "no_keys",
+            "No key at all, for those who declare to refuse it",
+            "sdpa.no_keys",
+            PLAIN,
+            {**plain, **empty},
+            reason="There is no key.",
+            convention=("no_keys", "refuse"),
+        ),
+        refused(
+            "dead_row",
+            "A row without keys, for those who declare to refuse it",
+            "sdpa.fully_masked_row",
+            "rejects/twin_boolean_mask",
+            {**drawn("rejects/twin_boolean_mask"), "mask": np.broadcast_to((np.arange(4) != 1)[:, np.newaxis], (4, 5))},
+            reason="The second query may attend to no key.",
+            convention=("fully_masked_row", "refuse"),
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the refusals that are not about the shapes of query, key, value and mask."""
+    return (*past_refusals(), *other_refusals(), *convention_refusals())

@@ -1,0 +1,106 @@
+"""The valid twins of refused cases, and how a refused case is made from one."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from attnspec.operations import OPERATIONS
+from attnspec_authoring.recipes.attention.attention import (
+    Sizes,
+    attention,
+    boolean_mask,
+    float_mask,
+    made_for,
+    reported,
+)
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects
+from attnspec_authoring.recipes.generator import grid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+STRICT = ("input_checks", "strict")
+SIZES = Sizes(3, 2, 2, 4, 5, 2)
+GROUPED = Sizes(1, 6, 2, 4, 5, 2)
+PAST = Sizes(3, 2, 2, 4, 5, 2, past=3)
+PLAIN = "rejects/twin_plain"
+
+
+@cache
+def twins() -> tuple[AuthoredCase, ...]:
+    """Return the valid cases beside which others are refused."""
+    return (
+        attention(PLAIN, "Valid twin: query, key and value", SIZES, clauses=("sdpa.scores", "sdpa.output")),
+        attention(
+            "rejects/twin_boolean_mask",
+            "Valid twin: a Boolean mask of rank 4",
+            SIZES,
+            mask=boolean_mask("rejects/twin_boolean_mask", SIZES.mask),
+        ),
+        attention(
+            "rejects/twin_float_mask",
+            "Valid twin: a float mask of rank 3",
+            SIZES,
+            mask=float_mask("rejects/twin_float_mask", (2, 4, 5)),
+        ),
+        attention(
+            "rejects/twin_grouped", "Valid twin: six query heads over two", GROUPED, clauses=("sdpa.heads.grouped",)
+        ),
+        attention("rejects/twin_past", "Valid twin: a past of three keys", PAST, clauses=("sdpa.past.concatenation",)),
+        attention(
+            "rejects/twin_past_mask",
+            "Valid twin: a mask over past and new keys",
+            PAST,
+            mask=boolean_mask("rejects/twin_past_mask", (4, 8)),
+        ),
+        attention(
+            "rejects/twin_lengths",
+            "Valid twin: lengths of keys and queries",
+            SIZES,
+            key_lengths=[5, 2, 3],
+            query_lengths=[4, 1, 3],
+        ),
+    )
+
+
+def drawn(twin: str) -> dict[str, Any]:
+    """Return the inputs of a twin, to be changed."""
+    return {name: array for case in twins() if case.id == twin for name, array in case.inputs.items()}
+
+
+def refused(
+    name: str,
+    title: str,
+    clause: str,
+    twin: str,
+    inputs: Mapping[str, NDArray[Any]],
+    *,
+    reason: str,
+    convention: tuple[str, str] | None = None,
+    url: str | None = None,
+    operation: str = "scaled_dot_product_attention",
+    attributes: Mapping[str, Any] | None = None,
+) -> AuthoredCase:
+    """Make a case that must be refused: the inputs of its twin with some replaced."""
+    first = OPERATIONS[operation].outputs[0]
+    return AuthoredCase(
+        id=f"rejects/{name}",
+        title=title,
+        operation=operation,
+        clauses=(clause,),
+        source=made_for("rejects") if url is None else reported(url),
+        inputs=inputs,
+        attributes=attributes or {},
+        outputs=(first,),
+        dtypes=EVERY_DTYPE,
+        rejects=Rejects(reason, twin, convention),
+    )
+
+
+def of_new_shape(name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Draw a tensor whose shape does not fit."""
+    return grid(f"rejects/{name}", shape)

@@ -1,0 +1,15 @@
+"""Profile stress: numbers and lengths at which finite arithmetic goes wrong first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec_authoring.recipes.attention.stress import hidden_gaps, long_rows, magnitudes
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile stress."""
+    return (*magnitudes.cases(), *hidden_gaps.cases(), *long_rows.cases())

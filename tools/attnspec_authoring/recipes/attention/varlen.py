@@ -1,0 +1,286 @@
+"""Profile varlen: sequences of unequal lengths in one batch, padded and told apart by their lengths.
+
+What stands behind a length is finite here, but large, so that it shows when it is read. Not a number stands there in
+the profile nonfinite.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_RIGHT,
+    TOP_LEFT,
+    Sizes,
+    attention,
+    boolean_mask,
+    float_mask,
+    probe,
+    probe_sizes,
+)
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+HEADS = Sizes(3, 2, 2, 4, 5)
+SIZES = Sizes(3, 1, 1, 4, 5)
+SEEN = probe_sizes(3, 1, 1, 4, 5)
+KEY_LENGTHS = [5, 2, 3]
+QUERY_LENGTHS = [4, 1, 3]
+BOTH: dict[str, Any] = {"key_lengths": KEY_LENGTHS, "query_lengths": QUERY_LENGTHS}
+ALIGNMENTS = (TOP_LEFT, BOTTOM_RIGHT)
+FILL = 96.0
+
+
+def padded(name: str, sizes: Sizes, key_lengths: list[int]) -> dict[str, Any]:
+    """Draw tensors and fill keys and values behind the lengths with a large number."""
+    tensors = sizes.drawn(name)
+    behind = np.arange(sizes.keys) >= np.array(key_lengths)[:, np.newaxis]
+    for tensor in ("key", "value"):
+        tensors[tensor] = np.where(behind[:, np.newaxis, :, np.newaxis], FILL, tensors[tensor])
+    return tensors
+
+
+def length_cases() -> tuple[AuthoredCase, ...]:
+    """Hold lengths of keys, of queries, and of both."""
+    return (
+        attention(
+            "varlen/key_lengths",
+            "Five, two and three keys count; behind them stand large numbers",
+            HEADS,
+            clauses=("sdpa.key_lengths.exclusion",),
+            url="https://github.com/deepspeedai/DeepSpeed/issues/1967",
+            key_lengths=KEY_LENGTHS,
+            **padded("varlen/key_lengths", HEADS, KEY_LENGTHS),
+        ),
+        attention(
+            "varlen/key_lengths_other_values",
+            "The same lengths with other values",
+            HEADS,
+            key_lengths=KEY_LENGTHS,
+            **padded("varlen/key_lengths_other_values", HEADS, KEY_LENGTHS),
+        ),
+        attention(
+            "varlen/key_lengths_changed",
+            "The shapes of varlen/key_lengths with other lengths",
+            HEADS,
+            drawn_as="varlen/key_lengths",
+            key_lengths=[1, 4, 2],
+        ),
+        attention(
+            "varlen/key_lengths_probe",
+            "Which keys the lengths leave",
+            SEEN,
+            clauses=("sdpa.key_lengths.exclusion",),
+            key_lengths=KEY_LENGTHS,
+            **probe(SEEN),
+        ),
+        attention("varlen/query_lengths", "Four, one and three queries count", SIZES, query_lengths=QUERY_LENGTHS),
+        attention(
+            "varlen/both", "Lengths of queries and keys", HEADS, **BOTH, **padded("varlen/both", HEADS, KEY_LENGTHS)
+        ),
+        attention(
+            "varlen/steps",
+            "Weights, logits and logsumexp with keys behind the length",
+            Sizes(3, 1, 1, 4, 5),
+            outputs=("output", "weights", "logsumexp", "logits"),
+            key_lengths=KEY_LENGTHS,
+            **padded("varlen/steps", Sizes(3, 1, 1, 4, 5), KEY_LENGTHS),
+        ),
+        attention(
+            "varlen/no_keys_in_one_entry",
+            "A batch entry of which no key counts",
+            HEADS,
+            clauses=("sdpa.fully_masked_row", "sdpa.key_lengths.exclusion"),
+            url="https://github.com/pytorch/pytorch/issues/81077",
+            key_lengths=[5, 0, 3],
+        ),
+        attention(
+            "varlen/no_keys_in_one_entry_steps",
+            "Weights and logsumexp of a batch entry of which no key counts",
+            Sizes(3, 1, 1, 2, 5),
+            url="https://github.com/HabanaAI/vllm-fork/pull/318",
+            outputs=("output", "weights", "logsumexp"),
+            key_lengths=[5, 0, 3],
+        ),
+        attention(
+            "varlen/no_queries_in_one_entry",
+            "A batch entry of which no query counts",
+            SIZES,
+            clauses=("sdpa.query_lengths.rows",),
+            query_lengths=[4, 0, 2],
+            key_lengths=KEY_LENGTHS,
+        ),
+        attention(
+            "varlen/one_key_each",
+            "One key of each batch entry counts: its value comes out",
+            SIZES,
+            key_lengths=[1, 1, 1],
+        ),
+    )
+
+
+def aligned_cases() -> tuple[AuthoredCase, ...]:
+    """Place queries by the lengths, under each alignment."""
+    made: list[AuthoredCase] = []
+    for alignment in ALIGNMENTS:
+        short = alignment.split("_", maxsplit=1)[0]
+        names = {name: f"varlen/{name}_{short}" for name in ("causal", "causal_queries", "window", "alibi", "mask")}
+        aligned: dict[str, Any] = {"causal_alignment": alignment}
+        made += [
+            attention(
+                names["causal"],
+                f"Causal with lengths of queries and keys, {short}",
+                HEADS,
+                url="https://github.com/AI-Hypercomputer/maxtext/issues/4476" if alignment == BOTTOM_RIGHT else None,
+                is_causal=True,
+                **aligned,
+                **BOTH,
+                **padded(names["causal"], HEADS, KEY_LENGTHS),
+            ),
+            attention(
+                f"{names['causal']}_probe",
+                f"Which keys causality and lengths leave, {short}",
+                SEEN,
+                is_causal=True,
+                **aligned,
+                **BOTH,
+                **probe(SEEN),
+            ),
+            attention(
+                names["causal_queries"],
+                f"Causal with lengths of queries alone, {short}",
+                SIZES,
+                is_causal=True,
+                query_lengths=QUERY_LENGTHS,
+                **aligned,
+            ),
+            attention(
+                f"{names['window']}_probe",
+                f"Which keys a window and lengths leave, {short}",
+                SEEN,
+                window=[1, 0],
+                **aligned,
+                **BOTH,
+                **probe(SEEN),
+            ),
+            attention(
+                names["alibi"],
+                f"Distances counted from the lengths, {short}",
+                SIZES,
+                alibi_slopes=[0.5],
+                is_causal=True,
+                **aligned,
+                **BOTH,
+            ),
+            attention(
+                names["mask"],
+                f"A mask, causality and lengths, {short}",
+                SIZES,
+                clauses=("sdpa.key_lengths.exclusion", "sdpa.mask.boolean"),
+                mask=boolean_mask(names["mask"], (3, 1, 4, 5)),
+                is_causal=True,
+                **aligned,
+                **BOTH,
+            ),
+        ]
+    return tuple(made)
+
+
+def packed_cases() -> tuple[AuthoredCase, ...]:
+    """Show that a padded batch gives what its sequences give one by one."""
+    sizes = Sizes(3, 2, 2, 5, 5)
+    lengths = [5, 3, 1]
+    together = padded("varlen/packed", sizes, lengths)
+    stated: dict[str, Any] = {"is_causal": True}
+    made = [
+        attention(
+            "varlen/packed",
+            "Sequences of five, three and one token in one batch, causal",
+            sizes,
+            clauses=("sdpa.key_lengths.exclusion", "sdpa.query_lengths.rows"),
+            url="https://github.com/Tencent-Hunyuan/HunyuanVideo/pull/310",
+            key_lengths=lengths,
+            query_lengths=lengths,
+            **stated,
+            **together,
+        )
+    ]
+    for entry, (length, words) in enumerate(((5, "five tokens"), (3, "three tokens"), (1, "one token"))):
+        alone: dict[str, Any] = {name: array[entry : entry + 1, :, :length] for name, array in together.items()}
+        made.append(
+            attention(
+                f"varlen/alone_{length}",
+                f"The sequence of {words}, alone",
+                sizes,
+                drawn_as="varlen/packed",
+                **stated,
+                **alone,
+            )
+        )
+    return tuple(made)
+
+
+def combined_cases() -> tuple[AuthoredCase, ...]:
+    """Put lengths together with masks, sinks, caps, scales and grouped heads."""
+    left_padding = (np.arange(5) >= np.array([0, 3, 2])[:, np.newaxis]).reshape(3, 1, 1, 5)
+    return (
+        attention(
+            "varlen/left_padding",
+            "Padding on the left cannot be said by lengths; a mask says it",
+            SIZES,
+            clauses=("sdpa.mask.boolean", "sdpa.mask.broadcast"),
+            url="https://github.com/OpenNMT/OpenNMT-py/pull/2589",
+            mask=left_padding,
+        ),
+        attention(
+            "varlen/bias",
+            "A float mask over keys of which not all count",
+            HEADS,
+            clauses=("sdpa.key_lengths.exclusion", "sdpa.mask.additive"),
+            key_lengths=KEY_LENGTHS,
+            mask=float_mask("varlen/bias", (2, 4, 5), hides=False),
+        ),
+        attention(
+            "varlen/sinks",
+            "Sinks with keys behind the length",
+            HEADS,
+            key_lengths=[5, 0, 3],
+            sinks=np.array([0.5, -1.0]),
+        ),
+        attention(
+            "varlen/logsumexp_of_shorter_queries",
+            "Weights and logsumexp where not all queries count",
+            SIZES,
+            url="https://github.com/Dao-AILab/flash-attention/pull/2573",
+            outputs=("output", "weights", "logsumexp"),
+            key_lengths=KEY_LENGTHS,
+            query_lengths=[4, 2, 3],
+        ),
+        attention("varlen/softcap", "A cap with keys behind the length", SIZES, key_lengths=KEY_LENGTHS, softcap=1.0),
+        attention(
+            "varlen/scale", "A negative scale with keys behind the length", SIZES, key_lengths=KEY_LENGTHS, scale=-0.75
+        ),
+        attention(
+            "varlen/grouped",
+            "Grouped heads with lengths, causal",
+            Sizes(2, 6, 3, 4, 5),
+            key_lengths=[5, 3],
+            query_lengths=[4, 2],
+            is_causal=True,
+            causal_alignment=BOTTOM_RIGHT,
+        ),
+        attention(
+            "varlen/values_wider",
+            "Lengths with values wider than the keys",
+            Sizes(3, 1, 1, 4, 5, 3, 6),
+            key_lengths=KEY_LENGTHS,
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile varlen."""
+    return (*length_cases(), *aligned_cases(), *packed_cases(), *combined_cases())

@@ -1,0 +1,142 @@
+"""From an authored case to the JSON of its golden file: the certified values are filled in here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.cases import FORMAT, tensor_to_json
+from attnspec.cases.consistency import contradiction
+from attnspec.dtypes import rounded_to
+from attnspec.errors import MissingDependencyError, RecipeError
+from attnspec.operations import OPERATIONS
+from attnspec_authoring.regeneration.printed import printed_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.operations import Operation
+    from attnspec_authoring.recipes import AuthoredCase
+
+
+def filled_document(case: AuthoredCase) -> dict[str, Any]:
+    """Return the whole JSON document of a case.
+
+    Raises
+    ------
+    RecipeError
+        If the case contradicts the contract, or a printed number neither agrees nor names an erratum.
+    MissingDependencyError
+        If the oracle's arithmetic library is not installed.
+    """
+    document = authored_document(case)
+    if case.rejects is None and case.properties is None:
+        expected = _expected(case)
+        document["expected"] = {
+            dtype: {name: tensor_to_json(array, case.sample.get(name)) for name, array in outputs.items()}
+            for dtype, outputs in expected.items()
+        }
+        golden = next(iter(expected.values()))
+    else:
+        golden = {}
+    if case.printed:
+        document["printed"] = [printed_to_json(entry, case, golden) for entry in case.printed]
+    found = contradiction(document)
+    if found is not None:
+        raise RecipeError(f"{case.id}: the case contradicts itself at {found[0]}: {found[1]}.")
+    return document
+
+
+def authored_document(case: AuthoredCase) -> dict[str, Any]:
+    """Return the part of a case's JSON that its author states, without certified values and printed claims."""
+    _check(case)
+    source = {"document": case.source.document, "section": case.source.section, "url": case.source.url}
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "id": case.id,
+        "revision": case.revision,
+        "title": case.title,
+        "operation": case.operation,
+        "profile": case.profile,
+        "clauses": list(case.clauses),
+        "targets": list(case.targets),
+        "errata": list(case.errata),
+        "source": {key: value for key, value in source.items() if value is not None},
+        "dtypes": list(case.dtypes),
+        "inputs": {name: tensor_to_json(array) for name, array in case.inputs.items()},
+        "attributes": dict(case.attributes),
+        "conventions": list(case.conventions),
+    }
+    if case.rejects is not None:
+        rejects: dict[str, Any] = {"reason": case.rejects.reason, "twin": case.rejects.twin}
+        if case.rejects.convention is not None:
+            name, choice = case.rejects.convention
+            rejects["convention"] = {"name": name, "choice": choice}
+        document["rejects"] = rejects
+    if case.presentation:
+        document["presentation"] = dict(case.presentation)
+    if case.sample:
+        document["sample"] = {name: list(indices) for name, indices in case.sample.items()}
+    if case.properties is not None:
+        document["properties"] = dict(case.properties)
+    return document
+
+
+def _expected(case: AuthoredCase) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return dtype, or ``all`` where every offered dtype holds the inputs exactly, to certified outputs."""
+    exact = all(
+        np.array_equal(array, rounded_to(array, dtype), equal_nan=array.dtype.kind == "f")
+        for array in case.inputs.values()
+        for dtype in case.dtypes
+    )
+    if exact:
+        return {"all": _certified(case, case.inputs)}
+    return {
+        dtype: _certified(case, {name: rounded_to(array, dtype) for name, array in case.inputs.items()})
+        for dtype in case.dtypes
+    }
+
+
+def _certified(case: AuthoredCase, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    import attnspec_oracle as oracle
+
+    try:
+        return oracle.evaluate(case.operation, inputs, case.attributes, outputs=case.outputs, positions=case.sample)
+    except (oracle.OracleError, ValueError) as error:
+        raise RecipeError(f"{case.id}: the oracle cannot compute it: {error}") from None
+    except ImportError as error:
+        raise MissingDependencyError(f"{error}.") from None
+
+
+def _check(case: AuthoredCase) -> None:
+    """Raise `RecipeError` for a case that contradicts the contract."""
+    operation = OPERATIONS.get(case.operation)
+    if operation is None:
+        raise RecipeError(f"{case.id}: there is no operation {case.operation!r}.")
+    if case.rejects is not None and case.properties is not None:
+        raise RecipeError(f"{case.id} is to be refused and graded by properties; it can be only one of them.")
+    _check_names(case, operation)
+    if case.rejects is None and case.properties is None and operation.outputs[0] not in case.outputs:
+        raise RecipeError(f"{case.id}: the first output, {operation.outputs[0]!r}, must be stored.")
+    for name, array in case.inputs.items():
+        if array.dtype.name not in ("float64", "bool", "int64"):
+            raise RecipeError(f"{case.id}: input {name!r} is {array.dtype}; author float64, bool or int64.")
+
+
+def _check_names(case: AuthoredCase, operation: Operation) -> None:
+    """Raise `RecipeError` for an argument or an output that the operation does not have, or lacks."""
+    for name in (*case.inputs, *case.attributes):
+        if name not in operation.arguments:
+            raise RecipeError(f"{case.id}: {case.operation} has no argument {name!r}.")
+    for name in operation.required_arguments:
+        if name not in case.inputs and name not in case.attributes:
+            raise RecipeError(f"{case.id}: {case.operation} needs {name!r}.")
+    for name in (*case.outputs, *case.sample):
+        if name not in operation.outputs:
+            raise RecipeError(f"{case.id}: {case.operation} has no output {name!r}.")
+    for name in case.sample:
+        if name not in case.outputs:
+            raise RecipeError(f"{case.id}: {name!r} is sampled, but not among the outputs that are stored.")

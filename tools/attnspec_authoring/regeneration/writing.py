@@ -1,0 +1,204 @@
+"""Writing golden files: canonical bytes, each file in one step, and a check that writes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from attnspec.cases import FORMAT, INDEX, RECORDS, canonical_json
+from attnspec.errors import RecipeError, UsageError
+from attnspec.locations import golden_folder
+from attnspec.replacing import UNFINISHED, replace_file
+from attnspec_authoring.recipes import authored_cases
+from attnspec_authoring.regeneration.computing import computed_texts
+from attnspec_authoring.regeneration.filling import authored_document
+from attnspec_authoring.regeneration.printed import stated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from attnspec_authoring.recipes import AuthoredCase
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A file that is not what the recipes and the oracle give.
+
+    Attributes
+    ----------
+    path
+        The file.
+    kind
+        ``missing``, ``changed``, or ``orphan`` for a file that no recipe makes.
+    """
+
+    path: Path
+    kind: Literal["missing", "changed", "orphan"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a regeneration did, or what a check found.
+
+    Attributes
+    ----------
+    cases
+        How many cases the recipes make.
+    computed
+        How many of them went through the oracle; the others were unchanged.
+    differences
+        Files that were (or, in a check, would be) written or removed.
+    """
+
+    cases: int
+    computed: int
+    differences: tuple[Difference, ...]
+
+
+def regenerate(
+    folder: Path | None = None, *, everything: bool = False, progress: Callable[[], None] | None = None
+) -> Outcome:
+    """Bring a golden folder up to date with the recipes.
+
+    Each file is replaced in one step, so that whoever interrupts finds every file either old or new.
+
+    Parameters
+    ----------
+    folder
+        The golden folder; that of the checkout if None.
+    everything
+        Recompute every case; otherwise a case whose authored part and digest are unchanged keeps its values.
+    progress
+        Called once a case.
+
+    Raises
+    ------
+    RecipeError
+        If a recipe contradicts itself; nothing has been written then.
+    UsageError
+        If the folder cannot be written.
+    """
+    folder = golden_folder() if folder is None else folder
+    if not folder.is_dir() and not folder.parent.is_dir():
+        raise UsageError(f"There is no folder {folder.parent} in which {folder.name} could be made.")
+    texts, computed = _texts(folder, everything=everything, progress=progress)
+    differences = _differences(folder, texts)
+    try:
+        for difference in differences:
+            if difference.kind == "orphan":
+                difference.path.unlink()
+            else:
+                difference.path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(difference.path, texts[difference.path.relative_to(folder).as_posix()])
+        for leftover in folder.rglob(f".*.json.*{UNFINISHED}"):
+            leftover.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder} cannot be written ({error.strerror}: {error.filename}); regenerate in a checkout of attnspec."
+        ) from None
+    return Outcome(len(texts) - 1, computed, differences)
+
+
+def check(
+    folder: Path | None = None, *, everything: bool = False, progress: Callable[[], None] | None = None
+) -> Outcome:
+    """Compare every file, byte for byte, with what the recipes and the oracle give; write nothing.
+
+    Parameters
+    ----------
+    folder
+        The golden folder; that of the checkout if None.
+    everything
+        Recompute every case; otherwise a case whose authored part and digest are unchanged is taken as it is.
+    progress
+        Called once a case.
+    """
+    folder = golden_folder() if folder is None else folder
+    texts, computed = _texts(folder, everything=everything, progress=progress)
+    return Outcome(len(texts) - 1, computed, _differences(folder, texts))
+
+
+def golden_texts() -> dict[str, str]:
+    """Return file name to text for every golden file and the index, all computed anew; nothing is read or written."""
+    return _texts(None, everything=True, progress=None)[0]
+
+
+def _texts(folder: Path | None, *, everything: bool, progress: Callable[[], None] | None) -> tuple[dict[str, str], int]:
+    """Return file name to the text it should have, and how many cases were computed."""
+    cases = _by_id(authored_cases())
+    known = {} if everything or folder is None else _known_digests(folder)
+    texts: dict[str, str] = {}
+    if folder is not None:
+        for case_id in cases.keys() & known.keys():
+            text = _unchanged_text(folder / f"{case_id}.json", cases[case_id], known)
+            if text is not None:
+                texts[case_id] = text
+                if progress is not None:
+                    progress()
+    missing = [case for case_id, case in cases.items() if case_id not in texts]
+    texts.update(computed_texts(missing, progress))
+    digests = {case_id: hashlib.sha256(texts[case_id].encode()).hexdigest() for case_id in cases}
+    entries = {case_id: {"revision": case.revision, "sha256": digests[case_id]} for case_id, case in cases.items()}
+    index = canonical_json({"format": FORMAT, "count": len(entries), "cases": entries})
+    return {**{f"{case_id}.json": texts[case_id] for case_id in cases}, INDEX: index}, len(missing)
+
+
+def _by_id(cases: tuple[AuthoredCase, ...]) -> dict[str, AuthoredCase]:
+    """Return the cases by id.
+
+    Raises
+    ------
+    RecipeError
+        If an id is used twice, or a refusal names a twin that does not exist.
+    """
+    by_id: dict[str, AuthoredCase] = {}
+    for case in cases:
+        if case.id in by_id:
+            raise RecipeError(f"Two recipes make the case {case.id!r}; an id is used once.")
+        by_id[case.id] = case
+    for case in cases:
+        if case.rejects is not None and case.rejects.twin not in by_id:
+            raise RecipeError(f"{case.id} names the twin {case.rejects.twin!r}, which no recipe makes.")
+    return by_id
+
+
+def _known_digests(folder: Path) -> dict[str, str]:
+    try:
+        index = json.loads((folder / INDEX).read_bytes())
+        return {case_id: entry["sha256"] for case_id, entry in index["cases"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _unchanged_text(path: Path, case: AuthoredCase, known: Mapping[str, str]) -> str | None:
+    """Return the present text of a file whose digest holds and whose authored part is what the recipe says."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha256(content).hexdigest() != known.get(case.id):
+        return None
+    present = json.loads(content)
+    stored = [{key: value for key, value in entry.items() if key != "agrees"} for entry in present.pop("printed", ())]
+    outputs = {tuple(sorted(tensors)) for tensors in present.pop("expected", {}).values()}
+    wanted = [stated(entry) for entry in case.printed]
+    # Texts are compared, not objects: to Python 1, 1.0 and true are equal.
+    same = canonical_json([present, stored]) == canonical_json([authored_document(case), wanted])
+    return content.decode() if same and outputs <= {tuple(sorted(case.outputs))} else None
+
+
+def _differences(folder: Path, texts: Mapping[str, str]) -> tuple[Difference, ...]:
+    differences: list[Difference] = []
+    for name, text in texts.items():
+        path = folder / name
+        if not path.exists():
+            differences.append(Difference(path, "missing"))
+        elif path.read_bytes() != text.encode():
+            differences.append(Difference(path, "changed"))
+    for path in sorted(folder.rglob("*.json")):
+        if path.relative_to(folder).as_posix() not in (*texts, *RECORDS) and not path.name.startswith("."):
+            differences.append(Difference(path, "orphan"))
+    return tuple(differences)

@@ -1,0 +1,79 @@
+"""The changelog's section on fixtures: added, revised, retired, by id."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+from attnspec.errors import UsageError
+from attnspec.replacing import replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from attnspec_authoring.releases.changes import Changes
+
+HEADING = "### Fixtures"
+_WIDTH = 120
+_UNRELEASED = re.compile(r"^## Unreleased\n(?:(?!## ).*\n?)*", re.MULTILINE)
+_SECTION = re.compile(rf"^{HEADING}\n(?:(?!##).*\n?)*", re.MULTILINE)
+
+
+def fixtures_section(changes: Changes) -> str:
+    """Return the section as Markdown, with its heading; a profile that is wholly new is not listed id by id."""
+    since = f"since {changes.since.release}" if changes.since.release else "before the first release"
+    lines = [HEADING, ""]
+    if not (changes.added or changes.revised or changes.retired):
+        return "\n".join([*lines, f"No fixture has changed {since}.", ""])
+    known = {_profile(case_id) for case_id in changes.since.cases}
+    for profile, names in _by_profile(changes.added).items():
+        count = f"{len(names)} case" if len(names) == 1 else f"{len(names)} cases"
+        listed = f"{count}: {', '.join(names)}" if profile in known else f"the whole profile, {count}"
+        lines.append(_item(f"Added to `{profile}`: {listed}."))
+    for case_id, revision in changes.revised.items():
+        lines.append(_item(f"Revised `{case_id}`: revision {revision}."))
+    for case_id, tombstone in changes.retired.items():
+        lines.append(_item(f"Retired `{case_id}`: {tombstone.reason}"))
+    return "\n".join([*lines, ""])
+
+
+def write_section(changelog: Path, section: str) -> None:
+    """Put the section under "Unreleased", in the place of the one that is there.
+
+    Raises
+    ------
+    UsageError
+        If the changelog cannot be read or written, or has no such heading.
+    """
+    try:
+        text = changelog.read_text(encoding="utf-8")
+        unreleased = _UNRELEASED.search(text)
+        if unreleased is None:
+            raise UsageError(f"{changelog} has no heading '## Unreleased' under which fixtures could be listed.")
+        present = _SECTION.search(unreleased[0])
+        start, end = present.span() if present else (len(unreleased[0]), len(unreleased[0]))
+        before = text[: unreleased.start() + start].rstrip("\n")
+        after = text[unreleased.start() + end :].lstrip("\n")
+        parts = (before, section.rstrip("\n"), after) if after else (before, section)
+        replace_file(changelog, "\n\n".join(parts))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{changelog} could not be brought up to date: {error}") from None
+
+
+def _by_profile(ids: Iterable[str]) -> dict[str, list[str]]:
+    grouped: dict[str, list[str]] = {}
+    for case_id in ids:
+        grouped.setdefault(_profile(case_id), []).append(f"`{case_id.partition('/')[2]}`")
+    return grouped
+
+
+def _profile(case_id: str) -> str:
+    return case_id.partition("/")[0]
+
+
+def _item(text: str) -> str:
+    return textwrap.fill(
+        text, _WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )

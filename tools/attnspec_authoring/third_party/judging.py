@@ -1,0 +1,88 @@
+"""Which wrong results are known defects, and which defects no longer show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attnspec.comparison import WRONG
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from attnspec.cases import Case
+    from attnspec_authoring.third_party.known_defects import KnownDefect
+    from attnspec_authoring.third_party.running import Outcome
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong result that no known defect excuses."""
+
+    implementation: str
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the outcomes come to.
+
+    Attributes
+    ----------
+    seen
+        (implementation, case id, dtype) of every excused result, to the id of the defect.
+    failures
+        The results that nothing excuses.
+    gone
+        (defect, implementation) that should have shown and did not.
+    missing
+        Outcomes of implementations that could not be run, or that graded nothing.
+    """
+
+    seen: Mapping[tuple[str, str, str], str]
+    failures: tuple[Wrong, ...]
+    gone: tuple[tuple[KnownDefect, str], ...]
+    missing: tuple[Outcome, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether every implementation ran, and did nothing wrong that is not known."""
+        return not self.failures and not self.missing
+
+
+def judge(outcomes: Sequence[Outcome], defects: Sequence[KnownDefect], cases: Mapping[str, Case]) -> Judgement:
+    """Hold the outcomes against the known defects.
+
+    Parameters
+    ----------
+    outcomes
+        One for each implementation.
+    defects
+        What is known.
+    cases
+        The cases that were run, by id.
+    """
+    seen: dict[tuple[str, str, str], str] = {}
+    failures: list[Wrong] = []
+    for outcome in outcomes:
+        possible = [defect for defect in defects if defect.is_in(outcome.name, outcome.version)]
+        for result in outcome.results:
+            if result["status"] not in WRONG:
+                continue
+            excuse = next((defect for defect in possible if defect.excuses(result, cases[result["case"]])), None)
+            if excuse is None:
+                failures.append(Wrong(outcome.name, result))
+            else:
+                seen[outcome.name, result["case"], result["dtype"]] = excuse.id
+    shown = Counter((defect, implementation) for (implementation, _, _), defect in seen.items())
+    gone = tuple(
+        (defect, outcome.name)
+        for defect in defects
+        for outcome in outcomes
+        if outcome.name in defect.implementations and outcome.problem is None and not shown[defect.id, outcome.name]
+    )
+    missing = tuple(
+        outcome for outcome in outcomes if not any(result["status"] == "pass" for result in outcome.results)
+    )
+    return Judgement(seen, tuple(failures), gone, missing)
