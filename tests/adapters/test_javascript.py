@@ -10,7 +10,7 @@ import pytest
 from attnspec.adapters.implementation import Declined, Outputs, Raised, Request
 from attnspec.adapters.process import ProcessImplementation
 from attnspec.cases import load_suite
-from attnspec.operations import OPERATIONS
+from attnspec.contract import OPERATIONS
 from attnspec.runner import run_suite
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

@@ -19,8 +19,8 @@ from attnspec.adapters.implementation import (
     TimedOut,
 )
 from attnspec.adapters.tensors_on_the_wire import BYTES_OF, ENCODINGS, MOST_AXES, WireError
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, FLOAT_DTYPES
-from attnspec.operations import OPERATIONS
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec" / "schemas" / "protocol.schema.json").read_text("utf-8"))
 REQUEST = Request("softmax", "float64", {"x": np.array([0.0, -np.inf])}, {"axis": 0})

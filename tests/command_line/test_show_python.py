@@ -11,7 +11,7 @@ import pytest
 
 from attnspec.cases import load_suite
 from attnspec.command_line import main
-from attnspec.operations import OPERATIONS
+from attnspec.contract import OPERATIONS
 from attnspec.reproduction import MOST_LINES, python_script
 
 CASES = load_suite().cases

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from attnspec.adapters.implementation import Outputs
-from attnspec.comparison import Values, grade, precision_of, stacked, tolerance
-from attnspec.operations import OPERATIONS
+from attnspec.comparison import Values, precision_of, stacked
+from attnspec.contract import OPERATIONS
 from attnspec_mistakes import controls_of
 from attnspec_mistakes.departures import in_working_precision
 from attnspec_oracle import evaluate
 from attnspec_reference import scaled_dot_product_attention
+
+from .by_hand import grade, tolerance
 
 OPERATION = "scaled_dot_product_attention"
 DTYPES = ("float64", "float32", "float16", "bfloat16")

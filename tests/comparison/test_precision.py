@@ -35,7 +35,7 @@ def test_a_run_without_a_dtype_is_held_to_float64():
 
 
 def test_float64_may_be_declared_to_be_computed_inside_in_float32():
-    declared = precision_of("float64", accumulation="float32")
+    declared = precision_of("float64", inside="float32")
     assert declared.output == precision_of("float64").output
     assert declared.accumulator == declared.stored == precision_of("float32").accumulator
-    assert precision_of("float32", accumulation="float32") == precision_of("float32")
+    assert precision_of("float32", inside="float32") == precision_of("float32")

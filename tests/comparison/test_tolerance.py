@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from attnspec.adapters.implementation import Outputs
-from attnspec.comparison import Values, grade, precision_of, stacked, tolerance
-from attnspec.operations import OPERATIONS
+from attnspec.comparison import Values, precision_of, stacked
+from attnspec.contract import OPERATIONS
+
+from .by_hand import grade, tolerance
 
 DRAW = np.random.default_rng(0).standard_normal
 SQUARE = {f"w_{name}": DRAW((4, 4)) for name in ("query", "key", "value", "output")}
@@ -109,7 +111,7 @@ def test_a_coarser_dtype_has_a_wider_tolerance(operation):
 def test_computing_float64_inside_in_float32_is_allowed_where_it_is_declared():
     inputs, attributes = CALLS["softmax"]
     plain = tolerance("softmax", inputs, attributes, precision_of("float64")).of("output").error
-    declared = tolerance("softmax", inputs, attributes, precision_of("float64", accumulation="float32"))
+    declared = tolerance("softmax", inputs, attributes, precision_of("float64", inside="float32"))
     assert declared.of("output").error.min() > 1e6 * plain.max()
 
 

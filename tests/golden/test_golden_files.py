@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from attnspec.cases import canonical_json, case_from_json
-from attnspec.operations import OPERATIONS
+from attnspec.contract import OPERATIONS
 from attnspec_authoring.recipes import authored_cases
 from attnspec_mistakes import CATALOGUE
 

@@ -9,9 +9,9 @@ import pytest
 import attnspec
 import attnspec_reference
 from attnspec.cases import load_suite
+from attnspec.contract import OPERATIONS
 from attnspec.conventions import resolve
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.operations import OPERATIONS
 from attnspec.runner.changed_arguments import CHANGES, REVERSED, changed_call
 from attnspec.runner.preparing import prepare
 

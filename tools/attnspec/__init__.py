@@ -14,7 +14,7 @@ from attnspec.errors import AttnspecError, Unsupported
 from attnspec.version import __version__
 
 if TYPE_CHECKING:
-    from attnspec.adapters.features_first import features_first
+    from attnspec.adapters.layouts import features_first
     from attnspec.adapters.loading import load
     from attnspec.reports.report import Report
     from attnspec.validation import validate
@@ -23,7 +23,7 @@ __all__ = ["AttnspecError", "Report", "Unsupported", "__version__", "features_fi
 
 _LAZY = {
     "Report": "attnspec.reports.report",
-    "features_first": "attnspec.adapters.features_first",
+    "features_first": "attnspec.adapters.layouts",
     "load": "attnspec.adapters.loading",
     "validate": "attnspec.validation",
 }

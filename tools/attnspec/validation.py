@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from attnspec import conventions as convention_rules
 from attnspec.adapters import load
 from attnspec.cases import load_suite
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
-from attnspec.operations import OPERATIONS
 from attnspec.reports.invocation import Invocation
 from attnspec.reports.report import Report
 from attnspec.runner import run_suite

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attnspec_reference
 from attnspec.adapters import load
 from attnspec.cases import load_suite
-from attnspec.operations import OPERATIONS
+from attnspec.contract import OPERATIONS
 from attnspec.validation import run_and_report
 
 if TYPE_CHECKING:

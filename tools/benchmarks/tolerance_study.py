@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 from attnspec import conventions
 from attnspec.adapters.implementation import Outputs
 from attnspec.cases import load_suite
-from attnspec.comparison import Tolerance, Values, grade, precision_of, stacked, tolerance
+from attnspec.comparison import Run, Tolerance, Values, grade, precision_of, stacked
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
+from attnspec.families import family_of
 from attnspec.runner.preparing import prepare
 from attnspec_mistakes import controls_of, mistakes_of
 from attnspec_mistakes.departures import departure, in_working_precision
@@ -67,7 +69,9 @@ class Held:
     def ratio(self, got: Array, *, fused: bool = False) -> float:
         """Return the worst error / tolerance; infinite for another shape."""
         place = self.fused_place if fused and self.fused_place is not None else self.place
-        verdict = grade(OPERATION, self.dtype, Outputs({"output": got}), self.owed, self.bound, place)
+        family = family_of(OPERATION)
+        run = Run(None, self.dtype, OPERATIONS[OPERATION], family, {}, self.owed, self.bound, place)
+        verdict = grade(run, Outputs({"output": got}))
         if verdict.worst is None:
             return math.inf if verdict.status == "fail" else 0.0
         return verdict.worst.ratio
@@ -120,7 +124,7 @@ def off_grid_runs() -> Iterator[Held]:
                 seen = {name: rounded_to(array, dtype) for name, array in inputs.items()}
                 given = {name: to_run_dtype(array, dtype) for name, array in inputs.items()}
                 grades = stacked([precision_of(dtype), precision_of(dtype, fused=True)])
-                bound = tolerance(OPERATION, seen, attributes, grades)
+                bound = family_of(OPERATION).tolerance(OPERATION, seen, attributes, grades, {})
                 owed = Values(evaluate(OPERATION, seen, attributes, outputs=["output"]))
                 yield Held(f"off the grid: {kind}, {seed}", dtype, given, attributes, owed, bound, 0, 1)
 

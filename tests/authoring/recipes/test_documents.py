@@ -12,7 +12,7 @@ import pytest
 
 from attnspec.adapters.implementation import Request
 from attnspec.adapters.loading import load
-from attnspec.operations import OPERATIONS
+from attnspec.contract import OPERATIONS
 from attnspec_authoring.recipes import EVERY_DTYPE
 from attnspec_authoring.recipes.attention import documents
 from attnspec_authoring.recipes.attention.documents import document_000_single_head as document_000

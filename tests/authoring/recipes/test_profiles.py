@@ -11,9 +11,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from attnspec.contract import OPERATIONS
 from attnspec.conventions import CHOICES
 from attnspec.errors import RecipeError
-from attnspec.operations import OPERATIONS
 from attnspec_authoring.recipes import EVERY_DTYPE, authored_cases
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, counting, probe, probe_sizes
 from attnspec_authoring.recipes.attention.pairwise import cases as pairwise_cases

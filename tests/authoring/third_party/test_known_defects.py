@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from attnspec.adapters.builtin import THIRD_PARTY
+from attnspec.contract import OPERATIONS
 from attnspec.errors import FixtureError
-from attnspec.operations import OPERATIONS
 from attnspec_authoring.third_party import read_known_defects
 from attnspec_authoring.third_party.known_defects import KNOWN_DEFECTS
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.adapters.implementation import Answer, Declined, Implementation, Malformed, Outputs, Request
+from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -164,10 +165,11 @@ class LaidOut:
 
 def _axes_of_inputs(request: Request, arrangement: Arrangement) -> dict[str, Axes]:
     axes: dict[str, Axes] = {}
+    broadcasting = OPERATIONS[request.operation].broadcasting
     for name, array in request.inputs.items():
         if name in arrangement.tensors:
             full = arrangement.tensors[name]
-            broadcasts = name == "mask" and 2 <= array.ndim < len(full.contract)
+            broadcasts = name in broadcasting and 2 <= array.ndim < len(full.contract)
             axes[name] = full.of_rank(array.ndim) if broadcasts else full
     return axes
 
@@ -178,13 +180,14 @@ def _cannot_arrange(request: Request, axes: Mapping[str, Axes]) -> str | None:
     Such a request would lose what is wrong with it on the way: the implementation could not refuse it.
     """
     lengths: dict[str, tuple[int, str]] = {}
+    broadcasting = OPERATIONS[request.operation].broadcasting
     for name, known in axes.items():
         shape = request.inputs[name].shape
         if len(shape) != len(known.contract):
             return f"{name} has rank {len(shape)}"
         for letter in known.called_once_each:
             length = shape[known.contract.index(letter)]
-            if name == "mask" and length == 1:
+            if length == 1 and name in broadcasting:
                 continue
             axis = _AXIS.get(letter, "matrix")
             expected, first = lengths.setdefault(letter, (length, name))
@@ -265,10 +268,3 @@ def _gather(answers: Sequence[Outputs], lengths: tuple[int, ...], arrangement: A
 def read_axes(axes_to_names: Mapping[str, Sequence[str]]) -> dict[str, Axes]:
     """Return the axes of each tensor, given the tensors of each notation."""
     return {name: Axes.read(notation) for notation, names in axes_to_names.items() for name in names}
-
-
-ATTENDING = ("query", "key", "value", "output")
-"""Tensors of tokens, in both attention operations that have a batch axis."""
-
-OVER_KEYS = ("mask", "weights", "scores", "logits")
-"""Tensors with an entry for each query and key."""

@@ -14,9 +14,9 @@ from attnspec.adapters.implementation import Answer, Declaration, Declined, Outp
 from attnspec.adapters.places import place_of
 from attnspec.adapters.returned import read_returned
 from attnspec.adapters.signatures import read_signature
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import TargetError, Unsupported
-from attnspec.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ class InProcessImplementation:
             return Declined(str(refusal) or "not implemented")
         except (Exception, SystemExit) as error:
             return Raised(f"{_sentence(error)}{place_of(error)}")
-        answer = read_returned(returned, operation)
+        answer = read_returned(returned, operation, given=request.inputs)
         if isinstance(answer, Outputs):
             changed = tuple(name for name, array in request.inputs.items() if array.tobytes() != pristine[name])
             return answer._replace(inputs_changed=changed) if changed else answer

@@ -1,38 +1,26 @@
-"""The layouts that an implementation may have, by name."""
+"""The layouts that an implementation may have, by name. What they mean for an operation is for its family to say."""
 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from attnspec.adapters import features_first
-from attnspec.adapters.arranging import ATTENDING, OVER_KEYS, Arrangement, Axes, LaidOut, read_axes
+from attnspec.adapters.arranging import LaidOut
+from attnspec.adapters.implementation import Declaration
 from attnspec.errors import UsageError
+from attnspec.families import FAMILIES, family_called, family_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from attnspec.adapters.arranging import Arrangement
+    from attnspec.adapters.implementation import Declined, Implementation, Request
 
-    from attnspec.adapters.implementation import Implementation, Request
+CONTRACT = "bhse"
+"""The contract's own layout: batch, heads, tokens, features."""
 
-_WITHOUT_BATCH = read_axes({"bsd->sd": ATTENDING, "bhqk->hqk": OVER_KEYS})
 
-_ARRANGEMENTS: Mapping[str, Mapping[str, Mapping[str, Axes]]] = {
-    "bhse": {},
-    "bshe": {
-        "scaled_dot_product_attention": read_axes({"bhse->bshe": ATTENDING}),
-    },
-    "hse": {
-        "scaled_dot_product_attention": read_axes({"bhse->hse": ATTENDING, "bhqk->hqk": OVER_KEYS}),
-        "multi_head_attention": _WITHOUT_BATCH,
-    },
-    "se": {
-        "scaled_dot_product_attention": read_axes({"bhse->se": ATTENDING, "bhqk->qk": OVER_KEYS}),
-        "multi_head_attention": _WITHOUT_BATCH,
-    },
-}
-
-LAYOUTS = (*_ARRANGEMENTS, features_first.LAYOUT)
-"""Names of the layouts: ``bhse`` is the contract's own; ``bshe``, ``hse`` and ``se`` name their axes too."""
+def layouts() -> tuple[str, ...]:
+    """Return the names of the layouts, the contract's own first."""
+    return (CONTRACT, *dict.fromkeys(layout for family in FAMILIES for layout in family_called(family).layouts))
 
 
 def laid_out(implementation: Implementation, layout: str) -> Implementation:
@@ -43,34 +31,54 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
     implementation
         Software whose tensors have the axes that `layout` names.
     layout
-        ``bhse`` as the contract; ``bshe`` with tokens before heads in query, key, value and output; ``hse``
-        without a batch axis; ``se`` without batch and head axes. In `multi_head_attention`, ``hse`` and
-        ``se`` both mean that there is no batch axis: (S, D), and weights (H, Sq, Sk). Other operations are
-        passed on as they are. ``features_first`` is what :mod:`attnspec.adapters.features_first` says.
+        One of :func:`layouts`. An operation whose family has no such layout is passed on as it is.
 
     Returns
     -------
     Implementation
-        One that takes and gives tensors as the contract has them. Grouped heads are `Declined` where the layout
-        has no head axis.
+        One that takes and gives tensors as the contract has them. What the layout cannot hold is `Declined`.
 
     Raises
     ------
     UsageError
         If there is no such layout.
     """
-    if layout not in LAYOUTS:
-        near = difflib.get_close_matches(layout.lower(), LAYOUTS, n=1)
+    known = layouts()
+    if layout not in known:
+        near = difflib.get_close_matches(layout.lower(), known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise UsageError(f"There is no layout {layout!r}; the layouts are {', '.join(LAYOUTS)}.{hint}")
-    if layout == features_first.LAYOUT:
-        return LaidOut(implementation, features_first.arrange, layout)
-    tables = _ARRANGEMENTS[layout]
-    if not tables:
+        raise UsageError(f"There is no layout {layout!r}; the layouts are {', '.join(known)}.{hint}")
+    if layout == CONTRACT:
         return implementation
 
-    def arrange(request: Request) -> Arrangement | None:
-        tensors = tables.get(request.operation)
-        return None if tensors is None else Arrangement(tensors)
+    def arrange(request: Request) -> Arrangement | Declined | None:
+        arranging = family_of(request.operation).layouts.get(layout)
+        return None if arranging is None else arranging(request)
 
     return LaidOut(implementation, arrange, layout)
+
+
+def features_first(target: object) -> Implementation:
+    """Give an implementation in which a token is a column, every matrix being transposed, the contract's layout.
+
+    Parameters
+    ----------
+    target
+        Anything that :func:`attnspec.load` takes, or an implementation.
+
+    Returns
+    -------
+    Implementation
+        One that takes and gives tensors as the contract has them. It is called once for each batch entry, and once
+        for each head where it has no head axis; grouped heads are `Declined`.
+
+    Raises
+    ------
+    TargetError
+        If `target` cannot be found, imported or used.
+    """
+    from attnspec.adapters.loading import load
+
+    is_implementation = isinstance(getattr(target, "declaration", None), Declaration)
+    implementation = cast("Implementation", target) if is_implementation else load(target)
+    return laid_out(implementation, "features_first")

@@ -16,8 +16,8 @@ from attnspec.adapters.builtin import BUILT_IN
 from attnspec.adapters.implementation import Implementation
 from attnspec.adapters.in_process import InProcessImplementation, read_attribute
 from attnspec.adapters.places import place_of
+from attnspec.contract import OPERATIONS
 from attnspec.errors import AttnspecError, TargetError
-from attnspec.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

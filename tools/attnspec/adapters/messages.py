@@ -37,8 +37,8 @@ from attnspec.adapters.tensors_on_the_wire import (
     quoted,
     word_for,
 )
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -201,12 +201,15 @@ def _read_outputs(message: Message, request: Request, encoding: Encoding) -> Out
     tensors = as_object(message["outputs"])
     if tensors is None:
         raise WireError(f"{where}: outputs must be an object of tensors by name, not {quoted(message['outputs'])}")
-    names = OPERATIONS[request.operation].outputs
+    operation = OPERATIONS[request.operation]
+    names, owed = operation.outputs, operation.owed(request.inputs)
     for name in tensors:
         if name not in names:
             raise WireError(f"{request.operation} has no output {quoted(name)}; it has {', '.join(names)}")
-    if names[0] not in tensors:
-        raise WireError(f"{where} lacks {quoted(names[0])}, the one output that {request.operation} owes")
+    for name in owed:
+        if name not in tensors:
+            which = "the one output that" if len(owed) == 1 else "which"
+            raise WireError(f"{where} lacks {quoted(name)}, {which} {request.operation} owes")
     changed = message.get("inputs_changed", [])
     return Outputs(
         values={name: decode_tensor(tensors[name], encoding, f"outputs.{name}") for name in tensors},

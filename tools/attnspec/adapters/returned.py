@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,10 +12,10 @@ from attnspec.adapters.implementation import Malformed, Outputs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.operations import Operation
+    from attnspec.operation import Operation
 
 
-def read_returned(returned: object, operation: Operation) -> Outputs | Malformed:
+def read_returned(returned: object, operation: Operation, given: Collection[str]) -> Outputs | Malformed:
     """Read an array, a tuple in the contract's order, or a mapping by name.
 
     Parameters
@@ -24,6 +24,8 @@ def read_returned(returned: object, operation: Operation) -> Outputs | Malformed
         What the implementation gave.
     operation
         The operation, for the names of its outputs.
+    given
+        Names of the inputs that were handed over, on which depends what is owed.
 
     Returns
     -------
@@ -61,8 +63,10 @@ def read_returned(returned: object, operation: Operation) -> Outputs | Malformed
                 f"the order {', '.join(operation.outputs)}, or a dict of arrays by name."
             )
         arrays[name] = array
-    if operation.outputs[0] not in arrays:
-        return Malformed(f"{operation.name} returned no {operation.outputs[0]!r}, the output that is owed.")
+    for name in operation.owed(given):
+        if name not in arrays:
+            which = "the output that is owed" if len(operation.owed(given)) == 1 else "which is owed"
+            return Malformed(f"{operation.name} returned no {name!r}, {which}.")
     return Outputs(arrays)
 
 

@@ -8,12 +8,12 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from attnspec.errors import TargetError
-from attnspec.operations import REQUIRED
+from attnspec.operation import REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from attnspec.operations import Operation
+    from attnspec.operation import Operation
 
 _POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
-from attnspec.operations import OPERATIONS
+from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -43,7 +43,7 @@ def mistakes(
 
 
 def _list(operation: str | None) -> None:
-    from attnspec.operations import OPERATIONS
+    from attnspec.contract import OPERATIONS
     from attnspec_mistakes import CATALOGUE, mistakes_of
 
     if operation is not None and operation not in OPERATIONS:

@@ -1,10 +1,10 @@
 """Comparing what came back with what is owed: tolerances, conventions, verdicts."""
 
-from attnspec.comparison.expectation import Expectation, MustRefuse, NotGraded, Values, expectation
+from attnspec.comparison.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation
 from attnspec.comparison.grading import STATUSES, WRONG, Status, Verdict, Worst, grade
 from attnspec.comparison.precision import Precision, precision_of, stacked
-from attnspec.comparison.properties import grade_glorot_normal
-from attnspec.comparison.tolerance import Tolerance, tolerance
+from attnspec.comparison.run import Run
+from attnspec.comparison.tolerance import Tolerance
 
 __all__ = [
     "STATUSES",
@@ -13,6 +13,8 @@ __all__ = [
     "MustRefuse",
     "NotGraded",
     "Precision",
+    "Properties",
+    "Run",
     "Status",
     "Tolerance",
     "Values",
@@ -20,8 +22,6 @@ __all__ = [
     "Worst",
     "expectation",
     "grade",
-    "grade_glorot_normal",
     "precision_of",
     "stacked",
-    "tolerance",
 ]

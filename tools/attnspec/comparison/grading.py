@@ -17,23 +17,19 @@ from attnspec.adapters.implementation import (
     Raised,
     TimedOut,
 )
-from attnspec.comparison.expectation import Expectation, MustRefuse, NotGraded, Values
+from attnspec.comparison.expectation import MustRefuse, NotGraded, Properties, Values
 from attnspec.dtypes import ANY, FLOAT_DTYPES, is_float, numpy_dtype
-from attnspec.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.comparison.tolerance import Tolerance
+    from attnspec.comparison.run import Run
 
 Status = Literal["pass", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
 STATUSES: tuple[Status, ...] = ("pass", "fail", "unsupported", "error", "crash", "timeout", "malformed")
 _LARGEST = {"float32": (2 - 2.0**-23) * 2.0**127, "float16": 65504.0, "bfloat16": (2 - 2.0**-7) * 2.0**127}
-
-_WEIGHED = ("scaled_dot_product_attention", "output")
-"""An infinity owed here comes from infinite values. Weighed in parts that are merged, it is infinity minus infinity."""
 
 WRONG: tuple[Status, ...] = ("fail", "error", "crash", "timeout", "malformed")
 
@@ -154,32 +150,17 @@ class _Compared(NamedTuple):
         )
 
 
-def grade(
-    operation: str,
-    dtype: str,
-    answer: Answer,
-    expected: Expectation,
-    bound: Tolerance | None,
-    run: int = 0,
-    fused_run: int | None = None,
-) -> Verdict:
+def grade(run: Run, answer: Answer) -> Verdict:
     """Return the verdict on one answer.
 
     Parameters
     ----------
-    operation, dtype
-        What was run.
+    run
+        What was asked, and what it owes.
     answer
         What came back.
-    expected
-        What should have.
-    bound
-        Tolerances; None only where the input must be refused.
-    run
-        Which of the runs that `bound` stands for.
-    fused_run
-        Which of them is the fused grade of a run that is graded unfused; None for no such question.
     """
+    expected = run.expected
     if isinstance(expected, NotGraded):
         return Verdict("unsupported", message=expected.reason)
     under = expected.under
@@ -198,27 +179,30 @@ def grade(
             return Verdict("error", under=under, message=f"raised {message}")
         case Outputs() if isinstance(expected, MustRefuse):
             return Verdict("fail", "rejects", under=under, message=f"accepted what it must refuse: {expected.reason}")
+        case Outputs(values) if isinstance(expected, Properties):
+            return _grade_properties(run, values)
         case Outputs(values, inputs_changed):
             assert isinstance(expected, Values)
-            assert bound is not None
-            verdict = _grade_values(operation, dtype, values, inputs_changed, expected, bound, run)
-            if fused_run is None or verdict.check not in (None, "values"):
+            verdict = _grade_values(run, expected, values, inputs_changed, run.place)
+            if run.fused_place is None or verdict.check not in (None, "values"):
                 return verdict
-            fused = _grade_values(operation, dtype, values, inputs_changed, expected, bound, fused_run)
+            fused = _grade_values(run, expected, values, inputs_changed, run.fused_place)
             return verdict._replace(fused=fused.status == "pass")
 
 
+def _grade_properties(run: Run, got: Mapping[str, NDArray[Any]]) -> Verdict:
+    first = run.operation.outputs[0]
+    problem = run.family.lacks_property(run.operation.name, run.attributes, got)
+    if problem is None:
+        return Verdict("pass", graded=got[first].size)
+    graded = got[first].size if problem.check == "values" else 0
+    return Verdict("fail", problem.check, first, graded=graded, message=problem.message)
+
+
 def _grade_values(
-    operation: str,
-    dtype: str,
-    got: Mapping[str, NDArray[Any]],
-    inputs_changed: tuple[str, ...],
-    expected: Values,
-    bound: Tolerance,
-    run: int,
+    run: Run, expected: Values, got: Mapping[str, NDArray[Any]], inputs_changed: tuple[str, ...], place: int
 ) -> Verdict:
-    outputs, steps = OPERATIONS[operation].outputs, OPERATIONS[operation].steps
-    names = [name for name in outputs if name in expected.outputs and name in got]
+    names = [name for name in run.operation.outputs if name in expected.outputs and name in got]
     for name in names:
         if got[name].shape != expected.outputs[name].shape:
             return Verdict(
@@ -229,8 +213,9 @@ def _grade_values(
                 message=f"{name} has the shape {got[name].shape}; owed is {expected.outputs[name].shape}",
             )
     with np.errstate(all="ignore"):
-        compared = {name: _compare(operation, name, got[name], expected, bound, run, dtype) for name in names}
-    wrong = [name for name in steps if name in compared and compared[name].wrong]
+        compared = {name: _compare(run, expected, name, got[name], place) for name in names}
+    steps = [name for name in run.operation.computed_in_order if name in compared]
+    wrong = [name for name in steps if compared[name].wrong]
     shared: dict[str, Any] = {
         "median": compared[names[0]].median,
         "graded": sum(entry.graded for entry in compared.values()),
@@ -239,9 +224,8 @@ def _grade_values(
     }
     if wrong:
         output = names[0] if names[0] in wrong else wrong[0]
-        steps = [name for name in steps if name in compared]
         worst = compared[output].worst
-        problem = _dtype_problem(operation, dtype, output, got[output])
+        problem = _dtype_problem(run, output, got[output])
         return Verdict(
             "fail",
             "values",
@@ -254,7 +238,7 @@ def _grade_values(
             **shared,
         )
     for name in names:
-        problem = _dtype_problem(operation, dtype, name, got[name])
+        problem = _dtype_problem(run, name, got[name])
         if problem is not None:
             return Verdict("fail", "dtype", name, message=problem, **shared)
     if inputs_changed:
@@ -265,12 +249,13 @@ def _grade_values(
     return Verdict("pass", worst=worst, **shared)
 
 
-def _compare(
-    operation: str, name: str, got: NDArray[Any], expected: Values, bound: Tolerance, run: int, dtype: str
-) -> _Compared:
+def _compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: int) -> _Compared:
     shape, sample = got.shape, expected.sample.get(name)
     owed: NDArray[Any] = expected.outputs[name]
-    allowed, left_out = bound.of(name, run).error, bound.ungraded(name, run)
+    assert run.bound is not None
+    allowed, left_out = run.bound.of(name, place).error, run.bound.ungraded(name, place)
+    if run.operation.by_name[name].exact:
+        allowed = np.zeros(owed.shape)
     if name in expected.ungraded:
         left_out = expected.ungraded[name] if left_out is None else left_out | expected.ungraded[name]
     if sample is not None:
@@ -283,21 +268,22 @@ def _compare(
     given, owed = got.astype(np.float64, copy=False), owed.astype(np.float64, copy=False)
     error = np.abs(given - owed)
     ratio = error / allowed
-    place, top = _largest(ratio)
+    at, top = _largest(ratio)
     # A largest ratio that is finite leaves nothing to explain: no NaN, no infinity, no tolerance of 0.
     if not math.isfinite(top):
-        same = _is_same(given, owed, dtype)
-        if (operation, name) == _WEIGHED:
-            same |= np.isnan(given) & np.isinf(owed)
+        same = _is_same(given, owed, run.dtype)
+        also = run.family.also_right(run.operation.name, name, given, owed)
+        if also is not None:
+            same |= also
         error = np.where(same, 0.0, error)
         ratio = np.where(same, 0.0, ratio)
         ratio[np.isnan(ratio)] = np.inf
-        place, top = _largest(ratio)
+        at, top = _largest(ratio)
     ungraded = 0 if left_out is None else int(np.count_nonzero(left_out))
     if left_out is not None and ungraded:
         ratio = np.where(left_out, -1.0, ratio)
-        place, top = _largest(ratio)
-    return _Compared(name, shape, sample, owed, given, error, allowed, ratio, place, top, ungraded)
+        at, top = _largest(ratio)
+    return _Compared(name, shape, sample, owed, given, error, allowed, ratio, at, top, ungraded)
 
 
 def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
@@ -314,12 +300,12 @@ def _is_same(given: NDArray[Any], owed: NDArray[Any], dtype: str) -> NDArray[np.
     return same
 
 
-def _dtype_problem(operation: str, dtype: str, name: str, got: NDArray[Any]) -> str | None:
+def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
     """Return what is wrong with the dtype of an output, or None."""
-    if operation == "causal_mask" or dtype == ANY or got.dtype == numpy_dtype(dtype):
+    dtype, rule = run.dtype, run.operation.by_name[name].dtype
+    if rule == "any" or dtype == ANY or got.dtype == numpy_dtype(dtype):
         return None
-    as_query = name == OPERATIONS[operation].outputs[0] or name.startswith("present_")
-    if not as_query and is_float(got.dtype) and got.dtype.name in FLOAT_DTYPES:
+    if rule == "of the run or wider" and is_float(got.dtype) and got.dtype.name in FLOAT_DTYPES:
         narrow = got.dtype.itemsize <= numpy_dtype(dtype).itemsize
         return f"{name} is {got.dtype}; owed is {dtype} or a wider one" if narrow else None
     cause = ""

@@ -65,7 +65,7 @@ def stacked(precisions: Sequence[Precision]) -> Precision:
 
 
 @cache
-def precision_of(dtype: str, *, fused: bool = False, accumulation: str = "dtype") -> Precision:
+def precision_of(dtype: str, *, fused: bool = False, inside: str | None = None) -> Precision:
     """Return the unit roundoffs for a run.
 
     Parameters
@@ -74,14 +74,13 @@ def precision_of(dtype: str, *, fused: bool = False, accumulation: str = "dtype"
         Dtype of the run.
     fused
         Half precision only: intermediate tensors are held in float32 rather than in the dtype.
-    accumulation
-        ``float32`` for an implementation that declares that it computes float64 inside in float32.
+    inside
+        The dtype in which an implementation declares that it computes float64 inside; None for float64.
     """
     if dtype == ANY:
         dtype = "float64"
-    if dtype == "float64" and accumulation == "float32":
-        inside = _UNIT["float32"]
-        return Precision(_UNIT["float64"], inside, inside, _SMALLEST["float32"])
+    if dtype == "float64" and inside is not None:
+        return Precision(_UNIT[dtype], _UNIT[inside], _UNIT[inside], _SMALLEST[inside])
     accumulator = _UNIT["float32"] if dtype in HALF_PRECISION else _UNIT[dtype]
     stored = accumulator if fused else _UNIT[dtype]
     return Precision(_UNIT[dtype], accumulator, stored, _SMALLEST[dtype])

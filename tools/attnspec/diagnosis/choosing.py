@@ -9,22 +9,13 @@ from __future__ import annotations
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from attnspec.cases import Case
     from attnspec.runner import Result
     from attnspec_mistakes import Mistake
-
-NONFINITE = "nonfinite"
-"""The profile of cases with NaN and infinity among the inputs."""
-
-_LEAST_TELLING = (NONFINITE, "memory")
-"""Profiles that are looked at last: NaN takes many ways, and how an array lies in memory is no arithmetic."""
 
 _WIDEST_FIRST = {dtype: place for place, dtype in enumerate((*FLOAT_DTYPES, ANY))}
 
@@ -44,8 +35,13 @@ def telling(results: Sequence[Result]) -> Sequence[Result]:
 
     NaN takes other ways through two programs that make the same mistake.
     """
-    finite = [result for result in results if result.case.profile != NONFINITE]
+    finite = [result for result in results if is_finite(result)]
     return finite or results
+
+
+def is_finite(result: Result) -> bool:
+    """Tell a result without NaN and infinity among the inputs from one that is about them."""
+    return result.case.profile not in result.run.family.nonfinite_profiles
 
 
 def spread(results: Iterable[Result], count: int) -> list[Result]:
@@ -53,7 +49,7 @@ def spread(results: Iterable[Result], count: int) -> list[Result]:
     profiles: dict[str, list[Result]] = {}
     for result in results:
         profiles.setdefault(result.case.profile, []).append(result)
-    ordered = sorted(profiles, key=lambda profile: profile in _LEAST_TELLING)
+    ordered = sorted(profiles, key=lambda profile: _is_least_telling(profiles[profile][0]))
     rounds = zip_longest(*(sorted(profiles[profile], key=_weight) for profile in ordered))
     return [result for result in chain.from_iterable(rounds) if result is not None][:count]
 
@@ -76,10 +72,8 @@ def clause_shares(results: Sequence[Result]) -> Mapping[str, float]:
 
 
 def _weight(result: Result) -> tuple[bool, int]:
-    return _looks_alike(result.case), sum(array.size for array in result.case.inputs.values())
+    return result.run.family.shows_little(result.case), sum(array.size for array in result.case.inputs.values())
 
 
-def _looks_alike(case: Case) -> bool:
-    """Tell a case whose scores are all 0, in which many mistakes cannot be seen."""
-    query = case.inputs.get("query")
-    return query is not None and not np.any(query)
+def _is_least_telling(result: Result) -> bool:
+    return result.case.profile in result.run.family.least_telling_profiles

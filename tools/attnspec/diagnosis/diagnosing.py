@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.attended_keys import attended_sentences
-from attnspec.diagnosis.choosing import NONFINITE
+from attnspec.diagnosis.choosing import is_finite
 from attnspec.diagnosis.facts import failing_facts
 from attnspec.diagnosis.ranking import MISSED_AT_MOST, Candidate, not_reproduced, rank, speak_against, tied
 
@@ -112,7 +112,7 @@ def _diagnose_operation(
     attended = attended_sentences(failing)
     named = [_named(failing, group, looked_at - len(missed), looked_at, attended) for group in groups]
     # That NaN among the inputs takes other ways is nothing to go after while a mistake is known.
-    more = [result for result in missed if result.case.profile != NONFINITE]
+    more = [result for result in missed if is_finite(result)]
     return [*named, _unknown(more, looked_at, failing_facts(more, passing))] if more else named
 
 

@@ -17,15 +17,13 @@ from attnspec.adapters.implementation import Outputs
 from attnspec.adapters.returned import read_returned
 from attnspec.comparison import Values, precision_of
 from attnspec.dtypes import ANY, HALF_PRECISION, to_run_dtype
-from attnspec.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.cases import Case
-    from attnspec.runner import Result
+    from attnspec.runner import Result, Run
     from attnspec_mistakes import Mistake
 
 _ROUNDINGS = 64
@@ -78,7 +76,7 @@ class Evidence:
     @property
     def first(self) -> str:
         """The first output of the operation, the only one that is owed."""
-        return OPERATIONS[self.result.case.operation].outputs[0]
+        return self.result.run.operation.outputs[0]
 
     @cached_property
     def given(self) -> Mapping[str, NDArray[Any]]:
@@ -130,7 +128,7 @@ class Evidence:
         It is None too where nothing went wrong but what a declared convention asks: the catalogue is normative, and
         says nothing of that.
         """
-        computed = outputs_of(mistake, self.result.case, self.result.dtype)
+        computed = outputs_of(mistake, self.result.run)
         if computed is None or self._wrong_by_convention_alone:
             return None
         errors = {name: self._distance(name, array) for name, array in computed.items() if name in self.given}
@@ -195,8 +193,8 @@ class Evidence:
 
     @property
     def _expected(self) -> Values | None:
-        run = self.result.run
-        return run.expected if run is not None and isinstance(run.expected, Values) else None
+        expected = self.result.run.expected
+        return expected if isinstance(expected, Values) else None
 
     def _owed(self, name: str) -> NDArray[Any] | None:
         """Return what was owed, where it has the shape of what came back."""
@@ -206,7 +204,6 @@ class Evidence:
 
     def _tolerance(self, name: str) -> NDArray[Any]:
         run = self.result.run
-        assert run is not None
         assert run.bound is not None
         return run.bound.of(name, run.place).error
 
@@ -226,7 +223,7 @@ class Evidence:
         """Return the elements that nobody owes, and those with the ones of a declared convention."""
         run, expected, owed = self.result.run, self._expected, self._owed(name)
         unowed = np.zeros(self.given[name].shape, dtype=np.bool_)
-        if run is None or run.bound is None or expected is None or owed is None:
+        if run.bound is None or expected is None or owed is None:
             return unowed, unowed
         for elements in (run.bound.ungraded(name, run.place), expected.ungraded.get(name)):
             if elements is not None:
@@ -244,13 +241,14 @@ class Evidence:
         return unowed, unowed | ~((owed == normative) | (np.isnan(owed) & np.isnan(normative)))
 
 
-def outputs_of(mistake: Mistake, case: Case, dtype: str) -> Mapping[str, NDArray[Any]] | None:
-    """Return the outputs that a mistake gives for a case in a dtype, or None where it cannot be computed."""
-    inputs = {name: to_run_dtype(array, "float64" if dtype == ANY else dtype) for name, array in case.inputs.items()}
+def outputs_of(mistake: Mistake, run: Run) -> Mapping[str, NDArray[Any]] | None:
+    """Return the outputs that a mistake gives for a run, or None where it cannot be computed."""
+    case, dtype = run.case, "float64" if run.dtype == ANY else run.dtype
+    inputs = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
     try:
         with np.errstate(all="ignore"):
             returned = mistake.function(**inputs, **case.attributes)
     except (ArithmeticError, IndexError, TypeError, ValueError):
         return None
-    answer = read_returned(returned, OPERATIONS[case.operation])
+    answer = read_returned(returned, run.operation, given=case.inputs)
     return answer.values if isinstance(answer, Outputs) else None

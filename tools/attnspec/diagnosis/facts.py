@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.diagnosis.case_features import common_features
 from attnspec.diagnosis.choosing import one_for_each_case, spread
+from attnspec.diagnosis.common_features import common_features
 from attnspec.diagnosis.evidence import Evidence
 from attnspec.diagnosis.index_ranges import index_ranges
 from attnspec.dtypes import ANY, FLOAT_DTYPES
@@ -23,27 +23,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.runner import Result
+    from attnspec.runner import Result, Run
 
 _EXAMINED = 32
 _PROFILES_TOLD = 6
 _CLOSE = 1e-3
 _NEARLY = 5e-3
-
-_AXES = {
-    ("scaled_dot_product_attention", "output"): ("batch entry", "query head", "query", "feature"),
-    ("scaled_dot_product_attention", "weights"): ("batch entry", "query head", "query", "key"),
-    ("scaled_dot_product_attention", "logsumexp"): ("batch entry", "query head", "query"),
-    ("multi_head_attention", "output"): ("batch entry", "query", "feature"),
-    ("multi_head_attention", "weights"): ("batch entry", "head", "query", "key"),
-    ("single_head_attention", "output"): ("query", "feature"),
-    ("single_head_attention", "weights"): ("query", "key"),
-    ("context_vector", "context"): ("feature",),
-    ("context_vector", "weights"): ("token",),
-    ("split_heads", "output"): ("batch entry", "head", "token", "feature"),
-    ("combine_heads", "output"): ("batch entry", "token", "feature"),
-    ("causal_mask", "output"): ("query", "key"),
-}
 
 
 def failing_facts(failing: Sequence[Result], passing: Sequence[Result]) -> tuple[str, ...]:
@@ -86,9 +71,11 @@ def _first_step(failing: Sequence[Result]) -> str | None:
 
 def _features(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
     """Say what all failing cases have and few passing ones."""
-    wrong = {result.case.id: result.case for result in failing}
-    right = {result.case.id: result.case for result in passing if result.case.id not in wrong}
-    found = common_features(list(wrong.values()), list(right.values()))
+    wrong = {result.case.id: result.run for result in failing}
+    right = {result.case.id: result.run for result in passing if result.case.id not in wrong}
+    found = common_features(
+        [_features_of(run) for run in wrong.values()], [_features_of(run) for run in right.values()]
+    )
     if found is None:
         return None
     phrases, count = found
@@ -97,6 +84,10 @@ def _features(failing: Sequence[Result], passing: Sequence[Result]) -> str | Non
     passed = f"so {do} {count} of the {len(right)} that pass" if count else f"none of the {len(right)} that pass does"
     one = len(wrong) == 1
     return f"{'The failing case has' if one else f'All {len(wrong)} failing cases have'} {have}; {passed}."
+
+
+def _features_of(run: Run) -> frozenset[str]:
+    return frozenset(phrase for phrase, holds in run.family.features(run.case) if holds)
 
 
 def _dtypes(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
@@ -129,7 +120,7 @@ def _places(evidence: Sequence[Evidence]) -> list[str]:
     seen: dict[str, list[_AxisSeen]] = {}
     for entry in evidence:
         for output, wrong in entry.wrong.items():
-            names = _AXES.get((entry.result.case.operation, output), ())
+            names = entry.result.run.operation.axes[output]
             if len(names) != wrong.ndim or not wrong.any():
                 continue
             for axis, name in enumerate(names):

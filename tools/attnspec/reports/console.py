@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, FLOAT_DTYPES
-from attnspec.operations import OPERATIONS
 from attnspec.plain_text import plain_text
 from attnspec.reports.alike import and_more, told_together
 from attnspec.reports.wording import (

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from attnspec.dtypes import ANY
-from attnspec.reproduction.formulas import formula
+from attnspec.families import family_of
 from attnspec.reproduction.literals import array_literal
 
 if TYPE_CHECKING:
@@ -26,13 +26,14 @@ def python_script(case: Case) -> str:
     It computes the outputs by the formula of the specification, prints how far they are from the certified values, and
     raises ``AssertionError`` where that is too far. For a case that must be refused it shows what to hand over.
     """
+    formula = family_of(case.operation).formula
     inputs = [f"{name} = {array_literal(array)}" for name, array in case.inputs.items()]
     if case.rejects is not None:
         stated = [f"{name} = {value!r}" for name, value in case.attributes.items()]
         said = f"{case.operation} must refuse these inputs: {case.rejects.reason}"
         return _script(case, [*inputs, *stated], [f"print({said!r})"])
     if case.properties is not None:
-        return _script(case, [], _drawn(case.attributes))
+        return _script(case, [], formula(case))
     golden = case.golden(case.runs[0])
     owed = [_expected(name, array, case) for name, array in golden.items()]
     # Overflow and NaN are what some cases are about.
@@ -84,15 +85,3 @@ def _comparison(golden: Mapping[str, NDArray[Any]], case: Case) -> list[str]:
 
 def _compared(name: str, case: Case) -> str:
     return f"{name}.ravel()[{case.sample[name].tolist()}]" if name in case.sample else name
-
-
-def _drawn(attributes: Mapping[str, Any]) -> list[str]:
-    """Return the lines that draw a weight matrix and hold its mean and spread against what they should be."""
-    return [
-        f"fan_in, fan_out, seed = {attributes['fan_in']}, {attributes['fan_out']}, {attributes['seed']}",
-        "spread = np.sqrt(2 / (fan_in + fan_out))",
-        "output = np.random.default_rng(seed).normal(0.0, spread, (fan_in, fan_out))",
-        'print("mean", output.mean(), "standard deviation", output.std(), "should be", spread)',
-        "assert abs(output.mean()) < 6 * spread / np.sqrt(output.size)",
-        "assert abs(output.std() - spread) < 6 * spread / np.sqrt(2 * output.size)",
-    ]

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec.runner.preparing import Run
+    from attnspec.comparison import Run
 
 REVERSED = "its own reverse along every axis"
 """Stands in `CHANGES` for what an input becomes."""

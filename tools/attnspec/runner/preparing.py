@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.comparison import (
-    Expectation,
-    Tolerance,
-    Values,
-    expectation,
-    precision_of,
-    stacked,
-    tolerance,
-)
+from attnspec.comparison import NotGraded, Run, Tolerance, expectation, precision_of, stacked
+from attnspec.contract import OPERATIONS
+from attnspec.convention import Settles
+from attnspec.conventions import departs, fixed_attributes, inner_dtype, settling
 from attnspec.dtypes import HALF_PRECISION, rounded_to
 from attnspec.errors import FixtureError
+from attnspec.families import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,35 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
-
-_FUSED = "scaled_dot_product_attention"
-"""Operations with projections store what they project: in half precision they are never graded fused."""
-
-
-class Run(NamedTuple):
-    """One (case, dtype), with all that is needed to ask and to grade.
-
-    Attributes
-    ----------
-    case, dtype
-        Which one.
-    attributes
-        What the implementation is called with beside the inputs.
-    expected
-        What it owes.
-    bound, place
-        Tolerances, and the run's place among the runs that they stand for.
-    fused_place
-        The place of its fused grade, for a run in half precision that is graded unfused; None for any other.
-    """
-
-    case: Case
-    dtype: str
-    attributes: Mapping[str, Any]
-    expected: Expectation
-    bound: Tolerance | None = None
-    place: int = 0
-    fused_place: int | None = None
+    from attnspec.family import Family
 
 
 def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> dict[str, Run]:
@@ -72,28 +40,33 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
     FixtureError
         If the inputs and attributes of the case do not fit each other, which no schema sees.
     """
-    attributes = dict(case.attributes)
-    if resolved["causal_alignment"] != "any":
-        attributes.pop("causal_alignment", None)
-    if case.properties is not None:
-        return {dtype: Run(case, dtype, attributes, Values({})) for dtype in dtypes}
+    operation, family = OPERATIONS[case.operation], family_of(case.operation)
+    fixed = fixed_attributes(resolved)
+    attributes = {name: value for name, value in case.attributes.items() if name not in fixed}
     refused_by_all = case.rejects is not None and (
-        case.rejects.convention is None or case.rejects.convention[0] == "input_checks"
+        case.rejects.convention is None or case.rejects.convention[0] in settling(Settles.REFUSALS)
     )
-    may_fuse = case.operation == _FUSED
-    fused = may_fuse and resolved["half_precision_grade"] == "fused"
+    fused = operation.may_fuse and departs(Settles.ROUNDINGS, resolved)
     runs: dict[str, Run] = {}
     for group in _with_equal_inputs(case, dtypes):
         seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
         grades = [(dtype, fused) for dtype in group]
-        if may_fuse and not fused:
+        if operation.may_fuse and not fused:
             grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
-        bound = None if refused_by_all else _bound(case, grades, seen, resolved)
+        without_bound = refused_by_all or case.properties is not None
+        bound = None if without_bound else _bound(case, family, grades, seen, resolved)
         for dtype in group:
-            expected = expectation(case, dtype, resolved, seen, bound)
+            expected = expectation(case, dtype, resolved, seen, bound, family)
             fused_place = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
-            runs[dtype] = Run(case, dtype, attributes, expected, bound, grades.index((dtype, fused)), fused_place)
+            runs[dtype] = Run(
+                case, dtype, operation, family, attributes, expected, bound, grades.index((dtype, fused)), fused_place
+            )
     return runs
+
+
+def not_graded(case: Case, dtype: str, reason: str) -> Run:
+    """Return the run of a case that says nothing about an implementation."""
+    return Run(case, dtype, OPERATIONS[case.operation], family_of(case.operation), {}, NotGraded(reason))
 
 
 def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[list[str]]:
@@ -109,13 +82,18 @@ def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[list[str]]:
 
 
 def _bound(
-    case: Case, grades: Sequence[tuple[str, bool]], seen: Mapping[str, NDArray[Any]], resolved: Mapping[str, str]
+    case: Case,
+    family: Family,
+    grades: Sequence[tuple[str, bool]],
+    seen: Mapping[str, NDArray[Any]],
+    resolved: Mapping[str, str],
 ) -> Tolerance:
     """Return the tolerances in each dtype, fused or not."""
-    precisions = [precision_of(dtype, fused=fused, accumulation=resolved["accumulation"]) for dtype, fused in grades]
+    inside = inner_dtype(resolved)
+    precisions = [precision_of(dtype, fused=fused, inside=inside) for dtype, fused in grades]
     precision = precisions[0] if len(precisions) == 1 else stacked(precisions)
     try:
-        return tolerance(case.operation, seen, case.attributes, precision, resolved)
+        return family.tolerance(case.operation, seen, case.attributes, precision, resolved)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise FixtureError(
             f"The case {case.id!r} cannot be graded, because its inputs and attributes do not fit each other: {error}. "

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
-    from attnspec.comparison import Status, Verdict
-    from attnspec.runner.preparing import Run
+    from attnspec.comparison import Run, Status, Verdict
 
 
 class Result(NamedTuple):
@@ -21,10 +20,8 @@ class Result(NamedTuple):
 
     Attributes
     ----------
-    case
-        The case.
-    dtype
-        The dtype of the run, or ``any`` for a case without floats.
+    run
+        What was asked, and what it was graded against.
     verdict
         What the answer was worth.
     seconds
@@ -33,17 +30,23 @@ class Result(NamedTuple):
         The returned outputs, kept for failures and for the diagnosis; None when there were none.
     same_bits
         Whether the second pass returned the same bits; None when there was no second pass.
-    run
-        What it was graded against; None where that is not known.
     """
 
-    case: Case
-    dtype: str
+    run: Run
     verdict: Verdict
     seconds: float
     got: Mapping[str, NDArray[Any]] | None
     same_bits: bool | None = None
-    run: Run | None = None
+
+    @property
+    def case(self) -> Case:
+        """The case."""
+        return self.run.case
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the run, or ``any`` for a case without floats."""
+        return self.run.dtype
 
     @property
     def status(self) -> Status:

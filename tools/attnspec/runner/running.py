@@ -15,11 +15,11 @@ import numpy as np
 
 from attnspec import conventions as convention_rules
 from attnspec.adapters.implementation import Answer, Outputs, Request
-from attnspec.comparison import NotGraded, Verdict, grade, grade_glorot_normal
+from attnspec.comparison import NotGraded, Run, Verdict, grade
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, to_run_dtype
-from attnspec.operations import OPERATIONS
 from attnspec.runner.changed_arguments import changed_call
-from attnspec.runner.preparing import Run, prepare
+from attnspec.runner.preparing import not_graded, prepare
 from attnspec.runner.presenting import presented
 from attnspec.runner.result import Result
 
@@ -143,15 +143,15 @@ def _runs(case: Case, asked: Sequence[str], implementation: Implementation, reso
     dtypes = [dtype for dtype in case.runs if dtype in asked or dtype == ANY]
     refusals = {dtype: _not_offered(case, dtype, implementation, resolved) for dtype in dtypes}
     offered = prepare(case, [dtype for dtype in dtypes if refusals[dtype] is None], resolved)
-    return [offered.get(dtype) or Run(case, dtype, {}, NotGraded(refusals[dtype] or "")) for dtype in dtypes]
+    return [offered.get(dtype) or not_graded(case, dtype, refusals[dtype] or "") for dtype in dtypes]
 
 
 def _first_pass(run: Run, implementation: Implementation) -> Result:
     if isinstance(run.expected, NotGraded):
-        return Result(run.case, run.dtype, Verdict("unsupported", message=run.expected.reason), 0.0, None)
+        return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
     answer, seconds = _ask(run, implementation)
     got = answer.values if isinstance(answer, Outputs) else None
-    return Result(run.case, run.dtype, _judge(run, answer), seconds, got, run=run)
+    return Result(run, grade(run, answer), seconds, got)
 
 
 def _not_offered(case: Case, dtype: str, implementation: Implementation, resolved: Mapping[str, str]) -> str | None:
@@ -160,9 +160,10 @@ def _not_offered(case: Case, dtype: str, implementation: Implementation, resolve
         return f"{case.operation} is not offered"
     if dtype not in (*declaration.dtypes, ANY):
         return f"{dtype} is not offered: the adapter's `dtypes` are {', '.join(declaration.dtypes)}"
-    alignment, only = case.attributes.get("causal_alignment"), resolved["causal_alignment"]
-    if alignment is not None and only not in ("any", alignment):
-        return f"causal_alignment={alignment} is not offered; it has {only} alone"
+    for name, only in convention_rules.fixed_attributes(resolved).items():
+        asked = case.attributes.get(name)
+        if asked is not None and asked != only:
+            return f"{name}={asked} is not offered; it has {only} alone"
     return None
 
 
@@ -175,12 +176,6 @@ def _ask(run: Run, implementation: Implementation) -> tuple[Answer, float]:
     start = time.perf_counter()
     answer = implementation.run(request)
     return answer, time.perf_counter() - start
-
-
-def _judge(run: Run, answer: Answer) -> Verdict:
-    if run.case.properties is not None and isinstance(answer, Outputs):
-        return grade_glorot_normal(run.attributes, answer)
-    return grade(run.case.operation, run.dtype, answer, run.expected, run.bound, run.place, run.fused_place)
 
 
 def _with_twins(
@@ -216,7 +211,7 @@ def _second_pass(run: Run, result: Result, implementation: Implementation) -> Re
     answer, _ = _ask(run, implementation)
     if isinstance(answer, Outputs) and not answer.inputs_changed and _same_bits(answer.values, result.got):
         return result._replace(same_bits=True)
-    verdict = _judge(run, answer)
+    verdict = grade(run, answer)
     if verdict.status == "pass" and run.case.properties is None:
         return result._replace(same_bits=False)
     what = verdict.message or "other numbers for the same seed"
@@ -238,7 +233,7 @@ def _changed_argument(run: Run, result: Result, implementation: Implementation) 
     if changed is None or result.status != "pass" or result.got is None:
         return result
     answer, _ = _ask(changed.run, implementation)
-    output = OPERATIONS[run.case.operation].outputs[0]
+    output = run.operation.outputs[0]
     if not isinstance(answer, Outputs) or not _equal_bits(answer.values[output], result.got[output]):
         return result
     message = (

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import attnspec_reference
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.operations import OPERATIONS
 from attnspec_authoring.mutation.mutants import source_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import numpy as np
 
 from attnspec.cases import FORMAT, tensor_to_json
 from attnspec.cases.consistency import contradiction
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import rounded_to
 from attnspec.errors import MissingDependencyError, RecipeError
-from attnspec.operations import OPERATIONS
 from attnspec_authoring.regeneration.printed import printed_to_json
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.operations import Operation
+    from attnspec.operation import Operation
     from attnspec_authoring.recipes import AuthoredCase
 
 

@@ -2,17 +2,17 @@
 /* The picture of which keys each query may attend, and did. */
 
 /** Which keys each query may attend; with the weights that came back, also which ones it did attend. */
-function drawAttended(picture, weights, arrays) {
+function drawAttended(picture, shares, arrays) {
   const geometry = new Geometry(picture);
-  const same = weights && weights.got !== null && `${weights.lengths}@${weights.offsets}` === `${picture.lengths}@${picture.offsets}`;
-  const got = same ? arrays[weights.got] : null;
-  const error = same && weights.error !== undefined ? arrays[weights.error] : null;
-  const may = (flat) => picture.allowed[flat] === "1";
-  const graded = (flat) => !(same && weights.ungraded && weights.ungraded[flat] === "1");
+  const same = shares && shares.got !== null && `${shares.lengths}@${shares.offsets}` === `${picture.lengths}@${picture.offsets}`;
+  const got = same ? arrays[shares.got] : null;
+  const error = same && shares.error !== undefined ? arrays[shares.error] : null;
+  const may = (flat) => picture.attendable[flat] === "1";
+  const graded = (flat) => !(same && shares.ungraded && shares.ungraded[flat] === "1");
   const tells = (flat) => got !== null && graded(flat) && got[flat] !== "nan";
   const stray = (flat) => tells(flat) && !may(flat) && got[flat] !== 0;
   const missed = (flat) =>
-    tells(flat) && may(flat) && got[flat] === 0 && error && asNumber(error[flat]) > asNumber(arrays[weights.tolerance][flat]);
+    tells(flat) && may(flat) && got[flat] === 0 && error && asNumber(error[flat]) > asNumber(arrays[shares.tolerance][flat]);
   const columns = [...Array(geometry.columns).keys()];
   const keyOf = (column) => column + (picture.offsets.at(-1) ?? 0);
 

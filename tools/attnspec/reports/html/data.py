@@ -8,8 +8,8 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from attnspec.comparison import STATUSES, WRONG
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, FLOAT_DTYPES
-from attnspec.operations import OPERATIONS
 from attnspec.reports.accuracy import rank, ratio
 from attnspec.reports.html.harmless import harmless
 from attnspec.reports.html.pictures import Pictures

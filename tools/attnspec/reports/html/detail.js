@@ -125,8 +125,8 @@ function pictures(about, result) {
     );
   }
   if (drawn.attended) {
-    const weights = run?.outputs.find(({ name }) => name === "weights");
-    parts.push(make("section", { class: "figure" }, make("h4", {}, "Attended keys"), drawAttended(drawn.attended, weights, data.arrays)));
+    const shares = run?.outputs.find(({ name }) => name === drawn.attended.name);
+    parts.push(make("section", { class: "figure" }, make("h4", {}, "Attended keys"), drawAttended(drawn.attended, shares, data.arrays)));
   }
   return parts;
 }

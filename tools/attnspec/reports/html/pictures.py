@@ -12,9 +12,9 @@ import numpy as np
 
 from attnspec import conventions as convention_rules
 from attnspec.comparison import MustRefuse, Values
-from attnspec.comparison.attendable import attendable
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
-from attnspec.operations import OPERATIONS
+from attnspec.families import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,38 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
-    from attnspec.runner.preparing import Run
-
-_BHSE = ("batch", "head", "query", "feature")
-_KEYS = ("batch", "key head", "key", "feature")
-_BHSS = ("batch", "head", "query", "key")
-_AXES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "scaled_dot_product_attention": {
-        "query": _BHSE,
-        **dict.fromkeys(("key", "value", "past_key", "past_value", "present_key", "present_value"), _KEYS),
-        "output": _BHSE,
-        **dict.fromkeys(("mask", "weights", "scores", "logits"), _BHSS),
-        "logsumexp": ("batch", "head", "query"),
-        **dict.fromkeys(("key_lengths", "query_lengths"), ("batch",)),
-        **dict.fromkeys(("sinks", "alibi_slopes"), ("head",)),
-    },
-    "multi_head_attention": {
-        **dict.fromkeys(("query", "output"), ("batch", "query", "feature")),
-        **dict.fromkeys(("key", "value"), ("batch", "key", "feature")),
-        **dict.fromkeys(("mask", "weights"), _BHSS),
-    },
-    "single_head_attention": {
-        **dict.fromkeys(("x", "output", "query"), ("query", "feature")),
-        **dict.fromkeys(("key", "value"), ("key", "feature")),
-        **dict.fromkeys(("weights", "scores"), ("query", "key")),
-    },
-    "context_vector": {
-        "encoder_states": ("key", "feature"),
-        **dict.fromkeys(("decoder_state", "context"), ("feature",)),
-        **dict.fromkeys(("weights", "scores", "raw_scores"), ("key",)),
-    },
-}
-_OVER_KEYS = ("weights", "scores", "logits")
+    from attnspec.comparison import Run
+    from attnspec.operation import Operation
 
 
 @dataclass(frozen=True)
@@ -122,11 +92,13 @@ class Pictures:
     def __init__(self, case: Case, most: int) -> None:
         self._case = case
         self._most = most
+        self._operation = OPERATIONS[case.operation]
+        self._attendable = family_of(case.operation).attendable(case)
 
     def inputs(self, worst: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         """Return the inputs in the order of the contract, cropped round what the worst element came from."""
         given = self._case.inputs
-        names = [name for name in OPERATIONS[self._case.operation].arguments if name in given]
+        names = [name for name in self._operation.arguments if name in given]
         return [self._grid(name, given[name], self._centre(name, given[name].ndim, worst)) for name in names]
 
     def owed(self) -> list[dict[str, Any]]:
@@ -134,11 +106,10 @@ class Pictures:
         runs = self._case.runs
         dtype = "float64" if "float64" in runs else runs[0]
         outputs = self._case.golden(dtype)
-        allowed = _allowed(self._case)
         drawn: list[dict[str, Any]] = []
         for name, array in outputs.items():
             window = window_round(array.shape, (), self._most)
-            drawn.append(self._output(name, window, expected=array, excluded=_hatching(name, array.shape, allowed)))
+            drawn.append(self._output(name, window, expected=array, excluded=self._excluded(name, array.shape)))
         return drawn
 
     def compared(self, dtype: str, result: Mapping[str, Any], conventions: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -151,12 +122,11 @@ class Pictures:
             return [self.alone(name, part) for name, part in got.items()] if owes_nothing or run is None else []
         assert run is not None
         worst = result["worst"]
-        names = [name for name in OPERATIONS[self._case.operation].outputs if name in expected.outputs]
-        allowed = _allowed(self._case)
+        names = [name for name in self._operation.outputs if name in expected.outputs]
         drawn: list[dict[str, Any]] = []
         for name in names:
             owed = np.asarray(expected.outputs[name])
-            hatching = _hatching(name, owed.shape, allowed)
+            hatching = self._excluded(name, owed.shape)
             centre: Sequence[int] = worst["index"] if worst is not None and worst["output"] == name else ()
             part = got.get(name)
             if part is None or part[0].shape != owed.shape:
@@ -172,7 +142,7 @@ class Pictures:
             drawn.append(self._compared(name, window, part, run, owed, ungraded, hatching))
         for name, part in got.items():
             if name not in names:
-                drawn.append(self._beside(name, part, run, allowed))
+                drawn.append(self._beside(name, part, run))
         return drawn
 
     def alone(self, name: str, part: tuple[Window, NDArray[Any]]) -> dict[str, Any]:
@@ -183,16 +153,14 @@ class Pictures:
 
     def attended(self) -> dict[str, Any] | None:
         """Return which key each query may attend, or None where the case is not about that."""
-        allowed = _allowed(self._case)
-        if allowed is None or not allowed.size:
+        attendable = self._attendable
+        if attendable is None or not attendable.size:
             return None
-        window = window_round(allowed.shape, (), self._most)
-        drawn = self._axes("weights", window)
-        return {**drawn, "allowed": bits(window.cut(allowed))}
+        window = window_round(attendable.shape, (), self._most)
+        over_keys = next(name for name in self._operation.outputs if self._is_over_keys(name))
+        return {**self._axes(over_keys, window), "attendable": bits(window.cut(attendable))}
 
-    def _beside(
-        self, name: str, part: tuple[Window, NDArray[Any]], run: Run, allowed: NDArray[np.bool_] | None
-    ) -> dict[str, Any]:
+    def _beside(self, name: str, part: tuple[Window, NDArray[Any]], run: Run) -> dict[str, Any]:
         """Return an output that the case does not store, held against what float64 arithmetic gives for it."""
         assert run.bound is not None
         try:
@@ -203,7 +171,7 @@ class Pictures:
             return self.alone(name, part)
         window = window_round(value.shape, (), self._most, (part[0].offsets, part[0].lengths))
         ungraded = [run.bound.dead[name]] if name in run.bound.dead else []
-        hatching = _hatching(name, value.shape, allowed)
+        hatching = self._excluded(name, value.shape)
         return {**self._compared(name, window, part, run, value, ungraded, hatching), "computed": True}
 
     def _compared(
@@ -219,7 +187,7 @@ class Pictures:
         assert run.bound is not None
         got = _inside(window, *part).astype(np.float64)
         wanted = window.cut(owed).astype(np.float64)
-        allowed = window.cut(np.broadcast_to(run.bound.of(name, run.place).error, owed.shape))
+        tolerance = window.cut(np.broadcast_to(run.bound.of(name, run.place).error, owed.shape))
         vacuous = run.bound.ungraded(name, run.place)
         ungraded = np.zeros(owed.shape, np.bool_)
         for elements in (*left_out, *(() if vacuous is None else (vacuous,))):
@@ -232,7 +200,7 @@ class Pictures:
         return {
             **drawn,
             "error": numbers(error, 3),
-            "tolerance": numbers(allowed, 3),
+            "tolerance": numbers(tolerance, 3),
             "ungraded": bits(window.cut(ungraded)) if ungraded.any() else None,
         }
 
@@ -252,6 +220,17 @@ class Pictures:
             "excluded": None if excluded is None else bits(window.cut(excluded)),
         }
 
+    def _is_over_keys(self, name: str) -> bool:
+        """Tell whether an output has an element for each key."""
+        return self._operation.axes[name][-1:] == ("key",)
+
+    def _excluded(self, name: str, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
+        """Return the elements of an output that belong to excluded keys, or None for an output without any."""
+        attendable = self._attendable
+        if attendable is None or not self._is_over_keys(name) or shape != attendable.shape or attendable.all():
+            return None
+        return ~attendable
+
     def _grid(self, name: str, array: NDArray[Any], centre: Sequence[int]) -> dict[str, Any]:
         window = window_round(array.shape, centre, self._most)
         return {**self._axes(name, window), "values": numbers(window.cut(array))}
@@ -259,7 +238,7 @@ class Pictures:
     def _axes(self, name: str, window: Window) -> dict[str, Any]:
         return {
             "name": name,
-            "axes": axes_of(self._case.operation, name, len(window.shape)),
+            "axes": axes_of(self._operation, name, len(window.shape)),
             "shape": list(window.shape),
             "offsets": list(window.offsets),
             "lengths": list(window.lengths),
@@ -270,8 +249,8 @@ class Pictures:
         if worst is None:
             return []
         index = worst["index"]
-        places = dict(zip(axes_of(self._case.operation, worst["output"], len(index)), index, strict=True))
-        return [places.get(axis, 0) for axis in axes_of(self._case.operation, name, rank)]
+        places = dict(zip(axes_of(self._operation, worst["output"], len(index)), index, strict=True))
+        return [places.get(axis, 0) for axis in axes_of(self._operation, name, rank)]
 
     def _run(self, dtype: str, conventions: Mapping[str, str]) -> Run | None:
         from attnspec.runner.preparing import prepare
@@ -283,10 +262,10 @@ class Pictures:
             return prepare(self._case, [dtype], resolved)[dtype]
 
 
-def axes_of(operation: str, name: str, rank: int) -> list[str]:
-    """Return the names of a tensor's axes; a mask of lower rank has the last ones."""
-    known = _AXES.get(operation, {}).get(name, ())
-    if len(known) == rank or (name == "mask" and len(known) > rank):
+def axes_of(operation: Operation, name: str, rank: int) -> list[str]:
+    """Return the names of a tensor's axes; one of lower rank that broadcasts has the last ones."""
+    known = operation.axes[name]
+    if len(known) == rank or (name in operation.broadcasting and len(known) > rank):
         return list(known[len(known) - rank :])
     return [f"axis {axis}" for axis in range(rank)]
 
@@ -340,28 +319,3 @@ def _but(sample: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.bool_]
     others = np.ones(shape, np.bool_)
     others.flat[sample] = False
     return others
-
-
-def _hatching(name: str, shape: tuple[int, ...], allowed: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-    """Return the elements of an output that belong to excluded keys, or None for an output without keys."""
-    if allowed is None or name not in _OVER_KEYS or shape != allowed.shape or allowed.all():
-        return None
-    return ~allowed
-
-
-def _allowed(case: Case) -> NDArray[np.bool_] | None:
-    """Return which key each query may attend (B, H, Sq, P + Sk), or None for an operation without such a question."""
-    inputs, attributes = case.inputs, case.attributes
-    if case.rejects is not None:
-        return None
-    if case.operation == "scaled_dot_product_attention":
-        query, key = inputs["query"].shape, inputs["key"].shape
-        past = inputs["past_key"].shape[-2] if "past_key" in inputs else 0
-        names = ("is_causal", "causal_alignment", "window")
-        placing = {name: attributes[name] for name in names if name in attributes}
-        return attendable((*query[:3], past + key[-2]), past, inputs, **placing).allowed
-    if case.operation == "multi_head_attention":
-        query, key = inputs["query"].shape, inputs["key"].shape
-        shape = (query[0], attributes["num_heads"], query[1], key[1])
-        return attendable(shape, 0, inputs, is_causal=attributes.get("is_causal", False)).allowed
-    return None

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.contract import OPERATIONS
 from attnspec.errors import RecipeError
-from attnspec.operations import OPERATIONS
 from attnspec_authoring.recipes.attention.attendance import (
     attendance,
     conventions,

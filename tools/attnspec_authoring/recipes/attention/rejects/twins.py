@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from attnspec.operations import OPERATIONS
+from attnspec.contract import OPERATIONS
 from attnspec_authoring.recipes.attention.attention import (
     Sizes,
     attention,

@@ -1,54 +1,22 @@
-"""What distinguishes one case from another: the features by which failures are sorted."""
+"""What distinguishes one case of attention from another: the features by which failures are sorted."""
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from attnspec.cases import Case
 
 _LENGTHS = (16, 32, 64, 128, 256, 512)
 
 
-def features(case: Case) -> frozenset[str]:
-    """Return what a case has, each as the rest of a sentence that begins with "The case has"."""
-    return frozenset(
-        phrase for found in (_inputs(case), _attributes(case), _shapes(case)) for phrase, holds in found if holds
-    )
-
-
-def common_features(failing: Sequence[Case], passing: Sequence[Case]) -> tuple[tuple[str, ...], int] | None:
-    """Return the one or two features that all failing cases have and the fewest passing ones, and how many of these.
-
-    None when no feature tells failing cases from passing ones.
-    """
-    if not failing or not passing:
-        return None
-    shared = sorted(set[str](features(failing[0])).intersection(*(features(case) for case in failing)))
-    of_passing = [features(case) for case in passing]
-    single: list[tuple[str, ...]] = [(phrase,) for phrase in shared]
-    best = _rarest(single, of_passing)
-    if best is None or 2 * best[1] >= len(passing):
-        return None
-    double: list[tuple[str, ...]] = list(combinations(shared, 2))
-    best_two = _rarest(double, of_passing)
-    # A second feature is worth its words only if it explains much.
-    return best_two if best_two is not None and best[1] > 0 and 3 * best_two[1] <= best[1] else best
-
-
-def _rarest(choices: Iterable[tuple[str, ...]], found: Sequence[frozenset[str]]) -> tuple[tuple[str, ...], int] | None:
-    """Return the features that the fewest cases have together, and how many these are."""
-    counted = [(phrases, _count(phrases, found)) for phrases in choices]
-    return min(counted, key=lambda entry: entry[1], default=None)
-
-
-def _count(phrases: tuple[str, ...], found: Iterable[frozenset[str]]) -> int:
-    return sum(all(phrase in of_case for phrase in phrases) for of_case in found)
+def features(case: Case) -> list[tuple[str, bool]]:
+    """Return what a case has, each as the rest of a sentence that begins with "The case has", and whether it does."""
+    return [*_inputs(case), *_attributes(case), *_shapes(case)]
 
 
 def _inputs(case: Case) -> list[tuple[str, bool]]:

@@ -1,4 +1,4 @@
-"""The formula of each operation in lines of NumPy, with the features of one case and no others.
+"""The formula of each operation of attention in lines of NumPy, with the features of one case and no others.
 
 Every function returns the lines that compute the outputs of its operation from the inputs, under the contract's names.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def formula(case: Case) -> list[str]:
-    """Return the lines that compute the outputs of a case which is graded by its values."""
+    """Return the lines that compute the outputs of a case, or draw what is graded by its properties."""
     return _FORMULAS[case.operation](case)
 
 
@@ -196,6 +196,19 @@ def _stores(case: Case, *outputs: str) -> bool:
     return any(name in case.golden("float64") for name in outputs)
 
 
+def _glorot_normal(case: Case) -> list[str]:
+    """Return the lines that draw a weight matrix and hold its mean and spread against what they should be."""
+    attributes = case.attributes
+    return [
+        f"fan_in, fan_out, seed = {attributes['fan_in']}, {attributes['fan_out']}, {attributes['seed']}",
+        "spread = np.sqrt(2 / (fan_in + fan_out))",
+        "output = np.random.default_rng(seed).normal(0.0, spread, (fan_in, fan_out))",
+        'print("mean", output.mean(), "standard deviation", output.std(), "should be", spread)',
+        "assert abs(output.mean()) < 6 * spread / np.sqrt(output.size)",
+        "assert abs(output.std() - spread) < 6 * spread / np.sqrt(2 * output.size)",
+    ]
+
+
 _FORMULAS: Mapping[str, Callable[[Case], list[str]]] = {
     "softmax": _softmax,
     "causal_mask": _causal_mask,
@@ -205,4 +218,5 @@ _FORMULAS: Mapping[str, Callable[[Case], list[str]]] = {
     "single_head_attention": _single_head_attention,
     "multi_head_attention": _multi_head_attention,
     "scaled_dot_product_attention": _scaled_dot_product_attention,
+    "glorot_normal": _glorot_normal,
 }

@@ -1,4 +1,4 @@
-"""Grading by properties: what a random initialisation must satisfy, whatever generator it uses."""
+"""What random weights must satisfy, whatever generator made them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.comparison.grading import Verdict
 from attnspec.dtypes import is_float
+from attnspec.family import PropertyProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
-
-    from attnspec.adapters.implementation import Outputs
 
 STANDARD_ERRORS = 6
 """How many standard errors mean and standard deviation may lie from what they should be."""
@@ -24,30 +22,34 @@ SMALLEST_PROBABILITY = 1e-9
 """Kolmogorov-Smirnov probability below which a sample is no sample of the normal distribution."""
 
 
-def grade_glorot_normal(attributes: Mapping[str, Any], answer: Outputs) -> Verdict:
-    """Return the verdict on a Glorot-normal sample.
+def lacks_property(
+    operation: str, attributes: Mapping[str, Any], outputs: Mapping[str, NDArray[Any]]
+) -> PropertyProblem | None:
+    """Return what a Glorot-normal sample lacks, or None where it has every property.
 
     Parameters
     ----------
+    operation
+        ``glorot_normal``, the one operation of attention that is graded by properties.
     attributes
         ``fan_in`` and ``fan_out``; their product is at least 4096.
-    answer
+    outputs
         The sample, as ``output`` (fan_in, fan_out).
 
     Notes
     -----
     Clauses ``glorot_normal.shape``, ``.mean``, ``.standard_deviation``, ``.distribution``.
     """
-    sample = answer.values["output"]
+    assert operation == "glorot_normal"
+    sample = outputs["output"]
     shape = (attributes["fan_in"], attributes["fan_out"])
     if sample.shape != shape:
-        return Verdict("fail", "shape", "output", message=f"output has the shape {sample.shape}; owed is {shape}")
+        return PropertyProblem("shape", f"output has the shape {sample.shape}; owed is {shape}")
     if not is_float(sample.dtype):
-        return Verdict("fail", "dtype", "output", message=f"output is {sample.dtype}; owed is a float dtype")
+        return PropertyProblem("dtype", f"output is {sample.dtype}; owed is a float dtype")
     numbers = sample.astype(np.float64).ravel()
     owed = math.sqrt(2 / (shape[0] + shape[1]))
-    count = numbers.size
-    problem = _moment_problem(numbers, owed, count)
+    problem = _moment_problem(numbers, owed, numbers.size)
     if problem is None:
         probability = _normal_probability(numbers / owed)
         if probability < SMALLEST_PROBABILITY:
@@ -55,9 +57,7 @@ def grade_glorot_normal(attributes: Mapping[str, Any], answer: Outputs) -> Verdi
                 f"the sample is not normal: its Kolmogorov-Smirnov probability is {probability:.1e}, "
                 f"below {SMALLEST_PROBABILITY:.0e}"
             )
-    if problem is not None:
-        return Verdict("fail", "values", "output", graded=count, message=problem)
-    return Verdict("pass", graded=count)
+    return None if problem is None else PropertyProblem("values", problem)
 
 
 def _moment_problem(numbers: NDArray[Any], owed: float, count: int) -> str | None:

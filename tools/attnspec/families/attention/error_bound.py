@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.comparison.attendable import Attendable, attendable
 from attnspec.comparison.estimates import (
     Estimate,
     denominator_error,
@@ -20,7 +19,8 @@ from attnspec.comparison.estimates import (
     share_error,
     summation_error,
 )
-from attnspec.comparison.nonfinite import special_scores
+from attnspec.families.attention.attendable import Attendable, attendable
+from attnspec.families.attention.nonfinite import special_scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from attnspec.adapters.implementation import Outputs
-from attnspec.comparison import grade_glorot_normal
+from attnspec.comparison import Properties, Run, grade
+from attnspec.contract import OPERATIONS
+from attnspec.families import family_of
 
 FAN_IN, FAN_OUT = 64, 192
 DEVIATION = math.sqrt(2 / (FAN_IN + FAN_OUT))
 
 
 def verdict_on(sample):
-    return grade_glorot_normal({"fan_in": FAN_IN, "fan_out": FAN_OUT, "seed": 42}, Outputs({"output": sample}))
+    attributes = {"fan_in": FAN_IN, "fan_out": FAN_OUT, "seed": 42}
+    run = Run(None, "any", OPERATIONS["glorot_normal"], family_of("glorot_normal"), attributes, Properties())
+    return grade(run, Outputs({"output": sample}))
 
 
 def normal(seed, deviation=DEVIATION, mean=0.0):

@@ -1,0 +1,15 @@
+"""Tolerances and verdicts without a suite: what a run owes is stated by the test."""
+
+from attnspec import comparison
+from attnspec.comparison import Run
+from attnspec.contract import OPERATIONS
+from attnspec.families import family_of
+
+
+def tolerance(operation, inputs, attributes, precision, conventions=None):
+    return family_of(operation).tolerance(operation, inputs, attributes, precision, conventions or {})
+
+
+def grade(operation, dtype, answer, expected, bound, place=0, attributes=None):
+    run = Run(None, dtype, OPERATIONS[operation], family_of(operation), attributes or {}, expected, bound, place)
+    return comparison.grade(run, answer)

@@ -1,0 +1,44 @@
+"""A run: one case in one dtype, with all that is needed to ask and to grade."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.cases import Case
+    from attnspec.comparison.expectation import Expectation
+    from attnspec.comparison.tolerance import Tolerance
+    from attnspec.family import Family
+    from attnspec.operation import Operation
+
+
+class Run(NamedTuple):
+    """One (case, dtype), with all that is needed to ask and to grade.
+
+    Attributes
+    ----------
+    case, dtype
+        Which one.
+    operation, family
+        What is known of the case's operation.
+    attributes
+        What the implementation is called with beside the inputs.
+    expected
+        What it owes.
+    bound, place
+        Tolerances, and the run's place among the runs that they stand for.
+    fused_place
+        The place of its fused grade, for a run in half precision that is graded unfused; None for any other.
+    """
+
+    case: Case
+    dtype: str
+    operation: Operation
+    family: Family
+    attributes: Mapping[str, Any]
+    expected: Expectation
+    bound: Tolerance | None = None
+    place: int = 0
+    fused_place: int | None = None

@@ -1,0 +1,32 @@
+"""The contract in the form that the harness reads: every operation and every convention, by name.
+
+The families say what there is; the prose is in ``spec/operations/``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from attnspec.families import FAMILIES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.convention import Convention
+    from attnspec.operation import Operation
+
+_CONTRACTS = tuple(import_module(f"attnspec.families.{family}.contract") for family in FAMILIES)
+
+OPERATIONS: Mapping[str, Operation] = {
+    operation.name: operation for contract in _CONTRACTS for operation in contract.OPERATIONS
+}
+"""Every operation, by name, in the order of the spec."""
+
+_CONVENTIONS = {convention.name: convention for contract in _CONTRACTS for convention in contract.CONVENTIONS}
+
+CONVENTIONS: Mapping[str, Convention] = dict(sorted(_CONVENTIONS.items()))
+"""Every convention, by name; families may share one."""
+
+TITLES: Mapping[str, str] = dict(zip(FAMILIES, (contract.TITLE for contract in _CONTRACTS), strict=True))
+"""What each family is called in a sentence."""

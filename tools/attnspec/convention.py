@@ -1,0 +1,50 @@
+"""What a convention is: a matter in which good libraries differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+
+class Settles(Enum):
+    """What a convention settles, which says where the harness reads it.
+
+    Attributes
+    ----------
+    RESULTS
+        What is owed; the family says how.
+    REFUSALS
+        Which inputs must be refused.
+    INNER_PRECISION
+        In which dtype float64 is computed inside; the choices but the first are dtypes.
+    ROUNDINGS
+        Whether half precision is rounded between phases; the choice that is not normative rounds at the end alone.
+    ATTRIBUTE
+        Which values of the attribute of its name are offered. An implementation with one value alone does not take
+        the attribute.
+    """
+
+    RESULTS = auto()
+    REFUSALS = auto()
+    INNER_PRECISION = auto()
+    ROUNDINGS = auto()
+    ATTRIBUTE = auto()
+
+
+@dataclass(frozen=True)
+class Convention:
+    """One convention.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    choices
+        Its choices; the first one is normative.
+    settles
+        What it settles.
+    """
+
+    name: str
+    choices: tuple[str, ...]
+    settles: Settles = Settles.RESULTS

@@ -1,0 +1,1 @@
+"""Attention: softmax, masks, heads, and the operators that are made of them."""

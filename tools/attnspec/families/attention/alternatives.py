@@ -1,0 +1,122 @@
+"""What is owed under conventions that an implementation of attention declares instead of the normative ones.
+
+The golden values follow the normative conventions. The values of the others are computed here from the inputs; they
+are never stored.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.family import Owed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.comparison.tolerance import Tolerance
+
+
+def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance) -> Owed:
+    """Return what is owed under declared conventions, from what is owed under the normative ones.
+
+    Parameters
+    ----------
+    outputs
+        What is owed under the normative conventions.
+    conventions
+        Every convention's choice for the operation.
+    bound
+        Values and tolerances under the declared alternatives.
+    """
+    declared = _Declared(outputs, conventions, bound)
+    declared.rows_without_keys()
+    declared.biases_by_column()
+    declared.logarithms_to_base_2()
+    declared.what_excluded_numbers_reach()
+    return Owed(declared.outputs, declared.ungraded, tuple(declared.under))
+
+
+class _Declared:
+    """What is owed under declared alternatives, one after the other.
+
+    Parameters
+    ----------
+    outputs
+        What is owed under the normative conventions.
+    conventions
+        Every convention's choice for the operation.
+    bound
+        Values and tolerances under the declared alternatives.
+    """
+
+    def __init__(self, outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance) -> None:
+        self.outputs = dict(outputs)
+        self.ungraded: dict[str, NDArray[np.bool_]] = {}
+        self.under: list[str] = []
+        self._conventions = conventions
+        self._bound = bound
+
+    def rows_without_keys(self) -> None:
+        """Replace what queries without any key owe; their logsumexp is graded only where it is declared."""
+        name = "no_keys" if self._bound.no_keys else "fully_masked_row"
+        row, empty = self._conventions[name], self._conventions["empty_logsumexp"]
+        is_other = row in ("nan", "uniform", "filled")
+        for output, dead in self._bound.dead.items():
+            if output not in self.outputs:
+                continue
+            if output != "logsumexp":
+                if is_other:
+                    other = np.nan if row == "nan" else self._bound.of(output).value
+                    if row == "filled":
+                        other = np.where(self._bound.empty[output], np.nan, other)
+                    self.outputs[output] = np.where(dead, other, self.outputs[output])
+                    self._graded_under(f"{name}={row}")
+            elif empty == "plus_infinity":
+                self.outputs[output] = np.where(dead, np.inf, self.outputs[output])
+                self._graded_under(f"empty_logsumexp={empty}")
+            elif is_other:
+                self._leave_out(output, dead)
+
+    def biases_by_column(self) -> None:
+        """Raise logits and logsumexp by what the ALiBi bias leaves in a row: the softmax does not see it."""
+        shift = self._bound.shift
+        if shift is None:
+            return
+        for output, raised in (("logits", shift), ("logsumexp", shift[..., 0])):
+            if output in self.outputs:
+                self.outputs[output] = self.outputs[output] + raised
+                self._graded_under("alibi_bias=column")
+
+    def logarithms_to_base_2(self) -> None:
+        """Turn logsumexp into a logarithm to the base 2."""
+        if self._conventions["logsumexp_base"] == "2" and "logsumexp" in self.outputs:
+            self.outputs["logsumexp"] = self.outputs["logsumexp"] * math.log2(math.e)
+            self._graded_under("logsumexp_base=2")
+
+    def what_excluded_numbers_reach(self) -> None:
+        """Leave out what NaN and infinities in excluded positions may reach.
+
+        A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
+        """
+        propagates = self._conventions["masked_nonfinite"] == "propagates"
+        if not propagates and self._conventions["fully_masked_row"] not in ("uniform", "filled"):
+            return
+        for output, reached in self._bound.reached().items():
+            elements = reached if propagates else reached & self._bound.dead.get(output, np.False_)
+            if output in self.outputs and elements.any():
+                self._leave_out(output, elements)
+                if propagates:
+                    self._graded_under("masked_nonfinite=propagates")
+
+    def _leave_out(self, output: str, elements: NDArray[np.bool_]) -> None:
+        known = self.ungraded.get(output)
+        self.ungraded[output] = elements if known is None else known | elements
+
+    def _graded_under(self, alternative: str) -> None:
+        if alternative not in self.under:
+            self.under.append(alternative)

@@ -1,0 +1,174 @@
+"""The contract of attention as data: its operations, their tensors, and the conventions in which libraries differ."""
+
+from __future__ import annotations
+
+from attnspec.convention import Convention, Settles
+from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS
+from attnspec.operation import REQUIRED, Input, Operation, Output
+
+TITLE = "attention"
+
+FULLY_MASKED_ROW = Convention("fully_masked_row", ("zero", "nan", "uniform", "filled", "refuse"))
+NO_KEYS = Convention("no_keys", ("zero", "nan", "refuse"))
+NONFINITE_INPUT = Convention("nonfinite_input", ("propagates", "refuse"))
+MASKED_NONFINITE = Convention("masked_nonfinite", ("ignored", "propagates"))
+
+CONVENTIONS = (
+    ACCUMULATION,
+    Convention("alibi_bias", ("distance", "column")),
+    Convention("causal_alignment", ("any", "top_left", "bottom_right"), Settles.ATTRIBUTE),
+    Convention("empty_logsumexp", ("minus_infinity", "plus_infinity")),
+    FULLY_MASKED_ROW,
+    HALF_PRECISION_GRADE,
+    INPUT_CHECKS,
+    Convention("logsumexp_base", ("e", "2")),
+    MASKED_NONFINITE,
+    NO_KEYS,
+    NONFINITE_INPUT,
+)
+_OF_SUMS = (ACCUMULATION.name, INPUT_CHECKS.name, NONFINITE_INPUT.name)
+_OF_MASKS = (FULLY_MASKED_ROW.name, MASKED_NONFINITE.name, NO_KEYS.name)
+
+_QUERIES = ("batch entry", "query head", "query")
+_OVER_KEYS = (*_QUERIES, "key")
+_OF_QUERIES = (*_QUERIES, "feature")
+_OF_KEYS = ("batch entry", "key head", "key", "feature")
+_OF_TOKENS = ("batch entry", "token", "feature")
+_OF_HEADS = ("batch entry", "head", "token", "feature")
+_MATRIX = ("input feature", "output feature")
+_BIAS = ("output feature",)
+
+OPERATIONS = (
+    Operation(
+        "softmax",
+        "softmax",
+        "attention",
+        takes=(Input("x"),),
+        attributes={"axis": -1},
+        gives=(Output("output", owed=True, dtype="of the run"),),
+        conventions=(*_OF_SUMS, FULLY_MASKED_ROW.name),
+    ),
+    Operation(
+        "causal_mask",
+        "causal_mask",
+        "attention",
+        attributes={"query_length": REQUIRED, "key_length": None, "offset": 0, "additive": False},
+        gives=(Output("output", ("query", "key"), owed=True, dtype="any", exact=True),),
+    ),
+    Operation(
+        "split_heads",
+        "split_heads",
+        "attention",
+        takes=(Input("x", _OF_TOKENS),),
+        attributes={"num_heads": REQUIRED},
+        gives=(Output("output", _OF_HEADS, owed=True, dtype="of the run"),),
+        conventions=_OF_SUMS,
+    ),
+    Operation(
+        "combine_heads",
+        "combine_heads",
+        "attention",
+        takes=(Input("x", _OF_HEADS),),
+        gives=(Output("output", _OF_TOKENS, owed=True, dtype="of the run"),),
+        conventions=_OF_SUMS,
+    ),
+    Operation(
+        "scaled_dot_product_attention",
+        "sdpa",
+        "attention",
+        takes=(
+            Input("query", _OF_QUERIES),
+            Input("key", _OF_KEYS),
+            Input("value", _OF_KEYS),
+            Input("mask", _OVER_KEYS, optional=True, broadcasts=True),
+            Input("past_key", _OF_KEYS, optional=True),
+            Input("past_value", _OF_KEYS, optional=True),
+            Input("key_lengths", ("batch entry",), optional=True),
+            Input("query_lengths", ("batch entry",), optional=True),
+            Input("sinks", ("query head",), optional=True),
+            Input("alibi_slopes", ("query head",), optional=True),
+        ),
+        attributes={
+            "is_causal": False,
+            "causal_alignment": "top_left",
+            "scale": None,
+            "softcap": None,
+            "window": None,
+        },
+        gives=(
+            Output("output", _OF_QUERIES, owed=True, dtype="of the run"),
+            Output("weights", _OVER_KEYS),
+            Output("logsumexp", _QUERIES),
+            Output("scores", _OVER_KEYS),
+            Output("logits", _OVER_KEYS),
+            Output("present_key", _OF_KEYS, dtype="of the run"),
+            Output("present_value", _OF_KEYS, dtype="of the run"),
+        ),
+        steps=("present_key", "present_value", "scores", "logits", "logsumexp", "weights", "output"),
+        conventions=tuple(convention.name for convention in CONVENTIONS),
+        may_fuse=True,
+    ),
+    Operation(
+        "single_head_attention",
+        "single_head",
+        "attention",
+        takes=(
+            Input("x", ("query", "feature")),
+            *(Input(name, _MATRIX) for name in ("w_query", "w_key", "w_value")),
+            Input("w_output", _MATRIX, optional=True),
+        ),
+        attributes={"scale": None},
+        gives=(
+            Output("output", ("query", "feature"), owed=True, dtype="of the run"),
+            Output("weights", ("query", "key")),
+            Output("scores", ("query", "key")),
+            Output("query", ("query", "feature")),
+            Output("key", ("key", "feature")),
+            Output("value", ("key", "feature")),
+        ),
+        steps=("query", "key", "value", "scores", "weights", "output"),
+        conventions=_OF_SUMS,
+    ),
+    Operation(
+        "multi_head_attention",
+        "multi_head",
+        "attention",
+        takes=(
+            Input("query", ("batch entry", "query", "feature")),
+            *(Input(name, ("batch entry", "key", "feature")) for name in ("key", "value")),
+            *(Input(name, _MATRIX) for name in ("w_query", "w_key", "w_value", "w_output")),
+            *(Input(name, _BIAS, optional=True) for name in ("b_query", "b_key", "b_value", "b_output")),
+            Input("mask", ("batch entry", "head", "query", "key"), optional=True, broadcasts=True),
+        ),
+        attributes={"num_heads": REQUIRED, "is_causal": False, "scale": None},
+        gives=(
+            Output("output", ("batch entry", "query", "feature"), owed=True, dtype="of the run"),
+            Output("weights", ("batch entry", "head", "query", "key")),
+        ),
+        steps=("weights", "output"),
+        conventions=(*_OF_SUMS, *_OF_MASKS),
+    ),
+    Operation(
+        "context_vector",
+        "context_vector",
+        "attention",
+        takes=(Input("encoder_states", ("token", "feature")), Input("decoder_state", ("feature",))),
+        attributes={"scale": None},
+        gives=(
+            Output("context", ("feature",), owed=True, dtype="of the run"),
+            Output("weights", ("token",)),
+            Output("scores", ("token",)),
+            Output("raw_scores", ("token",)),
+        ),
+        steps=("raw_scores", "scores", "weights", "context"),
+        conventions=_OF_SUMS,
+    ),
+    Operation(
+        "glorot_normal",
+        "glorot_normal",
+        "attention",
+        attributes={"fan_in": REQUIRED, "fan_out": REQUIRED, "seed": REQUIRED},
+        gives=(Output("output", ("input feature", "output feature"), owed=True, dtype="any"),),
+    ),
+)
+"""Every operation of attention, in the order of the spec."""

@@ -1,0 +1,54 @@
+"""Attention as the harness judges it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec.families.attention.alternatives import owed
+from attnspec.families.attention.case_features import features
+from attnspec.families.attention.formulas import formula
+from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
+from attnspec.families.attention.layouts import LAYOUTS
+from attnspec.families.attention.tolerances import tolerance
+from attnspec.families.attention.weight_initialisation import lacks_property
+from attnspec.family import Family
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case
+
+
+def _also_right(operation: str, output: str, given: NDArray[Any], owed: NDArray[Any]) -> NDArray[np.bool_] | None:
+    if (operation, output) != ("scaled_dot_product_attention", "output"):
+        return None
+    # An infinite output comes from infinite values. Weighed in parts that are merged, it is infinity minus infinity.
+    return np.isnan(given) & np.isinf(owed)
+
+
+def _has_equal_scores(case: Case) -> bool:
+    """Tell a case whose scores are all 0, in which many mistakes cannot be seen."""
+    query = case.inputs.get("query")
+    return query is not None and not np.any(query)
+
+
+FAMILY = Family(
+    "attention",
+    tolerance=tolerance,
+    features=features,
+    formula=formula,
+    owed=owed,
+    also_right=_also_right,
+    lacks_property=lacks_property,
+    layouts=LAYOUTS,
+    key_sets=key_sets,
+    attendable=attendable_keys,
+    is_probe=is_probe,
+    shows_little=_has_equal_scores,
+    nonfinite_profiles=("nonfinite",),
+    least_telling_profiles=("nonfinite", "memory"),
+)

@@ -1,0 +1,113 @@
+"""The layouts of attention beside the contract's own, ``bhse``: batch, heads, tokens, features.
+
+================== ====================================================================================
+Layout             Tensors
+================== ====================================================================================
+``bshe``           tokens before heads in query, key, value and output
+``hse``            no batch axis
+``se``             neither batch nor head axis
+``features_first`` every matrix is the transpose of the contract's: a token is a column
+================== ====================================================================================
+
+In `multi_head_attention`, ``hse`` and ``se`` both mean that there is no batch axis: (S, D), and weights (H, Sq, Sk).
+Operations that are not named in a layout are passed on as they are. In ``features_first``, X is (D, S), projections
+are W @ X with W (out, in) and biases (out, 1), attentions are (Sk, Sq) and normalised over their columns:
+
+============================== ============================== ===========================================
+Operation                      It takes                       It gives
+============================== ============================== ===========================================
+`softmax`                      x (Sk, Sq)                     output (Sk, Sq); without `axis`, its columns
+                                                              sum to one
+`scaled_dot_product_attention` query (E, Sq), key (E, Sk),    output (Ev, Sq), weights (Sk, Sq)
+                               value (Ev, Sk), mask (Sk, Sq)
+`single_head_attention`        x (D, S), matrices (out, in)   output, query, key, value (features, S),
+                                                              weights, scores (Sk, Sq)
+`multi_head_attention`         query (D, Sq), key, value      output (D, Sq), weights (H, Sk, Sq)
+                               (D, Sk), matrices (out, in),
+                               biases (out, 1), mask (Sk, Sq)
+                               or (H, Sk, Sq)
+============================== ============================== ===========================================
+
+It is called once for each batch entry, and once for each head where it has no head axis.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING
+
+from attnspec.adapters.arranging import Arrangement, Axes, read_axes
+from attnspec.adapters.implementation import Declined
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.adapters.arranging import Layout
+    from attnspec.adapters.implementation import Request
+
+_ATTENDING = ("query", "key", "value", "output")
+"""Tensors of tokens, in both attention operations that have a batch axis."""
+
+_OVER_KEYS = ("mask", "weights", "scores", "logits")
+"""Tensors with an entry for each query and key."""
+
+_MATRICES = ("w_query", "w_key", "w_value", "w_output")
+_BIASES = ("b_query", "b_key", "b_value", "b_output")
+_WITHOUT_BATCH = read_axes({"bsd->sd": _ATTENDING, "bhqk->hqk": _OVER_KEYS})
+_FEATURES_FIRST = "features_first"
+
+_ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
+    "bshe": {
+        "scaled_dot_product_attention": Arrangement(read_axes({"bhse->bshe": _ATTENDING})),
+    },
+    "hse": {
+        "scaled_dot_product_attention": Arrangement(read_axes({"bhse->hse": _ATTENDING, "bhqk->hqk": _OVER_KEYS})),
+        "multi_head_attention": Arrangement(_WITHOUT_BATCH),
+    },
+    "se": {
+        "scaled_dot_product_attention": Arrangement(read_axes({"bhse->se": _ATTENDING, "bhqk->qk": _OVER_KEYS})),
+        "multi_head_attention": Arrangement(_WITHOUT_BATCH),
+    },
+    _FEATURES_FIRST: {
+        "scaled_dot_product_attention": Arrangement(read_axes({"bhse->es": _ATTENDING, "bhqk->kq": _OVER_KEYS})),
+        "single_head_attention": Arrangement(
+            read_axes({"sd->ds": ("x", *_ATTENDING), "qk->kq": ("weights", "scores"), "io->oi": _MATRICES})
+        ),
+        "multi_head_attention": Arrangement(
+            read_axes({"bsd->ds": _ATTENDING, "bhqk->hkq": _OVER_KEYS, "io->oi": _MATRICES, "o->o1": _BIASES})
+        ),
+    },
+}
+
+
+def _arranging(layout: str) -> Layout:
+    def arrange(request: Request) -> Arrangement | Declined | None:
+        if layout == _FEATURES_FIRST and request.operation == "softmax":
+            return _softmax_of_columns(request)
+        return _ARRANGEMENTS[layout].get(request.operation)
+
+    return arrange
+
+
+def _softmax_of_columns(request: Request) -> Arrangement | Declined | None:
+    """Transpose the last two axes, and with them the axis that the softmax is over.
+
+    A case that does not state its axis means the last one, which is the first one of the transpose; so it is
+    not stated to the implementation either, whose own default is to be that one.
+    """
+    rank = request.inputs["x"].ndim
+    if rank < 2:
+        return None
+    axis = request.attributes.get("axis", -1)
+    if axis is not None:
+        axis = axis - rank if axis >= 0 else axis
+    if axis not in ((-1, -2, None) if rank == 2 else (-1, -2)):
+        return Declined(f"cannot be put in the layout {_FEATURES_FIRST}: a softmax over another axis than the last two")
+    flipped = {-1: 0, -2: 1, None: None}[axis]
+    attributes = {**request.attributes, "axis": flipped} if "axis" in request.attributes else request.attributes
+    swapped = Axes(f"{string.ascii_uppercase[: rank - 2]}qk", "kq")
+    return Arrangement({"x": swapped, "output": swapped}, attributes)
+
+
+LAYOUTS: Mapping[str, Layout] = {layout: _arranging(layout) for layout in _ARRANGEMENTS}
+"""Name of a layout to what arranges a request in it."""

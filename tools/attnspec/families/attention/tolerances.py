@@ -1,0 +1,294 @@
+"""The tolerance of every output of every operation of attention: the model, run through the phases of each."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.comparison.estimates import (
+    Estimate,
+    exactly,
+    exponent_error,
+    linear,
+    settled,
+    share_error,
+)
+from attnspec.comparison.tolerance import Tolerance, given, identity
+from attnspec.families.attention.error_bound import Alternatives, attention_tolerance, repeated
+from attnspec.families.attention.nonfinite import reached_by_excluded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.comparison.precision import Precision
+    from attnspec.families.attention.error_bound import AttentionTolerance
+
+
+def tolerance(
+    operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    precision: Precision,
+    conventions: Mapping[str, str],
+) -> Tolerance:
+    """Return values and tolerances of the outputs of a case, as :class:`attnspec.family.ToleranceModel` has it."""
+    alternatives = Alternatives(
+        uniform_dead_rows=conventions.get("fully_masked_row") == "uniform",
+        filled_dead_rows=conventions.get("fully_masked_row") == "filled",
+        alibi_by_column=conventions.get("alibi_bias") == "column",
+        logsumexp_base_2=conventions.get("logsumexp_base") == "2",
+    )
+    with np.errstate(all="ignore"):
+        return _BY_OPERATION[operation](inputs, attributes, precision, alternatives)
+
+
+def _softmax(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
+) -> Tolerance:
+    x = exactly(inputs["x"]).value
+    axis = attributes.get("axis", -1)
+    rows = x.reshape(1, -1) if axis is None else np.moveaxis(x, axis, -1)
+    largest = np.max(rows, axis=-1, keepdims=True, initial=-np.inf)
+    distance = largest - rows
+    exponentials = np.exp(-distance)
+    total = np.sum(exponentials, axis=-1, keepdims=True)
+    shares = exponentials / total
+    # x itself may be scaled before the maximum is taken, as where exp is computed by exp2.
+    drift = precision.at_rank(rows.ndim).accumulator * np.abs(rows)
+    relative = exponent_error(distance, drift, precision)
+    error = share_error(shares, relative, rows.shape[-1], np.abs(largest + np.log(total)), precision)
+    if axis is None:
+        shares, error = shares.reshape(x.shape), error.reshape((*error.shape[:-2], *x.shape))
+    else:
+        place = axis if axis < 0 else axis - x.ndim
+        shares, error = np.moveaxis(shares, -1, place), np.moveaxis(error, -1, place)
+    return Tolerance(given(output=Estimate(shares, error)))
+
+
+def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precision, ___: Alternatives) -> Tolerance:
+    rows: int = attributes["query_length"]
+    length: int | None = attributes.get("key_length")
+    columns = rows if length is None else length
+    allowed = np.arange(columns) <= np.arange(rows)[:, None] + attributes.get("offset", 0)
+    value = np.where(allowed, 0.0, -np.inf) if attributes.get("additive") else allowed.astype(np.float64)
+    return Tolerance(given(output=Estimate(value, np.zeros(value.shape))))
+
+
+def _split_heads(inputs: Mapping[str, Any], attributes: Mapping[str, Any], _: Precision, __: Alternatives) -> Tolerance:
+    return Tolerance(given(output=_split(exactly(inputs["x"]), attributes["num_heads"])))
+
+
+def _combine_heads(inputs: Mapping[str, Any], _: Mapping[str, Any], __: Precision, ___: Alternatives) -> Tolerance:
+    return Tolerance(given(output=_combine(exactly(inputs["x"]))))
+
+
+def _attention(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    raw = {name: _with_past(inputs, name) for name in ("key", "value")}
+    query, key, value = exactly(inputs["query"]), exactly(raw["key"]), exactly(raw["value"])
+    result = attention_tolerance(
+        query,
+        key,
+        value,
+        precision,
+        inputs,
+        past=raw["key"].shape[-2] - inputs["key"].shape[-2],
+        unreadable=None if query.is_whole and key.is_whole else (inputs["query"], raw["key"]),
+        alternatives=alternatives,
+        **attributes,
+    )
+    shared = inputs["query"].shape[1] // max(inputs["key"].shape[1], 1)
+
+    def reached() -> Mapping[str, NDArray[np.bool_]]:
+        if key.is_whole and value.is_whole:
+            return {}
+        return reached_by_excluded(repeated(raw["key"], shared), repeated(raw["value"], shared), result.keys.allowed)
+
+    return Tolerance(
+        {
+            "output": lambda: result.output,
+            "weights": lambda: result.weights,
+            "logsumexp": lambda: result.logsumexp,
+            "scores": lambda: result.scores,
+            "logits": lambda: result.logits,
+            "present_key": lambda: key,
+            "present_value": lambda: value,
+        },
+        {"output": lambda: _vacuous_or_padding(result), **_padding(result)},
+        _of_rows(result, result.dead),
+        empty=_of_rows(result, result.empty),
+        no_keys=raw["key"].shape[-2] == 0,
+        reached=reached,
+        shift=result.shift,
+    )
+
+
+def _with_past(inputs: Mapping[str, Any], name: str) -> NDArray[Any]:
+    """Return all keys or all values: those of the past first."""
+    past = inputs.get(f"past_{name}")
+    return inputs[name] if past is None else np.concatenate([past, inputs[name]], axis=-2)
+
+
+def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_] | None) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of each output come from some queries (B, Hq, Sq); None are no queries."""
+    if queries is None:
+        return {}
+    rows = queries[..., None]
+    width = result.value.value.shape[-1]
+    return {
+        "output": np.broadcast_to(rows, (*queries.shape, width)),
+        "weights": np.broadcast_to(rows, result.keys.allowed.shape),
+        "logsumexp": queries,
+    }
+
+
+def _vacuous_or_padding(result: AttentionTolerance) -> NDArray[np.bool_]:
+    padding = result.keys.padding
+    return result.vacuous if padding is None else result.vacuous | padding[..., None]
+
+
+def _padding(result: AttentionTolerance) -> dict[str, Callable[[], NDArray[np.bool_]]]:
+    """Return what gives the elements of queries that are padding, for every output but the first."""
+    padding = result.keys.padding
+    if padding is None:
+        return {}
+    over_keys = np.broadcast_to(padding[..., None], result.keys.allowed.shape)
+    elements = {"weights": over_keys, "logsumexp": padding, "scores": over_keys, "logits": over_keys}
+    return {name: partial(identity, ungraded) for name, ungraded in elements.items()}
+
+
+def _context_vector(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
+) -> Tolerance:
+    states = exactly(inputs["encoder_states"][None, None])
+    query = exactly(inputs["decoder_state"][None, None, None])
+    result = attention_tolerance(query, states, states, precision, {}, **attributes)
+    return Tolerance(
+        {
+            "context": lambda: _without_axes(result.output),
+            "weights": lambda: _without_axes(result.weights),
+            "scores": lambda: _without_axes(result.scores),
+            "raw_scores": lambda: _raw_scores(inputs, precision),
+        },
+        {"context": lambda: result.vacuous[..., 0, 0, 0, :]},
+    )
+
+
+def _raw_scores(inputs: Mapping[str, Any], precision: Precision) -> Estimate:
+    product = linear(exactly(inputs["encoder_states"]), exactly(inputs["decoder_state"][:, None]), None, precision)
+    raw = settled(product, precision)
+    return Estimate(raw.value[:, 0], raw.error[..., 0])
+
+
+def _without_axes(estimate: Estimate) -> Estimate:
+    return Estimate(estimate.value[0, 0, 0], estimate.error[..., 0, 0, 0, :])
+
+
+def _single_head(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
+) -> Tolerance:
+    x = exactly(inputs["x"])
+    projected = {name: linear(x, exactly(inputs[f"w_{name}"]), None, precision) for name in ("query", "key", "value")}
+    query, key, value = (_as_one_head(entry) for entry in projected.values())
+    result = attention_tolerance(query, key, value, precision, {}, **attributes)
+    estimates: dict[str, Callable[[], Estimate]] = {
+        "output": lambda: _of_one_head(result.output),
+        "weights": lambda: _of_one_head(result.weights),
+        "scores": lambda: _of_one_head(result.scores),
+        **given(**{name: settled(entry, precision) for name, entry in projected.items()}),
+    }
+    if "w_output" not in inputs:
+        return Tolerance(estimates, {"output": lambda: result.vacuous[..., 0, 0, :, :]})
+    weight = exactly(inputs["w_output"])
+    estimates["output"] = lambda: _projected_output(_of_one_head(result.output), weight, None, precision)
+    return Tolerance(estimates)
+
+
+def _of_one_head(estimate: Estimate) -> Estimate:
+    return Estimate(estimate.value[0, 0], estimate.error[..., 0, 0, :, :])
+
+
+def _as_one_head(estimate: Estimate) -> Estimate:
+    return Estimate(estimate.value[None, None], estimate.error[..., None, None, :, :], estimate.is_exact)
+
+
+def _multi_head(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    settings = dict(attributes)
+    heads = settings.pop("num_heads")
+    query, key, value = (
+        _split(
+            linear(exactly(inputs[name]), exactly(inputs[f"w_{name}"]), _bias(inputs, f"b_{name}"), precision),
+            heads,
+        )
+        for name in ("query", "key", "value")
+    )
+    given = {name: inputs[name] for name in ("mask",) if name in inputs}
+    result = attention_tolerance(query, key, value, precision, given, alternatives=alternatives, **settings)
+    weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
+    dead, empty = (_of_tokens(result, queries, weight.value.shape[-1]) for queries in (result.dead, result.empty))
+    return Tolerance(
+        {
+            "output": lambda: _projected_output(_combine(result.output), weight, bias, precision),
+            "weights": lambda: result.weights,
+        },
+        dead=dead,
+        empty=empty,
+        no_keys=key.value.shape[-2] == 0,
+    )
+
+
+def _of_tokens(
+    result: AttentionTolerance, queries: NDArray[np.bool_] | None, width: int
+) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of each output come from some queries (B, H, Sq), heads being combined in the output."""
+    if queries is None:
+        return {}
+    rows = np.any(queries, axis=1)
+    return {
+        "weights": _of_rows(result, queries)["weights"],
+        "output": np.broadcast_to(rows[..., None], (*rows.shape, width)),
+    }
+
+
+def _bias(inputs: Mapping[str, Any], name: str) -> Estimate | None:
+    return exactly(inputs[name]) if name in inputs else None
+
+
+def _projected_output(attended: Estimate, weight: Estimate, bias: Estimate | None, precision: Precision) -> Estimate:
+    """Return the output projection: the tolerance before it is carried over, its own error is doubled."""
+    own = linear(exactly(attended.value), weight, bias, precision)
+    carried = np.sqrt(attended.error**2 @ weight.value**2)
+    return Estimate(own.value, carried + settled(own, precision).error)
+
+
+def _split(estimate: Estimate, heads: int) -> Estimate:
+    def split(x: NDArray[Any]) -> NDArray[Any]:
+        return x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads).swapaxes(-2, -3)
+
+    return Estimate(split(estimate.value), split(estimate.error))
+
+
+def _combine(estimate: Estimate) -> Estimate:
+    def combine(x: NDArray[Any]) -> NDArray[Any]:
+        return x.swapaxes(-2, -3).reshape(*x.shape[:-3], x.shape[-2], x.shape[-3] * x.shape[-1])
+
+    return Estimate(combine(estimate.value), combine(estimate.error))
+
+
+_BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Precision, Alternatives], Tolerance]] = {
+    "softmax": _softmax,
+    "causal_mask": _causal_mask,
+    "split_heads": _split_heads,
+    "combine_heads": _combine_heads,
+    "scaled_dot_product_attention": _attention,
+    "single_head_attention": _single_head,
+    "multi_head_attention": _multi_head,
+    "context_vector": _context_vector,
+}

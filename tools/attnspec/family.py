@@ -1,0 +1,147 @@
+"""What a family brings: data about its operations, and pure functions over cases and arrays; nothing that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from attnspec.adapters.arranging import Layout
+    from attnspec.cases import Case
+    from attnspec.comparison.precision import Precision
+    from attnspec.comparison.tolerance import Tolerance
+
+
+class Owed(NamedTuple):
+    """What is owed under declared conventions.
+
+    Attributes
+    ----------
+    outputs
+        Output name to the values owed.
+    ungraded
+        Output name to elements that the declared conventions leave open.
+    under
+        The declarations that changed something, such as ``convention=choice``.
+    """
+
+    outputs: Mapping[str, NDArray[Any]]
+    ungraded: Mapping[str, NDArray[np.bool_]]
+    under: tuple[str, ...]
+
+
+class KeySets(NamedTuple):
+    """Which keys queries attended and which they should have, both (B, H, Sq, Sk)."""
+
+    attended: NDArray[np.bool_]
+    owed: NDArray[np.bool_]
+
+
+class PropertyProblem(NamedTuple):
+    """The property that a result lacks: the check that failed, and a sentence."""
+
+    check: str
+    message: str
+
+
+class ToleranceModel(Protocol):
+    """Gives values and tolerances of the outputs of a case."""
+
+    def __call__(
+        self,
+        operation: str,
+        inputs: Mapping[str, NDArray[Any]],
+        attributes: Mapping[str, Any],
+        precision: Precision,
+        conventions: Mapping[str, str],
+    ) -> Tolerance:
+        """Return values and tolerances.
+
+        Parameters
+        ----------
+        operation
+            Name of the operation.
+        inputs
+            The inputs as the run sees them (rounded to its dtype), in float64, bool or int64.
+        attributes
+            The attributes that the case states.
+        precision
+            Unit roundoffs of the run, or those of several runs, stacked.
+        conventions
+            Every convention's choice for the operation.
+        """
+        ...
+
+
+def _nothing(*_: Any) -> None:
+    """Say nothing: what a family does that has no such question."""
+    return
+
+
+def _as_normative(outputs: Mapping[str, NDArray[Any]], _conventions: Mapping[str, str], _bound: Tolerance) -> Owed:
+    return Owed(outputs, {}, ())
+
+
+def _never(_case: Case) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Family:
+    """One family of operators.
+
+    Attributes
+    ----------
+    name
+        Its name, which is that of its folders.
+    tolerance
+        Its error bound: values and tolerances of every output of every operation that has golden values.
+    features
+        What a case has, each as the rest of a sentence that begins with "The case has", and whether it does.
+    formula
+        The lines of NumPy that compute the outputs of a case from its inputs, under the contract's names. For a case
+        that is graded by properties, the lines that draw a result and hold it against them.
+    owed
+        What is owed under declared conventions that change results, from what is owed under the normative ones.
+    also_right
+        Given operation, output, what came back and what is owed: the elements that are right although they differ,
+        because the order in which a right computation goes decides them; None for none.
+    lacks_property
+        Given operation, attributes and the outputs: the property that a result lacks which is graded by properties;
+        None where it has all.
+    layouts
+        Name of a layout to what arranges a request in it.
+    key_sets
+        Which keys each query attended in a run, and should have; None where that does not show.
+    attendable
+        Which key each query may attend (B, H, Sq, Sk); None where a case has no such question.
+    is_probe
+        Whether the output of a case holds the weights, so that it shows key sets by itself.
+    shows_little
+        Whether many mistakes cannot be seen in a case, so that it is looked at after others.
+    nonfinite_profiles
+        Profiles of cases with NaN and infinity among the inputs: NaN takes other ways through two programs that make
+        the same mistake.
+    least_telling_profiles
+        Profiles that are looked at last, for what is wrong there is no arithmetic.
+    """
+
+    name: str
+    tolerance: ToleranceModel
+    features: Callable[[Case], list[tuple[str, bool]]]
+    formula: Callable[[Case], list[str]]
+    owed: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance], Owed] = _as_normative
+    also_right: Callable[[str, str, NDArray[Any], NDArray[Any]], NDArray[np.bool_] | None] = _nothing
+    lacks_property: Callable[[str, Mapping[str, Any], Mapping[str, NDArray[Any]]], PropertyProblem | None] = _nothing
+    layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])
+    key_sets: Callable[[Case, str, Mapping[str, NDArray[Any]]], KeySets | None] = _nothing
+    attendable: Callable[[Case], NDArray[np.bool_] | None] = _nothing
+    is_probe: Callable[[Case], bool] = _never
+    shows_little: Callable[[Case], bool] = _never
+    nonfinite_profiles: tuple[str, ...] = ()
+    least_telling_profiles: tuple[str, ...] = ()
