@@ -71,7 +71,7 @@ BAD_DOCUMENTS = {
     "unknown key": (at("/colour", 1), "at /:", "'colour' was unexpected"),
     "wrong type": (at("/revision", "1"), "at /revision:", "'1' is not of type 'integer'"),
     "unknown format": (at("/format", 2), "at /format:", "1 was expected"),
-    "unknown operation": (at("/operation", "atention"), "at /operation:", "'atention' is not one of"),
+    "unknown operation": (at("/operation", "atention"), "at /operation:", "there is no operation 'atention'"),
     "unknown dtype": (at("/inputs/decoder_state/dtype", "float8"), "at /inputs/decoder_state/dtype:", "'float8'"),
     "a word among numbers": (
         at("/inputs/decoder_state/data", [0.45, "x", -0.88, 0.67]),
@@ -114,7 +114,7 @@ BAD_DOCUMENTS = {
     "first output missing": (
         lambda document: document["expected"]["float32"].pop("context"),
         "at /expected/float32:",
-        "the first output, 'context', is missing",
+        "the output 'context', which is owed, is missing",
     ),
     "wrong profile": (at("/profile", "attention"), "at /profile:", "'documents'"),
 }

@@ -170,9 +170,9 @@ def test_a_sink_brings_an_error_of_its_own():
     assert (bound.of("logsumexp").error[:, 0] >= 2.0**-24 * 1e4).all()
 
 
-def test_a_row_without_keys_that_has_a_sink_is_not_dead():
+def test_a_row_without_keys_that_has_a_sink_is_not_fully_masked():
     bound = bound_of("sinks, rows without keys")
-    assert not bound.dead
+    assert not bound.fully_masked
     assert not bound.of("output").value.any()
     assert not bound.of("weights").value.any()
     assert (bound.of("logsumexp").value == SINKS[:, None]).all()
@@ -180,13 +180,13 @@ def test_a_row_without_keys_that_has_a_sink_is_not_dead():
     assert (bound.of("output").error <= 2.0**-1022).all()
 
 
-def test_rows_without_keys_are_dead_with_lengths_masks_and_windows():
+def test_rows_without_keys_are_fully_masked_by_lengths_masks_and_windows():
     lengths, window = bound_of("key lengths, none"), bound_of("bottom right, more queries")
-    assert lengths.dead["logsumexp"].tolist() == [[[False] * 5] * 4, [[True] * 5] * 4]
-    assert window.dead["output"][0, 0, :, 0].tolist() == [True, True, False, False, False]
+    assert lengths.fully_masked["logsumexp"].tolist() == [[[False] * 5] * 4, [[True] * 5] * 4]
+    assert window.fully_masked["output"][0, 0, :, 0].tolist() == [True, True, False, False, False]
     assert not lengths.no_keys
     assert bound_of("no keys").no_keys
-    assert bound_of("no keys").dead["output"].all()
+    assert bound_of("no keys").fully_masked["output"].all()
 
 
 @pytest.mark.parametrize("name", ["output", "weights", "logsumexp", "scores", "logits"])

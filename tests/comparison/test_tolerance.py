@@ -96,8 +96,8 @@ def test_a_query_without_keys_owes_exact_zeros():
     bound = bound_of("scaled_dot_product_attention")
     for name in ("output", "weights", "logsumexp"):
         assert (bound.of(name).error[..., 1, :] if name != "logsumexp" else bound.of(name).error[..., 1]).max() == 0
-    assert bound.dead["logsumexp"][..., 1].all()
-    assert bound.dead["logsumexp"].sum() == 4
+    assert bound.fully_masked["logsumexp"][..., 1].all()
+    assert bound.fully_masked["logsumexp"].sum() == 4
 
 
 @pytest.mark.parametrize("operation", [name for name in CALLS if name not in EXACT])

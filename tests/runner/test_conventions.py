@@ -109,7 +109,7 @@ def test_a_float_mask_leaves_the_mean_over_the_other_keys():
     came = with_filled_rows(**rows, **given.attributes)
     assert np.all(np.abs(came - bound.of("output").value) <= bound.of("output").error)
     assert np.allclose(came[0, 0, 0], rows["value"][0, 0, 1:].mean(axis=0))
-    assert not bound.empty["output"].any()
+    assert not bound.without_mean["output"].any()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])

@@ -10,7 +10,7 @@ from attnspec.adapters import load
 from attnspec.adapters.implementation import Declined, Outputs, Raised, Request
 
 pytest.importorskip("onnx")
-models = importlib.import_module("attnspec.adapters.builtin.onnx_models")
+models = importlib.import_module("attnspec.adapters.builtin.onnx_models.attention")
 
 ATTENTION = "scaled_dot_product_attention"
 BOTH = ["onnx", "onnxruntime"]

@@ -9,7 +9,7 @@ from attnspec.adapters import load
 from attnspec.adapters.implementation import Outputs, Request
 
 torch = pytest.importorskip("torch")
-kernels = importlib.import_module("attnspec.adapters.builtin.torch.kernels")
+kernels = importlib.import_module("attnspec.adapters.builtin.torch.attention.kernels")
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 ATTENTION = "scaled_dot_product_attention"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import attnspec_reference
+from attnspec.contract import OPERATIONS
 from attnspec.reports.html.pictures import Pictures, axes_of, bits, decode, numbers, window_round
 
 SQUARE = "causal/square"
@@ -57,7 +58,7 @@ def test_expected_got_and_error_are_those_of_the_case(wrong, suite):
     flat = np.ravel_multi_index(worst, owed.shape)
     assert output["error"][flat] == pytest.approx(result["worst"]["error"], rel=1e-2)
     assert output["tolerance"][flat] == pytest.approx(result["worst"]["tolerance"], rel=1e-2)
-    assert output["axes"] == ["batch", "head", "query", "feature"]
+    assert output["axes"] == ["batch entry", "query head", "query", "feature"]
     assert output["excluded"] is None
 
 
@@ -91,8 +92,8 @@ def test_inputs_are_cropped_round_what_the_worst_element_came_from(suite):
 
 def test_who_may_attend_whom_is_drawn_for_attention_alone(suite):
     attended = Pictures(suite.cases[SQUARE], EVERYTHING).attended()
-    assert attended["allowed"] == bits(np.broadcast_to(np.tri(5, dtype=np.bool_), (1, 2, 5, 5)))
-    assert attended["axes"] == ["batch", "head", "query", "key"]
+    assert attended["attendable"] == bits(np.broadcast_to(np.tri(5, dtype=np.bool_), (1, 2, 5, 5)))
+    assert attended["axes"] == ["batch entry", "query head", "query", "key"]
     softmax = next(case for case in suite.cases.values() if case.operation == "softmax")
     assert Pictures(softmax, EVERYTHING).attended() is None
 
@@ -210,7 +211,7 @@ def test_numbers_are_short_and_never_bare_words():
 
 
 def test_axes_have_names_where_the_operation_has_them():
-    assert axes_of("scaled_dot_product_attention", "mask", 2) == ["query", "key"]
-    assert axes_of("scaled_dot_product_attention", "logsumexp", 3) == ["batch", "head", "query"]
-    assert axes_of("multi_head_attention", "output", 3) == ["batch", "query", "feature"]
-    assert axes_of("softmax", "x", 2) == ["axis 0", "axis 1"]
+    assert axes_of(OPERATIONS["scaled_dot_product_attention"], "mask", 2) == ["query", "key"]
+    assert axes_of(OPERATIONS["scaled_dot_product_attention"], "logsumexp", 3) == ["batch entry", "query head", "query"]
+    assert axes_of(OPERATIONS["multi_head_attention"], "output", 3) == ["batch entry", "query", "feature"]
+    assert axes_of(OPERATIONS["softmax"], "x", 2) == ["axis 0", "axis 1"]

@@ -24,7 +24,9 @@ def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
     tuple of str, or None
         None when everything fits.
     """
-    operation = OPERATIONS[document["operation"]]
+    operation = OPERATIONS.get(document["operation"])
+    if operation is None:
+        return "/operation", f"there is no operation {document['operation']!r}; there are {', '.join(OPERATIONS)}"
     inputs = {*operation.inputs, *operation.optional_inputs}
     profile = document["id"].split("/", 1)[0]
     if document["profile"] != profile:
@@ -37,19 +39,21 @@ def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
             return "/inputs" if name in inputs else "/attributes", f"{operation.name} needs {name!r}"
     found = _of_presentation(document["inputs"], document.get("presentation", {}))
     if found is None and "expected" in document:
-        found = _of_expected(document["expected"], document["dtypes"], operation.outputs)
+        owed = operation.owed(document["inputs"])
+        found = _of_expected(document["expected"], document["dtypes"], owed, operation.outputs)
     return found or _of_sample(document.get("expected", {}), document.get("sample", {}))
 
 
 def _of_expected(
-    expected: Mapping[str, Mapping[str, Any]], dtypes: list[str], outputs: tuple[str, ...]
+    expected: Mapping[str, Mapping[str, Any]], dtypes: list[str], owed: tuple[str, ...], outputs: tuple[str, ...]
 ) -> tuple[str, str] | None:
     for dtype in dtypes or ["all"]:
         if dtype not in expected and "all" not in expected:
             return "/expected", f"there are no values for {dtype}, nor for 'all'"
     for dtype, tensors in expected.items():
-        if outputs[0] not in tensors:
-            return f"/expected/{dtype}", f"the first output, {outputs[0]!r}, is missing"
+        for name in owed:
+            if name not in tensors:
+                return f"/expected/{dtype}", f"the output {name!r}, which is owed, is missing"
         for name in tensors:
             if name not in outputs:
                 return f"/expected/{dtype}/{name}", f"there is no such output; there are {', '.join(outputs)}"

@@ -31,37 +31,20 @@ class Tolerance:
     ungraded
         Output name to what gives the elements that are not graded: those whose tolerance says nothing, and those
         that nobody owes.
-    dead
-        Output name to the elements that come from a query without any key; empty where there are none.
-    empty
-        Output name to those among them that take no mean of values either.
-    no_keys
-        Whether there is no key at all.
-    reached
-        What gives, by output name, the elements that excluded NaN and infinities reach in plain arithmetic.
-    shift
-        How much the logits of each query lie above the normative ones (B, Hq, Sq, 1); None for not at all.
+    by_convention
+        Output name to the elements that a convention decides, which has alternatives to what the estimates give.
     """
 
     def __init__(
         self,
         estimates: Mapping[str, Callable[[], Estimate]],
         ungraded: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
-        dead: Mapping[str, NDArray[np.bool_]] | None = None,
-        *,
-        empty: Mapping[str, NDArray[np.bool_]] | None = None,
-        no_keys: bool = False,
-        reached: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
-        shift: NDArray[Any] | None = None,
+        by_convention: Mapping[str, NDArray[np.bool_]] | None = None,
     ) -> None:
         self._estimates = estimates
         self._ungraded = ungraded or {}
         self._known: dict[str, Estimate] = {}
-        self.dead: Mapping[str, NDArray[np.bool_]] = dead or {}
-        self.empty: Mapping[str, NDArray[np.bool_]] = empty or {}
-        self.no_keys = no_keys
-        self.reached: Callable[[], Mapping[str, NDArray[np.bool_]]] = reached or dict
-        self.shift = shift
+        self.by_convention: Mapping[str, NDArray[np.bool_]] = by_convention or {}
 
     def of(self, output: str, run: int = 0) -> Estimate:
         """Return value and tolerance of one output in one of the runs; every tolerance is finite."""

@@ -144,7 +144,7 @@ def _axis_sentence(name: str, runs: Sequence[_AxisSeen]) -> str | None:
 
 
 def _plural(name: str) -> str:
-    return {"batch entry": "batch entries", "query": "queries"}.get(name, f"{name}s")
+    return f"{name[:-1]}ies" if name.endswith("ry") else f"{name}s"
 
 
 def _kind_of_numbers(evidence: Sequence[Evidence]) -> str | None:

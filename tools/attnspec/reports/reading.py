@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
+from attnspec.contract import OPERATIONS
 from attnspec.errors import FixtureError, ReportError
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ def read_report(path: Path) -> dict[str, Any]:
         check_against_schema(path, document, "report")
     except FixtureError as error:
         raise ReportError(f"{error} Write it anew with `attnspec validate … --report {path.name}`.") from None
+    for place, result in enumerate(document["results"]):
+        if result["operation"] not in OPERATIONS:
+            raise ReportError(
+                f"{path} names the operation {result['operation']!r} at /results/{place}/operation, which this "
+                "attnspec does not know; was it written by a later version?"
+            )
     count, found = document["count"], len(document["results"])
     if count != found:
         raise ReportError(

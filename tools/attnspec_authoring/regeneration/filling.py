@@ -119,8 +119,9 @@ def _check(case: AuthoredCase) -> None:
     if case.rejects is not None and case.properties is not None:
         raise RecipeError(f"{case.id} is to be refused and graded by properties; it can be only one of them.")
     _check_names(case, operation)
-    if case.rejects is None and case.properties is None and operation.outputs[0] not in case.outputs:
-        raise RecipeError(f"{case.id}: the first output, {operation.outputs[0]!r}, must be stored.")
+    for name in operation.owed(case.inputs) if case.rejects is None and case.properties is None else ():
+        if name not in case.outputs:
+            raise RecipeError(f"{case.id}: the output {name!r} is owed and must be stored.")
     for name, array in case.inputs.items():
         if array.dtype.name not in ("float64", "bool", "int64"):
             raise RecipeError(f"{case.id}: input {name!r} is {array.dtype}; author float64, bool or int64.")

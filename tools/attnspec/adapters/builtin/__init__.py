@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["BUILT_IN", "THIRD_PARTY", "import_library", "installation"]
 
 THIRD_PARTY: Mapping[str, str] = {
-    "jax": "attnspec.adapters.builtin.jax",
+    "jax": "attnspec.adapters.builtin.jax:adapter",
     "torch": "attnspec.adapters.builtin.torch:Torch",
     "torch-math": "attnspec.adapters.builtin.torch:TorchMath",
     "torch-flash": "attnspec.adapters.builtin.torch:TorchFlash",
     "torch-flex": "attnspec.adapters.builtin.torch:TorchFlex",
-    "onnxruntime": "attnspec.adapters.builtin.onnxruntime",
-    "onnx": "attnspec.adapters.builtin.onnx",
+    "onnxruntime": "attnspec.adapters.builtin.onnxruntime:adapter",
+    "onnx": "attnspec.adapters.builtin.onnx:adapter",
 }
 """Name of a built-in adapter to the module, or the class in a module, that is one; each needs a library.
 
 The one that takes longest stands first, because the matrix runs them in this order.
 """
 
-BUILT_IN: Mapping[str, str] = {"reference": "attnspec.adapters.builtin.reference", **THIRD_PARTY}
+BUILT_IN: Mapping[str, str] = {"reference": "attnspec.adapters.builtin.reference:adapter", **THIRD_PARTY}
 """The same for every built-in adapter."""

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
 
+import attnspec_reference
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.version import __version__
-from attnspec_reference import (
-    causal_mask,
-    combine_heads,
-    context_vector,
-    glorot_normal,
-    multi_head_attention,
-    scaled_dot_product_attention,
-    single_head_attention,
-    softmax,
-    split_heads,
+
+__all__ = ["adapter"]
+
+# It takes every normative choice, so it declares no convention.
+adapter = SimpleNamespace(
+    name="attnspec reference",
+    version=__version__,
+    dtypes=FLOAT_DTYPES,
+    **{operation: getattr(attnspec_reference, operation) for operation in OPERATIONS},
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = [
-    "causal_mask",
-    "combine_heads",
-    "context_vector",
-    "conventions",
-    "dtypes",
-    "glorot_normal",
-    "multi_head_attention",
-    "name",
-    "scaled_dot_product_attention",
-    "single_head_attention",
-    "softmax",
-    "split_heads",
-    "version",
-]
-
-
-name = "attnspec reference"
-version = __version__
-dtypes = FLOAT_DTYPES
-conventions: Mapping[str, str] = {}
-"""The reference takes every normative choice, so it declares none."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.families.attention.attention_bound import AttentionBound
 from attnspec.family import Owed
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bo
     bound
         Values and tolerances under the declared alternatives.
     """
+    if not isinstance(bound, AttentionBound):
+        return Owed(outputs, {}, ())
     declared = _Declared(outputs, conventions, bound)
     declared.rows_without_keys()
     declared.biases_by_column()
@@ -54,7 +57,9 @@ class _Declared:
         Values and tolerances under the declared alternatives.
     """
 
-    def __init__(self, outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance) -> None:
+    def __init__(
+        self, outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: AttentionBound
+    ) -> None:
         self.outputs = dict(outputs)
         self.ungraded: dict[str, NDArray[np.bool_]] = {}
         self.under: list[str] = []
@@ -63,24 +68,24 @@ class _Declared:
 
     def rows_without_keys(self) -> None:
         """Replace what queries without any key owe; their logsumexp is graded only where it is declared."""
-        name = "no_keys" if self._bound.no_keys else "fully_masked_row"
+        name = "no_keys" if self._bound.has_no_keys else "fully_masked_row"
         row, empty = self._conventions[name], self._conventions["empty_logsumexp"]
         is_other = row in ("nan", "uniform", "filled")
-        for output, dead in self._bound.dead.items():
+        for output, fully_masked in self._bound.fully_masked.items():
             if output not in self.outputs:
                 continue
             if output != "logsumexp":
                 if is_other:
                     other = np.nan if row == "nan" else self._bound.of(output).value
                     if row == "filled":
-                        other = np.where(self._bound.empty[output], np.nan, other)
-                    self.outputs[output] = np.where(dead, other, self.outputs[output])
+                        other = np.where(self._bound.without_mean[output], np.nan, other)
+                    self.outputs[output] = np.where(fully_masked, other, self.outputs[output])
                     self._graded_under(f"{name}={row}")
             elif empty == "plus_infinity":
-                self.outputs[output] = np.where(dead, np.inf, self.outputs[output])
+                self.outputs[output] = np.where(fully_masked, np.inf, self.outputs[output])
                 self._graded_under(f"empty_logsumexp={empty}")
             elif is_other:
-                self._leave_out(output, dead)
+                self._leave_out(output, fully_masked)
 
     def biases_by_column(self) -> None:
         """Raise logits and logsumexp by what the ALiBi bias leaves in a row: the softmax does not see it."""
@@ -107,7 +112,7 @@ class _Declared:
         if not propagates and self._conventions["fully_masked_row"] not in ("uniform", "filled"):
             return
         for output, reached in self._bound.reached().items():
-            elements = reached if propagates else reached & self._bound.dead.get(output, np.False_)
+            elements = reached if propagates else reached & self._bound.fully_masked.get(output, np.False_)
             if output in self.outputs and elements.any():
                 self._leave_out(output, elements)
                 if propagates:

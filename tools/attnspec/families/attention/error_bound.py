@@ -19,7 +19,7 @@ from attnspec.comparison.estimates import (
     share_error,
     summation_error,
 )
-from attnspec.families.attention.attendable import Attendable, attendable
+from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.nonfinite import special_scores
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class Alternatives(NamedTuple):
 
     Attributes
     ----------
-    uniform_dead_rows
+    uniform_rows
         A query without any key takes the mean of all values instead of 0.
-    filled_dead_rows
+    filled_rows
         It takes the mean of those values whose keys a float mask does not exclude.
     alibi_by_column
         Under causality the ALiBi bias is ``slope * j`` instead of ``-slope * (p - j)``.
@@ -55,8 +55,8 @@ class Alternatives(NamedTuple):
         ``logsumexp`` is a logarithm to the base 2.
     """
 
-    uniform_dead_rows: bool = False
-    filled_dead_rows: bool = False
+    uniform_rows: bool = False
+    filled_rows: bool = False
     alibi_by_column: bool = False
     logsumexp_base_2: bool = False
 
@@ -76,7 +76,7 @@ class AttentionTolerance:
         Unit roundoffs of the run.
     keys
         Who may attend what.
-    dead
+    fully_masked
         Queries (B, Hq, Sq) that have neither key nor sink; None where there are none.
     scaled
         Scores with their errors (B, Hq, Sq, K), K being all keys.
@@ -95,8 +95,8 @@ class AttentionTolerance:
     """
 
     precision: Precision
-    keys: Attendable
-    dead: NDArray[np.bool_] | None
+    keys: Attendance
+    fully_masked: NDArray[np.bool_] | None
     scaled: Estimate
     masked: Estimate
     live: NDArray[np.bool_]
@@ -106,9 +106,9 @@ class AttentionTolerance:
     logsumexp_base_2: bool
 
     @property
-    def empty(self) -> NDArray[np.bool_] | None:
-        """Queries (B, Hq, Sq) among the dead ones that take no mean of values either; None where there are no dead."""
-        return None if self.dead is None else self.dead & ~self.live.any(axis=-1)
+    def without_mean(self) -> NDArray[np.bool_] | None:
+        """Queries (B, Hq, Sq) among the fully masked ones that take no mean of values either; None where none is."""
+        return None if self.fully_masked is None else self.fully_masked & ~self.live.any(axis=-1)
 
     @cached_property
     def scores(self) -> Estimate:
@@ -120,7 +120,7 @@ class AttentionTolerance:
         """Logits after softcap, biases and exclusion."""
         value = self._of_keys(np.where(self.live, self.masked.value, 0.0))
         error = settled(Estimate(value, self._of_keys(self.masked.error)), self.precision).error
-        return Estimate(value, np.where(self.keys.allowed, error, 0.0))
+        return Estimate(value, np.where(self.keys.attendable, error, 0.0))
 
     @cached_property
     def weights(self) -> Estimate:
@@ -197,7 +197,7 @@ class AttentionTolerance:
 
     def _of_keys(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Return what belongs to the keys, without the column of a sink."""
-        return columns[..., : self.keys.allowed.shape[-1]]
+        return columns[..., : self.keys.attendable.shape[-1]]
 
 
 class _Softmax(NamedTuple):
@@ -260,10 +260,10 @@ def attention_tolerance(
     key, value = _repeated(key, shared), _repeated(value, shared)
     factor = 1 / math.sqrt(query.value.shape[-1]) if scale is None else scale
     scores = _scores(query, key, factor, precision)
-    keys = attendable(
+    keys = attendance(
         scores.value.shape, past, inputs, is_causal=is_causal, causal_alignment=causal_alignment, window=window
     )
-    live, all_live = keys.allowed, keys.everywhere
+    live, all_live = keys.attendable, keys.everywhere
     logits = _capped(scores, softcap, precision) if softcap else scores
     if unreadable is not None:
         special = special_scores(unreadable[0], repeated(unreadable[1], shared), factor, softcap)
@@ -282,17 +282,17 @@ def attention_tolerance(
     if mask is not None and mask.dtype != np.bool_:
         logits = _biased(logits, np.where(np.isfinite(mask), mask, 0.0), precision)
     sinks = inputs.get("sinks")
-    dead = keys.dead if sinks is None else None
+    fully_masked = keys.fully_masked if sinks is None else None
     if sinks is not None:
         logits, live, value = _with_sink(logits, live, value, sinks, shift, precision)
-    elif dead is not None and (alternatives.uniform_dead_rows or alternatives.filled_dead_rows):
-        filled = dead[..., None]
-        if alternatives.filled_dead_rows and mask is not None and mask.dtype != np.bool_:
+    elif fully_masked is not None and (alternatives.uniform_rows or alternatives.filled_rows):
+        filled = fully_masked[..., None]
+        if alternatives.filled_rows and mask is not None and mask.dtype != np.bool_:
             filled = filled & (mask != -np.inf)
         live = live | filled
         logits = Estimate(np.where(filled, 0.0, logits.value), logits.error)
     return AttentionTolerance(
-        precision, keys, dead, scores, logits, live, all_live, value, shift, alternatives.logsumexp_base_2
+        precision, keys, fully_masked, scores, logits, live, all_live, value, shift, alternatives.logsumexp_base_2
     )
 
 

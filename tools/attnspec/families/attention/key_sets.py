@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.families.attention.attendable import attendable
+from attnspec.families.attention.attendance import attendance
 from attnspec.family import KeySets
 
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ def attendable_keys(case: Case) -> NDArray[np.bool_] | None:
         past = inputs["past_key"].shape[-2] if "past_key" in inputs else 0
         names = ("is_causal", "causal_alignment", "window")
         placing = {name: attributes[name] for name in names if name in attributes}
-        return attendable((*query[:3], past + key[-2]), past, inputs, **placing).allowed
+        return attendance((*query[:3], past + key[-2]), past, inputs, **placing).attendable
     if case.operation == "multi_head_attention":
         query, key = inputs["query"].shape, inputs["key"].shape
         shape = (query[0], attributes["num_heads"], query[1], key[1])
-        return attendable(shape, 0, inputs, is_causal=attributes.get("is_causal", False)).allowed
+        return attendance(shape, 0, inputs, is_causal=attributes.get("is_causal", False)).attendable
     return None

@@ -46,7 +46,7 @@ def special_scores(
 
 
 def reached_by_excluded(
-    key: NDArray[Any], value: NDArray[Any], allowed: NDArray[np.bool_]
+    key: NDArray[Any], value: NDArray[Any], attendable: NDArray[np.bool_]
 ) -> Mapping[str, NDArray[np.bool_]]:
     """Return what excluded keys and values that are not finite reach in plain arithmetic.
 
@@ -56,7 +56,7 @@ def reached_by_excluded(
     ----------
     key, value
         (B, Hq, Sk, E) and (B, Hq, Sk, Ev), as they are.
-    allowed
+    attendable
         Which key each query may attend (B, Hq, Sq, Sk).
 
     Returns
@@ -67,10 +67,10 @@ def reached_by_excluded(
     keys, values = ~np.all(np.isfinite(key), axis=-1), ~np.isfinite(value)
     if not keys.any() and not values.any():
         return {}
-    excluded = ~allowed
+    excluded = ~attendable
     rows = np.any(excluded & keys[:, :, None, :], axis=-1)
     features = excluded.astype(np.float64) @ values.astype(np.float64) > 0
     if not rows.any() and not features.any():
         return {}
-    over_keys = np.broadcast_to(rows[..., None], allowed.shape)
+    over_keys = np.broadcast_to(rows[..., None], attendable.shape)
     return {"output": rows[..., None] | features, "weights": over_keys, "logits": over_keys, "logsumexp": rows}

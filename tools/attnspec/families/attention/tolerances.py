@@ -16,6 +16,7 @@ from attnspec.comparison.estimates import (
     share_error,
 )
 from attnspec.comparison.tolerance import Tolerance, given, identity
+from attnspec.families.attention.attention_bound import AttentionBound
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance, repeated
 from attnspec.families.attention.nonfinite import reached_by_excluded
 
@@ -37,8 +38,8 @@ def tolerance(
 ) -> Tolerance:
     """Return values and tolerances of the outputs of a case, as :class:`attnspec.family.ToleranceModel` has it."""
     alternatives = Alternatives(
-        uniform_dead_rows=conventions.get("fully_masked_row") == "uniform",
-        filled_dead_rows=conventions.get("fully_masked_row") == "filled",
+        uniform_rows=conventions.get("fully_masked_row") == "uniform",
+        filled_rows=conventions.get("fully_masked_row") == "filled",
         alibi_by_column=conventions.get("alibi_bias") == "column",
         logsumexp_base_2=conventions.get("logsumexp_base") == "2",
     )
@@ -107,9 +108,9 @@ def _attention(
     def reached() -> Mapping[str, NDArray[np.bool_]]:
         if key.is_whole and value.is_whole:
             return {}
-        return reached_by_excluded(repeated(raw["key"], shared), repeated(raw["value"], shared), result.keys.allowed)
+        return reached_by_excluded(repeated(raw["key"], shared), repeated(raw["value"], shared), result.keys.attendable)
 
-    return Tolerance(
+    return AttentionBound(
         {
             "output": lambda: result.output,
             "weights": lambda: result.weights,
@@ -120,8 +121,8 @@ def _attention(
             "present_value": lambda: value,
         },
         {"output": lambda: _vacuous_or_padding(result), **_padding(result)},
-        _of_rows(result, result.dead),
-        empty=_of_rows(result, result.empty),
+        _of_rows(result, result.fully_masked),
+        without_mean=_of_rows(result, result.without_mean),
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         shift=result.shift,
@@ -142,7 +143,7 @@ def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_] | None) -> d
     width = result.value.value.shape[-1]
     return {
         "output": np.broadcast_to(rows, (*queries.shape, width)),
-        "weights": np.broadcast_to(rows, result.keys.allowed.shape),
+        "weights": np.broadcast_to(rows, result.keys.attendable.shape),
         "logsumexp": queries,
     }
 
@@ -157,7 +158,7 @@ def _padding(result: AttentionTolerance) -> dict[str, Callable[[], NDArray[np.bo
     padding = result.keys.padding
     if padding is None:
         return {}
-    over_keys = np.broadcast_to(padding[..., None], result.keys.allowed.shape)
+    over_keys = np.broadcast_to(padding[..., None], result.keys.attendable.shape)
     elements = {"weights": over_keys, "logsumexp": padding, "scores": over_keys, "logits": over_keys}
     return {name: partial(identity, ungraded) for name, ungraded in elements.items()}
 
@@ -232,14 +233,16 @@ def _multi_head(
     given = {name: inputs[name] for name in ("mask",) if name in inputs}
     result = attention_tolerance(query, key, value, precision, given, alternatives=alternatives, **settings)
     weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
-    dead, empty = (_of_tokens(result, queries, weight.value.shape[-1]) for queries in (result.dead, result.empty))
-    return Tolerance(
+    fully_masked, without_mean = (
+        _of_tokens(result, queries, weight.value.shape[-1]) for queries in (result.fully_masked, result.without_mean)
+    )
+    return AttentionBound(
         {
             "output": lambda: _projected_output(_combine(result.output), weight, bias, precision),
             "weights": lambda: result.weights,
         },
-        dead=dead,
-        empty=empty,
+        fully_masked=fully_masked,
+        without_mean=without_mean,
         no_keys=key.value.shape[-2] == 0,
     )
 

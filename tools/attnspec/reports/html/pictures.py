@@ -170,7 +170,8 @@ class Pictures:
         if value.shape != part[0].shape:
             return self.alone(name, part)
         window = window_round(value.shape, (), self._most, (part[0].offsets, part[0].lengths))
-        ungraded = [run.bound.dead[name]] if name in run.bound.dead else []
+        decided = run.bound.by_convention
+        ungraded = [decided[name]] if name in decided else []
         hatching = self._excluded(name, value.shape)
         return {**self._compared(name, window, part, run, value, ungraded, hatching), "computed": True}
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Attendable(NamedTuple):
+class Attendance(NamedTuple):
     """Keys and queries of one call of attention.
 
     Attributes
     ----------
-    allowed
+    attendable
         Which key each query may attend (B, Hq, Sq, P + Sk).
     offset
         Where the first query stands among the keys, for each batch entry or for all: a number, or (B, 1, 1, 1).
@@ -27,34 +27,34 @@ class Attendable(NamedTuple):
         Whether every query may attend every key, and there are some.
     """
 
-    allowed: NDArray[np.bool_]
+    attendable: NDArray[np.bool_]
     offset: NDArray[np.int64] | int
     padding: NDArray[np.bool_] | None
     everywhere: bool
 
     @property
-    def dead(self) -> NDArray[np.bool_] | None:
+    def fully_masked(self) -> NDArray[np.bool_] | None:
         """Queries (B, Hq, Sq) that count and have no key; None where there are none."""
         if self.everywhere:
             return None
-        dead = ~np.any(self.allowed, axis=-1)
+        fully_masked = ~np.any(self.attendable, axis=-1)
         if self.padding is not None:
-            dead &= ~self.padding
-        return dead if dead.any() else None
+            fully_masked &= ~self.padding
+        return fully_masked if fully_masked.any() else None
 
     @property
     def position(self) -> NDArray[np.int64]:
         """Where each query stands among the keys (B or 1, 1, Sq, 1)."""
-        return positions(self.allowed.shape[-2], self.offset)
+        return positions(self.attendable.shape[-2], self.offset)
 
     @property
     def distance(self) -> NDArray[np.int64]:
         """How far each key lies from each query (B or 1, 1, Sq, P + Sk)."""
-        key = np.arange(self.allowed.shape[-1], dtype=np.int64)
+        key = np.arange(self.attendable.shape[-1], dtype=np.int64)
         return np.abs(self.position - key)
 
 
-def attendable(
+def attendance(
     shape: tuple[int, ...],
     past: int,
     inputs: Mapping[str, NDArray[Any]],
@@ -62,7 +62,7 @@ def attendable(
     is_causal: bool = False,
     causal_alignment: str = "top_left",
     window: Sequence[int | None] | None = None,
-) -> Attendable:
+) -> Attendance:
     """Return who may attend what.
 
     Parameters
@@ -81,24 +81,24 @@ def attendable(
     offset: NDArray[np.int64] | int = past
     if causal_alignment == "bottom_right":
         offset = _of_batch(key_lengths, columns) - _of_batch(query_lengths, rows)
-    allowed = np.ones(shape, dtype=np.bool_)
+    attendable = np.ones(shape, dtype=np.bool_)
     if mask is not None:
-        allowed &= mask if mask.dtype == np.bool_ else mask != -np.inf
+        attendable &= mask if mask.dtype == np.bool_ else mask != -np.inf
     if key_lengths is not None:
-        allowed &= np.arange(columns) < _of_batch(key_lengths, columns)
+        attendable &= np.arange(columns) < _of_batch(key_lengths, columns)
     if is_causal or window:
         ahead = np.arange(columns) - positions(rows, offset)
         left, right = window or (None, None)
         if is_causal:
-            allowed &= ahead <= 0
+            attendable &= ahead <= 0
         if left is not None:
-            allowed &= ahead >= -left
+            attendable &= ahead >= -left
         if right is not None:
-            allowed &= ahead <= right
+            attendable &= ahead <= right
     padding = None
     if query_lengths is not None and (query_lengths < rows).any():
         padding = np.broadcast_to(np.arange(rows) >= query_lengths.reshape(-1, 1, 1), shape[:-1])
-    return Attendable(allowed, offset, padding, bool(allowed.size and allowed.all()))
+    return Attendance(attendable, offset, padding, bool(attendable.size and attendable.all()))
 
 
 def positions(rows: int, offset: NDArray[np.int64] | int) -> NDArray[np.int64]:

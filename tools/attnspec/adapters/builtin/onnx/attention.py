@@ -1,4 +1,4 @@
-"""The built-in adapter `onnx`: the reference evaluator of the ONNX package, which computes with NumPy.
+"""Attention in the reference evaluator of the ONNX package, which computes with NumPy.
 
 =============================== =====================================================================
 Operation                       Mapped to
@@ -33,22 +33,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.builtin.libraries import import_library
-from attnspec.adapters.builtin.onnx_models import run_attention, serialized_softmax
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.adapters.builtin.onnx_models.attention import run_attention, serialized_softmax
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "dtypes", "name", "scaled_dot_product_attention", "softmax", "version"]
+__all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
 
 onnx = import_library("onnx", adapter="onnx")
 reference = import_library("onnx.reference", adapter="onnx")
 
-name = "onnx reference evaluator"
-version: str = str(onnx.__version__)
-dtypes = FLOAT_DTYPES
 conventions: Mapping[str, str] = {
     "input_checks": "lenient",
     "softmax.fully_masked_row": "nan",

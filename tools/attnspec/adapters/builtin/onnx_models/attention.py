@@ -1,7 +1,7 @@
-"""ONNX models of one operator, as the adapters `onnx` and `onnxruntime` run them.
+"""ONNX models of ``Attention`` and ``Softmax``, as the adapters `onnx` and `onnxruntime` run them.
 
-Each model has the oldest version of ``Attention`` that has what the case needs: 23; 24 where lengths are given; 25
-where there is a window. Shapes are left open, so that one model serves every case with the same arguments.
+Each model of ``Attention`` has the oldest version of it that has what the case needs: 23; 24 where lengths are given;
+25 where there is a window. Shapes are left open, so that one model serves every case with the same arguments.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.builtin.onnx_models import model_of, onnx
 from attnspec.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ INPUTS = ("query", "key", "value", "mask", "past_key", "past_value", "key_length
 
 STEPS = {"scores": 0, "logits": 2, "weights": 3}
 """What ``qk_matmul_output`` is, to the mode that makes it so."""
-
-_IR_VERSION = 10
 
 
 @dataclass(frozen=True)
@@ -152,36 +150,12 @@ def serialized(model: AttentionModel) -> bytes:
         given.pop()
     made = [name if name in model.outputs else "" for name in ("output", "present_key", "present_value", model.step)]
     attributes = {**dict(model.attributes), "qk_matmul_output_mode": STEPS[model.step]}
-    node = _onnx().helper.make_node("Attention", given, made, **attributes)
-    return _model(node, dtypes, dict.fromkeys(model.outputs, dtypes["query"]), model.opset)
+    node = onnx().helper.make_node("Attention", given, made, **attributes)
+    return model_of(node, dtypes, dict.fromkeys(model.outputs, dtypes["query"]), model.opset)
 
 
 @cache
 def serialized_softmax(dtype: str, axis: int) -> bytes:
     """Return the bytes of a model of ``Softmax`` from `x` to `output`."""
-    node = _onnx().helper.make_node("Softmax", ["x"], ["output"], axis=axis)
-    return _model(node, {"x": dtype}, {"output": dtype}, 13)
-
-
-def _model(node: Any, inputs: Mapping[str, str], outputs: Mapping[str, str], opset: int) -> bytes:
-    helper = _onnx().helper
-    graph = helper.make_graph([node], "attnspec", _values(inputs), _values(outputs))
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=_IR_VERSION)
-    return model.SerializeToString()
-
-
-def _values(dtypes: Mapping[str, str]) -> list[Any]:
-    onnx = _onnx()
-    types = {
-        "bool": onnx.TensorProto.BOOL,
-        "int64": onnx.TensorProto.INT64,
-        "float64": onnx.TensorProto.DOUBLE,
-        "float32": onnx.TensorProto.FLOAT,
-        "float16": onnx.TensorProto.FLOAT16,
-        "bfloat16": onnx.TensorProto.BFLOAT16,
-    }
-    return [onnx.helper.make_tensor_value_info(name, types[dtype], None) for name, dtype in dtypes.items()]
-
-
-def _onnx() -> Any:
-    return import_library("onnx", adapter="onnx")
+    node = onnx().helper.make_node("Softmax", ["x"], ["output"], axis=axis)
+    return model_of(node, {"x": dtype}, {"output": dtype}, 13)

@@ -1,4 +1,4 @@
-"""The built-in adapter `onnxruntime`: ONNX Runtime on a CPU.
+"""Attention in ONNX Runtime on a CPU.
 
 =============================== =====================================================================
 Operation                       Mapped to
@@ -32,7 +32,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.builtin.libraries import import_library
-from attnspec.adapters.builtin.onnx_models import run_attention, serialized_softmax
+from attnspec.adapters.builtin.onnx_models.attention import run_attention, serialized_softmax
 from attnspec.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -40,15 +40,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "dtypes", "name", "scaled_dot_product_attention", "softmax", "version"]
+__all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
 
 runtime = import_library("onnxruntime", adapter="onnxruntime")
 # The models are made with it, and a message about it must come now rather than with the first case.
 import_library("onnx", adapter="onnxruntime")
 
-name = "onnxruntime"
-version: str = str(runtime.__version__)
-dtypes = ("float32", "float16")
 conventions: Mapping[str, str] = {
     "softmax.fully_masked_row": "nan",
     "scaled_dot_product_attention.masked_nonfinite": "propagates",

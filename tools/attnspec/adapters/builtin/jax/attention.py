@@ -1,4 +1,4 @@
-"""The built-in adapter `jax`: what JAX computes on a CPU, compiled by ``jax.jit``.
+"""Attention in JAX on a CPU, compiled by ``jax.jit``.
 
 =============================== =====================================================================
 Operation                       Mapped to
@@ -47,13 +47,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "dtypes", "name", "scaled_dot_product_attention", "softmax", "version"]
+__all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
 
 jax = import_library("jax", adapter="jax")
 
-name = "jax"
-version: str = str(jax.__version__)
-dtypes = ("float64", "float32", "bfloat16")
 conventions: Mapping[str, str] = {
     "input_checks": "lenient",
     "softmax.fully_masked_row": "nan",

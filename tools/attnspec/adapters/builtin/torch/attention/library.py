@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.adapters.builtin.torch.kernels import CONVENTIONS, TorchKernel
-from attnspec.adapters.builtin.torch.modules import attention_module, module_mask, refuse_scale
+from attnspec.adapters.builtin.torch.attention.kernels import CONVENTIONS, TorchKernel
+from attnspec.adapters.builtin.torch.attention.modules import attention_module, module_mask, refuse_scale
 from attnspec.adapters.builtin.torch.tensors import to_array, to_tensor, torch
 from attnspec.errors import Unsupported
 

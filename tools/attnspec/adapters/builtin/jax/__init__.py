@@ -1,0 +1,11 @@
+"""The built-in adapter `jax`: what JAX computes on a CPU."""
+
+from __future__ import annotations
+
+from attnspec.adapters.builtin.composing import composed
+from attnspec.adapters.builtin.libraries import import_library
+
+__all__ = ["adapter"]
+
+jax = import_library("jax", adapter="jax")
+adapter = composed(__name__, name="jax", version=str(jax.__version__), dtypes=("float64", "float32", "bfloat16"))

@@ -1,0 +1,53 @@
+"""Tolerances of attention, and what declared conventions must know beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attnspec.comparison.tolerance import Tolerance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from attnspec.comparison.estimates import Estimate
+
+
+class AttentionBound(Tolerance):
+    """Values and tolerances of the outputs of one case of attention.
+
+    Parameters
+    ----------
+    estimates, ungraded
+        As :class:`attnspec.comparison.tolerance.Tolerance` takes them.
+    fully_masked
+        Output name to the elements that come from a query without any key; empty where there are none.
+    without_mean
+        Output name to those among them that take no mean of values either.
+    no_keys
+        Whether there is no key at all.
+    reached
+        What gives, by output name, the elements that excluded NaN and infinities reach in plain arithmetic.
+    shift
+        How much the logits of each query lie above the normative ones (B, Hq, Sq, 1); None for not at all.
+    """
+
+    def __init__(
+        self,
+        estimates: Mapping[str, Callable[[], Estimate]],
+        ungraded: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
+        fully_masked: Mapping[str, NDArray[np.bool_]] | None = None,
+        *,
+        without_mean: Mapping[str, NDArray[np.bool_]] | None = None,
+        no_keys: bool = False,
+        reached: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
+        shift: NDArray[Any] | None = None,
+    ) -> None:
+        super().__init__(estimates, ungraded, fully_masked)
+        self.fully_masked = self.by_convention
+        self.without_mean: Mapping[str, NDArray[np.bool_]] = without_mean or {}
+        self.has_no_keys = no_keys
+        self.reached: Callable[[], Mapping[str, NDArray[np.bool_]]] = reached or dict
+        self.shift = shift
