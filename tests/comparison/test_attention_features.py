@@ -184,8 +184,8 @@ def test_rows_without_keys_are_fully_masked_by_lengths_masks_and_windows():
     lengths, window = bound_of("key lengths, none"), bound_of("bottom right, more queries")
     assert lengths.fully_masked["logsumexp"].tolist() == [[[False] * 5] * 4, [[True] * 5] * 4]
     assert window.fully_masked["output"][0, 0, :, 0].tolist() == [True, True, False, False, False]
-    assert not lengths.no_keys
-    assert bound_of("no keys").no_keys
+    assert not lengths.has_no_keys
+    assert bound_of("no keys").has_no_keys
     assert bound_of("no keys").fully_masked["output"].all()
 
 

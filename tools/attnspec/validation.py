@@ -15,7 +15,7 @@ from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.reports.invocation import Invocation
 from attnspec.reports.report import Report
-from attnspec.runner import run_suite
+from attnspec.runner import offered_part, run_suite
 from attnspec.version import __version__
 
 if TYPE_CHECKING:
@@ -129,8 +129,9 @@ def run_and_report(
     """
     conventions = conventions or {}
     check_asked(dtypes, conventions)
+    offered = offered_part(suite, implementation.declaration.operations)
     results = run_suite(
-        suite,
+        offered.suite,
         implementation,
         dtypes=dtypes,
         conventions=conventions,
@@ -144,6 +145,7 @@ def run_and_report(
         suite_digest=suite.digest,
         environment=environment(),
         results=results,
+        left_out=offered.left_out,
         diagnosis=_diagnosis(results),
         invocation=invocation or Invocation(),
     )

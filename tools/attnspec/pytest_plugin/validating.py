@@ -10,7 +10,7 @@ from attnspec.cases import load_suite
 from attnspec.dtypes import ANY
 from attnspec.errors import UsageError
 from attnspec.reports import failure_text
-from attnspec.runner import run_suite
+from attnspec.runner import offered_part, run_suite
 from attnspec.validation import check_asked, contract_names, in_layout, open_target, pairs
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ class Validating:
             profiles=options.attnspec_profile,
             select=options.attnspec_select,
         )
-        return cls(suite, _implementation(options), options.attnspec_dtype, conventions)
+        implementation = _implementation(options)
+        offered = offered_part(suite, implementation.declaration.operations)
+        return cls(offered.suite, implementation, options.attnspec_dtype, conventions)
 
     def runs(self) -> Iterator[tuple[Case, str]]:
         """Return each selected case in each of its dtypes, in the order of ids and dtypes."""

@@ -13,7 +13,9 @@ from attnspec.reports.wording import (
     elements_sentence,
     explain_sentence,
     failures_by_operation,
+    family_sentences,
     headline,
+    left_out_sentences,
     result_sentence,
     step_sentence,
 )
@@ -52,9 +54,13 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
             console.print()
             _say(console, more)
         _print_unsupported(report, console)
+        for sentence in left_out_sentences(report.left_out):
+            _say(console, sentence, style="yellow")
         elements = elements_sentence(report)
         if elements is not None:
             _say(console, elements)
+        for sentence in family_sentences(report):
+            _say(console, sentence)
     colour = "green" if report.conforms else "red"
     _say(console, headline(report), style=f"bold {colour}")
 

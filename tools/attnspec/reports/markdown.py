@@ -25,7 +25,7 @@ from attnspec.reports.sentences import (
     verdict,
     wrong_results,
 )
-from attnspec.reports.wording import diverging_step, numbers_compared
+from attnspec.reports.wording import diverging_step, left_out_sentences, numbers_compared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -185,7 +185,8 @@ def _closing(document: Mapping[str, Any]) -> list[str]:
     compared = numbers_compared(summary["elements_graded"], summary["elements_not_graded"], median)
     ran_on = ", ".join(f"{name} {value}" for name, value in document["environment"].items())
     made_by = f"attnspec {suite['version']}, suite {suite['digest'][:12]}, {suite['cases']} cases; {ran_on}"
-    return [prose(". ".join(filter(None, (compared, made_by))) + ".")]
+    lines = [*left_out_sentences(document.get("left_out", {})), ". ".join(filter(None, (compared, made_by))) + "."]
+    return [prose(line) for line in lines]
 
 
 def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:

@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.comparison import STATUSES
+from attnspec.contract import OPERATIONS
+from attnspec.families import FAMILIES
 from attnspec.reports.invocation import Invocation
 
 if TYPE_CHECKING:
@@ -69,9 +71,11 @@ class Report:
     environment
         Python, NumPy and platform of the harness.
     results
-        A result for each (case, dtype).
+        A result for each (case, dtype), but for those of families that are left out.
     diagnosis
         What explains the failures.
+    left_out
+        Family to the number of its cases, for the families of which nothing is offered.
     invocation
         How the implementation was reached.
     """
@@ -83,6 +87,7 @@ class Report:
     environment: Mapping[str, str]
     results: tuple[Result, ...]
     diagnosis: tuple[Diagnosis, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
     invocation: Invocation = field(default_factory=Invocation)
 
     @property
@@ -107,6 +112,18 @@ class Report:
         return {
             profile: summarise(tuple(result for result in self.results if result.case.profile == profile))
             for profile in profiles
+        }
+
+    @cached_property
+    def by_family(self) -> Mapping[str, Summary]:
+        """Counts and conformance of each family that is not left out, in the order of the spec."""
+        families = {OPERATIONS[result.case.operation].family for result in self.results}
+        return {
+            family: summarise(
+                tuple(result for result in self.results if OPERATIONS[result.case.operation].family == family)
+            )
+            for family in FAMILIES
+            if family in families
         }
 
     def _repr_html_(self) -> str:

@@ -59,7 +59,9 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "summary": {
             **_summary(report.summary),
             "profiles": {name: _summary(summary) for name, summary in report.by_profile.items()},
+            "families": {name: _summary(summary) for name, summary in report.by_family.items()},
         },
+        "left_out": dict(report.left_out),
         "count": len(report.results),
     }
 

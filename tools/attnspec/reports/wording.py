@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.contract import TITLES
 from attnspec.plain_text import plain_text
 from attnspec.specification import clause_text, errata
 
@@ -20,6 +21,26 @@ def headline(report: Report) -> str:
     summary = report.summary
     name = shown_name(report.declaration.name, report.declaration.version)
     return verdict_sentence(name, summary.conformance, summary.counts, (summary.clauses_graded, summary.clauses))
+
+
+def family_sentences(report: Report) -> list[str]:
+    """Return what came of each family, a line each; none where there is one alone, of which the headline tells."""
+    if len(report.by_family) < 2:
+        return []
+    return [
+        verdict_sentence(
+            f"In {TITLES[family]}, it", summary.conformance, summary.counts, (summary.clauses_graded, summary.clauses)
+        )
+        for family, of in report.by_family.items()
+    ]
+
+
+def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
+    """Return a line for each family of which nothing is offered."""
+    return [
+        f"Not offered: {TITLES.get(family, family)} ({count} case{'' if count == 1 else 's'})."
+        for family, count in left_out.items()
+    ]
 
 
 def shown_name(name: str, version: str | None) -> str:
