@@ -25,7 +25,7 @@ from attnspec.cases import load_suite
 from attnspec.comparison import Run, Tolerance, Values, grade, precision_of, stacked
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
-from attnspec.families import family_of
+from attnspec.families.lookup import family_of
 from attnspec.runner.preparing import prepare
 from attnspec_mistakes import controls_of, mistakes_of
 from attnspec_mistakes.departures import departure, in_working_precision
