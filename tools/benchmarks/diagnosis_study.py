@@ -48,8 +48,12 @@ returns `output` alone unless a setting says *steps*; *plain* has no cache, leng
 *unfused* rounds scores and weights to the dtype. *Not seen* is a mistake that no case of the setting shows; shares are
 of the others. *Taken out* means that the mistake was struck from the catalogue before the diagnosis.
 
-One pair cannot be told apart by the output: transposed scores, and the weight matrices of query and key exchanged, give
-the same numbers. Both are named, and with steps the right one.
+Transposed scores, and the weight matrices of query and key exchanged, give the same output. Both are named, and with
+steps the right one; so are weights that overwrite transposed scores, beside which nothing tells them apart. Two
+mistakes stay unknown because the engine reads their sentences otherwise than the catalogue: it counts past keys in a
+scale from the number of keys, and broadcasts a mask of three axes, read as a batch, to another shape. Of the mistakes
+that the catalogue does not hold, some show in no case, like grouped heads in an operation without them, and one equals
+in exact arithmetic the mistake that it is taken for.
 
 The engine was written by those who know the catalogue. The rates say how well numbers are recognised, not how well
 strangers read a rule.
