@@ -52,7 +52,7 @@ the maximum is subtracted, and again where it is multiplied by log2(e) for a pow
 _SUM_AND_DIVISION = 2
 """Units of a denominator beside the drift of its sum: the last rounding of the sum, and the division by it."""
 
-_ROUNDED_TWICE = 0.5
+ROUNDED_TWICE = 0.5
 """What a second rounding to the same dtype adds to the first: two independent ones come to the root of 2, below 1.5."""
 
 _LARGEST_EXPONENT = 50.0
@@ -237,7 +237,7 @@ def share_error(
     own = relative - moved
     normalised = shares * np.sqrt(own * own + others)
     # Beside the division, the share itself is rounded once, and once more where it is stored between phases.
-    rounding = precision.output * (1 + _ROUNDED_TWICE * precision.rounds_between_phases)
+    rounding = precision.output * (1 + ROUNDED_TWICE * precision.rounds_between_phases)
     denominator = denominator_error(terms, precision) + logarithm_error(logarithm, precision)
     in_common = INNER * denominator + rounding
     return INNER * normalised + in_common * shares + precision.smallest * (shares > 0)
