@@ -14,7 +14,7 @@ help:
 	@echo "make regenerate       fill the golden files with certified values"
 	@echo "make check-goldens    recompute every golden file and compare byte for byte"
 	@echo "make mutation         change the reference in every place, and see every change caught"
-	@echo "make implementations  validate torch, jax, onnx and onnxruntime (installs them)"
+	@echo "make implementations  validate the third-party implementations (installs torch and others)"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

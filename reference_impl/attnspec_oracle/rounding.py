@@ -32,6 +32,13 @@ _LEAST_CANDIDATE, _GREATEST_CANDIDATE = 2.0**-900, 2.0**1000
 _ACCURACY = 70
 """Bits of a midpoint that a radius must leave, for a candidate to be verified."""
 
+_WELL_BELOW_HALF = 0.499
+"""How near a candidate must be to the midpoint of a ball, in steps to its neighbour.
+
+The radius is below 2**(2 - _ACCURACY) of the candidate, hence below a thousandth of a step: the whole ball then lies
+less than half a step away.
+"""
+
 
 def round_fraction(value: Fraction) -> float:
     """Round a rational number to the nearest float64, ties to even; a zero is +0."""
@@ -103,8 +110,7 @@ def _is_nearest(candidate: float, ball: arb) -> bool:
     if ball.rel_accuracy_bits() < _ACCURACY:
         return False
     step = abs(candidate) - math.nextafter(abs(candidate), 0.0)  # the smaller one at a power of two
-    # The radius is below 2**(2 - _ACCURACY) of the candidate, hence below a thousandth of a step.
-    return abs(float(ball - candidate)) < 0.499 * step
+    return abs(float(ball - candidate)) < _WELL_BELOW_HALF * step
 
 
 def _infinity(sign: int) -> float:

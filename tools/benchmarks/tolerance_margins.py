@@ -1,30 +1,71 @@
 """How close correct computations come to their tolerance: the worst error / tolerance of every control.
 
 ``python tools/benchmarks/tolerance_margins.py`` runs each control over the golden cases of its operation, in every
-dtype that a case offers, and prints a Markdown table. Nothing in it may exceed 1.
+dtype that a case offers, and prints the worst of each operation and of each control; ``--write`` writes them to
+``spec/measurements/tolerance-margins.md``. Nothing in it may exceed 1.
 """
 
 from __future__ import annotations
 
+import argparse
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from measurement_page import MeasurementPage, add_write_option, publish, table
 
 from attnspec import validate
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec_mistakes import CONTROLS
 
+if TYPE_CHECKING:
+    from attnspec_mistakes import Control
+
+ABOUT = """
+How close right computations come to the tolerance of [decision 6](../decisions/0006-tolerance.md): the worst error /
+tolerance over all outputs of the golden cases. The controls compute what the spec says in other orders and forms:
+online softmax in tiles, powers of two, a split scale, strictly sequential sums, fused and mixed products. Above 1 one
+of them would fail, and the model would be wrong. Operations that only move numbers have the tolerance 0 and no error.
+"""
+
+
+def worst_ratios(control: Control) -> dict[str, float]:
+    """Return the worst error / tolerance of a control, by dtype."""
+    holder = SimpleNamespace(**{control.operation: control.function}, name=control.id, dtypes=FLOAT_DTYPES)
+    report = validate(holder, conventions={"input_checks": "lenient"})
+    worst = dict.fromkeys(FLOAT_DTYPES, 0.0)
+    for result in report.results:
+        if result.verdict.worst is not None and result.case.rejects is None:
+            worst[result.dtype] = max(worst.get(result.dtype, 0.0), result.verdict.worst.ratio)
+    return worst
+
+
+def figures() -> list[str]:
+    """Measure every control, and return the page's tables."""
+    by_control = {control.id: worst_ratios(control) for control in CONTROLS}
+    by_operation: dict[str, list[dict[str, float]]] = {}
+    for control in CONTROLS:
+        by_operation.setdefault(control.operation, []).append(by_control[control.id])
+    worst = {
+        operation: {dtype: max(ratios[dtype] for ratios in found) for dtype in FLOAT_DTYPES}
+        for operation, found in by_operation.items()
+    }
+    return [
+        *table(("operation", *FLOAT_DTYPES), _rows(worst)),
+        "",
+        *table(("control", *FLOAT_DTYPES), _rows(by_control)),
+    ]
+
+
+def _rows(ratios: dict[str, dict[str, float]]) -> list[tuple[str, ...]]:
+    return [(f"`{name}`", *(f"{found[dtype]:.2f}" for dtype in FLOAT_DTYPES)) for name, found in ratios.items()]
+
 
 def main() -> None:
-    """Print a row for each control."""
-    print(f"| control | {' | '.join(FLOAT_DTYPES)} |")  # noqa: T201
-    print("|---|" + "---:|" * len(FLOAT_DTYPES))  # noqa: T201
-    for control in CONTROLS:
-        holder = SimpleNamespace(**{control.operation: control.function}, name=control.id, dtypes=FLOAT_DTYPES)
-        report = validate(holder, conventions={"input_checks": "lenient"})
-        worst = dict.fromkeys(FLOAT_DTYPES, 0.0)
-        for result in report.results:
-            if result.verdict.worst is not None and result.case.rejects is None:
-                worst[result.dtype] = max(worst.get(result.dtype, 0.0), result.verdict.worst.ratio)
-        print(f"| {control.id} | {' | '.join(f'{worst[dtype]:.2f}' for dtype in FLOAT_DTYPES)} |")  # noqa: T201
+    """Measure, print, and write the page where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_write_option(parser, "tolerance-margins")
+    options = parser.parse_args()
+    publish(MeasurementPage("Right computations and their tolerance", ABOUT, figures()), options.write)
 
 
 if __name__ == "__main__":

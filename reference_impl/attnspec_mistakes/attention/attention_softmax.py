@@ -75,7 +75,7 @@ def multiplied_by_total(exponentials: Array, total: Array) -> Array:
 
 
 def divided_even_by_zero(exponentials: Array, total: Array) -> Array:
-    """Divide a row without keys by its sum, too: 0/0 is NaN."""
+    """Divide a fully masked row by its sum, too: 0/0 is NaN."""
     return exponentials / total
 
 

@@ -30,6 +30,10 @@ Term: TypeAlias = tuple[int, int]
 """The integers ``(surd, rational)`` of one logit."""
 
 _COMPARISON_PRECISIONS = (64, 256, 1024, 4096)
+"""Working precisions in bits at which capped logits are compared; after the last, any of the leaders does."""
+
+_SPARE_BITS = 8
+"""More bits of a root than the difference of two logits asks for: that bound leaves out a few factors of 2."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ class ExactLogits:
             return self._greatest_capped(terms)
         # A difference a * sqrt(root) + b that is not 0 is at least 1 / (|a| * sqrt(root) + |b|), because
         # a**2 * root - b**2 is an integer. A root with twice the bits of a and b therefore orders the terms.
-        bits = 8 + 2 * max(abs(part).bit_length() + self.root.bit_length() for term in terms for part in term)
+        bits = _SPARE_BITS + 2 * max(abs(part).bit_length() + self.root.bit_length() for term in terms for part in term)
         root = math.isqrt(self.root << (2 * bits))
         return max(terms, key=lambda term: term[0] * root + (term[1] << bits))
 

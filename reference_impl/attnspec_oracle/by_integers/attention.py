@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BITS = (192, 1536, 6144)
-"""The bits that are tried one after the other."""
+"""The bits that are tried one after the other, each for what the one before left undecided."""
 
 
 class AttentionRow(NamedTuple):

@@ -19,6 +19,12 @@ _GUARD = 64
 _HALVINGS = 10
 """The exponential of a number is that of its 2**10th part, squared ten times."""
 
+_GUESSED_BITS = 60
+"""Bits after the point that a guess takes from a float64, which has 53 in all; what it lacks, the improvement adds."""
+
+_SLACK = 1 << 16
+"""The half-width that is tried first around a logarithm. It is doubled until the exponential verifies it."""
+
 
 class Interval(NamedTuple):
     """The two ends, in units that the owner knows."""
@@ -82,11 +88,11 @@ class FixedPoint:
         """Enclose log of positive numbers: a guess, improved, and then verified by its exponential."""
         if interval == (self.one, self.one):
             return Interval(0, 0)
-        guess = int(math.log(interval.low / self.one) * 2**60) << (self.bits - 60)
+        guess = int(math.log(interval.low / self.one) * 2**_GUESSED_BITS) << (self.bits - _GUESSED_BITS)
         for _ in range(self.bits.bit_length()):  # each round doubles the correct bits
             power = self._exponential(guess).low
             guess += (interval.low - power) * self.one // power
-        slack = 1 << 16
+        slack = _SLACK
         while (
             self._exponential(guess - slack).high > interval.low or self._exponential(guess + slack).low < interval.high
         ):

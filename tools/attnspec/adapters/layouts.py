@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, cast
 from attnspec.adapters.arranging import LaidOut
 from attnspec.adapters.implementation import Declaration
 from attnspec.errors import UsageError
-from attnspec.families import FAMILIES, family_called, family_of
+from attnspec.families import FAMILIES
+from attnspec.families.lookup import family_called, family_of
 
 if TYPE_CHECKING:
     from attnspec.adapters.arranging import Arrangement

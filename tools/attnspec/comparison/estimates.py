@@ -2,7 +2,7 @@
 
 An :class:`Estimate` holds a tensor in float64 and, element by element, how far a correct implementation may stray
 from the exact result at this point. The bounds are statistical rather than worst-case: roundings are taken as
-independent, and constants leave about four standard deviations for a strictly sequential sum.
+independent, and constants leave about five standard deviations for a strictly sequential sum.
 See ``spec/decisions/0006-tolerance.md``.
 """
 
@@ -17,6 +17,46 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.comparison.precision import Precision
+
+
+INNER = 2
+"""How often the errors of inner phases count.
+
+They are estimates, of roundings that are taken as independent and seldom quite are; doubled, they leave room for that.
+The last rounding counts once: it is never more than one unit.
+"""
+
+_DRIFT = 0.4
+"""Units in the total that each term adds to a sum whose roundings all go one way.
+
+A rounding loses at most one unit of the partial sum: n units where the sum is there from the first term on, n/2 where
+it grows evenly. Doubled, 0.4 n is near that worst case, because it does occur: sequential sums of equal terms, or with
+one large one, come to about half of it (`spec/measurements/tolerance-constants.md`, 2 and 3).
+"""
+
+_WALK = 0.8
+"""Units in the norm of the terms, times the root of their number, for roundings that go either way at random.
+
+A sequential sum of Gaussian products strays by 0.3 of them (standard deviation, 16 to 256 terms). Doubled, 0.8 leaves
+five deviations. 0.6 left four, and two of six million sums of 64 products came out above 1
+(`spec/measurements/tolerance-constants.md`, 1).
+"""
+
+_EXPONENTIAL = 2
+"""Units that an exponential may be off by itself, and by each 1 that its argument lies below the maximum.
+
+Good libraries stay within one unit in the last place, which is up to two unit roundoffs. The argument is rounded where
+the maximum is subtracted, and again where it is multiplied by log2(e) for a power of two.
+"""
+
+_SUM_AND_DIVISION = 2
+"""Units of a denominator beside the drift of its sum: the last rounding of the sum, and the division by it."""
+
+ROUNDED_TWICE = 0.5
+"""What a second rounding to the same dtype adds to the first: two independent ones come to the root of 2, below 1.5."""
+
+_LARGEST_EXPONENT = 50.0
+"""An exponent that is off by so much leaves no digit. It is cut here, where squares of its exponential are finite."""
 
 
 class Estimate(NamedTuple):
@@ -85,7 +125,7 @@ def summation_error(
     """
     precision = precision.at_rank(total.ndim)
     root = math.sqrt(terms) if isinstance(terms, int) else np.sqrt(terms)
-    of_total, of_spread = precision.accumulator * (0.4 * terms + 1), precision.accumulator * (0.8 * root + 1)
+    of_total, of_spread = precision.accumulator * (_DRIFT * terms + 1), precision.accumulator * (_WALK * root + 1)
     return of_total * np.abs(total) + of_spread * spread
 
 
@@ -114,7 +154,7 @@ def linear(x: Estimate, weight: Estimate, bias: Estimate | None, precision: Prec
 def settled(estimate: Estimate, precision: Precision) -> Estimate:
     """Return an intermediate value as an output: its error doubled, and rounded to the dtype of the results."""
     precision = precision.at_rank(estimate.value.ndim)
-    error = 2 * estimate.error + precision.output * np.abs(estimate.value) + precision.smallest
+    error = INNER * estimate.error + precision.output * np.abs(estimate.value) + precision.smallest
     return Estimate(estimate.value, error)
 
 
@@ -131,8 +171,8 @@ def exponent_error(distance: NDArray[Any], logit_error: NDArray[Any], precision:
         Unit roundoffs of the run.
     """
     precision = precision.at_rank(distance.ndim)
-    own = 2 * precision.accumulator + precision.rounds_between_phases * precision.stored
-    return np.expm1(np.minimum(logit_error + own * (1 + distance), 50.0))
+    own = _EXPONENTIAL * precision.accumulator + precision.rounds_between_phases * precision.stored
+    return np.expm1(np.minimum(logit_error + own * (1 + distance), _LARGEST_EXPONENT))
 
 
 def denominator_error(terms: NDArray[Any] | int, precision: Precision) -> Any:
@@ -145,7 +185,7 @@ def denominator_error(terms: NDArray[Any] | int, precision: Precision) -> Any:
     precision
         Unit roundoffs of the run, in a shape that broadcasts against `terms`.
     """
-    return precision.accumulator * (0.4 * terms + 2)
+    return precision.accumulator * (_DRIFT * terms + _SUM_AND_DIVISION)
 
 
 def logarithm_error(logarithm: NDArray[Any], precision: Precision) -> Any:
@@ -197,7 +237,7 @@ def share_error(
     own = relative - moved
     normalised = shares * np.sqrt(own * own + others)
     # Beside the division, the share itself is rounded once, and once more where it is stored between phases.
-    rounding = precision.output * (1 + 0.5 * precision.rounds_between_phases)
+    rounding = precision.output * (1 + ROUNDED_TWICE * precision.rounds_between_phases)
     denominator = denominator_error(terms, precision) + logarithm_error(logarithm, precision)
-    in_common = 2 * denominator + rounding
-    return 2 * normalised + in_common * shares + precision.smallest * (shares > 0)
+    in_common = INNER * denominator + rounding
+    return INNER * normalised + in_common * shares + precision.smallest * (shares > 0)

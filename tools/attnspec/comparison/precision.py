@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+"""Unit roundoffs: half the distance from 1 to the next larger number, so 2 to minus the number of significant bits."""
+
 _SMALLEST = {"float64": 2.0**-1022, "float32": 2.0**-126, "float16": 2.0**-24, "bfloat16": 2.0**-126}
+"""What may be lost at the lower end of the range, in absolute terms.
+
+Processors may flush subnormal numbers to zero, so it is the smallest normal number; bfloat16 has that of float32, in
+which it is computed. float16 is computed in float32 too, where its subnormal numbers are normal ones and are not
+flushed: only the rounding to its last step, 2**-24, remains.
+"""
 
 
 @dataclass(frozen=True)

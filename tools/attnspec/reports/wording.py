@@ -28,9 +28,7 @@ def family_sentences(report: Report) -> list[str]:
     if len(report.by_family) < 2:
         return []
     return [
-        verdict_sentence(
-            f"In {TITLES[family]}, it", summary.conformance, summary.counts, (summary.clauses_graded, summary.clauses)
-        )
+        verdict_sentence(f"In {TITLES[family]}, it", of.conformance, of.counts, (of.clauses_graded, of.clauses))
         for family, of in report.by_family.items()
     ]
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from attnspec.dtypes import ANY
-from attnspec.families import family_of
+from attnspec.families.lookup import family_of
 from attnspec.reproduction.literals import array_literal
 
 if TYPE_CHECKING:

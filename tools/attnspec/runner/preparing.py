@@ -12,7 +12,7 @@ from attnspec.convention import Settles
 from attnspec.conventions import departs, fixed_attributes, inner_dtype, settling
 from attnspec.dtypes import HALF_PRECISION, rounded_to
 from attnspec.errors import FixtureError
-from attnspec.families import family_of
+from attnspec.families.lookup import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

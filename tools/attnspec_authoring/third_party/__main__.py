@@ -1,4 +1,4 @@
-"""``python -m attnspec_authoring.third_party [NAME ...]``: run third-party implementations and print the matrix.
+"""``python -m attnspec_authoring.third_party [NAME ...]``: run third-party implementations and print what came of each.
 
 Exit status: 0 when every implementation ran and every failure is a known defect, else 1; 2 for a bad argument.
 """

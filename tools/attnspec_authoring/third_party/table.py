@@ -1,4 +1,4 @@
-"""The matrix as text: for each dtype, profiles down, implementations across."""
+"""What came of the third parties, as text: for each dtype, profiles down, implementations across."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ THIRD_PARTY: Mapping[str, str] = {
 }
 """Name of a built-in adapter to the module, or the class in a module, that is one; each needs a library.
 
-The one that takes longest stands first, because the matrix runs them in this order.
+The one that takes longest stands first, because the third parties are run in this order.
 """
 
 BUILT_IN: Mapping[str, str] = {"reference": "attnspec.adapters.builtin.reference:adapter", **THIRD_PARTY}

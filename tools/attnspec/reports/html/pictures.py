@@ -14,7 +14,7 @@ from attnspec import conventions as convention_rules
 from attnspec.comparison import MustRefuse, Values
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
-from attnspec.families import family_of
+from attnspec.families.lookup import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -245,7 +245,7 @@ def counting(sizes: Sizes) -> dict[str, Any]:
 
 
 def _kept(shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Mark one key of each row, so that a drawn mask leaves no row without keys."""
+    """Mark one key of each row, so that a drawn mask leaves no fully masked row."""
     rows = np.arange(int(np.prod(shape[:-1], dtype=np.int64)))
     return (np.arange(shape[-1]) == ((2 * rows + 1) % shape[-1])[:, np.newaxis]).reshape(shape)
 

@@ -1,4 +1,4 @@
-"""Profile masking: Boolean and float masks of every shape, and rows that a mask leaves without keys."""
+"""Profile masking: Boolean and float masks of every shape, and fully masked rows."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def number_cases() -> tuple[AuthoredCase, ...]:
 
 
 def dead_row_cases() -> tuple[AuthoredCase, ...]:
-    """Leave queries without keys: by one mask, or by two rules that each leave some."""
+    """Make fully masked rows: by one mask, or by two rules that each leave some keys."""
     rows = probe_sizes(1, 2, 2, 4, 5)
     made: list[AuthoredCase] = []
     links = {

@@ -1,0 +1,90 @@
+"""A page of ``spec/measurements``, as the program that measured writes it: what, how, with what, and the figures."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attnspec.cases import load_suite
+from attnspec.version import __version__
+from attnspec_mistakes import CATALOGUE, CONTROLS
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Iterable, Sequence
+
+MEASUREMENTS = Path(__file__).resolve().parents[2] / "spec" / "measurements"
+
+
+@dataclass(frozen=True)
+class MeasurementPage:
+    """What one study measured.
+
+    Attributes
+    ----------
+    title
+        Its heading.
+    about
+        What was measured and how to read the figures, in Markdown.
+    figures
+        Markdown lines: tables, and the sentences between them.
+    """
+
+    title: str
+    about: str
+    figures: Sequence[str]
+
+    def text(self) -> str:
+        """Return the whole page, with the suite and the environment that it was measured with."""
+        suite = load_suite()
+        facts = table(
+            ("measured with", ""),
+            [
+                ("command", f"`{command()}`"),
+                ("suite", f"attnspec {__version__}, {len(suite.cases)} cases, digest `{suite.digest}`"),
+                ("catalogue", f"{len(CATALOGUE)} mistakes, {len(CONTROLS)} controls"),
+                ("environment", environment()),
+            ],
+        )
+        return "\n".join([f"# {self.title}", "", self.about.strip(), "", *facts, "", *self.figures]).rstrip() + "\n"
+
+
+def command() -> str:
+    """Return the command that is running, from the root of the repository; where the page goes is no part of it."""
+    program, *options = sys.argv
+    if "--write" in options:
+        options = [*options[: options.index("--write")], "--write"]
+    return shlex.join(["python", f"tools/benchmarks/{Path(program).name}", *options])
+
+
+def environment() -> str:
+    """Say what the figures may depend on, without a name of the machine."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "ml_dtypes"))
+    return f"Python {platform.python_version()}, {packages}; {platform.machine()}, {os.cpu_count()} processors"
+
+
+def table(heading: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return the lines of a Markdown table: text in the first column, figures on the right in the others."""
+    rule = ["---", *("---:" if len(heading) > 2 else "---" for _ in heading[1:])]
+    return [f"| {' | '.join(map(str, row))} |" for row in (heading, rule, *rows)]
+
+
+def add_write_option(parser: ArgumentParser, name: str) -> None:
+    """Give a program the option to write its page: to ``spec/measurements``, or to a file that is named."""
+    page = MEASUREMENTS / f"{name}.md"
+    told = f"write the page, to spec/measurements/{page.name} where no file is named"
+    parser.add_argument("--write", nargs="?", type=Path, const=page, metavar="FILE", help=told)
+
+
+def publish(page: MeasurementPage, file: Path | None) -> None:
+    """Print the figures, and write the page where a file is given."""
+    print(*page.figures, sep="\n")  # noqa: T201
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(page.text(), encoding="utf-8")
