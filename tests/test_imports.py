@@ -109,7 +109,9 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 
 
 def test_the_harness_knows_nothing_of_authoring_but_at_one_door() -> None:
-    inside = files_of(*(folder for name, folder in PACKAGES.items() if name not in ("attnspec_authoring", "benchmarks")))
+    inside = files_of(
+        *(folder for name, folder in PACKAGES.items() if name not in ("attnspec_authoring", "benchmarks"))
+    )
     importing = {shown(path) for path in inside if "attnspec_authoring" in packages_imported(path)}
     assert importing == {AUTHORING_DOOR}
 
