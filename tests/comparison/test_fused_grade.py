@@ -1,15 +1,16 @@
 """A half-precision answer that is graded unfused is also held against the fused grade, and the report says so."""
 
+import io
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import attnspec
 from attnspec.cases import canonical_json
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.reports.report_json import report_to_json
-from attnspec.reports.wording import elements_sentence
+from attnspec.reports import print_report, report_to_json
 from attnspec_authoring.recipes import AuthoredCase, Source
 from attnspec_authoring.regeneration import filled_document
 from attnspec_mistakes.departures import departure, in_working_precision
@@ -92,15 +93,21 @@ def test_a_fail_on_values_passes_neither(report):
         assert (result.status, result.verdict.fused) == ("fail", False)
 
 
+def closing(run):
+    """What the console says last, on one line."""
+    stream = io.StringIO()
+    print_report(run, Console(file=stream, width=400))
+    return stream.getvalue()
+
+
 def test_the_report_counts_them(report):
     run = report(unfused, ["float64", "bfloat16"])
     assert (run.summary.fused, run.summary.unfused) == (0, 2)
     run = report(fused, ["float64", "bfloat16", "float16"])
     assert (run.summary.fused, run.summary.unfused) == (4, 4)
-    sentence = elements_sentence(run)
-    assert "of 4 passes in half precision, graded unfused, 4 would pass fused too." in sentence
+    assert "of 4 passes in half precision, graded unfused, 4 would pass fused too." in closing(run)
     assert {entry["fused"] for entry in report_to_json(run)["results"]} == {None, True}
-    assert "fused" not in elements_sentence(report(fused, ["float64"]))
+    assert "fused" not in closing(report(fused, ["float64"]))
 
 
 def test_elements_and_medians_are_summed_up(report):
@@ -109,7 +116,7 @@ def test_elements_and_medians_are_summed_up(report):
     assert summary["elements_graded"] == sum(result.verdict.graded for result in run.results) > 0
     assert summary["elements_not_graded"] == 0
     assert summary["median"] in [result.verdict.median for result in run.results]
-    assert elements_sentence(run).startswith(f"{summary['elements_graded']:,} numbers compared; median error")
+    assert f"\n{summary['elements_graded']:,} numbers compared; median error" in closing(run)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

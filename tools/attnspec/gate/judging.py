@@ -16,7 +16,7 @@ from attnspec.gate.baseline import graded
 from attnspec.gate.finding import HEADINGS, Finding, Outcome
 from attnspec.gate.updating import check_same_implementation
 from attnspec.plain_text import plain_text
-from attnspec.reports.wording import result_sentence
+from attnspec.reports.wording import ending
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -285,4 +285,4 @@ def _subject(result: Result) -> Key:
 
 
 def _said(result: Result) -> str:
-    return plain_text(result_sentence(result))
+    return plain_text(ending(result.verdict.message or result.status, result.verdict.under))

@@ -9,7 +9,9 @@ from attnspec.diagnosis import diagnose
 from attnspec.gate.baseline import NOT_EXPLAINED
 from attnspec.gate.finding import HEADINGS
 from attnspec.plain_text import plain_text
-from attnspec.reports.wording import diagnosis_lines
+from attnspec.reports.entries import diagnosis_lines
+from attnspec.reports.report_json import diagnosis_to_json
+from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +51,7 @@ def headline(outcome: Outcome) -> str:
     expected = f", {outcome.expected} not, as expected" if outcome.expected else ""
     if outcome.is_open:
         warned = len(outcome.of_weight("warns"))
-        warnings = f" {_number(warned, 'warning')}." if warned else ""
+        warnings = f" {counted(warned, 'warning')}." if warned else ""
         return f"{outcome.name} passes the gate: {outcome.passed} of {outcome.graded} passed{expected}.{warnings}"
     counts: dict[str, int] = {}
     for finding in outcome.of_weight("fails"):
@@ -79,7 +81,7 @@ def diagnosis_sentences(report: Report, outcome: Outcome) -> tuple[str, ...]:
         result for result in report.results if not result.is_wrong or (result.case.id, result.dtype) in unexpected
     ]
     found = report.diagnosis if len(unexpected) == len(report.wrong) else diagnose(results)
-    return tuple(plain_text(line) for entry in found for line in diagnosis_lines(entry))
+    return tuple(plain_text(line) for entry in found for line in diagnosis_lines(diagnosis_to_json(entry)))
 
 
 def suite_sentences(report: Report, baseline: Baseline | None) -> tuple[str, ...]:
@@ -104,9 +106,9 @@ def update_sentence(new: Baseline, old: Baseline | None, path: str) -> str:
     )
     unexplained = sum(entry.reason in ("", NOT_EXPLAINED) for entry in new.entries)
     return (
-        f"The baseline {path} is written: {_number(len(new.entries), 'entry', 'entries')}"
-        f"{f' ({changes})' if changes else ''}, {_number(new.graded, 'graded result')}."
-        + (f" Say why beside the {_number(unexplained, 'entry', 'entries')} without a reason." if unexplained else "")
+        f"The baseline {path} is written: {counted(len(new.entries), 'entry', 'entries')}"
+        f"{f' ({changes})' if changes else ''}, {counted(new.graded, 'graded result')}."
+        + (f" Say why beside the {counted(unexplained, 'entry', 'entries')} without a reason." if unexplained else "")
     )
 
 
@@ -124,7 +126,3 @@ def _line(findings: Sequence[Finding]) -> str:
         return first.sentence
     dtypes = ", ".join(finding.dtype for finding in findings if finding.dtype is not None)
     return f"{first.subject}{f' ({dtypes})' if dtypes else ''}: {first.sentence}"
-
-
-def _number(count: int, one: str, several: str | None = None) -> str:
-    return f"{count} {one if count == 1 else several or one + 's'}"

@@ -1,8 +1,8 @@
 """Reports: what a run came to, for people and for machines."""
 
 from attnspec.reports.console import failure_text, print_report
-from attnspec.reports.report import Report, Summary
-from attnspec.reports.report_json import report_to_json
+from attnspec.reports.report import Report, report_to_json
+from attnspec.reports.summary import Summary
 from attnspec.reports.writing import check_writable, write_document, write_report
 
 __all__ = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison import WRONG
+from attnspec.reports.entries import clauses_graded
+from attnspec.reports.wording import short_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,11 +23,6 @@ def badge(document: Mapping[str, Any]) -> str:
         A report, following ``spec/schemas/report.schema.json``.
     """
     summary = document["summary"]
-    said = summary["conformance"]
-    wrong = sum(count for status, count in summary["statuses"].items() if status in WRONG)
-    if said == "conforms in part":
-        said += f": {summary['clauses_graded']} of {summary['clauses']} clauses"
-    elif wrong:
-        said += f": {wrong} of {document['count'] - summary['statuses'].get('unsupported', 0)} wrong"
+    said = short_verdict(summary["conformance"], summary["statuses"], clauses_graded(summary))
     shown = {"schemaVersion": 1, "label": "attnspec", "message": said, "color": _COLOURS[summary["conformance"]]}
     return json.dumps(shown) + "\n"

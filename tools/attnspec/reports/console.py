@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.plain_text import plain_text
-from attnspec.reports.alike import and_more, told_together
-from attnspec.reports.wording import (
+from attnspec.reports import wording
+from attnspec.reports.entries import (
+    by_operation,
+    clauses_graded,
     diagnosis_lines,
-    elements_sentence,
-    explain_sentence,
-    failures_by_operation,
-    family_sentences,
-    headline,
     left_out_sentences,
-    result_sentence,
-    step_sentence,
+    numbers_compared,
+    verdict,
 )
-from attnspec.specification import clauses, errata
+from attnspec.reports.failures import failure_of, told
+from attnspec.reports.report_json import diagnosis_to_json, result_to_json, summary_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from rich.console import Console
 
     from attnspec.diagnosis import Diagnosis
+    from attnspec.reports.failures import Failure
     from attnspec.reports.report import Report
     from attnspec.runner import Result
 
@@ -47,22 +47,13 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
     """
     if not quiet:
         console.print(_table(report))
-        for operation, results in failures_by_operation(report).items():
-            _print_operation(operation, results, report, console)
-        more = explain_sentence(report)
-        if more is not None:
-            console.print()
-            _say(console, more)
-        _print_unsupported(report, console)
-        for sentence in left_out_sentences(report.left_out):
-            _say(console, sentence, style="yellow")
-        elements = elements_sentence(report)
-        if elements is not None:
-            _say(console, elements)
-        for sentence in family_sentences(report):
+        _print_failures(report, console)
+        _print_not_graded(report, console)
+        for sentence in _closing(report):
             _say(console, sentence)
+    name = wording.shown_name(report.declaration.name, report.declaration.version)
     colour = "green" if report.conforms else "red"
-    _say(console, headline(report), style=f"bold {colour}")
+    _say(console, verdict(name, summary_to_json(report.summary)), style=f"bold {colour}")
 
 
 def failure_text(result: Result, diagnosis: Sequence[Diagnosis]) -> str:
@@ -81,18 +72,17 @@ def failure_text(result: Result, diagnosis: Sequence[Diagnosis]) -> str:
 
     shown = StringIO()
     console = Console(file=shown, width=100, color_system=None, highlight=False, markup=False, emoji=False)
-    said = result_sentence(result)
-    _say(console, said if result.status in ("fail", "error") else f"{result.status}: {said}")
+    failure = failure_of([result_to_json(result, outputs=False)])
+    _say(console, wording.ending_with_status(failure.status, failure.ending))
     _say(console, result.case.title)
-    step = step_sentence(result)
-    if step:
-        _say(console, step)
+    if failure.step is not None:
+        _say(console, failure.step)
     console.print()
     for entry in diagnosis:
-        for line in diagnosis_lines(entry):
+        for line in diagnosis_lines(diagnosis_to_json(entry)):
             _say(console, line)
     if not any(entry.clause for entry in diagnosis):
-        _print_rules(result, console, indent=0)
+        _print_rules(failure, console, indent=0)
     return "\n".join(line.rstrip() for line in shown.getvalue().splitlines())
 
 
@@ -105,9 +95,9 @@ def _table(report: Report) -> object:
     seen = {result.dtype for result in report.results}
     dtypes = [dtype for dtype in (*FLOAT_DTYPES, ANY) if dtype in seen]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("passed of tried", min_width=max(map(len, OPERATIONS)), no_wrap=True)
+    table.add_column(wording.PASSED_OF_TRIED, min_width=max(map(len, OPERATIONS)), no_wrap=True)
     for dtype in dtypes:
-        table.add_column("no floats" if dtype == ANY else dtype, justify="right")
+        table.add_column(wording.dtype_name(dtype), justify="right")
     table.add_column("worst error", justify="right")
     for operation in report.declaration.operations:
         results = [result for result in report.results if result.case.operation == operation]
@@ -133,67 +123,74 @@ def _worst(results: list[Result]) -> str:
     return f"{max(ratios):.2g}" if ratios else ""
 
 
-def _print_operation(operation: str, results: list[Result], report: Report, console: Console) -> None:
+def _print_failures(report: Report, console: Console) -> None:
+    """Print what went wrong, an operation at a time, and how to read on."""
+    wrong = [result_to_json(result, outputs=False) for result in report.wrong]
+    diagnosis = [diagnosis_to_json(entry) for entry in report.diagnosis]
+    titles = {result.case.id: result.case.title for result in report.wrong}
+    for operation, results in by_operation(wrong).items():
+        of_operation = [entry for entry in diagnosis if entry["operation"] == operation]
+        _print_operation(operation, results, of_operation, titles, console)
+    if wrong:
+        named = [entry["mistake"] for entry in diagnosis if entry["clause"] is not None]
+        console.print()
+        _say(console, wording.explain(named[0] if named else wrong[0]["case"]))
+
+
+def _print_operation(
+    operation: str,
+    results: list[Mapping[str, Any]],
+    diagnosis: list[dict[str, Any]],
+    titles: Mapping[str, str],
+    console: Console,
+) -> None:
     console.print()
-    _say(console, f"{operation}: {len(results)} went wrong", style="bold red")
-    diagnosis = [entry for entry in report.diagnosis if entry.operation == operation]
+    _say(console, f"{operation}: {wording.went_wrong(len(results))}", style="bold red")
     for entry in diagnosis:
         for line in diagnosis_lines(entry):
             _say(console, line, indent=2)
-    by_case, together = told_together(results, lambda result: result.case.id, _words)
-    for of_case in by_case[:_CASES_SHOWN]:
+    failures = told(results)
+    for failure in failures.by_case[:_CASES_SHOWN]:
         console.print()
-        _print_case(of_case, console, named=any(entry.clause for entry in diagnosis))
-    more = len(by_case) - _CASES_SHOWN
+        _print_case(failure, titles[failure.cases[0]], console, named=any(entry["clause"] for entry in diagnosis))
+    more = len(failures.by_case) - _CASES_SHOWN
     if more > 0:
-        cases = "case" if more == 1 else "cases"
-        _say(console, f"… and {more} more {cases}; --report FILE.json has them all.", indent=2)
-    for alike in together:
+        what = "case" if more == 1 else "cases"
+        _say(console, wording.more(more, what, held_by="--report FILE.json"), indent=2)
+    for failure in failures.together:
         console.print()
-        _print_alike(alike, console)
+        _print_many_cases(failure, console)
 
 
-def _words(result: Result) -> str | None:
-    """Return how a result without numbers ended."""
-    return None if result.status == "fail" else f"{result.status}: {result_sentence(result)}"
-
-
-def _print_alike(results: list[Result], console: Console) -> None:
-    """Print many cases that ended in the same words."""
-    ids = list(dict.fromkeys(result.case.id for result in results))
-    dtypes = ", ".join(dict.fromkeys(result.dtype for result in results))
-    _say(console, f"{len(ids)} cases ({dtypes}): {results[0].status}", indent=2, style="bold")
-    _say(console, result_sentence(results[0]), indent=4)
-    _say(console, f"{', '.join(ids[:_CASES_SHOWN])}{and_more(ids, _CASES_SHOWN)}", indent=4)
-
-
-def _print_case(results: list[Result], console: Console, *, named: bool) -> None:
-    """Print one failing case, in words for its first dtype; the clauses and errata where no mistake is named."""
-    first = results[0]
-    dtypes = ", ".join(result.dtype for result in results)
-    _say(console, f"{first.case.id} ({dtypes}): {first.status}", indent=2, style="bold")
-    _say(console, first.case.title, indent=4, style="italic")
-    _say(console, result_sentence(first), indent=4)
-    step = step_sentence(first)
-    if step:
-        _say(console, step, indent=4)
+def _print_case(failure: Failure, title: str, console: Console, *, named: bool) -> None:
+    """Print one failing case; the clauses and errata where no mistake is named."""
+    _say(console, f"{failure.cases[0]} ({', '.join(failure.dtypes)}): {failure.status}", indent=2, style="bold")
+    _say(console, title, indent=4, style="italic")
+    _say(console, failure.ending, indent=4)
+    if failure.step is not None:
+        _say(console, failure.step, indent=4)
     if not named:
-        _print_rules(first, console, indent=4)
+        _print_rules(failure, console, indent=4)
 
 
-def _print_rules(result: Result, console: Console, *, indent: int) -> None:
+def _print_many_cases(failure: Failure, console: Console) -> None:
+    """Print many cases that ended in the same words."""
+    cases = wording.counted(len(failure.cases), "case")
+    _say(console, f"{cases} ({', '.join(failure.dtypes)}): {failure.status}", indent=2, style="bold")
+    _say(console, failure.ending, indent=4)
+    _say(console, wording.names(failure.cases[:_CASES_SHOWN], len(failure.cases)), indent=4)
+
+
+def _print_rules(failure: Failure, console: Console, *, indent: int) -> None:
     """Print the clauses that a case exercises, and the errata that bear on a wrong answer."""
-    _say(console, "The case exercises:", indent=indent)
-    for clause in result.case.clauses:
-        known = clauses().get(clause)
-        _say(console, f"{clause}: {known.text}" if known else clause, indent=indent + 2)
-    for erratum in result.case.errata if result.status == "fail" else ():
-        entry = errata().get(erratum)
-        if entry is not None:
-            _say(console, f"See also erratum {erratum}: {entry.title}", indent=indent)
+    _say(console, wording.THE_CASE_EXERCISES, indent=indent)
+    for clause in failure.clauses:
+        _say(console, wording.clause_in_words(clause), indent=indent + 2)
+    for sentence in filter(None, map(wording.see_also, failure.errata)):
+        _say(console, sentence, indent=indent)
 
 
-def _print_unsupported(report: Report, console: Console) -> None:
+def _print_not_graded(report: Report, console: Console) -> None:
     """Print which operations are not offered, and why other cases were not graded, one line a reason."""
     offered = report.declaration.operations
     missing = {result.case.operation: None for result in report.results if result.case.operation not in offered}
@@ -203,10 +200,27 @@ def _print_unsupported(report: Report, console: Console) -> None:
             reasons[result.verdict.message] = reasons.get(result.verdict.message, 0) + 1
     if missing or reasons:
         console.print()
-    if missing:
-        _say(console, f"Not offered: {', '.join(missing)}.", style="yellow")
-    for reason, count in sorted(reasons.items(), key=lambda entry: -entry[1]):
-        _say(console, f"{count} not graded: {reason}", style="yellow")
+    sentences = [wording.not_offered(missing)] if missing else []
+    sentences += [
+        wording.not_graded(count, reason) for reason, count in sorted(reasons.items(), key=lambda entry: -entry[1])
+    ]
+    for sentence in (*sentences, *left_out_sentences(report.left_out)):
+        _say(console, sentence, style="yellow")
+
+
+def _closing(report: Report) -> list[str]:
+    """Return how many numbers were compared, and what came of each family where there are several."""
+    summary = report.summary
+    compared = numbers_compared(summary_to_json(summary), (summary.fused, summary.unfused))
+    families = {family: summary_to_json(of_family) for family, of_family in report.by_family.items()}
+    return [
+        *([] if compared is None else [f"{compared}."]),
+        *(
+            wording.family_verdict(family, of_family["conformance"], of_family["statuses"], clauses_graded(of_family))
+            for family, of_family in families.items()
+            if len(families) > 1
+        ),
+    ]
 
 
 def _say(console: Console, text: str, *, indent: int = 0, style: str = "") -> None:

@@ -15,17 +15,14 @@ from xml.etree import ElementTree as Xml
 
 from attnspec.comparison import WRONG
 from attnspec.plain_text import plain_text
-from attnspec.reports.sentences import (
-    diagnosis_sentences,
-    facts,
-    implementation_name,
-    message,
-    profile_of,
-    reproduction,
-)
+from attnspec.reports import wording
+from attnspec.reports.entries import diagnosis_of, implementation_name, profile_of, reproduction
+from attnspec.reports.failures import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from attnspec.reports.failures import Failure
 
 _LONGEST_MESSAGE = 300
 
@@ -46,7 +43,7 @@ def junit_xml(document: Mapping[str, Any]) -> str:
     del counts["skipped"]  # which the schema knows of a testsuite alone
     root = Xml.Element("testsuites", {"name": f"attnspec: {name}", **counts})
     diagnoses = {
-        operation: diagnosis_sentences(document, operation)
+        operation: diagnosis_of(document, operation)
         for operation in {entry["operation"] for entry in document["diagnosis"]}
     }
     class_of_all = re.sub(r"\W+", "_", plain_text(document["implementation"]["name"], longest=80)).strip("_")
@@ -102,11 +99,20 @@ def _add_outcome(
     """Add nothing for a pass, else the one element that says what came of it."""
     if result["status"] == "pass":
         return
-    said = message(result, longest=_LONGEST_MESSAGE)
+    failure = failure_of([result])
+    said = plain_text(failure.message, longest=_LONGEST_MESSAGE)
     if result["status"] == "unsupported":
         Xml.SubElement(case, "skipped", {"type": "unsupported", "message": said}).text = said
         return
     tag, kind = ("failure", result["check"]) if result["status"] == "fail" else ("error", result["status"])
     outcome = Xml.SubElement(case, tag, {"type": kind, "message": said})
-    lines = [plain_text(result["message"] or result["status"]), *diagnosis, *facts(result)]
-    outcome.text = "\n".join([*lines, f"Run it again: {reproduction(document, result)}"])
+    lines = [plain_text(failure.message), *diagnosis, *map(plain_text, _facts(failure))]
+    again = wording.run_again(reproduction(document, result["case"], result["dtype"]))
+    outcome.text = "\n".join([*lines, again])
+
+
+def _facts(failure: Failure) -> list[str]:
+    """Return what is known of a wrong result beside its message, line by line."""
+    under = None if failure.under is None else wording.graded_under(failure.under)
+    lines = [line for line in (failure.step, failure.worst, under) if line is not None]
+    return [*lines, *(f"Clause {wording.clause_in_words(clause)}" for clause in failure.clauses)]

@@ -14,21 +14,25 @@ from typing import TYPE_CHECKING, Any
 from attnspec.comparison import WRONG
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.plain_text import plain_text
-from attnspec.reports.alike import and_more, told_together
-from attnspec.reports.sentences import (
-    diagnosis_sentences,
+from attnspec.reports import wording
+from attnspec.reports.entries import (
+    by_operation,
+    diagnosis_of,
     implementation_name,
-    message,
+    left_out_sentences,
+    numbers_compared,
     profile_of,
     reproduction,
     suspicions,
     verdict,
     wrong_results,
 )
-from attnspec.reports.wording import diverging_step, left_out_sentences, numbers_compared
+from attnspec.reports.failures import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from attnspec.reports.failures import Failure
 
 _LONGEST = 60_000
 _LONGEST_DIAGNOSIS = 15_000
@@ -50,7 +54,12 @@ def markdown(document: Mapping[str, Any]) -> str:
         A report, following ``spec/schemas/report.schema.json``.
     """
     sign = _SIGNS[document["summary"]["conformance"]]
-    head = [f"### {sign} {verdict(document, code(implementation_name(document)))}", "", *_table(document), ""]
+    head = [
+        f"### {sign} {verdict(code(implementation_name(document)), document['summary'])}",
+        "",
+        *_table(document),
+        "",
+    ]
     tail = [*_reasons(document), *_closing(document)]
     diagnosis = _fitting(_diagnosis(document), _LONGEST_DIAGNOSIS, "lines")
     room = _LONGEST - sum(len(line) + 1 for line in (*head, *diagnosis, *tail))
@@ -79,7 +88,7 @@ def _table(document: Mapping[str, Any]) -> list[str]:
     """Return passed of tried, by profile and dtype; bold where something is wrong."""
     results = document["results"]
     dtypes = [dtype for dtype in (*FLOAT_DTYPES, ANY) if any(result["dtype"] == dtype for result in results)]
-    heads = ["passed of tried", *("no floats" if dtype == ANY else dtype for dtype in dtypes), "clauses graded"]
+    heads = [wording.PASSED_OF_TRIED, *map(wording.dtype_name, dtypes), wording.CLAUSES_GRADED]
     lines = [_row(heads), _row(["---", *("---:" for _ in heads[1:])])]
     for profile, summary in document["summary"]["profiles"].items():
         of_profile = [result for result in results if profile_of(result) == profile]
@@ -105,9 +114,9 @@ def _cell(statuses: Sequence[str]) -> str:
 def _diagnosis(document: Mapping[str, Any]) -> list[str]:
     """Return what explains the failures, an operation at a time."""
     lines: list[str] = []
-    for operation, count in Counter(result["operation"] for result in wrong_results(document)).items():
-        lines += [f"**{prose(operation)}**: {count} went wrong", ""]
-        sentences = diagnosis_sentences(document, operation)
+    for operation, results in by_operation(wrong_results(document)).items():
+        lines += [f"**{prose(operation)}**: {wording.went_wrong(len(results))}", ""]
+        sentences = diagnosis_of(document, operation)
         if not any(entry["clause"] for entry in document["diagnosis"] if entry["operation"] == operation):
             sentences += suspicions(document, operation)
         lines += [*(f"- {prose(sentence)}" for sentence in sentences), *([""] if sentences else [])]
@@ -119,58 +128,55 @@ def _failures(document: Mapping[str, Any], room: int) -> list[str]:
     wrong = wrong_results(document)
     if not wrong:
         return []
-    by_case, together = told_together(wrong, lambda result: result["case"], _words)
-    first = (by_case or together)[0][0]
+    failures = told(wrong)
+    first = (*failures.by_case, *failures.together)[0]
     count = len({result["case"] for result in wrong})
     opening = ["<details>", f"<summary>Failing cases: {count}</summary>", ""]
     closing = [
         "",
         "</details>",
         "",
-        "To run the first one again:",
+        wording.RUN_THE_FIRST_AGAIN,
         "",
-        *_fenced(reproduction(document, first)),
+        *_fenced(reproduction(document, first.cases[0], first.dtypes[0])),
         "",
     ]
     room -= sum(len(line) + 1 for line in (*opening, *closing))
-    entries = [*map(_entry, by_case), *map(_entry_of_many, together)]
+    entries = [*map(_entry, failures.by_case), *map(_entry_of_many, failures.together)]
     return [*opening, *_fitting(entries, room, "cases"), *closing]
 
 
-def _entry(results: Sequence[Mapping[str, Any]]) -> str:
-    """Return a list item for one failing case, in words for its first dtype."""
-    first = results[0]
-    dtypes = ", ".join(result["dtype"] for result in results)
-    lines = [f"- {code(first['case'])} ({prose(dtypes)}), {first['check'] or first['status']}:"]
-    lines.append(f"  {code(message(first, longest=_LONGEST_MESSAGE))}")
-    step = diverging_step(first["first_step"], first["agreeing_steps"])
-    if step is not None:
-        lines.append(f"  {prose(step)}")
+def _entry(failure: Failure) -> str:
+    """Return a list item for one failing case."""
+    kind = failure.check or failure.status
+    lines = [f"- {code(failure.cases[0])} ({prose(', '.join(failure.dtypes))}), {kind}:", f"  {_message(failure)}"]
+    if failure.step is not None:
+        lines.append(f"  {prose(failure.step)}")
     return "\n".join(lines)
 
 
-def _words(result: Mapping[str, Any]) -> str | None:
-    """Return how a result without numbers ended."""
-    return None if result["status"] == "fail" else f"{result['status']}: {result['message']}"
-
-
-def _entry_of_many(results: Sequence[Mapping[str, Any]]) -> str:
+def _entry_of_many(failure: Failure) -> str:
     """Return a list item for many cases that ended in the same words."""
-    ids = list(dict.fromkeys(result["case"] for result in results))
-    dtypes = ", ".join(dict.fromkeys(result["dtype"] for result in results))
+    count = len(failure.cases)
     return "\n".join(
         (
-            f"- {len(ids)} cases ({prose(dtypes)}), {results[0]['status']}:",
-            f"  {code(message(results[0], longest=_LONGEST_MESSAGE))}",
-            f"  {', '.join(map(code, ids[:_NAMED]))}{and_more(ids, _NAMED)}",
+            f"- {wording.counted(count, 'case')} ({prose(', '.join(failure.dtypes))}), {failure.status}:",
+            f"  {_message(failure)}",
+            f"  {wording.names([*map(code, failure.cases[:_NAMED])], count)}",
         )
     )
+
+
+def _message(failure: Failure) -> str:
+    return code(plain_text(failure.message, longest=_LONGEST_MESSAGE))
 
 
 def _reasons(document: Mapping[str, Any]) -> list[str]:
     """Return why results were not graded, folded, the most frequent reason first."""
     reasons = Counter(
-        message(result, longest=_LONGEST_MESSAGE) for result in document["results"] if result["status"] == "unsupported"
+        plain_text(result["message"] or result["status"], longest=_LONGEST_MESSAGE)
+        for result in document["results"]
+        if result["status"] == "unsupported"
     )
     if not reasons:
         return []
@@ -180,11 +186,9 @@ def _reasons(document: Mapping[str, Any]) -> list[str]:
 
 
 def _closing(document: Mapping[str, Any]) -> list[str]:
-    summary, suite = document["summary"], document["suite"]
-    median = None if summary["median"] is None else float(summary["median"])
-    compared = numbers_compared(summary["elements_graded"], summary["elements_not_graded"], median)
-    ran_on = ", ".join(f"{name} {value}" for name, value in document["environment"].items())
-    made_by = f"attnspec {suite['version']}, suite {suite['digest'][:12]}, {suite['cases']} cases; {ran_on}"
+    suite = document["suite"]
+    compared = numbers_compared(document["summary"])
+    made_by = wording.made_by(suite["version"], suite["digest"], suite["cases"], document["environment"])
     lines = [*left_out_sentences(document.get("left_out", {})), ". ".join(filter(None, (compared, made_by))) + "."]
     return [prose(line) for line in lines]
 
@@ -196,7 +200,7 @@ def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:
         room -= len(line) + 1
         last = position == len(lines) - 1
         if room < (0 if last else 100):
-            return [*shown, "", f"… and {len(lines) - position} more {what}; report.json has them all."]
+            return [*shown, "", wording.more(len(lines) - position, what, held_by="report.json")]
         shown.append(line)
     return shown
 

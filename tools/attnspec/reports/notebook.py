@@ -3,48 +3,68 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnspec.comparison import STATUSES
 from attnspec.plain_text import plain_text
-from attnspec.reports.wording import diagnosis_lines, failures_by_operation, headline, result_sentence
+from attnspec.reports import wording
+from attnspec.reports.entries import (
+    by_operation,
+    clauses_graded,
+    diagnosis_lines,
+    implementation_name,
+    verdict,
+    wrong_results,
+)
+from attnspec.reports.failures import failure_of
 
 if TYPE_CHECKING:
-    from attnspec.reports.report import Report
+    from collections.abc import Mapping
 
 _FAILURES_SHOWN = 10
 
 
-def notebook_html(report: Report) -> str:
-    """Return the report as an HTML fragment; everything that the implementation said is escaped."""
-    shown = [status for status in STATUSES if report.summary.counts.get(status)]
-    head = "".join(f"<th>{name}</th>" for name in ("profile", *shown, "clauses graded", "verdict"))
+def notebook_html(document: Mapping[str, Any]) -> str:
+    """Return a report.json as an HTML fragment; everything that the implementation said is escaped.
+
+    Parameters
+    ----------
+    document
+        A report, following ``spec/schemas/report.schema.json``.
+    """
+    summary = document["summary"]
+    shown = [status for status in STATUSES if summary["statuses"].get(status)]
+    head = "".join(f"<th>{name}</th>" for name in ("profile", *shown, wording.CLAUSES_GRADED, "verdict"))
     rows = "".join(
         "<tr>"
         + "".join(
             f"<td>{escape(str(cell))}</td>"
             for cell in (
                 profile,
-                *(summary.counts.get(status, 0) for status in shown),
-                f"{summary.clauses_graded} of {summary.clauses}",
-                summary.conformance,
+                *(of_profile["statuses"].get(status, 0) for status in shown),
+                "{} of {}".format(*clauses_graded(of_profile)),
+                of_profile["conformance"],
             )
         )
         + "</tr>"
-        for profile, summary in report.by_profile.items()
+        for profile, of_profile in summary["profiles"].items()
     )
-    lines = [line for entry in report.diagnosis for line in diagnosis_lines(entry)]
-    told = [
-        f"{result.case.id} ({result.dtype}): {result_sentence(result)}"
-        for results in failures_by_operation(report).values()
-        for result in results
-    ]
-    if len(told) > _FAILURES_SHOWN:
-        told = [*told[:_FAILURES_SHOWN], f"… and {len(told) - _FAILURES_SHOWN} more"]
-    items = "".join(f"<li>{escape(plain_text(line))}</li>" for line in (*lines, *told))
+    items = "".join(f"<li>{escape(plain_text(line))}</li>" for line in (*_diagnosis(document), *_failures(document)))
     return (
-        f"<div><strong>{escape(headline(report))}</strong>"
+        f"<div><strong>{escape(verdict(implementation_name(document), summary))}</strong>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         + (f"<ul>{items}</ul>" if items else "")
         + "</div>"
     )
+
+
+def _diagnosis(document: Mapping[str, Any]) -> list[str]:
+    return [line for entry in document["diagnosis"] for line in diagnosis_lines(entry)]
+
+
+def _failures(document: Mapping[str, Any]) -> list[str]:
+    """Return the first failures, an operation at a time, and how many follow."""
+    wrong = [result for results in by_operation(wrong_results(document)).values() for result in results]
+    failures = [failure_of([result]) for result in wrong[:_FAILURES_SHOWN]]
+    lines = [f"{failure.cases[0]} ({failure.dtypes[0]}): {failure.ending}" for failure in failures]
+    return [*lines, *([wording.more(len(wrong) - len(lines))] if len(wrong) > len(lines) else [])]

@@ -1,59 +1,24 @@
-"""The report of one run: everything that console, JSON, notebook and gate show."""
+"""The report of one run, and the document that machines and all other reports read."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison import STATUSES
 from attnspec.contract import OPERATIONS
 from attnspec.families import FAMILIES
-from attnspec.reports.invocation import Invocation
+from attnspec.reports.invocation import Invocation, invocation_to_json
+from attnspec.reports.report_json import FORMAT, diagnosis_to_json, result_to_json, summary_to_json
+from attnspec.reports.summary import summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from attnspec.adapters import Declaration
     from attnspec.diagnosis import Diagnosis
+    from attnspec.reports.summary import Summary
     from attnspec.runner import Result
-
-Conformance = Literal["conforms", "conforms in part", "does not conform"]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Counts and conformance, over all results or over one profile.
-
-    Attributes
-    ----------
-    counts
-        Status to number of (case, dtype).
-    clauses_graded, clauses
-        How many clauses were graded by a passing case, and how many the selected cases exercise.
-    elements_graded, elements_not_graded
-        How many numbers were compared, and how many were not, because their tolerance says nothing or because the
-        declared conventions leave them open.
-    median
-        (Upper) median, over the results that were compared, of the median of error / tolerance in their first output.
-    fused, unfused
-        Of the results in half precision that passed the unfused grade: how many would pass the fused grade too, and
-        how many there are.
-    conformance
-        ``conforms``: every clause graded, nothing wrong; ``conforms in part``: some clauses graded, nothing wrong;
-        ``does not conform``: something wrong, or nothing graded.
-    """
-
-    counts: Mapping[str, int]
-    clauses_graded: int
-    clauses: int
-    elements_graded: int
-    elements_not_graded: int
-    median: float | None
-    fused: int
-    unfused: int
-    conformance: Conformance
 
 
 @dataclass(frozen=True)
@@ -108,49 +73,56 @@ class Report:
     @cached_property
     def by_profile(self) -> Mapping[str, Summary]:
         """Counts and conformance of each profile."""
-        profiles = sorted({result.case.profile for result in self.results})
-        return {
-            profile: summarise(tuple(result for result in self.results if result.case.profile == profile))
-            for profile in profiles
-        }
+        return self._summaries(lambda result: result.case.profile, sorted)
 
     @cached_property
     def by_family(self) -> Mapping[str, Summary]:
         """Counts and conformance of each family that is not left out, in the order of the spec."""
-        families = {OPERATIONS[result.case.operation].family for result in self.results}
-        return {
-            family: summarise(
-                tuple(result for result in self.results if OPERATIONS[result.case.operation].family == family)
-            )
-            for family in FAMILIES
-            if family in families
-        }
+        return self._summaries(
+            lambda result: OPERATIONS[result.case.operation].family,
+            lambda found: [family for family in FAMILIES if family in found],
+        )
+
+    def _summaries(
+        self, part_of: Callable[[Result], str], ordered: Callable[[Collection[str]], Iterable[str]]
+    ) -> Mapping[str, Summary]:
+        """Return counts and conformance of each part, in an order of the parts."""
+        parts: dict[str, list[Result]] = {}
+        for result in self.results:
+            parts.setdefault(part_of(result), []).append(result)
+        return {part: summarise(parts[part]) for part in ordered(parts)}
 
     def _repr_html_(self) -> str:
         from attnspec.reports.notebook import notebook_html
 
-        return notebook_html(self)
+        return notebook_html(report_to_json(self))
 
 
-def summarise(results: tuple[Result, ...]) -> Summary:
-    """Count statuses and clauses."""
-    seen = Counter(result.status for result in results)
-    counts = {status: seen[status] for status in STATUSES if seen[status]}
-    clauses = {clause for result in results for clause in result.case.clauses}
-    graded = {clause for result in results if result.status == "pass" for clause in result.case.clauses}
-    conformance: Conformance = "does not conform"
-    if not any(result.is_wrong for result in results) and any(result.establishes for result in results):
-        conformance = "conforms" if graded == clauses else "conforms in part"
-    medians = sorted(result.verdict.median for result in results if result.verdict.median is not None)
-    fused = [result.verdict.fused for result in results if result.status == "pass" and result.verdict.fused is not None]
-    return Summary(
-        counts=counts,
-        clauses_graded=len(graded),
-        clauses=len(clauses),
-        elements_graded=sum(result.verdict.graded for result in results),
-        elements_not_graded=sum(result.verdict.ungraded for result in results),
-        median=medians[len(medians) // 2] if medians else None,
-        fused=sum(fused),
-        unfused=len(fused),
-        conformance=conformance,
-    )
+def report_to_json(report: Report) -> dict[str, Any]:
+    """Return the report as JSON types, following ``spec/schemas/report.schema.json``."""
+    declaration = report.declaration
+    return {
+        "format": FORMAT,
+        "suite": {
+            "version": report.suite_version,
+            "digest": report.suite_digest,
+            "cases": len({result.case.id for result in report.results}),
+        },
+        "implementation": {
+            "name": declaration.name,
+            "version": declaration.version,
+            "adapter": declaration.adapter,
+            "conventions": dict(report.conventions),
+        },
+        "invocation": invocation_to_json(report.invocation),
+        "environment": dict(report.environment),
+        "results": [result_to_json(result) for result in report.results],
+        "diagnosis": [diagnosis_to_json(entry) for entry in report.diagnosis],
+        "summary": {
+            **summary_to_json(report.summary),
+            "profiles": {name: summary_to_json(summary) for name, summary in report.by_profile.items()},
+            "families": {name: summary_to_json(summary) for name, summary in report.by_family.items()},
+        },
+        "left_out": dict(report.left_out),
+        "count": len(report.results),
+    }

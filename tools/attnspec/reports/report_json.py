@@ -1,4 +1,4 @@
-"""report.json: the report for machines."""
+"""The entries of a report.json: how results, diagnoses and summaries are written for machines."""
 
 from __future__ import annotations
 
@@ -8,65 +8,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.reports.invocation import invocation_to_json
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.comparison import Worst
-    from attnspec.reports.report import Report, Summary
+    from attnspec.diagnosis import Diagnosis
+    from attnspec.reports.summary import Summary
     from attnspec.runner import Result
 
 FORMAT = 1
 _LARGEST_GOT = 64 * 1024
 
 
-def report_to_json(report: Report) -> dict[str, Any]:
-    """Return the report as JSON types, following ``spec/schemas/report.schema.json``."""
-    declaration = report.declaration
+def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return what explains failures, as an entry of the report's ``diagnosis``."""
     return {
-        "format": FORMAT,
-        "suite": {
-            "version": report.suite_version,
-            "digest": report.suite_digest,
-            "cases": len({result.case.id for result in report.results}),
-        },
-        "implementation": {
-            "name": declaration.name,
-            "version": declaration.version,
-            "adapter": declaration.adapter,
-            "conventions": dict(report.conventions),
-        },
-        "invocation": invocation_to_json(report.invocation),
-        "environment": dict(report.environment),
-        "results": [_result(result) for result in report.results],
-        "diagnosis": [
-            {
-                "operation": entry.operation,
-                "mistake": entry.mistake,
-                "clause": entry.clause,
-                "erratum": entry.erratum,
-                "sentence": entry.sentence,
-                "remedy": entry.remedy,
-                "explains": entry.explains,
-                "of": entry.of,
-                "engineer": entry.engineer,
-                "facts": list(entry.facts),
-                "attended": list(entry.attended),
-            }
-            for entry in report.diagnosis
-        ],
-        "summary": {
-            **_summary(report.summary),
-            "profiles": {name: _summary(summary) for name, summary in report.by_profile.items()},
-            "families": {name: _summary(summary) for name, summary in report.by_family.items()},
-        },
-        "left_out": dict(report.left_out),
-        "count": len(report.results),
+        "operation": diagnosis.operation,
+        "mistake": diagnosis.mistake,
+        "clause": diagnosis.clause,
+        "erratum": diagnosis.erratum,
+        "sentence": diagnosis.sentence,
+        "remedy": diagnosis.remedy,
+        "explains": diagnosis.explains,
+        "of": diagnosis.of,
+        "engineer": diagnosis.engineer,
+        "facts": list(diagnosis.facts),
+        "attended": list(diagnosis.attended),
     }
 
 
-def _summary(summary: Summary) -> dict[str, Any]:
+def summary_to_json(summary: Summary) -> dict[str, Any]:
+    """Return counts and conformance, as the report's ``summary`` has them of all results, a profile or a family."""
     return {
         "statuses": dict(summary.counts),
         "clauses_graded": summary.clauses_graded,
@@ -78,9 +50,18 @@ def _summary(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _result(result: Result) -> dict[str, Any]:
+def result_to_json(result: Result, *, outputs: bool = True) -> dict[str, Any]:
+    """Return one result, as an entry of the report's ``results``.
+
+    Parameters
+    ----------
+    result
+        The result.
+    outputs
+        Whether the entry holds what a wrong answer returned.
+    """
     verdict = result.verdict
-    document: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "case": result.case.id,
         "dtype": result.dtype,
         "operation": result.case.operation,
@@ -101,12 +82,12 @@ def _result(result: Result) -> dict[str, Any]:
         "seconds": round(result.seconds, 6),
         "same_bits": result.same_bits,
     }
-    if result.is_wrong and result.got is not None:
+    if outputs and result.is_wrong and result.got is not None:
         centre = verdict.worst.index if verdict.worst is not None else ()
-        document["got"] = {
+        entry["got"] = {
             name: _got(array, centre if name == verdict.output else ()) for name, array in result.got.items()
         }
-    return document
+    return entry
 
 
 def _worst(worst: Worst) -> dict[str, Any]:

@@ -1,44 +1,50 @@
-"""The sentences of a report, shared by all that show one."""
+"""Every sentence that a report says, built once, from names, numbers and strings.
+
+Which facts are told is for :mod:`.entries` and :mod:`.failures` to choose, and how they are laid out for each format.
+Nothing here is escaped or made harmless for a format, but for the name of an implementation.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from attnspec.contract import TITLES
+from attnspec.dtypes import ANY
 from attnspec.plain_text import plain_text
-from attnspec.specification import clause_text, errata
+from attnspec.specification import clause_text, clauses, errata
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from attnspec.diagnosis import Diagnosis
-    from attnspec.reports.report import Report
-    from attnspec.runner import Result
-
-
-def headline(report: Report) -> str:
-    """Return who was validated and what came of it, in one line."""
-    summary = report.summary
-    name = shown_name(report.declaration.name, report.declaration.version)
-    return verdict_sentence(name, summary.conformance, summary.counts, (summary.clauses_graded, summary.clauses))
+PASSED_OF_TRIED = "passed of tried"
+CLAUSES_GRADED = "clauses graded"
+THE_CASE_EXERCISES = "The case exercises:"
+RUN_THE_FIRST_AGAIN = "To run the first one again:"
+"""Headings that several reports share, or that stand alone on a line."""
 
 
-def family_sentences(report: Report) -> list[str]:
-    """Return what came of each family, a line each; none where there is one alone, of which the headline tells."""
-    if len(report.by_family) < 2:
-        return []
-    return [
-        verdict_sentence(f"In {TITLES[family]}, it", of.conformance, of.counts, (of.clauses_graded, of.clauses))
-        for family, of in report.by_family.items()
-    ]
+def counted(count: int, one: str, several: str | None = None) -> str:
+    """Return a number with what it counts: ``1 case``, ``3 cases``."""
+    return f"{count} {one if count == 1 else several or f'{one}s'}"
 
 
-def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
-    """Return a line for each family of which nothing is offered."""
-    return [
-        f"Not offered: {TITLES.get(family, family)} ({count} case{'' if count == 1 else 's'})."
-        for family, count in left_out.items()
-    ]
+def more(count: int, what: str = "", *, held_by: str = "") -> str:
+    """Return that a list goes on, what it is a list of, and where to find it whole."""
+    said = f"… and {count} more{what and f' {what}'}"
+    return f"{said}; {held_by} has them all." if held_by else said
+
+
+def names(shown: Sequence[str], count: int) -> str:
+    """Return the first names of a list of `count`, and how many follow."""
+    return ", ".join(shown) + (f" and {count - len(shown)} more" if count > len(shown) else "")
+
+
+def dtype_name(dtype: str) -> str:
+    """Return what a column for one dtype is called."""
+    return "no floats" if dtype == ANY else dtype
+
+
+# The run as a whole.
 
 
 def shown_name(name: str, version: str | None) -> str:
@@ -46,7 +52,7 @@ def shown_name(name: str, version: str | None) -> str:
     return plain_text(" ".join(filter(None, (name, version))), longest=80)
 
 
-def verdict_sentence(name: str, conformance: str, counts: Mapping[str, int], clauses: tuple[int, int]) -> str:
+def verdict(name: str, conformance: str, counts: Mapping[str, int], graded: tuple[int, int]) -> str:
     """Return what came of a run in one line.
 
     Parameters
@@ -57,35 +63,53 @@ def verdict_sentence(name: str, conformance: str, counts: Mapping[str, int], cla
         As in the report's summary.
     counts
         Status to number of (case, dtype).
-    clauses
+    graded
         How many clauses were graded, and how many there are.
     """
-    passed, total = counts.get("pass", 0), sum(counts.values())
-    tried = total - counts.get("unsupported", 0)
-    wrong = tried - passed
+    passed, tried, wrong = _tally(counts)
     if conformance == "conforms":
         return f"{name} conforms: {passed} of {tried} passed, every clause graded."
     if conformance == "conforms in part":
-        graded = f"{clauses[0]} of {clauses[1]} clauses graded"
-        return f"{name} conforms in part: {passed} of {tried} passed, nothing wrong, {graded}."
+        clauses_graded = f"{graded[0]} of {graded[1]} clauses graded"
+        return f"{name} conforms in part: {passed} of {tried} passed, nothing wrong, {clauses_graded}."
     if wrong:
         return f"{name} does not conform: {wrong} of {tried} went wrong, {passed} passed."
-    return f"{name} does not conform: nothing could be graded ({total} tried)."
+    return f"{name} does not conform: nothing could be graded ({sum(counts.values())} tried)."
 
 
-def elements_sentence(report: Report) -> str | None:
-    """Return how many numbers were compared and how close they came, or None when none were."""
-    summary = report.summary
-    said = numbers_compared(summary.elements_graded, summary.elements_not_graded, summary.median)
-    if said is None:
-        return None
-    if summary.unfused:
-        said += f"; of {summary.unfused} passes in half precision, graded unfused, {summary.fused} would pass fused too"
-    return said + "."
+def family_verdict(family: str, conformance: str, counts: Mapping[str, int], graded: tuple[int, int]) -> str:
+    """Return what came of one family in one line; the parameters are those of `verdict`."""
+    return verdict(f"In {TITLES[family]}, it", conformance, counts, graded)
 
 
-def numbers_compared(graded: int, not_graded: int, median: float | None) -> str | None:
-    """Return how many numbers were compared and how close they came, without a full stop; None when none were."""
+def short_verdict(conformance: str, counts: Mapping[str, int], graded: tuple[int, int]) -> str:
+    """Return what came of a run in a few words; the parameters are those of `verdict`."""
+    _, tried, wrong = _tally(counts)
+    if conformance == "conforms in part":
+        return f"{conformance}: {graded[0]} of {graded[1]} clauses"
+    return f"{conformance}: {wrong} of {tried} wrong" if wrong else conformance
+
+
+def _tally(counts: Mapping[str, int]) -> tuple[int, int, int]:
+    """Return how many passed, how many were tried, and how many of these went wrong."""
+    passed = counts.get("pass", 0)
+    tried = sum(counts.values()) - counts.get("unsupported", 0)
+    return passed, tried, tried - passed
+
+
+def numbers_compared(graded: int, not_graded: int, median: float | None, fused: tuple[int, int] = (0, 0)) -> str | None:
+    """Return how many numbers were compared and how close they came, without a full stop; None when none were.
+
+    Parameters
+    ----------
+    graded, not_graded
+        How many numbers were compared, and how many were not.
+    median
+        Median of error / tolerance.
+    fused
+        Of the passes in half precision that were graded unfused: how many would pass the fused grade too, and how
+        many there are.
+    """
     if not graded:
         return None
     said = f"{graded:,} numbers compared"
@@ -93,29 +117,69 @@ def numbers_compared(graded: int, not_graded: int, median: float | None) -> str 
         said += f", {not_graded:,} not graded"
     if median is not None:
         said += f"; median error / tolerance {median:.2g}"
+    if fused[1]:
+        said += f"; of {fused[1]} passes in half precision, graded unfused, {fused[0]} would pass fused too"
     return said
 
 
-def failures_by_operation(report: Report) -> dict[str, list[Result]]:
-    """Return the wrong results by operation, in order."""
-    grouped: dict[str, list[Result]] = {}
-    for result in report.wrong:
-        grouped.setdefault(result.case.operation, []).append(result)
-    return grouped
+def made_by(version: str, digest: str, cases: int, environment: Mapping[str, str]) -> str:
+    """Return what made a report, without a full stop."""
+    ran_on = ", ".join(f"{name} {value}" for name, value in environment.items())
+    return f"attnspec {version}, suite {digest[:12]}, {cases} cases; {ran_on}"
 
 
-def result_sentence(result: Result) -> str:
-    """Return in words what went wrong with one case."""
-    verdict = result.verdict
-    said = verdict.message or verdict.status
-    if verdict.under:
-        said += f" (graded under {verdict.under})"
-    return said
+def of_another_suite(name: str, theirs: tuple[str, str], digest: str) -> str:
+    """Return why a page does not draw the cases of a report.
+
+    Parameters
+    ----------
+    name
+        Who was validated.
+    theirs
+        Version and digest of the suite of the report.
+    digest
+        Digest of the suite of the page.
+    """
+    return (
+        f"{name} was validated against another suite (version {theirs[0]}, digest {theirs[1][:12]}) than the one that "
+        f"made this page (digest {digest[:12]}): its inputs and certified values are left out."
+    )
 
 
-def step_sentence(result: Result) -> str | None:
-    """Return which step diverges first, or None when only one output was returned."""
-    return diverging_step(result.verdict.first_step, result.verdict.agreeing_steps)
+# What was not graded.
+
+
+def family_left_out(family: str, cases: int) -> str:
+    """Return that nothing of a family is offered."""
+    return f"Not offered: {TITLES.get(family, family)} ({counted(cases, 'case')})."
+
+
+def not_offered(operations: Iterable[str]) -> str:
+    """Return which operations are not offered."""
+    return f"Not offered: {', '.join(operations)}."
+
+
+def not_graded(count: int, reason: str) -> str:
+    """Return how many results were not graded for one reason."""
+    return f"{count} not graded: {reason}"
+
+
+# What went wrong.
+
+
+def went_wrong(count: int) -> str:
+    """Return how many results of an operation went wrong."""
+    return f"{count} went wrong"
+
+
+def ending(message: str, under: str | None) -> str:
+    """Return how a result ended, with the declared conventions under which it was graded."""
+    return f"{message} (graded under {under})" if under else message
+
+
+def ending_with_status(status: str, said: str) -> str:
+    """Return how a result ended, with its status where the words alone do not give it away."""
+    return said if status in ("fail", "error") else f"{status}: {said}"
 
 
 def diverging_step(first: str | None, agreeing: Sequence[str]) -> str | None:
@@ -128,25 +192,75 @@ def diverging_step(first: str | None, agreeing: Sequence[str]) -> str | None:
     return f"The first step that diverges is {first!r}; {agree}."
 
 
-def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
-    """Return the lines that name a mistake, its clause, its remedy and the erratum; or say that it is unknown."""
-    share = f"{diagnosis.explains} of {diagnosis.of} failures of {diagnosis.operation}"
-    if diagnosis.clause is None:
-        return [f"No known mistake explains {share}.", *diagnosis.facts, *diagnosis.attended]
-    lines = [f"{diagnosis.sentence} (this mistake, {diagnosis.mistake}, reproduces {share})"]
-    lines.append(f"It breaks {diagnosis.clause}: {clause_text(diagnosis.clause)}")
-    if diagnosis.remedy:
-        lines.append(f"What to do: {diagnosis.remedy}")
-    if diagnosis.erratum is not None:
-        entry = errata().get(diagnosis.erratum)
-        lines.append(f"Erratum {diagnosis.erratum}: {entry.title if entry else 'see spec/errata.md'}")
-    return [*lines, *diagnosis.attended, *diagnosis.facts]
+def worst_element(output: str, index: Sequence[int], numbers: Mapping[str, float | str]) -> str:
+    """Return which element is worst, with its numbers by name."""
+    told = ", ".join(f"{name} {value if isinstance(value, str) else f'{value:.9g}'}" for name, value in numbers.items())
+    return f"Worst element {output}[{', '.join(map(str, index))}]: {told}"
 
 
-def explain_sentence(report: Report) -> str | None:
-    """Return how to read on about what went wrong, or None when nothing did."""
-    if not report.wrong:
-        return None
-    named = [entry.mistake for entry in report.diagnosis if entry.clause is not None]
-    example = named[0] if named else report.wrong[0].case.id
-    return f"`attnspec explain {example}` says more; so it does for the id of any clause, case or erratum."
+def graded_under(conventions: str) -> str:
+    """Return under which declared conventions a result was graded, as a line of its own."""
+    return f"Graded under {conventions}"
+
+
+def clause_in_words(clause: str) -> str:
+    """Return a clause with its text; the id alone where this version of the spec does not know it."""
+    known = clauses().get(clause)
+    return f"{clause}: {known.text}" if known else clause
+
+
+def see_also(erratum: str) -> str | None:
+    """Return that an erratum bears on a case; None where this version of the spec does not know it."""
+    known = errata().get(erratum)
+    return None if known is None else f"See also erratum {erratum}: {known.title}"
+
+
+def suspicion(clause: str, answers: int) -> str:
+    """Return that every answer that exercises a clause went wrong."""
+    who = "The one answer that exercises" if answers == 1 else f"All {answers} answers that exercise"
+    known = clauses().get(clause)
+    return f"{who} {clause} went wrong{f': {known.text}' if known else '.'}"
+
+
+def explain(wanted: str) -> str:
+    """Return how to read on about a clause, a mistake, a case or an erratum."""
+    return f"`attnspec explain {wanted}` says more; so it does for the id of any clause, case or erratum."
+
+
+def run_again(command: str) -> str:
+    """Return the command that runs one result again, as a line of its own."""
+    return f"Run it again: {command}"
+
+
+# What explains it.
+
+
+def share(operation: str, explains: int, of: int) -> str:
+    """Return how many of the failures of an operation a mistake reproduces, or nothing known does."""
+    return f"{explains} of {of} failures of {operation}"
+
+
+def no_known_mistake(operation: str, explains: int, of: int) -> str:
+    """Return how many of the failures of an operation nothing known reproduces."""
+    return f"No known mistake explains {share(operation, explains, of)}."
+
+
+def known_mistake(sentence: str, mistake: str, operation: str, explains: int, of: int) -> str:
+    """Return a mistake with how many of the failures of its operation it reproduces."""
+    return f"{sentence} (this mistake, {mistake}, reproduces {share(operation, explains, of)})"
+
+
+def broken_clause(clause: str) -> str:
+    """Return which clause a mistake breaks."""
+    return f"It breaks {clause}: {clause_text(clause)}"
+
+
+def what_to_do(remedy: str) -> str:
+    """Return the remedy of a mistake."""
+    return f"What to do: {remedy}"
+
+
+def same_erratum(erratum: str) -> str:
+    """Return the erratum of a source document that made the same mistake."""
+    known = errata().get(erratum)
+    return f"Erratum {erratum}: {known.title if known else 'see spec/errata.md'}"

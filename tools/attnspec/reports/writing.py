@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.cases import canonical_json
 from attnspec.errors import UsageError
 from attnspec.replacing import replace_file
-from attnspec.reports.report_json import report_to_json
+from attnspec.reports.report import report_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

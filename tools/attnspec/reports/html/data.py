@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from attnspec.comparison import STATUSES, WRONG
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.reports import wording
 from attnspec.reports.accuracy import rank, ratio
+from attnspec.reports.entries import clauses_graded, profile_of_case, step_sentence
 from attnspec.reports.html.harmless import harmless
 from attnspec.reports.html.pictures import Pictures
 from attnspec.reports.invocation import command_words
@@ -95,9 +97,9 @@ def _strangers(
     documents: Sequence[Mapping[str, Any]], names: Sequence[str], known: Sequence[bool], suite: Suite
 ) -> list[str]:
     return [
-        f"{harmless(name, _LONGEST_NAME)} was validated against another suite (version {document['suite']['version']}, "
-        f"digest {document['suite']['digest'][:12]}) than the one that made this page (digest {suite.digest[:12]}): "
-        "its inputs and certified values are left out."
+        wording.of_another_suite(
+            harmless(name, _LONGEST_NAME), (document["suite"]["version"], document["suite"]["digest"]), suite.digest
+        )
         for document, name, is_known in zip(documents, names, known, strict=True)
         if not is_known
     ]
@@ -111,14 +113,21 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
         "command": _command(document),
         "conformance": summary["conformance"],
         "counts": summary["statuses"],
-        "clauses": [summary["clauses_graded"], summary["clauses"]],
+        "clauses": clauses_graded(summary),
         "elements": [summary["elements_graded"], summary["elements_not_graded"]],
         "median": summary["median"],
         "conventions": implementation["conventions"],
         "environment": document["environment"],
         "suite": document["suite"],
-        "diagnosis": [{key: entry[key] for key in _OF_A_DIAGNOSIS} for entry in document["diagnosis"]],
+        "diagnosis": [_diagnosis(entry) for entry in document["diagnosis"]],
     }
+
+
+def _diagnosis(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one diagnosis, with the sentence that no known mistake explains the failures, and the share explained."""
+    share = (entry["operation"], entry["explains"], entry["of"])
+    sentence = entry["sentence"] or wording.no_known_mistake(*share)
+    return {**{key: entry[key] for key in _OF_A_DIAGNOSIS}, "sentence": sentence, "share": wording.share(*share)}
 
 
 def _command(document: Mapping[str, Any]) -> list[str]:
@@ -143,7 +152,7 @@ def _ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> li
 def _case(case_id: str, documents: Sequence[Mapping[str, Any]], suite: Suite | None) -> dict[str, Any]:
     case = suite.cases.get(case_id) if suite is not None else None
     result = next((entry for document in documents for entry in document["results"] if entry["case"] == case_id), None)
-    return {"id": case_id, "profile": case_id.split("/", 1)[0], **_about(case, result)}
+    return {"id": case_id, "profile": profile_of_case(case_id), **_about(case, result)}
 
 
 def _about(case: Case | None, result: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -182,20 +191,9 @@ def _result(result: Mapping[str, Any], places: Mapping[str, int], texts: _Texts)
         texts.place(result["message"]),
         None if worst is None else _finite(ratio(worst["ratio"])),
         texts.place(result["check"] or ""),
-        texts.place(_step(result)),
+        texts.place(step_sentence(result) or ""),
         texts.place(result["under"] or ""),
     ]
-
-
-def _step(result: Mapping[str, Any]) -> str:
-    """Return which step diverges first, in words; empty where only one output came back."""
-    if result["first_step"] is None:
-        return ""
-    before = result["agreeing_steps"]
-    if not before:
-        return f"The first step that diverges is {result['first_step']}, the first one that was returned."
-    agree = f"{', '.join(before)} {'is' if len(before) == 1 else 'are'} right"
-    return f"The first step that diverges is {result['first_step']}; {agree}."
 
 
 def _finite(value: float | None) -> float | str | None:
@@ -242,7 +240,7 @@ def _failing(documents: Sequence[Mapping[str, Any]]) -> list[str]:
     for case_id in sorted(
         {result["case"] for document in documents for result in document["results"] if result["status"] in WRONG}
     ):
-        by_profile.setdefault(case_id.split("/", 1)[0], []).append(case_id)
+        by_profile.setdefault(profile_of_case(case_id), []).append(case_id)
     turns = max(map(len, by_profile.values()), default=0)
     return [ids[turn] for turn in range(turns) for ids in by_profile.values() if turn < len(ids)]
 
@@ -300,19 +298,7 @@ def _drawn_case(
     }
 
 
-_OF_A_DIAGNOSIS = (
-    "operation",
-    "mistake",
-    "clause",
-    "erratum",
-    "sentence",
-    "engineer",
-    "remedy",
-    "facts",
-    "attended",
-    "explains",
-    "of",
-)
+_OF_A_DIAGNOSIS = ("operation", "mistake", "clause", "erratum", "engineer", "remedy", "facts", "attended")
 _ARRAYS = ("values", "expected", "got", "error", "tolerance")
 
 

@@ -138,17 +138,16 @@ function finding(entry) {
 }
 
 function diagnosisCard(entry) {
-  const share = `${entry.explains} of ${plural(entry.of, "failure")} of ${entry.operation}`;
   const card = make("article", { class: `finding ${entry.clause === null ? "unknown" : "known"}` });
   if (several) card.append(make("p", { class: "muted small" }, data.implementations[entry.position].name));
   if (entry.clause === null) {
-    card.append(make("p", { class: "sentence" }, entry.sentence || `No known mistake explains ${share}.`), ...observations(entry));
+    card.append(make("p", { class: "sentence" }, entry.sentence), ...observations(entry));
     return card;
   }
   card.append(
     make("p", { class: "sentence" }, entry.sentence),
     ...(entry.engineer ? [make("p", { class: "small" }, entry.engineer)] : []),
-    make("p", { class: "muted small" }, "The mistake ", make("code", {}, entry.mistake), ` reproduces ${share}.`),
+    make("p", { class: "muted small" }, "The mistake ", make("code", {}, entry.mistake), ` reproduces ${entry.share}.`),
     make("p", { class: "small" }, make("code", {}, entry.clause), " ", ...prose(data.clauses[entry.clause] ?? "")),
   );
   if (entry.remedy) card.append(make("p", { class: "remedy" }, make("strong", {}, "What to do: "), entry.remedy));

@@ -1,0 +1,116 @@
+"""Reading facts out of a report.json and out of its entries, for the reports that are made from it."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from attnspec.comparison import WRONG
+from attnspec.dtypes import ANY
+from attnspec.plain_text import plain_text
+from attnspec.reports import wording
+from attnspec.reports.invocation import command_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_SUSPICIONS = 3
+_LONGEST_WORD = 200
+
+
+def implementation_name(document: Mapping[str, Any]) -> str:
+    """Return name and version of the implementation, harmless."""
+    return wording.shown_name(document["implementation"]["name"], document["implementation"]["version"])
+
+
+def verdict(name: str, summary: Mapping[str, Any]) -> str:
+    """Return what came of a run in one line, from its summary, with `name` as the report writes it."""
+    return wording.verdict(name, summary["conformance"], summary["statuses"], clauses_graded(summary))
+
+
+def clauses_graded(summary: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many clauses were graded, and how many there are."""
+    return summary["clauses_graded"], summary["clauses"]
+
+
+def numbers_compared(summary: Mapping[str, Any], fused: tuple[int, int] = (0, 0)) -> str | None:
+    """Return how many numbers were compared, without a full stop; `fused` is that of `wording.numbers_compared`."""
+    median = None if summary["median"] is None else float(summary["median"])
+    return wording.numbers_compared(summary["elements_graded"], summary["elements_not_graded"], median, fused)
+
+
+def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
+    """Return a line for each family of which nothing is offered."""
+    return [wording.family_left_out(family, cases) for family, cases in left_out.items()]
+
+
+def profile_of(result: Mapping[str, Any]) -> str:
+    """Return the profile of a result."""
+    return profile_of_case(result["case"])
+
+
+def profile_of_case(case: str) -> str:
+    """Return the profile of a case: the first part of its id."""
+    return case.partition("/")[0]
+
+
+def wrong_results(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the results at which the implementation did something wrong, in order."""
+    return [result for result in document["results"] if result["status"] in WRONG]
+
+
+def by_operation(results: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return results by operation, in order."""
+    grouped: dict[str, list[Mapping[str, Any]]] = {}
+    for result in results:
+        grouped.setdefault(result["operation"], []).append(result)
+    return grouped
+
+
+def step_sentence(result: Mapping[str, Any]) -> str | None:
+    """Return which step of a result diverges first, or None when only one output was returned."""
+    return wording.diverging_step(result["first_step"], result["agreeing_steps"])
+
+
+def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
+    """Return the lines that name a mistake, its clause, its remedy and the erratum; or say that it is unknown."""
+    operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
+    facts, attended = diagnosis["facts"], diagnosis["attended"]
+    if diagnosis["clause"] is None:
+        return [wording.no_known_mistake(operation, explains, of), *facts, *attended]
+    lines = [
+        wording.known_mistake(diagnosis["sentence"], diagnosis["mistake"], operation, explains, of),
+        wording.broken_clause(diagnosis["clause"]),
+    ]
+    if diagnosis["remedy"]:
+        lines.append(wording.what_to_do(diagnosis["remedy"]))
+    if diagnosis["erratum"] is not None:
+        lines.append(wording.same_erratum(diagnosis["erratum"]))
+    return [*lines, *attended, *facts]
+
+
+def diagnosis_of(document: Mapping[str, Any], operation: str) -> list[str]:
+    """Return what explains the failures of an operation, line by line, harmless."""
+    entries = [entry for entry in document["diagnosis"] if entry["operation"] == operation]
+    return [plain_text(line) for entry in entries for line in diagnosis_lines(entry)]
+
+
+def suspicions(document: Mapping[str, Any], operation: str) -> list[str]:
+    """Return the clauses of an operation that no right answer exercises, those of most wrong answers first.
+
+    What is left to say where no mistake is named.
+    """
+    results = [result for result in document["results"] if result["operation"] == operation]
+    wrong = Counter(clause for result in results if result["status"] in WRONG for clause in result["clauses"])
+    right = {clause for result in results if result["status"] == "pass" for clause in result["clauses"]}
+    suspected = [(clause, count) for clause, count in wrong.most_common() if clause not in right]
+    return [plain_text(wording.suspicion(clause, count)) for clause, count in suspected[:_SUSPICIONS]]
+
+
+def reproduction(document: Mapping[str, Any], case: str, dtype: str) -> str:
+    """Return the command that runs one (case, dtype) again."""
+    command, options = command_words(document)
+    of_dtype = [] if dtype == ANY else ["--dtype", dtype]
+    words = [*command, "--select", case, *of_dtype, *options]
+    return shlex.join(plain_text(word, longest=_LONGEST_WORD) for word in words)
