@@ -56,6 +56,9 @@ class Output:
         Which dtype it may have.
     exact
         Whether its elements are equal or wrong, as truth values and integers are; floats have a tolerance.
+    intermediate
+        Whether it is a step before the results. What is wrong there is wrong in them too, so that the places of wrong
+        elements are told of them alone.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Output:
     where_given: str | None = None
     dtype: DtypeRule = "of the run or wider"
     exact: bool = False
+    intermediate: bool = False
 
 
 @dataclass(frozen=True)

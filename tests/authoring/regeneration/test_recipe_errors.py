@@ -43,7 +43,7 @@ WRONG = {
     ),
     "first output missing": (
         lambda case: replace(case, outputs=("weights",), printed=()),
-        "the first output, 'context', must be stored",
+        "the output 'context' is owed and must be stored",
     ),
     "input in single precision": (
         lambda case: replace(case, inputs={**case.inputs, "decoder_state": np.zeros(4, np.float32)}),
