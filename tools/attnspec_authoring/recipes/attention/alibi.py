@@ -15,6 +15,7 @@ from attnspec_authoring.recipes.attention.attention import (
     counting,
     float_mask,
 )
+from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -146,6 +147,16 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[6, 4, 1],
             causal_alignment=BOTTOM_RIGHT,
         ),
+        attention(
+            "alibi/lengths_both_sides",
+            "Distances to both sides of queries that the lengths place",
+            Sizes(2, 1, 1, 3, 5),
+            url="https://github.com/microsoft/onnxruntime/pull/29247",
+            alibi_slopes=[0.5],
+            key_lengths=[4, 5],
+            query_lengths=[3, 2],
+            causal_alignment=BOTTOM_RIGHT,
+        ),
     )
 
 
@@ -196,4 +207,4 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile alibi."""
-    return (*slope_cases(), *position_cases(), *combined_cases())
+    return (*slope_cases(), *position_cases(), *combined_cases(), *pairwise_cases("alibi"))

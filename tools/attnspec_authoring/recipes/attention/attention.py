@@ -208,6 +208,11 @@ def feature_clauses(
     return tuple(f"sdpa.{name}" for name, uses in used.items() if uses)
 
 
+def coarse(name: str, sizes: Sizes) -> dict[str, Any]:
+    """Draw tensors of halves, which take little room."""
+    return {tensor: np.round(2.0 * array) / 2.0 for tensor, array in sizes.drawn(name).items()}
+
+
 def probe(sizes: Sizes) -> dict[str, Any]:
     """Make inputs whose output shows which keys were attended.
 

@@ -17,6 +17,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -71,7 +72,21 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
                     **probe(probed),
                 )
             )
-    return tuple(made)
+    far = "causal/more_positions_than_a_byte"
+    return (
+        *made,
+        # Equal scores and drawn values: the output tells which keys were attended.
+        attention(
+            far,
+            "Positions beyond 255, aligned to the last key",
+            Sizes(1, 2, 1, 3, 260, width=1),
+            query=np.zeros((1, 2, 3, 1)),
+            key=np.zeros((1, 1, 260, 1)),
+            value=grid(far, (1, 1, 260, 1)),
+            is_causal=True,
+            causal_alignment=BOTTOM_RIGHT,
+        ),
+    )
 
 
 def combined_cases() -> tuple[AuthoredCase, ...]:

@@ -16,10 +16,12 @@ from attnspec_authoring.recipes.attention.attention import (
     Sizes,
     attention,
     boolean_mask,
+    coarse,
     float_mask,
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -223,6 +225,40 @@ def packed_cases() -> tuple[AuthoredCase, ...]:
     return tuple(made)
 
 
+def tile_cases() -> tuple[AuthoredCase, ...]:
+    """Fill the tiles of kernels to the last key, so that only lengths tell what counts."""
+    aligned, padded_tiles = "varlen/aligned_tiles", Sizes(2, 1, 1, 16, 32, 1)
+    half_of_them = (np.arange(32) % 5 != 3) | (np.arange(32) % 3 == 0)
+    return (
+        attention(
+            "varlen/whole_tiles_alibi",
+            "192 keys in whole tiles, of which 150 count, at distances beyond a signed byte",
+            Sizes(1, 2, 1, 3, 192, 1),
+            url="https://github.com/flashinfer-ai/flashinfer/pull/5090",
+            query=np.zeros((1, 2, 3, 1)),
+            key=np.zeros((1, 1, 192, 1)),
+            value=(np.arange(192, dtype=np.float64) // 8).reshape(1, 1, 192, 1),
+            key_lengths=[150],
+            alibi_slopes=[0.0078125, 0.015625],
+            causal_alignment=TOP_LEFT,
+        ),
+        attention(
+            aligned,
+            "16 queries and 32 keys with lengths, a window, a mask for each entry, a cap and sinks",
+            padded_tiles,
+            url="https://github.com/Tencent-Hunyuan/HunyuanVideo/pull/310",
+            **coarse(aligned, padded_tiles),
+            mask=np.stack([half_of_them, half_of_them[::-1]]).reshape(2, 1, 1, 32),
+            key_lengths=[32, 21],
+            query_lengths=[16, 11],
+            sinks=[0.5],
+            causal_alignment=BOTTOM_RIGHT,
+            softcap=2.0,
+            window=[5, 3],
+        ),
+    )
+
+
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put lengths together with masks, sinks, caps, scales and grouped heads."""
     left_padding = (np.arange(5) >= np.array([0, 3, 2])[:, np.newaxis]).reshape(3, 1, 1, 5)
@@ -278,9 +314,29 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             Sizes(3, 1, 1, 4, 5, 3, 6),
             key_lengths=KEY_LENGTHS,
         ),
+        attention(
+            "varlen/as_many_heads_as_entries",
+            "A mask and lengths for each of as many entries as heads; one has no query, and one no keys",
+            Sizes(3, 3, 1, 1, 2, 1),
+            url="https://github.com/keras-team/keras-hub/issues/783",
+            query=np.zeros((3, 3, 1, 1)),
+            key=np.zeros((3, 1, 2, 1)),
+            value=np.array([[1.0, 2.0], [4.0, 8.0], [1.0, 2.0]]).reshape(3, 1, 2, 1),
+            outputs=("output", "logsumexp"),
+            mask=np.array([[False, False], [True, False], [True, True]]).reshape(3, 1, 1, 2),
+            key_lengths=[1, 1, 0],
+            query_lengths=[0, 1, 1],
+        ),
     )
 
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile varlen."""
-    return (*length_cases(), *aligned_cases(), *packed_cases(), *combined_cases())
+    return (
+        *length_cases(),
+        *aligned_cases(),
+        *packed_cases(),
+        *tile_cases(),
+        *combined_cases(),
+        *pairwise_cases("varlen"),
+    )

@@ -185,6 +185,15 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             outputs=with_weights,
         ),
         multi_head(
+            "causal_and_mask_of_heads",
+            "causal with a mask for each head, as many heads as batch entries",
+            (2, 3, 3),
+            width=4,
+            num_heads=2,
+            is_causal=True,
+            mask=np.array([[[1, 0, 1], [1, 1, 1], [0, 1, 1]], [[1, 1, 1], [0, 1, 1], [1, 1, 0]]], dtype=bool),
+        ),
+        multi_head(
             "causal_and_float_mask_rank_2",
             "causal with a float mask of shape (4, 5)",
             (2, 4, 5),

@@ -105,6 +105,38 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def far_below(count: int) -> NDArray[np.float64]:
+    """Return one 0 and numbers below -7.75: equal ones would add up their rounding errors, too."""
+    return np.where(np.arange(count) == 0, 0.0, -7.75 - np.arange(count) % 8 / 8)
+
+
+def sum_cases() -> tuple[AuthoredCase, ...]:
+    """Hold sums that lose all but their first terms where they are kept in half precision."""
+    return (
+        AuthoredCase(
+            id="layout/softmax_many_small",
+            title="One number and 160 so far below it that a sum in half precision never sees them",
+            operation="softmax",
+            clauses=("softmax.definition", "softmax.stability"),
+            source=made_for("layout"),
+            inputs={"x": far_below(161)},
+            dtypes=EVERY_DTYPE,
+            sample={"output": (0, 1, 160)},
+        ),
+        AuthoredCase(
+            id="layout/softmax_many_small_down",
+            title="The same down two columns of 130 numbers",
+            operation="softmax",
+            clauses=AXIS,
+            source=made_for("layout"),
+            inputs={"x": np.stack([far_below(130), far_below(130)[::-1]], axis=-1)},
+            attributes={"axis": 0},
+            dtypes=EVERY_DTYPE,
+            sample={"output": (0, 1, 258, 259)},
+        ),
+    )
+
+
 def context(name: str, title: str, tokens: int, width: int, *, clause: str, **attributes: Any) -> AuthoredCase:
     """Make a case of the context vector with drawn states."""
     case_id = f"layout/context_{name}"
@@ -142,4 +174,4 @@ def context_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of softmax and of the context vector."""
-    return (*softmax_cases(), *context_cases())
+    return (*softmax_cases(), *sum_cases(), *context_cases())
