@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     TOP_LEFT,
@@ -62,7 +63,14 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
             alibi_slopes=[0.25, 1.0],
             **counting(powers),
         ),
-        attention("alibi/both_sides_drawn", "Not causal, with drawn numbers", SQUARE, alibi_slopes=SLOPES),
+        attention(
+            "alibi/both_sides_drawn",
+            "Not causal, with drawn numbers",
+            SQUARE,
+            alibi_slopes=SLOPES,
+            changed_argument=ChangedArgument("alibi_slopes", reversed=True),
+            revision=2,
+        ),
         attention(
             "alibi/three_heads",
             "Three heads, not a power of two",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     TOP_LEFT,
@@ -41,8 +42,21 @@ def past_cases() -> tuple[AuthoredCase, ...]:
     zeros, long = np.zeros((1, 1, 134, 1)), grid("causal/more_positions_than_a_byte", (1, 1, 134, 1))
     nothing: dict[str, Any] = {f"past_{name}": np.zeros((*shapes[name][:2], 0, 3)) for name in ("key", "value")}
     return (
-        attention("cache/past", "Three past keys, four new ones", PAST, clauses=("sdpa.past.concatenation",)),
-        attention("cache/past_other_values", "Three past keys and four new ones, with other values", SMALL),
+        attention(
+            "cache/past",
+            "Three past keys, four new ones",
+            PAST,
+            clauses=("sdpa.past.concatenation",),
+            changed_argument=ChangedArgument("past_key", reversed=True),
+            revision=2,
+        ),
+        attention(
+            "cache/past_other_values",
+            "Three past keys and four new ones, with other values",
+            SMALL,
+            changed_argument=ChangedArgument("past_value", reversed=True),
+            revision=2,
+        ),
         attention(
             "cache/past_causal",
             "New tokens see the whole past and themselves",

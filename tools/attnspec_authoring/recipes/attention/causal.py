@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     TOP_LEFT,
@@ -33,6 +34,7 @@ REPORTS = {
     ("one_query", BOTTOM_RIGHT): "https://github.com/ROCm/flash-attention/issues/158",
     ("more_queries", BOTTOM_RIGHT): "https://github.com/NVIDIA/cutlass/issues/2336",
 }
+CHANGED = {("fewer_queries", BOTTOM_RIGHT): ChangedArgument("causal_alignment", TOP_LEFT)}
 
 
 def alignment_cases() -> tuple[AuthoredCase, ...]:
@@ -57,6 +59,8 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
                     sizes,
                     clauses=(clause,),
                     url=REPORTS.get((name, alignment)),
+                    changed_argument=CHANGED.get((name, alignment)),
+                    revision=2 if (name, alignment) in CHANGED else 1,
                     is_causal=True,
                     causal_alignment=alignment,
                 )

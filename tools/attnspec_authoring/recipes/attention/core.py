@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, probe, probe_sizes
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
@@ -27,6 +28,8 @@ def plain_cases() -> tuple[AuthoredCase, ...]:
             PLAIN,
             clauses=BASE,
             url="https://github.com/tinygrad/tinygrad/pull/5100",
+            changed_argument=ChangedArgument("query", reversed=True),
+            revision=2,
         ),
         attention(
             "core/plain_other_values",
@@ -34,6 +37,8 @@ def plain_cases() -> tuple[AuthoredCase, ...]:
             PLAIN,
             clauses=BASE,
             url="https://github.com/mlc-ai/mlc-llm/pull/3426",
+            changed_argument=ChangedArgument("key", reversed=True),
+            revision=2,
         ),
         attention(
             "core/plain_weights",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     TOP_LEFT,
@@ -131,6 +132,8 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
         short = alignment.split("_", maxsplit=1)[0]
         names = {name: f"varlen/{name}_{short}" for name in ("causal", "causal_queries", "window", "alibi", "mask")}
         aligned: dict[str, Any] = {"causal_alignment": alignment}
+        # Rows beyond the length may hold anything. The others change because the last query that counts has a place.
+        lengths_changed = ChangedArgument("query_lengths", reversed=True) if alignment == BOTTOM_RIGHT else None
         made += [
             attention(
                 names["causal"],
@@ -157,6 +160,8 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
                 SIZES,
                 is_causal=True,
                 query_lengths=QUERY_LENGTHS,
+                changed_argument=lengths_changed,
+                revision=2 if lengths_changed else 1,
                 **aligned,
             ),
             attention(
@@ -313,6 +318,8 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             "Lengths with values wider than the keys",
             Sizes(3, 1, 1, 4, 5, 3, 6),
             key_lengths=KEY_LENGTHS,
+            changed_argument=ChangedArgument("key_lengths", reversed=True),
+            revision=2,
         ),
         attention(
             "varlen/as_many_heads_as_entries",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import made_for
 from attnspec_authoring.recipes.authoring import AuthoredCase
 
@@ -21,5 +22,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             attributes={**wide, "seed": 1},
             dtypes=(),
             properties={"distribution": "normal", **wide},
+            changed_argument=ChangedArgument("fan_out", 129),
+            revision=2,
         ),
     )
