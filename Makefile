@@ -8,8 +8,8 @@ BIN := $(VENV)/bin
 
 help:
 	@echo "make validate         validate the reference against every golden case"
-	@echo "make test             run the tests that take no time"
-	@echo "make prove            run the proofs of the whole suite"
+	@echo "make test             run the tests"
+	@echo "make prove            run the proofs of the whole suite, which take longer"
 	@echo "make lint             ruff and pyright"
 	@echo "make format           format the code"
 	@echo "make regenerate       fill the golden files with certified values"
