@@ -1,11 +1,11 @@
 """`attnspec explain`: clauses, mistakes, errata and cases, in words."""
 
 import pytest
+from attnspec.operations import OPERATIONS
 
 from attnspec.cases import load_suite
 from attnspec.command_line import main
 from attnspec.diagnosis import difference_made
-from attnspec.operations import OPERATIONS
 from attnspec.specification import clauses, errata
 from attnspec_mistakes import CATALOGUE, mistakes_of
 
