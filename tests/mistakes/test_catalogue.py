@@ -15,16 +15,12 @@ import numpy as np
 import pytest
 
 import attnspec_reference
+from attnspec.contract import OPERATIONS as CONTRACT
 from attnspec.conventions import CHOICES
 from attnspec_mistakes import CATALOGUE, mistakes_of
 from attnspec_mistakes.departures import by_name
 
 ROOT = Path(__file__).resolve().parents[2]
-SHORT_NAMES = {
-    "scaled_dot_product_attention": "sdpa",
-    "single_head_attention": "single_head",
-    "multi_head_attention": "multi_head",
-}
 CLAUSES = {
     clause
     for page in (ROOT / "spec" / "operations").glob("*/*.md")
@@ -76,7 +72,7 @@ def test_every_operation_has_mistakes():
 
 def test_a_mistake_bears_the_name_of_its_operation_and_of_a_clause_of_it():
     for mistake in CATALOGUE:
-        short_name = SHORT_NAMES.get(mistake.operation, mistake.operation)
+        short_name = CONTRACT[mistake.operation].short_name
         assert re.fullmatch(rf"{short_name}\.[a-z0-9_]+", mistake.id)
         assert mistake.clause.startswith(f"{short_name}.")
         assert mistake.clause in CLAUSES, mistake.id
