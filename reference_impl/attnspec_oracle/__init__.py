@@ -13,16 +13,14 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from attnspec_oracle.errors import OracleError
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
 __all__ = ["OracleError", "evaluate"]
-
-
-class OracleError(Exception):
-    """A number could not be certified at the highest precision that the oracle tries."""
 
 
 def evaluate(

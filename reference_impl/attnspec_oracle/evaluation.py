@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_oracle import OracleError
 from attnspec_oracle.attention.operations import OPERATIONS as ATTENTION
 from attnspec_oracle.certification import only
+from attnspec_oracle.errors import OracleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -11,7 +11,7 @@ from attnspec.command_line.authoring import authoring
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from attnspec_authoring.proof import Findings, Matrix
+    from attnspec.command_line.authoring import Findings, Matrix
 
 
 @click.command()

@@ -1,0 +1,133 @@
+"""Who imports whom: no circle between files, and the packages depend on each other one way only."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {
+    name: ROOT / folder / name
+    for folder, names in (
+        ("reference_impl", ("attnspec_reference", "attnspec_mistakes", "attnspec_oracle")),
+        ("tools", ("attnspec", "attnspec_authoring", "benchmarks", "screenshots")),
+    )
+    for name in names
+}
+AUTHORING_DOOR = "tools/attnspec/command_line/authoring.py"
+"""The commands of a checkout, which alone of the harness know how golden files are made."""
+
+
+def files_of(*folders: Path) -> list[Path]:
+    return sorted(path for folder in folders for path in folder.rglob("*.py"))
+
+
+@cache
+def imported_names(path: Path) -> tuple[tuple[str, str | None], ...]:
+    """Return (module, name or None) of every import of a file: under TYPE_CHECKING and inside functions too."""
+    found: list[tuple[str, str | None]] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, None) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:
+                folder = path.parents[node.level - 1]
+                above = [package.parent for package in PACKAGES.values() if folder.is_relative_to(package)]
+                module = ".".join((*folder.relative_to(above[0]).parts, *filter(None, [node.module])))
+            found += [(module, alias.name) for alias in node.names]
+    return tuple(found)
+
+
+def file_of(module: str) -> Path | None:
+    """Return the file that a dotted name of one of the packages stands for; None where it stands for none."""
+    first, *rest = module.split(".")
+    if first not in PACKAGES:
+        return None
+    place = PACKAGES[first].joinpath(*rest)
+    return next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+
+
+@cache
+def imported_files(path: Path) -> tuple[Path, ...]:
+    """Return the files of the packages that a file imports: the submodule where a name is one, else what holds it."""
+    found: dict[Path, None] = {}
+    for module, name in imported_names(path):
+        target = (file_of(f"{module}.{name}") if name is not None else None) or file_of(module)
+        if target is not None and target != path:
+            found[target] = None
+    return tuple(found)
+
+
+def circles(files: list[Path]) -> list[list[Path]]:
+    """Return the strongly connected components of more than one file, by Tarjan's algorithm."""
+    order: dict[Path, int] = {}
+    lowest: dict[Path, int] = {}
+    stack: list[Path] = []
+    found: list[list[Path]] = []
+
+    def visit(path: Path) -> None:
+        order[path] = lowest[path] = len(order)
+        stack.append(path)
+        for target in imported_files(path):
+            if target not in order:
+                visit(target)
+            if target in stack:
+                lowest[path] = min(lowest[path], lowest[target])
+        if lowest[path] == order[path]:
+            place = stack.index(path)
+            component = stack[place:]
+            del stack[place:]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for path in files:
+        if path not in order:
+            visit(path)
+    return found
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def packages_imported(path: Path) -> set[str]:
+    return {module.partition(".")[0] for module, _ in imported_names(path)} & set(PACKAGES)
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    found = circles(files_of(*PACKAGES.values()))
+    told = [
+        f"{shown(path)} imports {', '.join(shown(target) for target in imported_files(path) if target in circle)}"
+        for circle in found
+        for path in circle
+    ]
+    assert not found, "These files import each other:\n" + "\n".join(told)
+
+
+def test_the_harness_knows_nothing_of_authoring_but_at_one_door() -> None:
+    inside = files_of(
+        *(folder for name, folder in PACKAGES.items() if name not in ("attnspec_authoring", "benchmarks"))
+    )
+    importing = {shown(path) for path in inside if "attnspec_authoring" in packages_imported(path)}
+    assert importing == {AUTHORING_DOOR}
+
+
+@pytest.mark.parametrize(
+    ("package", "forbidden"),
+    [
+        ("attnspec_reference", {"attnspec", "attnspec_authoring", "attnspec_mistakes", "attnspec_oracle"}),
+        ("attnspec_mistakes", {"attnspec", "attnspec_authoring"}),
+        ("attnspec_oracle", {"attnspec", "attnspec_authoring"}),
+    ],
+)
+def test_what_is_right_knows_nothing_of_what_judges(package: str, forbidden: set[str]) -> None:
+    found = {
+        shown(path): sorted(known)
+        for path in files_of(PACKAGES[package])
+        if (known := packages_imported(path) & forbidden)
+    }
+    assert found == {}
