@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from attnspec.convention import Convention, Settles
 from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS
-from attnspec.operation import REQUIRED, Input, Operation, Output
+from attnspec.operation import REQUIRED, Examples, Input, Operation, Output
 
 TITLE = "attention"
+LAYOUTS = ("bhse", "bshe", "hse", "se", "features_first")
+EXAMPLES = Examples(convention="fully_masked_row", choice="nan", argument="query", own_name="Q")
 
 FULLY_MASKED_ROW = Convention("fully_masked_row", ("zero", "nan", "uniform", "filled", "refuse"))
 NO_KEYS = Convention("no_keys", ("zero", "nan", "refuse"))
