@@ -1,6 +1,6 @@
 """The catalogue: every mistake says what it is in words that the specification knows, and is a mistake of its own.
 
-That each is noticed, by which cases and in which dtypes, is the business of ``tests/proof``.
+That each is noticed, by which cases and in which dtypes, is the business of ``tests/authoring/proof``.
 """
 
 import re
