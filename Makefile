@@ -4,11 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help validate test lint format regenerate check-goldens mutation implementations clean
+.PHONY: help validate test prove lint format regenerate check-goldens mutation implementations clean
 
 help:
 	@echo "make validate         validate the reference against every golden case"
-	@echo "make test             run all tests"
+	@echo "make test             run the tests"
+	@echo "make prove            run the proofs of the whole suite, which take longer"
 	@echo "make lint             ruff and pyright"
 	@echo "make format           format the code"
 	@echo "make regenerate       fill the golden files with certified values"
@@ -29,7 +30,10 @@ validate: $(VENV)/.installed-base
 	$(BIN)/attnspec validate reference
 
 test: $(VENV)/.installed-regenerate,test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "not proof"
+
+prove: $(VENV)/.installed-regenerate,test
+	$(BIN)/python -m pytest -n auto -m proof
 
 lint: $(VENV)/.installed-lint,regenerate,test
 	$(BIN)/ruff check .

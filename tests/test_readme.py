@@ -14,6 +14,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 COMMANDS = [line[2:] for kind, block in BLOCKS if kind == "console" for line in block.splitlines()]
 IMPLEMENTATIONS = ROOT / "tests" / "implementations"
+QUICK = ("attnspec list ", "attnspec show ", "attnspec explain ", " ./mine.py", " --profile smoke")
+"""Words of the commands that are tried in every run of the tests; that all of them work is a proof."""
 
 
 @pytest.fixture
@@ -54,7 +56,17 @@ def in_order(commands):
     return sessions
 
 
-@pytest.mark.parametrize("session", in_order(COMMANDS), ids=lambda session: session[0])
+def is_quick(session):
+    return len(session) == 1 and any(words in session[0] for words in QUICK)
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        pytest.param(session, id=session[0], marks=() if is_quick(session) else pytest.mark.proof)
+        for session in in_order(COMMANDS)
+    ],
+)
 def test_every_command_works(session, run):
     if "node" in session[0] and shutil.which("node") is None:
         pytest.skip("there is no node")

@@ -55,6 +55,7 @@ def plant_mistake(checkout):
     (checkout / "mine.py").write_text(RIGHT.replace(*MISTAKE), "utf-8")
 
 
+@pytest.mark.proof
 def test_right_is_green(runner, checkout):
     job = runner.run(target="./mine.py", profiles="core", options=f"--select={ATTENTION}")
     assert job.status == 0, job.log
@@ -71,6 +72,7 @@ def test_a_planted_mistake_is_red_and_the_summary_names_it(runner, checkout):
     assert r"this mistake, sdpa.scale\_missing, reproduces" in job.summary
 
 
+@pytest.mark.proof
 def test_what_the_baseline_expects_is_green_and_what_it_does_not_is_red(runner, checkout):
     plant_mistake(checkout)
     written = runner.run(
@@ -86,6 +88,7 @@ def test_what_the_baseline_expects_is_green_and_what_it_does_not_is_red(runner, 
     assert runner.run(**options, lenient="true").status == 0
 
 
+@pytest.mark.proof
 def test_inputs_reach_the_gate(runner, checkout):
     required = runner.run(target="./mine.py", profiles="core softcap", dtypes="float64 float32", require="core softcap")
     assert required.status == 1, required.log
@@ -96,6 +99,7 @@ def test_inputs_reach_the_gate(runner, checkout):
     assert "minimum" in accurate.summary
 
 
+@pytest.mark.proof
 def test_it_runs_in_its_working_directory(runner, checkout):
     (checkout / "library").mkdir()
     (checkout / "mine.py").rename(checkout / "library" / "mine.py")
@@ -103,6 +107,7 @@ def test_it_runs_in_its_working_directory(runner, checkout):
     assert job.status == 0, job.log
 
 
+@pytest.mark.proof
 def test_a_program_is_run_instead_of_a_target(runner, checkout):
     job = runner.run(command="no_such_program --fast", profiles="core")
     assert job.status == 2
@@ -110,6 +115,7 @@ def test_a_program_is_run_instead_of_a_target(runner, checkout):
     assert job.summary == "attnspec could not be run; the log of this step says why.\n"
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("inputs", "sentence"),
     [
@@ -125,6 +131,7 @@ def test_what_cannot_be_run_is_red_and_said(inputs, sentence, runner, checkout):
     assert "could not be run" in job.summary
 
 
+@pytest.mark.proof
 def test_an_input_is_never_run(runner, checkout):
     hostile = '"; touch owned; echo $(touch owned) `touch owned` #'
     inputs = (
@@ -143,6 +150,7 @@ def test_an_input_is_never_run(runner, checkout):
     assert not list(checkout.glob("**/owned"))
 
 
+@pytest.mark.proof
 def test_a_package_that_cannot_be_installed_is_red(runner, checkout):
     job = runner.run(target="./mine.py", package="attnspec>=9999")
     assert job.status == 1
@@ -161,6 +169,7 @@ def test_the_action_uses_nothing_but_python_and_uploads_nothing():
     assert not [word for word in ("upload", "curl", "wget", "secrets", "token") if word in text]
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_torch_is_green_and_with_a_planted_mistake_red(runner):
     ours = runner.checkout / "ours.py"

@@ -117,6 +117,56 @@ BAD_DOCUMENTS = {
         "the output 'context', which is owed, is missing",
     ),
     "wrong profile": (at("/profile", "attention"), "at /profile:", "'documents'"),
+    "changed argument, but not how": (
+        at("/changed_argument", {"name": "encoder_states"}),
+        "at /changed_argument:",
+        "exactly one of reversed, value must be there",
+    ),
+    "changed argument in two ways": (
+        at("/changed_argument", {"name": "encoder_states", "reversed": True, "value": 2.0}),
+        "at /changed_argument:",
+        "exactly one of reversed, value must be there",
+    ),
+    "changed argument not reversed": (
+        at("/changed_argument", {"name": "encoder_states", "reversed": False}),
+        "at /changed_argument/reversed:",
+        "True was expected",
+    ),
+    "an attribute in reverse": (
+        at("/changed_argument", {"name": "scale", "reversed": True}),
+        "at /changed_argument/name:",
+        "only an input of the case can be reversed; there are decoder_state, encoder_states",
+    ),
+    "an input of which the reverse is the same": (
+        lambda document: (
+            at("/changed_argument", {"name": "decoder_state", "reversed": True})(document),
+            at("/inputs/decoder_state/data", [0.5, 0.25, 0.25, 0.5])(document),
+        ),
+        "at /changed_argument/reversed:",
+        "the reverse of 'decoder_state' along every axis is 'decoder_state' itself",
+    ),
+    "another value of an attribute that is not stated": (
+        at("/changed_argument", {"name": "scale", "value": 2.0}),
+        "at /changed_argument/name:",
+        "only an attribute of the case can get a value; there are none",
+    ),
+    "the same value of an attribute": (
+        lambda document: (
+            at("/attributes/scale", 2.0)(document),
+            at("/changed_argument", {"name": "scale", "value": 2.0})(document),
+        ),
+        "at /changed_argument/value:",
+        "'scale' has this value in the case itself",
+    ),
+    "a refusal with a changed argument": (
+        lambda document: (
+            without("expected")(document),
+            at("/rejects", {"reason": "Never.", "twin": CONTEXT})(document),
+            at("/changed_argument", {"name": "encoder_states", "reversed": True})(document),
+        ),
+        "at /changed_argument:",
+        "a case that must be refused has no output that could change",
+    ),
 }
 
 

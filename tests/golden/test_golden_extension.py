@@ -64,12 +64,14 @@ def test_one_changed_digit_fails_with_the_name_of_the_file_and_the_place(copy) -
     assert texts(copy) == before
 
 
+@pytest.mark.proof
 def test_a_line_ending_counts(copy) -> None:
     path = copy / "documents/003/context_vector.json"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert run_snapshots(copy, "-k", "context_vector").returncode == 1
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_an_update_writes_golden_files_and_deletes_nothing(copy, workers) -> None:
     right = texts(copy)

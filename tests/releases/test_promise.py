@@ -20,6 +20,7 @@ MEANINGS = {
     "the dtypes": (ROWS, lambda case: case["dtypes"].pop()),
     "the conventions": (ROWS, lambda case: case["conventions"].append("accumulation")),
     "the layout in memory": (ROWS, lambda case: case.update(presentation={"x": "fortran"})),
+    "the changed argument": (ROWS, lambda case: case.update(changed_argument={"name": "x", "reversed": True})),
     "the twin": (REFUSAL, lambda case: case["rejects"].update(twin=ROWS)),
 }
 PROSE = {

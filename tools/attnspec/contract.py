@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from attnspec.convention import Convention
-    from attnspec.operation import Operation
+    from attnspec.operation import Examples, Operation
 
 _CONTRACTS = tuple(import_module(f"attnspec.families.{family}.contract") for family in FAMILIES)
 
@@ -27,6 +27,14 @@ _CONVENTIONS = {convention.name: convention for contract in _CONTRACTS for conve
 
 CONVENTIONS: Mapping[str, Convention] = dict(sorted(_CONVENTIONS.items()))
 """Every convention, by name; families may share one."""
+
+LAYOUTS: tuple[str, ...] = tuple(
+    dict.fromkeys(layout for contract in _CONTRACTS for layout in getattr(contract, "LAYOUTS", ()))
+)
+"""Every layout by name, the contract's own first."""
+
+EXAMPLES: Examples = _CONTRACTS[0].EXAMPLES
+"""What help and messages take as examples: the first family is the one that everybody knows."""
 
 TITLES: Mapping[str, str] = dict(zip(FAMILIES, (contract.TITLE for contract in _CONTRACTS), strict=True))
 """What each family is called in a sentence."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -14,6 +14,23 @@ REQUIRED = object()
 
 DtypeRule = Literal["of the run", "of the run or wider", "any"]
 """Which dtype an output may have: that of the run, or that or a wider float dtype, or whatever holds its values."""
+
+
+class Examples(NamedTuple):
+    """What help and messages take as examples, from one family.
+
+    Attributes
+    ----------
+    convention, choice
+        A convention and a choice that is not the normative one.
+    argument, own_name
+        An argument, and what software of others calls it.
+    """
+
+    convention: str
+    choice: str
+    argument: str
+    own_name: str
 
 
 @dataclass(frozen=True)
@@ -56,6 +73,9 @@ class Output:
         Which dtype it may have.
     exact
         Whether its elements are equal or wrong, as truth values and integers are; floats have a tolerance.
+    intermediate
+        Whether it is a step before the results. What is wrong there is wrong in them too, so that the places of wrong
+        elements are told of them alone.
     """
 
     name: str
@@ -64,6 +84,7 @@ class Output:
     where_given: str | None = None
     dtype: DtypeRule = "of the run or wider"
     exact: bool = False
+    intermediate: bool = False
 
 
 @dataclass(frozen=True)

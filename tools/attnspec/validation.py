@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attnspec import conventions as convention_rules
 from attnspec.adapters import load
 from attnspec.cases import load_suite
-from attnspec.contract import OPERATIONS
+from attnspec.contract import EXAMPLES, OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.reports.invocation import Invocation
@@ -217,7 +217,7 @@ def in_layout(implementation: Implementation, layout: str | None) -> Implementat
     UsageError
         If there is no such layout.
     """
-    if layout is None or layout == "bhse":
+    if layout is None:
         return implementation
     from attnspec.adapters.layouts import laid_out
 
@@ -246,7 +246,7 @@ def contract_names(renames: Mapping[str, str]) -> dict[str, str]:
         if argument not in known:
             raise UsageError(
                 f"--rename {own}={argument}: no operation has an argument {argument!r}; "
-                "write your own name first: --rename Q=query."
+                f"write your own name first: --rename {EXAMPLES.own_name}={EXAMPLES.argument}."
             )
     return {argument: own for own, argument in renames.items()}
 

@@ -40,6 +40,12 @@ def sampled(module):
     ]
 
 
+def test_a_case_notices_a_mutant_of_every_module(examiner):
+    outcomes = [try_mutant(sampled(module)[0], examiner) for module in MODULES]
+    assert [outcome.id for outcome in outcomes if outcome.killed_by is None] == []
+
+
+@pytest.mark.proof
 @pytest.mark.parametrize("module", MODULES)
 def test_a_case_notices_the_mutants_of_a_module(module, examiner):
     outcomes = [try_mutant(mutant, examiner) for mutant in sampled(module)]

@@ -5,8 +5,22 @@ from right import LOOPS, RIGHT, THROUGH_LOGSUMEXP
 
 from attnspec.adapters import load
 
+QUICK = ("Contexts", "Dense", "Modules", "Packed", "Shapes", "SingleHead", "Softmax")
+"""One of each kind; that no case fails the others is a proof, which takes its time."""
 
-@pytest.mark.parametrize("implementation", RIGHT, ids=lambda implementation: implementation.__name__)
+
+def implementations(chosen):
+    return [
+        pytest.param(
+            implementation,
+            id=implementation.__name__,
+            marks=() if implementation.__name__ in QUICK else pytest.mark.proof,
+        )
+        for implementation in chosen
+    ]
+
+
+@pytest.mark.parametrize("implementation", implementations(RIGHT))
 def test_no_case_fails_it_in_float64(implementation, examiner):
     failure = examiner.first_failure(load(implementation()), ["float64"])
     assert failure is None, f"{failure.case.id}: {failure.verdict.message}"
@@ -14,9 +28,7 @@ def test_no_case_fails_it_in_float64(implementation, examiner):
 
 # The orders of tiles and parts differ in float32 sums alone there, which bfloat16 hardly shows.
 @pytest.mark.parametrize(
-    "implementation",
-    [implementation for implementation in RIGHT if implementation not in LOOPS],
-    ids=lambda implementation: implementation.__name__,
+    "implementation", implementations(implementation for implementation in RIGHT if implementation not in LOOPS)
 )
 def test_no_case_fails_it_in_bfloat16(implementation, examiner):
     failure = examiner.first_failure(load(implementation()), ["bfloat16"])
@@ -24,7 +36,7 @@ def test_no_case_fails_it_in_bfloat16(implementation, examiner):
 
 
 # Large scores show most in float32: there the logarithm of a denominator is rounded most coarsely.
-@pytest.mark.parametrize("implementation", THROUGH_LOGSUMEXP, ids=lambda implementation: implementation.__name__)
+@pytest.mark.parametrize("implementation", implementations(THROUGH_LOGSUMEXP))
 def test_no_case_fails_weights_through_a_rounded_logsumexp(implementation, examiner):
     failure = examiner.first_failure(load(implementation()), ["float32", "float16"])
     assert failure is None, f"{failure.case.id}: {failure.verdict.message}"

@@ -1,5 +1,7 @@
 """The proof itself: no mistake survives, no control fails, and every clause has a mistake and a case."""
 
+import pytest
+
 from attnspec.cases import load_suite
 from attnspec.specification import clauses
 from attnspec_authoring.proof import find, run_matrix
@@ -8,6 +10,18 @@ from attnspec_authoring.proof.smoke import without_superfluous
 from attnspec_mistakes import CATALOGUE, CONTROLS
 
 
+def test_a_mistake_of_every_operation_is_noticed_and_a_control_of_each_passes():
+    """What the proof shows of all, in a moment."""
+    chosen = {(type(trial), trial.operation): trial.id for trial in (*CATALOGUE, *CONTROLS)}
+    matrix = run_matrix(only=list(chosen.values()), enough=ENOUGH, processes=1)
+    findings = find(matrix, (), ())
+    assert sorted(trial.id for trial in matrix.trials) == sorted(chosen.values())
+    assert findings.surviving == ()
+    assert [missed for missed in findings.missed_targets if missed[1] in chosen.values()] == []
+    assert findings.failing_controls == ()
+
+
+@pytest.mark.proof
 def test_no_mistake_survives_and_no_control_fails():
     matrix = run_matrix(enough=ENOUGH)
     exercised = {clause for case in load_suite().cases.values() for clause in case.clauses}
@@ -23,6 +37,7 @@ def test_no_mistake_survives_and_no_control_fails():
     assert findings.is_sound
 
 
+@pytest.mark.proof
 def test_the_smoke_profile_notices_every_mistake_and_holds_no_superfluous_case():
     core = tuple(load_suite(profiles=("smoke",)).cases)
     matrix = run_matrix(select=core, only=[mistake.id for mistake in CATALOGUE])

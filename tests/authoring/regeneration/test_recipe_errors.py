@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from attnspec.cases import ChangedArgument
 from attnspec.command_line import main
 from attnspec.errors import MissingDependencyError, RecipeError
 from attnspec_authoring.recipes import Printed, Rejects
@@ -43,7 +44,7 @@ WRONG = {
     ),
     "first output missing": (
         lambda case: replace(case, outputs=("weights",), printed=()),
-        "the first output, 'context', must be stored",
+        "the output 'context' is owed and must be stored",
     ),
     "input in single precision": (
         lambda case: replace(case, inputs={**case.inputs, "decoder_state": np.zeros(4, np.float32)}),
@@ -56,6 +57,14 @@ WRONG = {
     "refused and graded by properties": (
         lambda case: replace(case, rejects=Rejects("Never.", TWIN), properties={"mean": 0.0}),
         "only one of them",
+    ),
+    "changed argument in two ways": (
+        lambda case: replace(case, changed_argument=ChangedArgument("encoder_states", 2.0, reversed=True)),
+        "'encoder_states' is to be reversed and to get a value; it can be only one of them",
+    ),
+    "changed argument that the case lacks": (
+        lambda case: replace(case, changed_argument=ChangedArgument("scale", 2.0)),
+        "contradicts itself at /changed_argument/name: only an attribute of the case can get a value",
     ),
     "printed number disagrees": (
         lambda case: replace(case, printed=(replace(PLAIN, data=["0.1876595", *PLAIN.data[1:]]),)),

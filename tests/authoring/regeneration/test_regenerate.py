@@ -29,6 +29,7 @@ def generated(files: dict[str, bytes]) -> dict[str, bytes]:
     return {name: content for name, content in files.items() if name not in others}
 
 
+@pytest.mark.proof
 def test_from_nothing_come_the_shipped_bytes(folder, texts) -> None:
     outcome = regenerate(folder)
     shipped = generated(texts(GOLDEN))
@@ -37,6 +38,7 @@ def test_from_nothing_come_the_shipped_bytes(folder, texts) -> None:
     assert {kind for kind, _ in names(outcome)} == {"missing"}
 
 
+@pytest.mark.proof
 def test_the_order_of_hashing_does_not_matter(folder, texts) -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "12345" if os.environ.get("PYTHONHASHSEED") == "54321" else "54321"}
     subprocess.run(

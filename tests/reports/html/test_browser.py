@@ -284,7 +284,7 @@ def test_text_is_readable_in_light_and_dark(opened, colours):
     ground = colour_of(page, "body", "backgroundColor")
     sheet = colour_of(page, ".cases", "backgroundColor")
     assert (luminance(ground) < 0.1) == (colours == "dark")
-    for selector in (".verdict .sentence", ".case .title", ".axes", ".scale", ".readout", ".case .id"):
+    for selector in (".verdict .sentence", ".case .title", ".axes", ".range", ".readout", ".case .id"):
         assert contrast(colour_of(page, selector), sheet) >= 4.5, selector
     for selector in ("#matrix > .muted", ".tally", "footer", ".matrix tbody th"):
         assert contrast(colour_of(page, selector), ground) >= 4.5, selector

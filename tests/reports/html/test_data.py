@@ -181,6 +181,7 @@ def large_suite(count):
         presentation={},
         rejects=None,
         properties=None,
+        changed_argument=None,
         conventions=(),
         printed=(),
     )

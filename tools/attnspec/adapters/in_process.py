@@ -14,7 +14,7 @@ from attnspec.adapters.implementation import Answer, Declaration, Declined, Outp
 from attnspec.adapters.places import place_of
 from attnspec.adapters.returned import read_returned
 from attnspec.adapters.signatures import read_signature
-from attnspec.contract import OPERATIONS
+from attnspec.contract import EXAMPLES, OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import TargetError, Unsupported
 
@@ -159,7 +159,7 @@ def _conventions(declared: object, adapter: str) -> dict[str, str]:
     if not isinstance(declared, Mapping):
         raise TargetError(
             f"{adapter} declares its conventions as a {type(declared).__name__}; "
-            'declare a dict, such as {"fully_masked_row": "nan"}.'
+            f'declare a dict, such as {{"{EXAMPLES.convention}": "{EXAMPLES.choice}"}}.'
         )
     chosen = {str(name): choice for name, choice in cast("Mapping[object, str]", declared).items()}
     conventions.check(chosen, said_by=adapter)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from attnspec.adapters.arranging import LaidOut
 from attnspec.adapters.implementation import Declaration
+from attnspec.contract import LAYOUTS
 from attnspec.errors import UsageError
 from attnspec.families import FAMILIES
 from attnspec.families.lookup import family_called, family_of
@@ -14,14 +15,6 @@ from attnspec.families.lookup import family_called, family_of
 if TYPE_CHECKING:
     from attnspec.adapters.arranging import Arrangement
     from attnspec.adapters.implementation import Declined, Implementation, Request
-
-CONTRACT = "bhse"
-"""The contract's own layout: batch, heads, tokens, features."""
-
-
-def layouts() -> tuple[str, ...]:
-    """Return the names of the layouts, the contract's own first."""
-    return (CONTRACT, *dict.fromkeys(layout for family in FAMILIES for layout in family_called(family).layouts))
 
 
 def laid_out(implementation: Implementation, layout: str) -> Implementation:
@@ -32,7 +25,7 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
     implementation
         Software whose tensors have the axes that `layout` names.
     layout
-        One of :func:`layouts`. An operation whose family has no such layout is passed on as it is.
+        One of :data:`attnspec.contract.LAYOUTS`. An operation whose family has no such layout is passed on as it is.
 
     Returns
     -------
@@ -44,12 +37,11 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
     UsageError
         If there is no such layout.
     """
-    known = layouts()
-    if layout not in known:
-        near = difflib.get_close_matches(layout.lower(), known, n=1)
+    if layout not in LAYOUTS:
+        near = difflib.get_close_matches(layout.lower(), LAYOUTS, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise UsageError(f"There is no layout {layout!r}; the layouts are {', '.join(known)}.{hint}")
-    if layout == CONTRACT:
+        raise UsageError(f"There is no layout {layout!r}; the layouts are {', '.join(LAYOUTS)}.{hint}")
+    if not any(layout in family_called(family).layouts for family in FAMILIES):
         return implementation
 
     def arrange(request: Request) -> Arrangement | Declined | None:

@@ -1,7 +1,7 @@
 """The golden cases: what one is, how its file is written, how it is read and trusted."""
 
 from attnspec.cases.canonical import canonical_json
-from attnspec.cases.case import FORMAT, Case, Rejection, case_from_json
+from attnspec.cases.case import FORMAT, Case, ChangedArgument, Rejection, case_from_json
 from attnspec.cases.reading import (
     INDEX,
     RECORDS,
@@ -29,6 +29,7 @@ __all__ = [
     "RETIRED",
     "SMOKE",
     "Case",
+    "ChangedArgument",
     "Rejection",
     "Suite",
     "canonical_json",

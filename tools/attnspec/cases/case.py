@@ -36,6 +36,36 @@ class Rejection(NamedTuple):
     convention: tuple[str, str] | None
 
 
+class ChangedArgument(NamedTuple):
+    """The argument with which a case is asked once more, changed alone; the first output must then change, too.
+
+    Results that are kept under a key that leaves out an argument are right for every case, unless another case differs
+    in that argument alone, and few do. What the call with the changed argument owes is not known. It is known that it
+    is not what the case owes: whoever states a change sees to it that what is owed changes by so much that no right
+    output can stay the same in any dtype of the case.
+
+    A case changes one argument at most, so that the call before it is the case's own: some keep the last result alone.
+
+    Attributes
+    ----------
+    name
+        An input or an attribute that the case states.
+    value
+        What an attribute becomes: any value but the case's own. None also is one.
+    reversed
+        Whether it is an input, which becomes its own reverse along every axis; `value` then says nothing.
+    """
+
+    name: str
+    value: Any = None
+    reversed: bool = False
+
+    @property
+    def change(self) -> str:
+        """What the argument becomes, in words."""
+        return "its own reverse along every axis" if self.reversed else repr(self.value)
+
+
 class Case(NamedTuple):
     """One golden fixture.
 
@@ -68,6 +98,8 @@ class Case(NamedTuple):
         For a case that must be refused.
     properties
         For a case that is graded by properties.
+    changed_argument
+        The argument with which it is asked once more, changed alone; None for most cases.
     conventions
         Names of the conventions to which the certified values are sensitive.
     printed
@@ -91,6 +123,7 @@ class Case(NamedTuple):
     presentation: Mapping[str, str]
     rejects: Rejection | None
     properties: Mapping[str, Any] | None
+    changed_argument: ChangedArgument | None
     conventions: tuple[str, ...]
     printed: tuple[Mapping[str, Any], ...]
 
@@ -123,6 +156,7 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
     """
     rejects = document.get("rejects")
     convention = rejects and rejects.get("convention")
+    changed = document.get("changed_argument")
     expected = document.get("expected")
     sample = {name: np.array(indices, dtype=np.int64) for name, indices in document.get("sample", {}).items()}
     return Case(
@@ -154,6 +188,7 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
             (convention["name"], convention["choice"]) if convention else None,
         ),
         properties=document.get("properties"),
+        changed_argument=None if changed is None else ChangedArgument(**changed),
         conventions=tuple(document.get("conventions", ())),
         printed=tuple(document.get("printed", ())),
     )

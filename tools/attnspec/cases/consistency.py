@@ -38,6 +38,8 @@ def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
         if name not in document["inputs"] and name not in document["attributes"]:
             return "/inputs" if name in inputs else "/attributes", f"{operation.name} needs {name!r}"
     found = _of_presentation(document["inputs"], document.get("presentation", {}))
+    if found is None and "changed_argument" in document:
+        found = _of_changed_argument(document)
     if found is None and "expected" in document:
         owed = operation.owed(document["inputs"])
         found = _of_expected(document["expected"], document["dtypes"], owed, operation.outputs)
@@ -78,6 +80,35 @@ def _is_repeated(data: Any) -> bool:
         return False
     entries = cast("list[Any]", data)
     return len(entries) > 1 and entries.count(entries[0]) == len(entries)
+
+
+def _of_changed_argument(document: Mapping[str, Any]) -> tuple[str, str] | None:
+    changed, inputs, attributes = document["changed_argument"], document["inputs"], document["attributes"]
+    pointer, name = "/changed_argument", changed["name"]
+    if "rejects" in document:
+        return pointer, "a case that must be refused has no output that could change"
+    if "reversed" in changed:
+        if name not in inputs:
+            return f"{pointer}/name", f"only an input of the case can be reversed; there are {_listed(inputs)}"
+        data = inputs[name]["data"]
+        if _reversed(data) == data:
+            return f"{pointer}/reversed", f"the reverse of {name!r} along every axis is {name!r} itself"
+    elif name not in attributes:
+        return f"{pointer}/name", f"only an attribute of the case can get a value; there are {_listed(attributes)}"
+    elif attributes[name] == changed["value"]:
+        return f"{pointer}/value", f"{name!r} has this value in the case itself"
+    return None
+
+
+def _listed(arguments: Mapping[str, Any]) -> str:
+    return ", ".join(arguments) or "none"
+
+
+def _reversed(data: Any) -> Any:
+    """Return nested lists in reverse along every axis."""
+    if not isinstance(data, list):
+        return data
+    return [_reversed(entry) for entry in reversed(cast("list[Any]", data))]
 
 
 def _of_sample(expected: Mapping[str, Mapping[str, Any]], sample: Mapping[str, list[int]]) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attnspec.command_line.console import progress
+from attnspec.contract import LAYOUTS
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _OPTIONS = (
     click.option("--select", multiple=True, metavar="GLOB", help="Run the cases whose id matches. Repeatable."),
     click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable."),
     click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument."),
-    click.option("--layout", metavar="LAYOUT", help="bhse (default), bshe, hse, se or features_first."),
+    click.option("--layout", metavar="LAYOUT", help=f"{', '.join(LAYOUTS)}; {LAYOUTS[0]} if not said."),
     click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation."),
     click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda."),
     click.option(

@@ -120,10 +120,10 @@ def _places(evidence: Sequence[Evidence]) -> list[str]:
     seen: dict[str, list[_AxisSeen]] = {}
     for entry in evidence:
         for output, wrong in entry.wrong.items():
-            names = entry.result.run.operation.axes[output]
-            if len(names) != wrong.ndim or not wrong.any():
+            known = entry.result.run.operation.by_name[output]
+            if known.intermediate or len(known.axes) != wrong.ndim or not wrong.any():
                 continue
-            for axis, name in enumerate(names):
+            for axis, name in enumerate(known.axes):
                 others = tuple(other for other in range(wrong.ndim) if other != axis)
                 indices = frozenset(np.flatnonzero(wrong.any(axis=others)).tolist())
                 if wrong.shape[axis] > 1:

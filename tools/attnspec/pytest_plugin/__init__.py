@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     ):
         group.addoption(f"--attnspec-{name}", action="append", default=[], metavar=metavar, help=sentence)
     for name, metavar, sentence in (
-        ("layout", "LAYOUT", "bhse (default), bshe, hse, se or features_first."),
+        ("layout", "LAYOUT", "How its tensors are laid out, as `attnspec validate --help` lists it."),
         ("as", "OPERATION", "TARGET is one function: this operation."),
         ("device", "DEVICE", "Where TARGET is to run, if it takes one, such as cuda."),
         ("golden", "FOLDER", "Another folder of golden files."),

@@ -22,6 +22,7 @@ _MEANING = (
     "sample",
     "expected",
     "properties",
+    "changed_argument",
     "conventions",
 )
 """The fields that decide a verdict. Title, source, clauses, targets, errata and printed numbers only explain it."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.cases import ChangedArgument
+
 EVERY_DTYPE = ("float64", "float32", "float16", "bfloat16")
 SINGLE_AND_DOUBLE = ("float64", "float32")
 
@@ -116,6 +118,10 @@ class AuthoredCase:
         Ids of the mistakes that the case is there to catch.
     rejects, properties
         For a case that must be refused, or one that is graded by properties; at most one of them.
+    changed_argument
+        The argument with which an implementation is asked once more after the case, changed alone; its first output
+        must then change. An input is reversed along every axis, ``ChangedArgument("query", reversed=True)``; an
+        attribute that the case states gets another value, ``ChangedArgument("axis", -1)``. Never both.
     conventions
         Names of the conventions to which the golden values are sensitive.
     printed
@@ -142,6 +148,7 @@ class AuthoredCase:
     targets: tuple[str, ...] = ()
     rejects: Rejects | None = None
     properties: Mapping[str, Any] | None = None
+    changed_argument: ChangedArgument | None = None
     conventions: tuple[str, ...] = ()
     printed: tuple[Printed, ...] = ()
     errata: tuple[str, ...] = ()

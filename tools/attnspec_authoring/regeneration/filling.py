@@ -82,6 +82,12 @@ def authored_document(case: AuthoredCase) -> dict[str, Any]:
         document["sample"] = {name: list(indices) for name, indices in case.sample.items()}
     if case.properties is not None:
         document["properties"] = dict(case.properties)
+    if case.changed_argument is not None:
+        changed = case.changed_argument
+        document["changed_argument"] = {
+            "name": changed.name,
+            **({"reversed": True} if changed.reversed else {"value": changed.value}),
+        }
     return document
 
 
@@ -118,6 +124,9 @@ def _check(case: AuthoredCase) -> None:
         raise RecipeError(f"{case.id}: there is no operation {case.operation!r}.")
     if case.rejects is not None and case.properties is not None:
         raise RecipeError(f"{case.id} is to be refused and graded by properties; it can be only one of them.")
+    if case.changed_argument is not None and case.changed_argument.reversed and case.changed_argument.value is not None:
+        name = case.changed_argument.name
+        raise RecipeError(f"{case.id}: {name!r} is to be reversed and to get a value; it can be only one of them.")
     _check_names(case, operation)
     for name in operation.owed(case.inputs) if case.rejects is None and case.properties is None else ():
         if name not in case.outputs:

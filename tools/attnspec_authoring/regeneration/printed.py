@@ -7,18 +7,25 @@ the rounding of printed inputs propagates. All of it is computed with exact frac
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from attnspec.contract import OPERATIONS
 from attnspec.errors import RecipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes import AuthoredCase, Printed
+
+
+Propagated: TypeAlias = "Callable[[Mapping[str, Any], Mapping[str, NDArray[Any]], Mapping[str, Any]], NDArray[Any]]"
+"""Gives, for a ``printed`` entry and the inputs and attributes of its case, how far each printed number may be off."""
 
 
 def printed_to_json(entry: Printed, case: AuthoredCase, golden: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
@@ -34,7 +41,7 @@ def printed_to_json(entry: Printed, case: AuthoredCase, golden: Mapping[str, NDA
     if entry.of not in golden and entry.of not in case.inputs:
         raise RecipeError(f"{case.id}: {entry.section!r} printed {entry.of!r}, which is no input or stored output.")
     try:
-        document["agrees"] = agrees(document, case.inputs, golden, case.attributes)
+        document["agrees"] = agrees(document, case.inputs, golden, case.attributes, _propagated(case))
     except (IndexError, ValueError, RecipeError) as error:
         raise RecipeError(
             f"{case.id}: what {entry.section!r} printed for {entry.of!r} cannot be compared: {error}"
@@ -43,6 +50,12 @@ def printed_to_json(entry: Printed, case: AuthoredCase, golden: Mapping[str, NDA
         said = f"names {entry.erratum}, but agrees" if document["agrees"] else "disagrees without an erratum"
         raise RecipeError(f"{case.id}: what {entry.section!r} printed for {entry.of!r} {said}.")
     return document
+
+
+def _propagated(case: AuthoredCase) -> Propagated | None:
+    """Return what the recipes of the case's family know of the rounding of printed inputs; None where nothing."""
+    module = f"attnspec_authoring.recipes.{OPERATIONS[case.operation].family}.printed_inputs"
+    return import_module(module).propagated_rounding if find_spec(module) is not None else None
 
 
 def stated(entry: Printed) -> dict[str, Any]:
@@ -67,6 +80,7 @@ def agrees(
     inputs: Mapping[str, NDArray[Any]],
     golden: Mapping[str, NDArray[Any]],
     attributes: Mapping[str, Any],
+    propagated: Propagated | None = None,
 ) -> bool:
     """Tell whether the printed numbers (or the printed shape) agree with the certified values.
 
@@ -76,6 +90,13 @@ def agrees(
         A ``printed`` entry of a case's JSON.
     inputs, golden, attributes
         The case's inputs and certified outputs by name, as arrays, and its attributes.
+    propagated
+        How far outputs can move when printed inputs move within half a unit, as the family knows it.
+
+    Raises
+    ------
+    RecipeError
+        If nobody knows how the rounding of printed inputs reaches the output.
     """
     name = printed["of"]
     tensor = golden[name] if name in golden else inputs[name]
@@ -89,7 +110,9 @@ def agrees(
         return False
     slack = np.zeros(tensor.shape, dtype=object)
     if printed["rounded_inputs"]:
-        slack = propagated_rounding(printed, inputs, attributes)
+        if propagated is None:
+            raise RecipeError(f"How the rounding of printed inputs reaches {name!r} is not known.")
+        slack = propagated(printed, inputs, attributes)
     return all(
         text is None or abs(Fraction(text) - Fraction(float(value))) <= half_a_unit(text, printed["decimals"]) + extra
         for text, value, extra in zip(data.flat, tensor.flat, slack.flat, strict=True)
@@ -100,35 +123,3 @@ def half_a_unit(text: str, decimals: int) -> Fraction:
     """Return half a unit of the last printed digit of a number such as ``-7.24`` or ``4.48308990e-06``."""
     _, _, exponent = text.lower().partition("e")
     return Fraction(10) ** (int(exponent or 0) - decimals) / 2
-
-
-def propagated_rounding(
-    printed: Mapping[str, Any], inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]
-) -> NDArray[Any]:
-    """Return how far the scores can move when printed query and key move within half a unit.
-
-    |dS| <= |scale| * sum(|query| dk + dq |key| + dq dk), exactly, in the shape of the printed scores.
-
-    Raises
-    ------
-    RecipeError
-        For anything but the scores of `scaled_dot_product_attention` with an explicit scale.
-    """
-    if printed["of"] != "scores" or set(printed["rounded_inputs"]) != {"query", "key"} or "scale" not in attributes:
-        raise RecipeError(
-            f"How the rounding of printed inputs reaches {printed['of']!r} is not known; "
-            "it is for scores from query and key with an explicit scale."
-        )
-    query, key = (_exact(inputs[name][tuple(printed["index"])]) for name in ("query", "key"))
-    query_unit, key_unit = (Fraction(10) ** -printed["rounded_inputs"][name] / 2 for name in ("query", "key"))
-    width = query.shape[-1]
-    reach = (
-        np.abs(query).sum(axis=-1)[:, None] * key_unit
-        + np.abs(key).sum(axis=-1)[None, :] * query_unit
-        + width * query_unit * key_unit
-    )
-    return reach * abs(Fraction(attributes["scale"]))
-
-
-def _exact(array: NDArray[Any]) -> NDArray[Any]:
-    return np.array([Fraction(value) for value in array.flat], dtype=object).reshape(array.shape)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from attnspec.convention import Convention, Settles
 from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS
-from attnspec.operation import REQUIRED, Input, Operation, Output
+from attnspec.operation import REQUIRED, Examples, Input, Operation, Output
 
 TITLE = "attention"
+LAYOUTS = ("bhse", "bshe", "hse", "se", "features_first")
+EXAMPLES = Examples(convention="fully_masked_row", choice="nan", argument="query", own_name="Q")
 
 FULLY_MASKED_ROW = Convention("fully_masked_row", ("zero", "nan", "uniform", "filled", "refuse"))
 NO_KEYS = Convention("no_keys", ("zero", "nan", "refuse"))
@@ -99,10 +101,10 @@ OPERATIONS = (
             Output("output", _OF_QUERIES, owed=True, dtype="of the run"),
             Output("weights", _OVER_KEYS),
             Output("logsumexp", _QUERIES),
-            Output("scores", _OVER_KEYS),
-            Output("logits", _OVER_KEYS),
-            Output("present_key", _OF_KEYS, dtype="of the run"),
-            Output("present_value", _OF_KEYS, dtype="of the run"),
+            Output("scores", _OVER_KEYS, intermediate=True),
+            Output("logits", _OVER_KEYS, intermediate=True),
+            Output("present_key", _OF_KEYS, dtype="of the run", intermediate=True),
+            Output("present_value", _OF_KEYS, dtype="of the run", intermediate=True),
         ),
         steps=("present_key", "present_value", "scores", "logits", "logsumexp", "weights", "output"),
         conventions=tuple(convention.name for convention in CONVENTIONS),
@@ -121,10 +123,10 @@ OPERATIONS = (
         gives=(
             Output("output", ("query", "feature"), owed=True, dtype="of the run"),
             Output("weights", ("query", "key")),
-            Output("scores", ("query", "key")),
-            Output("query", ("query", "feature")),
-            Output("key", ("key", "feature")),
-            Output("value", ("key", "feature")),
+            Output("scores", ("query", "key"), intermediate=True),
+            Output("query", ("query", "feature"), intermediate=True),
+            Output("key", ("key", "feature"), intermediate=True),
+            Output("value", ("key", "feature"), intermediate=True),
         ),
         steps=("query", "key", "value", "scores", "weights", "output"),
         conventions=_OF_SUMS,
@@ -157,8 +159,8 @@ OPERATIONS = (
         gives=(
             Output("context", ("feature",), owed=True, dtype="of the run"),
             Output("weights", ("token",)),
-            Output("scores", ("token",)),
-            Output("raw_scores", ("token",)),
+            Output("scores", ("token",), intermediate=True),
+            Output("raw_scores", ("token",), intermediate=True),
         ),
         steps=("raw_scores", "scores", "weights", "context"),
         conventions=_OF_SUMS,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attnspec.comparison.estimates import (
+    INNER,
+    ROUNDED_TWICE,
     Estimate,
     denominator_error,
     exponent_error,
@@ -37,7 +39,25 @@ _CANCELLATION = 2.0**-46
 """How much of a sum of squares its own cancellation may cost."""
 
 _LARGEST_BLOCK = 2**20
+"""Elements from which on the range of values is taken a feature at a time: more would not fit into a cache."""
+
 _LOWEST = -np.finfo(np.float64).max
+"""Stands for the maximum of a row without keys, so that nothing is subtracted from minus infinity."""
+
+_ROUNDINGS_OF_BASE_2 = 2
+"""The factor log2(e) and the product with it are each rounded once."""
+
+_INDEPENDENT_WEIGHTS = 2
+"""Deviations of a sum of weights that are rounded to the dtype each by itself, before they meet the values."""
+
+_ROUNDINGS_OF_SCALE = 2
+"""The scale may be applied after the product, or split over query and key before it: two roundings either way."""
+
+_ROUNDINGS_OF_CAP = 2
+"""The hyperbolic tangent and its product with the cap are each rounded once."""
+
+_FLATTEST = 300.0
+"""Multiples of the cap from which on its slope, below 1e-260, is taken for one: cosh stays finite when squared."""
 
 
 class Alternatives(NamedTuple):
@@ -137,11 +157,11 @@ class AttentionTolerance:
         from_logits = softmax.moved.sum(axis=-1)
         precision = self.precision.at_rank(value.ndim)
         from_sum = denominator_error(_without_last_axis(softmax.terms), precision) + precision.accumulator * size
-        error = 2 * (from_logits + from_sum) + precision.output * size + precision.smallest
+        error = INNER * (from_logits + from_sum) + precision.output * size + precision.smallest
         if self.logsumexp_base_2:
             # The factor and the product are each rounded once more.
             value = value * math.log2(math.e)
-            error = math.log2(math.e) * (error + 2 * precision.output * size)
+            error = math.log2(math.e) * (error + _ROUNDINGS_OF_BASE_2 * precision.output * size)
         return Estimate(value, np.where(np.isfinite(value), error, 0.0))
 
     @cached_property
@@ -162,10 +182,10 @@ class AttentionTolerance:
         precision = self.precision.at_rank(output.ndim)
         inner += logarithm_error(softmax.logarithm, precision) * size
         # A kernel may round the weights to the dtype before it multiplies them with the values.
-        rounded = precision.output * (1 + 0.5 * precision.rounds_between_phases)
-        outer = (rounded + precision.output) * size + 2 * rounded * spread
+        rounded = precision.output * (1 + ROUNDED_TWICE * precision.rounds_between_phases)
+        outer = (rounded + precision.output) * size + _INDEPENDENT_WEIGHTS * rounded * spread
         flushed = precision.smallest * ((softmax.terms > 0) + self.live @ np.abs(value.value))
-        error = 2 * inner + outer + flushed
+        error = INNER * inner + outer + flushed
         return Estimate(output, error)
 
     @cached_property
@@ -312,7 +332,7 @@ def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision)
     keys = key.value.swapaxes(-1, -2)
     scores = factor * (query.value @ keys)
     spread = abs(factor) * np.sqrt(query.value**2 @ keys**2)
-    stored = precision.at_rank(scores.ndim).stored * 2 * (np.abs(scores) + spread)
+    stored = precision.at_rank(scores.ndim).stored * _ROUNDINGS_OF_SCALE * (np.abs(scores) + spread)
     own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
     if query.is_exact and key.is_exact:
         return Estimate(scores, own)
@@ -325,8 +345,8 @@ def _capped(scores: Estimate, softcap: float, precision: Precision) -> Estimate:
     capped = softcap * np.tanh(scores.value / softcap)
     # Where the error reaches across the bend, the steepest slope within it counts.
     nearest = np.maximum(np.abs(scores.value) - scores.error, 0.0) / softcap
-    slope = 1 / np.cosh(np.minimum(nearest, 300.0)) ** 2
-    own = 2 * precision.at_rank(capped.ndim).stored * np.abs(capped)
+    slope = 1 / np.cosh(np.minimum(nearest, _FLATTEST)) ** 2
+    own = _ROUNDINGS_OF_CAP * precision.at_rank(capped.ndim).stored * np.abs(capped)
     return Estimate(capped, slope * scores.error + own)
 
 

@@ -149,7 +149,7 @@ function sign(mark, { x, y, width }) {
 }
 
 function scaleBar(kinds, from, to) {
-  const bar = make("div", { class: "scale", "aria-hidden": "true" }, make("span", {}, from));
+  const bar = make("div", { class: "range", "aria-hidden": "true" }, make("span", {}, from));
   const strip = draw("svg", { width: kinds.length * 6, height: 8, class: "strip" });
   kinds.forEach((kind, place) => {
     strip.append(draw("rect", { x: place * 6, y: 0, width: 6, height: 8, class: `cell ${kind}` }));

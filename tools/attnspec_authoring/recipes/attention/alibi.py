@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     TOP_LEFT,
@@ -15,6 +16,7 @@ from attnspec_authoring.recipes.attention.attention import (
     counting,
     float_mask,
 )
+from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -61,7 +63,14 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
             alibi_slopes=[0.25, 1.0],
             **counting(powers),
         ),
-        attention("alibi/both_sides_drawn", "Not causal, with drawn numbers", SQUARE, alibi_slopes=SLOPES),
+        attention(
+            "alibi/both_sides_drawn",
+            "Not causal, with drawn numbers",
+            SQUARE,
+            alibi_slopes=SLOPES,
+            changed_argument=ChangedArgument("alibi_slopes", reversed=True),
+            revision=2,
+        ),
         attention(
             "alibi/three_heads",
             "Three heads, not a power of two",
@@ -146,6 +155,16 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[6, 4, 1],
             causal_alignment=BOTTOM_RIGHT,
         ),
+        attention(
+            "alibi/lengths_both_sides",
+            "Distances to both sides of queries that the lengths place",
+            Sizes(2, 1, 1, 3, 5),
+            url="https://github.com/microsoft/onnxruntime/pull/29247",
+            alibi_slopes=[0.5],
+            key_lengths=[4, 5],
+            query_lengths=[3, 2],
+            causal_alignment=BOTTOM_RIGHT,
+        ),
     )
 
 
@@ -196,4 +215,4 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile alibi."""
-    return (*slope_cases(), *position_cases(), *combined_cases())
+    return (*slope_cases(), *position_cases(), *combined_cases(), *pairwise_cases("alibi"))

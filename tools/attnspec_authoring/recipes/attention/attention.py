@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.cases import ChangedArgument
+
 ATTENTION = OPERATIONS["scaled_dot_product_attention"]
 TOP_LEFT = "top_left"
 BOTTOM_RIGHT = "bottom_right"
@@ -98,13 +100,15 @@ def attention(
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     presentation: Mapping[str, str] | None = None,
     sample: Mapping[str, tuple[int, ...]] | None = None,
+    changed_argument: ChangedArgument | None = None,
+    revision: int = 1,
     **arguments: Any,
 ) -> AuthoredCase:
     """Make a case of scaled dot-product attention.
 
     Parameters
     ----------
-    case_id, title, outputs, dtypes, presentation, sample
+    case_id, title, outputs, dtypes, presentation, sample, changed_argument, revision
         As in :class:`AuthoredCase`.
     sizes
         Sizes of the tensors that are drawn.
@@ -148,6 +152,8 @@ def attention(
         conventions=conventions(inputs, attributes, outputs),
         presentation=presentation or {},
         sample=sample or {},
+        changed_argument=changed_argument,
+        revision=revision,
     )
 
 
@@ -206,6 +212,11 @@ def feature_clauses(
         "masked_nonfinite": excludes_nonfinite(inputs, seen),
     }
     return tuple(f"sdpa.{name}" for name, uses in used.items() if uses)
+
+
+def coarse(name: str, sizes: Sizes) -> dict[str, Any]:
+    """Draw tensors of halves, which take little room."""
+    return {tensor: np.round(2.0 * array) / 2.0 for tensor, array in sizes.drawn(name).items()}
 
 
 def probe(sizes: Sizes) -> dict[str, Any]:

@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     TOP_LEFT,
     Sizes,
     attention,
     boolean_mask,
+    coarse,
     counting,
     float_mask,
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
+from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -34,10 +38,25 @@ def past_cases() -> tuple[AuthoredCase, ...]:
     seen = probe_sizes(1, 2, 2, 4, 4, past=3)
     empty = Sizes(1, 2, 2, 4, 5)
     shapes = empty.shapes()
+    # Equal scores and drawn values: the output tells which keys were attended.
+    zeros, long = np.zeros((1, 1, 134, 1)), grid("causal/more_positions_than_a_byte", (1, 1, 134, 1))
     nothing: dict[str, Any] = {f"past_{name}": np.zeros((*shapes[name][:2], 0, 3)) for name in ("key", "value")}
     return (
-        attention("cache/past", "Three past keys, four new ones", PAST, clauses=("sdpa.past.concatenation",)),
-        attention("cache/past_other_values", "Three past keys and four new ones, with other values", SMALL),
+        attention(
+            "cache/past",
+            "Three past keys, four new ones",
+            PAST,
+            clauses=("sdpa.past.concatenation",),
+            changed_argument=ChangedArgument("past_key", reversed=True),
+            revision=2,
+        ),
+        attention(
+            "cache/past_other_values",
+            "Three past keys and four new ones, with other values",
+            SMALL,
+            changed_argument=ChangedArgument("past_value", reversed=True),
+            revision=2,
+        ),
         attention(
             "cache/past_causal",
             "New tokens see the whole past and themselves",
@@ -82,6 +101,18 @@ def past_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention(
             "cache/past_longer", "Nine past keys and four new ones", Sizes(1, 2, 2, 4, 4, past=9), is_causal=True
+        ),
+        attention(
+            "cache/more_positions_than_a_signed_byte",
+            "Positions beyond 127, behind a long past",
+            Sizes(1, 2, 1, 3, 4, width=1, past=130),
+            query=np.zeros((1, 2, 3, 1)),
+            key=zeros[:, :, 130:],
+            value=long[:, :, 130:],
+            past_key=zeros[:, :, :130],
+            past_value=long[:, :, :130],
+            is_causal=True,
+            causal_alignment=TOP_LEFT,
         ),
         attention("cache/past_of_one", "A single past key", Sizes(1, 2, 2, 4, 4, past=1), is_causal=True),
         attention(
@@ -195,6 +226,9 @@ def chunk_cases() -> tuple[AuthoredCase, ...]:
 def mask_cases() -> tuple[AuthoredCase, ...]:
     """Put a past together with masks, windows and scales."""
     boolean, added = "cache/boolean_mask", "cache/float_mask"
+    aligned, tiles = "cache/aligned_tiles", Sizes(1, 2, 2, 16, 16, 1, past=16)
+    filled, of_one = "cache/one_query_fills_window", Sizes(1, 1, 1, 1, 1, 1, past=2)
+    half_of_them = (np.arange(32) % 5 != 3) | (np.arange(32) % 3 == 0)
     return (
         attention(
             boolean,
@@ -220,6 +254,26 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
             mask=boolean_mask("cache/mask_and_causal", (4, 7)),
         ),
         attention("cache/window", "A window over past and new keys", SMALL, window=[2, 1]),
+        attention(
+            filled,
+            "One query whose past and key just fill the window, with distances",
+            of_one,
+            url="https://github.com/huggingface/transformers/issues/37574",
+            **coarse(filled, of_one),
+            alibi_slopes=[0.5],
+            window=[2, None],
+        ),
+        # Kernels have their fast paths where lengths are multiples of 16.
+        attention(
+            aligned,
+            "16 queries behind a past of 16, with a window, distances to both sides and a mask",
+            tiles,
+            url="https://github.com/intel/sycl-tla/pull/318",
+            **coarse(aligned, tiles),
+            mask=np.stack([half_of_them, half_of_them[::-1]]).reshape(2, 1, 32),
+            alibi_slopes=[0.25, 0.5],
+            window=[12, 4],
+        ),
         attention(
             "cache/dead_row",
             "A mask leaves neither past nor new keys to the second query",
@@ -313,4 +367,4 @@ def buffer_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile cache."""
-    return (*past_cases(), *present_cases(), *chunk_cases(), *mask_cases(), *buffer_cases())
+    return (*past_cases(), *present_cases(), *chunk_cases(), *mask_cases(), *buffer_cases(), *pairwise_cases("cache"))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     TOP_LEFT,
@@ -17,6 +18,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -32,6 +34,7 @@ REPORTS = {
     ("one_query", BOTTOM_RIGHT): "https://github.com/ROCm/flash-attention/issues/158",
     ("more_queries", BOTTOM_RIGHT): "https://github.com/NVIDIA/cutlass/issues/2336",
 }
+CHANGED = {("fewer_queries", BOTTOM_RIGHT): ChangedArgument("causal_alignment", TOP_LEFT)}
 
 
 def alignment_cases() -> tuple[AuthoredCase, ...]:
@@ -56,6 +59,8 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
                     sizes,
                     clauses=(clause,),
                     url=REPORTS.get((name, alignment)),
+                    changed_argument=CHANGED.get((name, alignment)),
+                    revision=2 if (name, alignment) in CHANGED else 1,
                     is_causal=True,
                     causal_alignment=alignment,
                 )
@@ -71,7 +76,21 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
                     **probe(probed),
                 )
             )
-    return tuple(made)
+    far = "causal/more_positions_than_a_byte"
+    return (
+        *made,
+        # Equal scores and drawn values: the output tells which keys were attended.
+        attention(
+            far,
+            "Positions beyond 255, aligned to the last key",
+            Sizes(1, 2, 1, 3, 260, width=1),
+            query=np.zeros((1, 2, 3, 1)),
+            key=np.zeros((1, 1, 260, 1)),
+            value=grid(far, (1, 1, 260, 1)),
+            is_causal=True,
+            causal_alignment=BOTTOM_RIGHT,
+        ),
+    )
 
 
 def combined_cases() -> tuple[AuthoredCase, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, probe, probe_sizes
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
@@ -27,6 +28,8 @@ def plain_cases() -> tuple[AuthoredCase, ...]:
             PLAIN,
             clauses=BASE,
             url="https://github.com/tinygrad/tinygrad/pull/5100",
+            changed_argument=ChangedArgument("query", reversed=True),
+            revision=2,
         ),
         attention(
             "core/plain_other_values",
@@ -34,6 +37,8 @@ def plain_cases() -> tuple[AuthoredCase, ...]:
             PLAIN,
             clauses=BASE,
             url="https://github.com/mlc-ai/mlc-llm/pull/3426",
+            changed_argument=ChangedArgument("key", reversed=True),
+            revision=2,
         ),
         attention(
             "core/plain_weights",
@@ -134,6 +139,11 @@ def width_cases() -> tuple[AuthoredCase, ...]:
         16: "Sixteen features: the default scale is exactly one quarter",
         33: "Thirty-three features, one more than a tile of 32",
     }
+    # One large product and 132 small ones, each lost where the sum is kept in half precision: the first head's in
+    # float16, the second's in bfloat16.
+    small = np.arange(133) > 0
+    queries = np.where(small, np.array([[0.125], [1.75]]), 8.0)
+    keys = np.where(small, np.array([[0.125], [0.0]]), 8.0)
     cases = [
         attention(
             f"core/width_{width}",
@@ -157,6 +167,15 @@ def width_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.scores", "sdpa.scale.default"),
             url="https://github.com/triton-lang/triton/issues/621",
         ),
+        attention(
+            "core/width_133",
+            "133 features: one large product and many small ones, which decide",
+            Sizes(1, 2, 1, 1, 2, 133, 1),
+            url="https://github.com/pytorch/pytorch/issues/119131",
+            query=queries.reshape(1, 2, 1, 133),
+            key=keys.reshape(1, 1, 2, 133),
+            scale=1.0,
+        ),
     )
 
 
@@ -167,15 +186,27 @@ def value_width_cases() -> tuple[AuthoredCase, ...]:
         (5, 2): "https://github.com/pytorch/pytorch/issues/176767",
         (3, 5): "https://github.com/lucidrains/flash-attention-jax/pull/15",
     }
-    return tuple(
+    numbers = np.arange(133, dtype=np.float64) % 16
+    return (
+        *(
+            attention(
+                f"core/value_width_{width}_{value_width}",
+                f"Queries and keys of width {width}, values of width {value_width}",
+                Sizes(1, 2, 2, 4, 6, width, value_width),
+                clauses=("sdpa.output", "sdpa.scale.default"),
+                url=reports.get((width, value_width)),
+            )
+            for width, value_width in widths
+        ),
         attention(
-            f"core/value_width_{width}_{value_width}",
-            f"Queries and keys of width {width}, values of width {value_width}",
-            Sizes(1, 2, 2, 4, 6, width, value_width),
-            clauses=("sdpa.output", "sdpa.scale.default"),
-            url=reports.get((width, value_width)),
-        )
-        for width, value_width in widths
+            "core/value_width_1_133",
+            "Values of 133 features, more than a tile of 128",
+            Sizes(1, 1, 1, 1, 2, 1, 133),
+            url="https://github.com/mlc-ai/mlc-llm/pull/1889",
+            query=np.zeros((1, 1, 1, 1)),
+            key=np.zeros((1, 1, 2, 1)),
+            value=np.stack([numbers, 16.0 - numbers]).reshape(1, 1, 2, 133) * np.array([1.0, 3.0])[:, np.newaxis],
+        ),
     )
 
 

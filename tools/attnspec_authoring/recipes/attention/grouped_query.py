@@ -16,6 +16,7 @@ from attnspec_authoring.recipes.attention.attention import (
     Sizes,
     attention,
     boolean_mask,
+    coarse,
     float_mask,
     probe,
     probe_sizes,
@@ -97,6 +98,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     batch = "grouped_query/mask_for_each_batch_entry"
     seen = probe_sizes(1, 6, 2, 3, 5)
     past = Sizes(1, 6, 2, 3, 4, past=2)
+    aligned, wide = "grouped_query/aligned_width", Sizes(1, 6, 2, 2, 4, 8)
     return (
         attention(
             heads,
@@ -210,6 +212,20 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             SIX_OVER_TWO,
             clauses=(*CLAUSE, "sdpa.fully_masked_row"),
             mask=np.broadcast_to((np.arange(6) != 4).reshape(6, 1, 1), (6, 1, 5)),
+        ),
+        attention(
+            aligned,
+            "Heads of 8 features with window, causality, cap, distances, mask and sinks",
+            wide,
+            url="https://github.com/HazyResearch/HipKittens/pull/22",
+            **coarse(aligned, wide),
+            mask=float_mask(aligned, (2, 4)),
+            sinks=[0.5, -0.5, 1.0, 0.0, 0.25, -1.0],
+            alibi_slopes=[0.25, 0.5, 0.125, 0.0625, 1.0, 0.75],
+            is_causal=True,
+            causal_alignment=BOTTOM_RIGHT,
+            softcap=2.0,
+            window=[2, None],
         ),
     )
 

@@ -197,6 +197,14 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             outputs=BOTH,
         ),
         attention(
+            "logsumexp/one_query_grouped",
+            "Logsumexp of one query, six query heads over three key heads, with a scale",
+            Sizes(2, 6, 3, 1, 4, 1),
+            url="https://github.com/vllm-project/flash-attention/pull/34",
+            outputs=BOTH,
+            scale=0.75,
+        ),
+        attention(
             "logsumexp/past", "Logsumexp: past and new keys", Sizes(1, 2, 2, 4, 4, past=3), outputs=BOTH, is_causal=True
         ),
         attention(

@@ -17,6 +17,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
 
@@ -80,6 +81,16 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
                 mask=draw(case_id, (2, 3, 5)),
             )
         )
+    shared = "masking/float_rank_4_shared_by_all"
+    made.append(
+        attention(
+            shared,
+            "A float mask of shape (1, 1, 4, 5) for a batch of two with three heads",
+            Sizes(2, 3, 3, 4, 5, 1),
+            url="https://github.com/tracel-ai/burn-lm/pull/25",
+            mask=float_mask(shared, (1, 1, 4, 5)),
+        )
+    )
     # Only with as many queries as keys can a row of keys be taken for a column of queries.
     rows = {"boolean_row_square": (1, 4), "boolean_batch_row_square": (2, 1, 1, 4), "float_head_row_square": (3, 1, 4)}
     for name, shape in rows.items():
@@ -374,4 +385,4 @@ def dead_row_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile masking."""
-    return (*shape_cases(), *meaning_cases(), *number_cases(), *dead_row_cases())
+    return (*shape_cases(), *meaning_cases(), *number_cases(), *dead_row_cases(), *pairwise_cases("masking"))

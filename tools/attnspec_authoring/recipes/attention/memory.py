@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, boolean_mask, float_mask
 
 if TYPE_CHECKING:
@@ -198,23 +199,35 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
 def repeated_cases() -> tuple[AuthoredCase, ...]:
     """Hold the same shapes with one thing changed each: whoever keeps an answer or a plan by shape is found out."""
     shape = Sizes(1, 2, 2, 5, 5)
-    changed: tuple[tuple[str, dict[str, Any], str | None], ...] = (
-        ("nothing", {}, None),
-        ("the scale", {"scale": 1.5}, "https://github.com/openvinotoolkit/openvino/pull/31365"),
-        ("causality", {"is_causal": True}, None),
-        ("the softcap", {"softcap": 1.0}, "https://github.com/sgl-project/sglang/pull/34093"),
-        ("the window", {"window": [1, 1]}, None),
+    changed: tuple[tuple[str, dict[str, Any], str | None, ChangedArgument | None], ...] = (
+        ("nothing", {}, None, ChangedArgument("value", reversed=True)),
+        (
+            "the scale",
+            {"scale": 1.5},
+            "https://github.com/openvinotoolkit/openvino/pull/31365",
+            ChangedArgument("scale", 0.5),
+        ),
+        ("causality", {"is_causal": True}, None, ChangedArgument("is_causal", False)),
+        (
+            "the softcap",
+            {"softcap": 1.0},
+            "https://github.com/sgl-project/sglang/pull/34093",
+            ChangedArgument("softcap", 2.0),
+        ),
+        ("the window", {"window": [1, 1]}, None, ChangedArgument("window", [2, 0])),
         (
             "the mask",
             {"mask": boolean_mask("memory/repeated", (5, 5))},
             "https://github.com/flashinfer-ai/flashinfer/pull/4270",
+            ChangedArgument("mask", reversed=True),
         ),
         (
             "the mask's values",
             {"mask": boolean_mask("memory/repeated again", (5, 5))},
             "https://github.com/NVIDIA/cudnn-frontend/pull/993",
+            None,
         ),
-        ("the sinks", {"sinks": np.array([1.0, -1.0])}, None),
+        ("the sinks", {"sinks": np.array([1.0, -1.0])}, None, ChangedArgument("sinks", reversed=True)),
     )
     return tuple(
         attention(
@@ -226,9 +239,11 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.repeatable",),
             url=url,
             drawn_as="memory/repeated",
+            changed_argument=changed_argument,
+            revision=2 if changed_argument else 1,
             **arguments,
         )
-        for what, arguments, url in changed
+        for what, arguments, url, changed_argument in changed
     )
 
 

@@ -16,6 +16,7 @@ from attnspec_authoring.recipes.attention.attention import (
     attention,
     float_mask,
 )
+from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -284,6 +285,18 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
             **behind,
         ),
         attention(
+            "nonfinite/one_query_beyond_key_lengths",
+            "NaN behind the lengths of keys that three query heads share, one query, a cap and sinks",
+            Sizes(2, 3, 1, 1, 4, 1),
+            clauses=EXCLUDED,
+            url="https://github.com/pytorch/pytorch/issues/101967",
+            key=np.array([[0.5, -1.0, 0.25, 1.0], [1.0, NAN, NAN, NAN]]).reshape(2, 1, 4, 1),
+            value=np.array([[1.0, 2.0, 4.0, 8.0], [8.0, NAN, NAN, NAN]]).reshape(2, 1, 4, 1),
+            key_lengths=[4, 1],
+            sinks=[0.5, -0.5, 1.0],
+            softcap=2.0,
+        ),
+        attention(
             "nonfinite/beyond_query_lengths",
             "NaN in queries beyond the lengths: those that count stay clean",
             PLAIN,
@@ -352,5 +365,5 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
 
 
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of the profile nonfinite, but for the one that comes from a document."""
-    return (*attended_cases(), *attended_under_rules(), *causal_cases(), *excluded_cases())
+    """Return the cases of the profile nonfinite, with the one that a document refuses."""
+    return (*attended_cases(), *attended_under_rules(), *causal_cases(), *excluded_cases(), nan_in_query())

@@ -1,7 +1,7 @@
 """Cases in which features meet: bugs come in pairs, and no pair of levels of two features is left out.
 
 A case belongs to the profile of its rarest feature, so that an implementation without a cache, say, meets no cache in
-another profile.
+another profile; each profile takes its own from here.
 """
 
 from __future__ import annotations
@@ -91,9 +91,8 @@ def arguments_of(levels: Mapping[str, str], sizes: Sizes, case_id: str) -> dict[
     return arguments
 
 
-def case_of(number: int, row: tuple[str, ...]) -> AuthoredCase:
+def case_of(number: int, levels: Mapping[str, str]) -> AuthoredCase:
     """Make the case of a row; where a row is not causal, its number decides how the queries stand."""
-    levels = dict(zip(LEVELS, row, strict=True))
     case_id = f"{profile_of(levels)}/pairs_{number:02}"
     sizes = sizes_of(levels)
     arguments = arguments_of(levels, sizes, case_id)
@@ -112,6 +111,7 @@ def case_of(number: int, row: tuple[str, ...]) -> AuthoredCase:
     )
 
 
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return the pairwise cases."""
-    return tuple(case_of(number, row) for number, row in enumerate(ROWS))
+def pairwise_cases(profile: str) -> tuple[AuthoredCase, ...]:
+    """Return the cases of the rows that belong to a profile."""
+    rows = (dict(zip(LEVELS, row, strict=True)) for row in ROWS)
+    return tuple(case_of(number, levels) for number, levels in enumerate(rows) if profile_of(levels) == profile)

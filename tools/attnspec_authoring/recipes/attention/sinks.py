@@ -8,12 +8,15 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
+    HIDDEN,
     TOP_LEFT,
     Sizes,
     attention,
     boolean_mask,
+    coarse,
     float_mask,
 )
+from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -62,6 +65,16 @@ def size_cases() -> tuple[AuthoredCase, ...]:
             sinks=[100.0, 96.0],
         ),
         attention(
+            "sinks/twelve_above",
+            "Sinks of twelve over keys with large values: exp(12) lies beyond half precision",
+            Sizes(3, 2, 2, 1, 4, 1),
+            url="https://github.com/sgl-project/sgl-kernel-npu/pull/216",
+            query=np.zeros((3, 2, 1, 1)),
+            key=np.zeros((3, 2, 4, 1)),
+            value=np.full((3, 2, 4, 1), 1024.0),
+            sinks=[12.0, 12.5],
+        ),
+        attention(
             "sinks/minus_hundred", "A sink of -100 takes almost nothing", SMALL, outputs=STEPS, sinks=[-100.0, -96.0]
         ),
         attention(
@@ -77,6 +90,7 @@ def size_cases() -> tuple[AuthoredCase, ...]:
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put sinks together with everything that touches logits, but not sinks."""
     added, boolean = "sinks/float_mask", "sinks/boolean_mask"
+    everything, one_query = "sinks/one_query_with_everything", Sizes(2, 6, 2, 1, 4, 1, 2)
     return (
         attention(
             "sinks/not_scaled",
@@ -195,9 +209,24 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             key=np.broadcast_to((np.arange(33.0) / 2.0)[:, np.newaxis], (1, 2, 33, 1)),
             sinks=[15.0, 8.0],
         ),
+        attention(
+            everything,
+            "One query with a cap, a float mask, distances ahead, sinks, and an entry without keys",
+            one_query,
+            url="https://github.com/ROCm/rocm-libraries/pull/12229",
+            outputs=("output", "logsumexp"),
+            **coarse(everything, one_query),
+            mask=np.array([[0.0, 1.0, HIDDEN, -0.5]]),
+            key_lengths=[4, 0],
+            sinks=[0.5, -0.5, 1.0, 0.0, 0.25, -1.0],
+            alibi_slopes=[0.25, 0.5, 0.125, 0.0625, 1.0, 0.75],
+            causal_alignment=TOP_LEFT,
+            scale=-0.75,
+            softcap=2.0,
+        ),
     )
 
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile sinks."""
-    return (*size_cases(), *combined_cases())
+    return (*size_cases(), *combined_cases(), *pairwise_cases("sinks"))

@@ -14,6 +14,7 @@ from attnspec_authoring.recipes.attention.attention import (
     boolean_mask,
     float_mask,
 )
+from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
 
@@ -59,6 +60,13 @@ def size_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.softcap.off",),
             drawn_as="softcap",
             softcap=None,
+        ),
+        attention(
+            "softcap/off_by_zero_with_mask",
+            "A cap of zero means no cap, beside a float mask",
+            Sizes(1, 2, 1, 3, 4, width=2),
+            mask=float_mask("softcap/off_by_zero_with_mask", (3, 4)),
+            softcap=0.0,
         ),
         attention("softcap/steps", "Scores are before, logits after the cap", SMALL, outputs=STEPS, softcap=1.5),
         attention(
@@ -162,6 +170,14 @@ def order_cases() -> tuple[AuthoredCase, ...]:
             mask=boolean_mask(boolean, (3, 1, 4, 5)),
             softcap=0.75,
         ),
+        attention(
+            "softcap/one_query_masked",
+            "One query, a cap, and a mask that hides keys: what is hidden stays hidden",
+            Sizes(3, 2, 2, 1, 5, 1),
+            url="https://github.com/flashinfer-ai/flashinfer/pull/350",
+            mask=np.array([[True, False, True, True, False]]),
+            softcap=1.5,
+        ),
         *(
             attention(
                 f"softcap/causal_{alignment}",
@@ -251,4 +267,4 @@ def order_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile softcap."""
-    return (*size_cases(), *order_cases())
+    return (*size_cases(), *order_cases(), *pairwise_cases("softcap"))

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     TOP_LEFT,
     Sizes,
     attention,
     boolean_mask,
+    coarse,
     float_mask,
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -129,6 +132,8 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
         short = alignment.split("_", maxsplit=1)[0]
         names = {name: f"varlen/{name}_{short}" for name in ("causal", "causal_queries", "window", "alibi", "mask")}
         aligned: dict[str, Any] = {"causal_alignment": alignment}
+        # Rows beyond the length may hold anything. The others change because the last query that counts has a place.
+        lengths_changed = ChangedArgument("query_lengths", reversed=True) if alignment == BOTTOM_RIGHT else None
         made += [
             attention(
                 names["causal"],
@@ -155,6 +160,8 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
                 SIZES,
                 is_causal=True,
                 query_lengths=QUERY_LENGTHS,
+                changed_argument=lengths_changed,
+                revision=2 if lengths_changed else 1,
                 **aligned,
             ),
             attention(
@@ -223,6 +230,40 @@ def packed_cases() -> tuple[AuthoredCase, ...]:
     return tuple(made)
 
 
+def tile_cases() -> tuple[AuthoredCase, ...]:
+    """Fill the tiles of kernels to the last key, so that only lengths tell what counts."""
+    aligned, padded_tiles = "varlen/aligned_tiles", Sizes(2, 1, 1, 16, 32, 1)
+    half_of_them = (np.arange(32) % 5 != 3) | (np.arange(32) % 3 == 0)
+    return (
+        attention(
+            "varlen/whole_tiles_alibi",
+            "192 keys in whole tiles, of which 150 count, at distances beyond a signed byte",
+            Sizes(1, 2, 1, 3, 192, 1),
+            url="https://github.com/flashinfer-ai/flashinfer/pull/5090",
+            query=np.zeros((1, 2, 3, 1)),
+            key=np.zeros((1, 1, 192, 1)),
+            value=(np.arange(192, dtype=np.float64) // 8).reshape(1, 1, 192, 1),
+            key_lengths=[150],
+            alibi_slopes=[0.0078125, 0.015625],
+            causal_alignment=TOP_LEFT,
+        ),
+        attention(
+            aligned,
+            "16 queries and 32 keys with lengths, a window, a mask for each entry, a cap and sinks",
+            padded_tiles,
+            url="https://github.com/Tencent-Hunyuan/HunyuanVideo/pull/310",
+            **coarse(aligned, padded_tiles),
+            mask=np.stack([half_of_them, half_of_them[::-1]]).reshape(2, 1, 1, 32),
+            key_lengths=[32, 21],
+            query_lengths=[16, 11],
+            sinks=[0.5],
+            causal_alignment=BOTTOM_RIGHT,
+            softcap=2.0,
+            window=[5, 3],
+        ),
+    )
+
+
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put lengths together with masks, sinks, caps, scales and grouped heads."""
     left_padding = (np.arange(5) >= np.array([0, 3, 2])[:, np.newaxis]).reshape(3, 1, 1, 5)
@@ -277,10 +318,32 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             "Lengths with values wider than the keys",
             Sizes(3, 1, 1, 4, 5, 3, 6),
             key_lengths=KEY_LENGTHS,
+            changed_argument=ChangedArgument("key_lengths", reversed=True),
+            revision=2,
+        ),
+        attention(
+            "varlen/as_many_heads_as_entries",
+            "A mask and lengths for each of as many entries as heads; one has no query, and one no keys",
+            Sizes(3, 3, 1, 1, 2, 1),
+            url="https://github.com/keras-team/keras-hub/issues/783",
+            query=np.zeros((3, 3, 1, 1)),
+            key=np.zeros((3, 1, 2, 1)),
+            value=np.array([[1.0, 2.0], [4.0, 8.0], [1.0, 2.0]]).reshape(3, 1, 2, 1),
+            outputs=("output", "logsumexp"),
+            mask=np.array([[False, False], [True, False], [True, True]]).reshape(3, 1, 1, 2),
+            key_lengths=[1, 1, 0],
+            query_lengths=[0, 1, 1],
         ),
     )
 
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile varlen."""
-    return (*length_cases(), *aligned_cases(), *packed_cases(), *combined_cases())
+    return (
+        *length_cases(),
+        *aligned_cases(),
+        *packed_cases(),
+        *tile_cases(),
+        *combined_cases(),
+        *pairwise_cases("varlen"),
+    )

@@ -12,11 +12,13 @@ from attnspec_authoring.recipes.attention.attention import (
     Sizes,
     attention,
     boolean_mask,
+    coarse,
     counting,
     float_mask,
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -122,6 +124,19 @@ def position_cases() -> tuple[AuthoredCase, ...]:
                 causal_alignment=alignment,
             ),
         ]
+    beyond: tuple[tuple[str, str, Window], ...] = (("left", TOP_LEFT, [None, 0]), ("right", BOTTOM_RIGHT, [0, 2]))
+    made += [
+        attention(
+            f"window/{side}_beyond_the_keys",
+            f"Three queries and one key, which the {side} side never hides",
+            Sizes(1, 1, 1, 3, 1, 2, 1),
+            url="https://github.com/Dao-AILab/flash-attention/issues/895",
+            query=np.zeros((1, 1, 3, 2)),
+            causal_alignment=alignment,
+            window=window,
+        )
+        for side, alignment, window in beyond
+    ]
     return tuple(made)
 
 
@@ -131,6 +146,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     four = Sizes(3, 2, 2, 4, 4, width=1)
     batch = Sizes(3, 2, 2, 5, 5)
     boolean, added = "window/boolean_mask", "window/float_mask"
+    aligned, tiles = "window/aligned_tiles", Sizes(1, 2, 1, 16, 32, 1)
     return (
         attention(
             "window/causal_powers",
@@ -227,9 +243,25 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[7, 4, 2],
             causal_alignment=BOTTOM_RIGHT,
         ),
+        # Kernels have their fast paths where lengths are multiples of 16.
+        attention(
+            aligned,
+            "16 queries and 32 keys with window, causality, cap, distances, mask and sinks",
+            tiles,
+            url="https://github.com/HKUSTDial/flash-sparse-attention/pull/363",
+            **coarse(aligned, tiles),
+            mask=np.round(float_mask(aligned, (2, 1, 32))),
+            sinks=[0.5, -0.5],
+            alibi_slopes=[0.25, 0.5],
+            is_causal=True,
+            causal_alignment=BOTTOM_RIGHT,
+            scale=-0.75,
+            softcap=2.0,
+            window=[9, 2],
+        ),
     )
 
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile window."""
-    return (*bound_cases(), *drawn_cases(), *position_cases(), *combined_cases())
+    return (*bound_cases(), *drawn_cases(), *position_cases(), *combined_cases(), *pairwise_cases("window"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.documents.document_002_drawn_inputs import (
     BATCH,
     DOCUMENT,
@@ -231,9 +232,9 @@ def demonstration_cases() -> tuple[AuthoredCase, ...]:
 def glorot_cases() -> tuple[AuthoredCase, ...]:
     """Hold the initialisation, graded by its distribution: two seeds, and a matrix that is not square."""
     variants = (
-        ("seed_42", "a 64x64 matrix, seed 42", MODEL_WIDTH, SEED),
-        ("seed_7", "a 64x64 matrix, seed 7", MODEL_WIDTH, 7),
-        ("not_square", "a 64x192 matrix, seed 42", 3 * MODEL_WIDTH, SEED),
+        ("seed_42", "a 64x64 matrix, seed 42", MODEL_WIDTH, SEED, None),
+        ("seed_7", "a 64x64 matrix, seed 7", MODEL_WIDTH, 7, ChangedArgument("seed", 8)),
+        ("not_square", "a 64x192 matrix, seed 42", 3 * MODEL_WIDTH, SEED, ChangedArgument("fan_in", MODEL_WIDTH + 1)),
     )
     return tuple(
         AuthoredCase(
@@ -252,8 +253,10 @@ def glorot_cases() -> tuple[AuthoredCase, ...]:
             dtypes=(),
             properties={"distribution": "normal", "fan_in": MODEL_WIDTH, "fan_out": fan_out},
             errata=("E002.standard_deviation_zero", "E002.standard_deviation_applied"),
+            changed_argument=changed_argument,
+            revision=2 if changed_argument else 1,
         )
-        for name, words, fan_out, seed in variants
+        for name, words, fan_out, seed, changed_argument in variants
     )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 STRICT = ("input_checks", "strict")
 UNMASKED = "documents/002/attention_unmasked"
 MASKED = "documents/002/attention_causal_mask"
+WEIGHTS = "scaled_dot_product_attention: check for NaN or infinity in the weights"
 
 
 def refused(  # noqa: D103
@@ -121,32 +122,36 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
 
 
 def value_refusals() -> tuple[AuthoredCase, ...]:
-    """List inputs whose weights come out as NaN, for either of the reasons that the document thinks of."""
+    """List a mask whose weights come out as NaN."""
     inputs = projections()
     mask = causal_mask()
     mask[1, :] = -np.inf
-    with_nan = inputs["query"].copy()
-    with_nan[0, 0, 1, 2] = np.nan
-    section = "scaled_dot_product_attention: check for NaN or infinity in the weights"
     return (
         refused(
             "refuses_fully_masked_row",
             "A mask that leaves one query without any key is refused",
             "sdpa.fully_masked_row",
-            section,
+            WEIGHTS,
             inputs={**inputs, "mask": mask},
             rejects=Rejects("The second query may attend no key.", MASKED, ("fully_masked_row", "refuse")),
         ),
-        refused(
-            "document_002_refuses_nan_in_query",
-            "A query with one NaN, which document 002 refuses",
-            "sdpa.nonfinite_input",
-            section,
-            inputs={**inputs, "query": with_nan},
-            rejects=Rejects("One element of the query is NaN.", UNMASKED, ("nonfinite_input", "refuse")),
-            # No other profile holds a NaN: who suppresses it fails there alone.
-            folder="nonfinite",
-        ),
+    )
+
+
+def nan_in_query() -> AuthoredCase:
+    """Refuse a query with a NaN, a case of the profile nonfinite, which takes it from here."""
+    inputs = projections()
+    query = inputs["query"].copy()
+    query[0, 0, 1, 2] = np.nan
+    return refused(
+        "document_002_refuses_nan_in_query",
+        "A query with one NaN, which document 002 refuses",
+        "sdpa.nonfinite_input",
+        WEIGHTS,
+        inputs={**inputs, "query": query},
+        rejects=Rejects("One element of the query is NaN.", UNMASKED, ("nonfinite_input", "refuse")),
+        # No other profile holds a NaN: who suppresses it fails there alone.
+        folder="nonfinite",
     )
 
 
@@ -194,5 +199,5 @@ def module_refusals() -> tuple[AuthoredCase, ...]:
 
 
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return every case that document 002 refuses."""
+    """Return every case that document 002 refuses, but for that of :func:`nan_in_query`."""
     return (*shape_refusals(), *value_refusals(), *module_refusals())

@@ -1,10 +1,10 @@
-"""Profile layout: the other operations: softmax, masks, heads, projections and the context vector."""
+"""Profile layout: the other operations: softmax, masks, heads, projections, initialisation, the context vector."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.layout import heads, projections, softmax
+from attnspec_authoring.recipes.attention.layout import heads, initialisation, projections, softmax
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile layout."""
-    return (*softmax.cases(), *heads.cases(), *projections.cases())
+    return (*softmax.cases(), *heads.cases(), *projections.cases(), *initialisation.cases())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import made_for, reported
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
 
@@ -13,7 +14,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def causal_mask(name: str, title: str, **attributes: Any) -> AuthoredCase:
+def causal_mask(
+    name: str,
+    title: str,
+    *,
+    changed_argument: ChangedArgument | None = None,
+    revision: int = 1,
+    **attributes: Any,
+) -> AuthoredCase:
     """Make a case of the causal mask."""
     kind = "additive" if attributes.get("additive") else "boolean"
     return AuthoredCase(
@@ -24,17 +32,45 @@ def causal_mask(name: str, title: str, **attributes: Any) -> AuthoredCase:
         source=made_for("layout"),
         attributes=attributes,
         dtypes=(),
+        changed_argument=changed_argument,
+        revision=revision,
     )
 
 
 def mask_cases() -> tuple[AuthoredCase, ...]:
     """Hold masks of unequal lengths and several offsets."""
     return (
-        causal_mask("square", "five queries, five keys", query_length=5),
-        causal_mask("square_additive", "five queries, five keys, as numbers to add", query_length=5, additive=True),
-        causal_mask("more_keys", "three queries, five keys", query_length=3, key_length=5),
         causal_mask(
-            "more_keys_offset", "three queries at the last of five keys", query_length=3, key_length=5, offset=2
+            "square",
+            "five queries, five keys",
+            query_length=5,
+            changed_argument=ChangedArgument("query_length", 4),
+            revision=2,
+        ),
+        causal_mask(
+            "square_additive",
+            "five queries, five keys, as numbers to add",
+            query_length=5,
+            additive=True,
+            changed_argument=ChangedArgument("additive", False),
+            revision=2,
+        ),
+        causal_mask(
+            "more_keys",
+            "three queries, five keys",
+            query_length=3,
+            key_length=5,
+            changed_argument=ChangedArgument("key_length", 6),
+            revision=2,
+        ),
+        causal_mask(
+            "more_keys_offset",
+            "three queries at the last of five keys",
+            query_length=3,
+            key_length=5,
+            offset=2,
+            changed_argument=ChangedArgument("offset", 1),
+            revision=2,
         ),
         causal_mask("more_queries", "five queries, three keys", query_length=5, key_length=3),
         causal_mask("negative_offset", "the first two queries see no key", query_length=5, key_length=3, offset=-2),
@@ -63,6 +99,8 @@ def layout(
     num_heads: int | None = None,
     start: int = 0,
     url: str | None = None,
+    changed_argument: ChangedArgument | None = None,
+    revision: int = 1,
 ) -> AuthoredCase:
     """Make a case of split_heads if a number of heads is given, else of combine_heads."""
     operation = "combine_heads" if num_heads is None else "split_heads"
@@ -75,6 +113,8 @@ def layout(
         inputs={"x": counted(shape, start)},
         attributes={} if num_heads is None else {"num_heads": num_heads},
         dtypes=EVERY_DTYPE,
+        changed_argument=changed_argument,
+        revision=revision,
     )
 
 
@@ -83,12 +123,35 @@ def head_cases() -> tuple[AuthoredCase, ...]:
     unlike = "https://github.com/onnx/onnx/issues/7118"
     merge = "https://github.com/jsbaan/transformer-from-scratch/pull/6"
     return (
-        layout("two", "three tokens of eight features in two heads", (1, 3, 8), num_heads=2, url=unlike),
-        layout("two_other_values", "the same with other numbers", (1, 3, 8), num_heads=2, start=-24),
+        layout(
+            "two",
+            "three tokens of eight features in two heads",
+            (1, 3, 8),
+            num_heads=2,
+            url=unlike,
+            changed_argument=ChangedArgument("x", reversed=True),
+            revision=2,
+        ),
+        layout(
+            "two_other_values",
+            "the same with other numbers",
+            (1, 3, 8),
+            num_heads=2,
+            start=-24,
+            changed_argument=ChangedArgument("num_heads", 4),
+            revision=2,
+        ),
         layout("batch", "two batch entries, five tokens, four heads of three features", (2, 5, 12), num_heads=4),
         layout("one", "one head", (2, 3, 4), num_heads=1),
         layout("of_one_feature", "as many heads as features", (2, 3, 5), num_heads=5),
-        layout("two", "two heads of three tokens and four features, joined", (1, 2, 3, 4), url=merge),
+        layout(
+            "two",
+            "two heads of three tokens and four features, joined",
+            (1, 2, 3, 4),
+            url=merge,
+            changed_argument=ChangedArgument("x", reversed=True),
+            revision=2,
+        ),
         layout("two_other_values", "two heads joined, with other numbers", (1, 2, 3, 4), start=-24),
         layout("batch", "two batch entries of five heads, four tokens and three features, joined", (2, 5, 4, 3)),
         layout("one", "one head, joined", (2, 1, 3, 4)),

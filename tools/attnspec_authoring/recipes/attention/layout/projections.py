@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask, made_for, reported
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
 from attnspec_authoring.recipes.generator import grid, require_exact
@@ -32,7 +33,14 @@ def drawn(case_id: str, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]
 
 
 def single_head(
-    name: str, title: str, tokens: int, widths: tuple[int, int, int, int | None], **attributes: Any
+    name: str,
+    title: str,
+    tokens: int,
+    widths: tuple[int, int, int, int | None],
+    *,
+    changed_argument: ChangedArgument | None = None,
+    revision: int = 1,
+    **attributes: Any,
 ) -> AuthoredCase:
     """Make a case of single-head attention; the widths are those of tokens, keys, values and output."""
     case_id = f"layout/single_head_{name}"
@@ -63,20 +71,65 @@ def single_head(
         attributes=attributes,
         outputs=("output", "weights"),
         dtypes=EVERY_DTYPE,
+        changed_argument=changed_argument,
+        revision=revision,
     )
 
 
 def single_head_cases() -> tuple[AuthoredCase, ...]:
     """Hold unequal widths of tokens, keys, values and output, all scales, and equal shapes with unequal values."""
     return (
-        single_head("plain", "four tokens of five features, keys of three, values of two", 4, (5, 3, 2, None)),
-        single_head("plain_other_values", "the same shapes with other values", 4, (5, 3, 2, None)),
-        single_head("output", "with an output matrix that widens", 4, (5, 3, 2, 6)),
-        single_head("square", "all widths equal, as an equal number of tokens", 4, (4, 4, 4, 4)),
+        single_head(
+            "plain",
+            "four tokens of five features, keys of three, values of two",
+            4,
+            (5, 3, 2, None),
+            changed_argument=ChangedArgument("x", reversed=True),
+            revision=2,
+        ),
+        single_head(
+            "plain_other_values",
+            "the same shapes with other values",
+            4,
+            (5, 3, 2, None),
+            changed_argument=ChangedArgument("w_query", reversed=True),
+            revision=2,
+        ),
+        single_head(
+            "output",
+            "with an output matrix that widens",
+            4,
+            (5, 3, 2, 6),
+            changed_argument=ChangedArgument("w_output", reversed=True),
+            revision=2,
+        ),
+        single_head(
+            "square",
+            "all widths equal, as an equal number of tokens",
+            4,
+            (4, 4, 4, 4),
+            changed_argument=ChangedArgument("w_key", reversed=True),
+            revision=2,
+        ),
         single_head("one_token", "one token", 1, (5, 3, 2, None)),
         single_head("keys_of_one", "keys of one feature", 3, (2, 1, 2, None)),
-        single_head("more_tokens", "seven tokens of two features", 7, (2, 3, 4, None)),
-        single_head("scale", "a stated scale", 4, (5, 3, 2, None), scale=0.25),
+        single_head(
+            "more_tokens",
+            "seven tokens of two features",
+            7,
+            (2, 3, 4, None),
+            changed_argument=ChangedArgument("w_value", reversed=True),
+            revision=2,
+        ),
+        single_head(
+            "scale",
+            "a stated scale",
+            4,
+            (5, 3, 2, None),
+            scale=0.25,
+            changed_argument=ChangedArgument("scale", 2.0),
+            revision=2,
+        ),
         single_head("scale_zero", "the scale zero: every token gets the mean", 4, (5, 3, 2, None), scale=0.0),
         single_head("scale_negative", "a negative scale", 4, (5, 3, 2, None), scale=-1.0),
     )
@@ -97,6 +150,8 @@ def multi_head(
     url: str | None = None,
     mask: NDArray[Any] | None = None,
     outputs: tuple[str, ...] = ("output",),
+    changed_argument: ChangedArgument | None = None,
+    revision: int = 1,
     **attributes: Any,
 ) -> AuthoredCase:
     """Make a case of multi-head attention; the lengths are those of batch, queries and keys."""
@@ -122,6 +177,8 @@ def multi_head(
         attributes={"num_heads": num_heads, **attributes},
         outputs=outputs,
         dtypes=EVERY_DTYPE,
+        changed_argument=changed_argument,
+        revision=revision,
     )
 
 
@@ -135,22 +192,86 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
         "rank_4_row": (2, 1, 1, 5),
     }
     with_weights = ("output", "weights")
+    # No bias of keys: it adds the same to every score of a query, which softmax does not see.
+    changed_biases = ("b_value", "b_output")
     return (
         multi_head(
-            "plain", "three heads of two features", (2, 4, 5), url="https://github.com/reczoo/FuxiCTR/issues/30"
+            "plain",
+            "three heads of two features",
+            (2, 4, 5),
+            url="https://github.com/reczoo/FuxiCTR/issues/30",
+            changed_argument=ChangedArgument("query", reversed=True),
+            revision=2,
         ),
-        multi_head("plain_other_values", "three heads of two features, other values", (2, 4, 5)),
-        multi_head("two_heads", "two heads of three features", num_heads=2),
-        multi_head("one_head", "one head of six features", num_heads=1),
-        multi_head("heads_of_one", "six heads of one feature", num_heads=6),
+        multi_head(
+            "plain_other_values",
+            "three heads of two features, other values",
+            (2, 4, 5),
+            changed_argument=ChangedArgument("key", reversed=True),
+            revision=2,
+        ),
+        multi_head(
+            "two_heads",
+            "two heads of three features",
+            num_heads=2,
+            changed_argument=ChangedArgument("num_heads", 3),
+            revision=2,
+        ),
+        multi_head(
+            "one_head",
+            "one head of six features",
+            num_heads=1,
+            changed_argument=ChangedArgument("value", reversed=True),
+            revision=2,
+        ),
+        multi_head(
+            "heads_of_one",
+            "six heads of one feature",
+            num_heads=6,
+            changed_argument=ChangedArgument("w_query", reversed=True),
+            revision=2,
+        ),
         multi_head("one_feature", "one head of one feature", (1, 2, 3), width=1, num_heads=1),
-        multi_head("odd_width", "three heads of three features", width=9, num_heads=3),
-        multi_head("weights", "the weights of each head, not their mean", outputs=with_weights),
-        multi_head("one_query", "one query", (2, 1, 5), outputs=with_weights),
-        multi_head("biases", "biases of all four projections", biases=BIASES),
+        multi_head(
+            "odd_width",
+            "three heads of three features",
+            width=9,
+            num_heads=3,
+            changed_argument=ChangedArgument("w_key", reversed=True),
+            revision=2,
+        ),
+        multi_head(
+            "weights",
+            "the weights of each head, not their mean",
+            outputs=with_weights,
+            changed_argument=ChangedArgument("w_value", reversed=True),
+            revision=2,
+        ),
+        multi_head(
+            "one_query",
+            "one query",
+            (2, 1, 5),
+            outputs=with_weights,
+            changed_argument=ChangedArgument("w_output", reversed=True),
+            revision=2,
+        ),
+        multi_head(
+            "biases",
+            "biases of all four projections",
+            biases=BIASES,
+            changed_argument=ChangedArgument("b_query", reversed=True),
+            revision=2,
+        ),
         *(
             multi_head(
-                f"only_{bias}", f"no bias but {bias}", biases=(bias,), outputs=with_weights, width=4, num_heads=2
+                f"only_{bias}",
+                f"no bias but {bias}",
+                biases=(bias,),
+                outputs=with_weights,
+                width=4,
+                num_heads=2,
+                changed_argument=ChangedArgument(bias, reversed=True) if bias in changed_biases else None,
+                revision=2 if bias in changed_biases else 1,
             )
             for bias in BIASES
         ),
@@ -161,6 +282,8 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
                 (2, 4, 5),
                 mask=boolean_mask(f"layout/multi_head_boolean_{name}", shape),
                 url="https://github.com/pytorch/pytorch/issues/97409" if name == "rank_2" else None,
+                changed_argument=ChangedArgument("mask", reversed=True) if name == "rank_2" else None,
+                revision=2 if name == "rank_2" else 1,
             )
             for name, shape in masks.items()
         ),
@@ -173,7 +296,15 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             )
             for name, shape in masks.items()
         ),
-        multi_head("causal", "causal, as many queries as keys", (1, 5, 5), is_causal=True, outputs=with_weights),
+        multi_head(
+            "causal",
+            "causal, as many queries as keys",
+            (1, 5, 5),
+            is_causal=True,
+            outputs=with_weights,
+            changed_argument=ChangedArgument("is_causal", False),
+            revision=2,
+        ),
         multi_head(
             "causal_and_mask",
             "causal with a mask of padded keys, and weights: one must not switch the other off",
@@ -183,6 +314,15 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             is_causal=True,
             mask=(np.arange(5) < np.array([5, 3])[:, np.newaxis]).reshape(2, 1, 1, 5),
             outputs=with_weights,
+        ),
+        multi_head(
+            "causal_and_mask_of_heads",
+            "causal with a mask for each head, as many heads as batch entries",
+            (2, 3, 3),
+            width=4,
+            num_heads=2,
+            is_causal=True,
+            mask=np.array([[[1, 0, 1], [1, 1, 1], [0, 1, 1]], [[1, 1, 1], [0, 1, 1], [1, 1, 0]]], dtype=bool),
         ),
         multi_head(
             "causal_and_float_mask_rank_2",
@@ -204,7 +344,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
         multi_head(
             "causal_and_biases", "causal with biases", (1, 5, 5), width=4, num_heads=2, biases=BIASES, is_causal=True
         ),
-        multi_head("scale", "a stated scale", scale=0.25),
+        multi_head("scale", "a stated scale", scale=0.25, changed_argument=ChangedArgument("scale", 2.0), revision=2),
         multi_head("scale_zero", "the scale zero", scale=0.0),
         multi_head("scale_negative", "a negative scale", scale=-1.0),
     )

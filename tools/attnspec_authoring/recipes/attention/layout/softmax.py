@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import made_for
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase
 from attnspec_authoring.recipes.generator import grid, require_exact
@@ -25,6 +26,8 @@ def softmax(
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     presentation: str | None = None,
     sample: tuple[int, ...] = (),
+    changed_argument: ChangedArgument | None = None,
+    revision: int = 1,
     **attributes: Any,
 ) -> AuthoredCase:
     """Make a case of softmax from an array, or from a shape that is drawn."""
@@ -41,6 +44,8 @@ def softmax(
         dtypes=dtypes,
         presentation={} if presentation is None else {"x": presentation},
         sample={"output": sample} if sample else {},
+        changed_argument=changed_argument,
+        revision=revision,
     )
 
 
@@ -53,8 +58,24 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
     return (
         softmax("rows", "the rows of a table", rows),
         softmax("rows_other_values", "the rows of a table with other values", (3, 5)),
-        softmax("columns", "the columns of a table", rows, clauses=AXIS, axis=0),
-        softmax("columns_by_negative_axis", "the columns, counted from the end", rows, clauses=AXIS, axis=-2),
+        softmax(
+            "columns",
+            "the columns of a table",
+            rows,
+            clauses=AXIS,
+            axis=0,
+            changed_argument=ChangedArgument("x", reversed=True),
+            revision=2,
+        ),
+        softmax(
+            "columns_by_negative_axis",
+            "the columns, counted from the end",
+            rows,
+            clauses=AXIS,
+            axis=-2,
+            changed_argument=ChangedArgument("axis", -1),
+            revision=2,
+        ),
         softmax("last_axis_stated", "the last axis, stated", rows, clauses=AXIS, axis=1),
         softmax("whole_table", "the whole table", rows, clauses=("softmax.axis.whole",), axis=None),
         softmax("vector", "a single row without other axes", (7,)),
@@ -105,7 +126,49 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def context(name: str, title: str, tokens: int, width: int, *, clause: str, **attributes: Any) -> AuthoredCase:
+def far_below(count: int) -> NDArray[np.float64]:
+    """Return one 0 and numbers below -7.75: equal ones would add up their rounding errors, too."""
+    return np.where(np.arange(count) == 0, 0.0, -7.75 - np.arange(count) % 8 / 8)
+
+
+def sum_cases() -> tuple[AuthoredCase, ...]:
+    """Hold sums that lose all but their first terms where they are kept in half precision."""
+    return (
+        AuthoredCase(
+            id="layout/softmax_many_small",
+            title="One number and 160 so far below it that a sum in half precision never sees them",
+            operation="softmax",
+            clauses=("softmax.definition", "softmax.stability"),
+            source=made_for("layout"),
+            inputs={"x": far_below(161)},
+            dtypes=EVERY_DTYPE,
+            sample={"output": (0, 1, 160)},
+        ),
+        AuthoredCase(
+            id="layout/softmax_many_small_down",
+            title="The same down two columns of 130 numbers",
+            operation="softmax",
+            clauses=AXIS,
+            source=made_for("layout"),
+            inputs={"x": np.stack([far_below(130), far_below(130)[::-1]], axis=-1)},
+            attributes={"axis": 0},
+            dtypes=EVERY_DTYPE,
+            sample={"output": (0, 1, 258, 259)},
+        ),
+    )
+
+
+def context(
+    name: str,
+    title: str,
+    tokens: int,
+    width: int,
+    *,
+    clause: str,
+    changed_argument: ChangedArgument | None = None,
+    revision: int = 1,
+    **attributes: Any,
+) -> AuthoredCase:
     """Make a case of the context vector with drawn states."""
     case_id = f"layout/context_{name}"
     return AuthoredCase(
@@ -121,6 +184,8 @@ def context(name: str, title: str, tokens: int, width: int, *, clause: str, **at
         attributes=attributes,
         outputs=("context", "weights", "scores", "raw_scores"),
         dtypes=EVERY_DTYPE,
+        changed_argument=changed_argument,
+        revision=revision,
     )
 
 
@@ -128,13 +193,38 @@ def context_cases() -> tuple[AuthoredCase, ...]:
     """Hold context vectors of unequal numbers of tokens and features."""
     default, explicit = "context_vector.scale.default", "context_vector.scale.explicit"
     return (
-        context("more_tokens", "six tokens of three features", 6, 3, clause=default),
-        context("more_tokens_other_values", "six tokens of three features, other values", 6, 3, clause=default),
+        context(
+            "more_tokens",
+            "six tokens of three features",
+            6,
+            3,
+            clause=default,
+            changed_argument=ChangedArgument("encoder_states", reversed=True),
+            revision=2,
+        ),
+        context(
+            "more_tokens_other_values",
+            "six tokens of three features, other values",
+            6,
+            3,
+            clause=default,
+            changed_argument=ChangedArgument("decoder_state", reversed=True),
+            revision=2,
+        ),
         context("more_features", "three tokens of five features", 3, 5, clause=default),
         context("square", "four tokens of four features", 4, 4, clause=default),
         context("one_feature", "three tokens of one feature", 3, 1, clause=default),
         context("one_token", "one token: its state comes out", 1, 3, clause=default),
-        context("scale", "a stated scale", 6, 3, clause=explicit, scale=0.25),
+        context(
+            "scale",
+            "a stated scale",
+            6,
+            3,
+            clause=explicit,
+            scale=0.25,
+            changed_argument=ChangedArgument("scale", 2.0),
+            revision=2,
+        ),
         context("scale_zero", "the scale zero: the mean of the states", 6, 3, clause=explicit, scale=0.0),
         context("scale_negative", "a negative scale", 6, 3, clause=explicit, scale=-0.5),
     )
@@ -142,4 +232,4 @@ def context_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of softmax and of the context vector."""
-    return (*softmax_cases(), *context_cases())
+    return (*softmax_cases(), *sum_cases(), *context_cases())

@@ -11,6 +11,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, Sizes, attention
 from attnspec_authoring.recipes.attention.stress.magnitudes import with_scores
+from attnspec_authoring.recipes.attention.stress.one_feature import asked, row, shared
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
 
@@ -150,6 +151,48 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def far_cases() -> tuple[AuthoredCase, ...]:
+    """Put what may be attended far from where a running maximum starts, or from where a wrong maximum lies."""
+    only_of_five = np.arange(5) == 2
+    only_of_many = np.arange(133) == 66
+    return (
+        attention(
+            "stress/gap_tiles_hidden_on_both_sides",
+            "66 hidden keys, one that scores -1024, and 66 more hidden ones",
+            shared(133),
+            clauses=("sdpa.softmax.stability",),
+            url="https://github.com/Dao-AILab/flash-attention/issues/2082",
+            query=asked(1.0, 1.0, 1.0),
+            key=row(np.where(only_of_many, -1024.0, 0.0)),
+            value=row(np.arange(133, dtype=np.float64) % 32),
+            scale=1.0,
+            mask=only_of_many[np.newaxis],
+        ),
+        attention(
+            "stress/gap_one_key_lowest",
+            "The only key that may be attended scores -57344, below any number that stands for minus infinity",
+            shared(5),
+            clauses=("sdpa.softmax.stability",),
+            url="https://github.com/flashinfer-ai/flashinfer/pull/4401",
+            query=asked(1.0, 1.0, 1.0),
+            key=row(np.where(only_of_five, -57344.0, 0.0)),
+            scale=1.0,
+            mask=np.where(only_of_five, 0.0, HIDDEN)[np.newaxis],
+        ),
+        attention(
+            "stress/gap_hidden_key_highest",
+            "A hidden key scores 57344 above the others: no number that is subtracted from it hides it",
+            shared(5),
+            clauses=("sdpa.softmax.stability",),
+            url="https://github.com/ohdearquant/lattice/pull/373",
+            query=asked(1.0, 1.0, 1.0),
+            key=row(np.where(only_of_five, 57344.0, 0.0)),
+            scale=1.0,
+            mask=~only_of_five[np.newaxis],
+        ),
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of gaps."""
-    return (*gap_cases(), *single_key_cases())
+    return (*gap_cases(), *single_key_cases(), *far_cases())

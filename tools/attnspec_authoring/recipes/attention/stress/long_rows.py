@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes, attention
+from attnspec_authoring.recipes.attention.stress.one_feature import asked, row, shared
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
 
@@ -86,12 +87,14 @@ def maximum_cases() -> tuple[AuthoredCase, ...]:
 def sum_cases() -> tuple[AuthoredCase, ...]:
     """Sum more keys than half precision can count."""
 
-    def uniform(count: int, values: NDArray[np.float64]) -> dict[str, Any]:
-        shared = np.broadcast_to(values[:, np.newaxis], (1, 1, count, 1))
-        return {"query": np.zeros((1, 2, 3, 1)), "key": np.zeros((1, 1, count, 1)), "value": shared}
+    def uniform(count: int, values: NDArray[np.float64], value_width: int = 1) -> dict[str, Any]:
+        of_all = np.broadcast_to(values[:, np.newaxis], (1, 1, count, value_width))
+        return {"query": np.zeros((1, 2, 3, 1)), "key": np.zeros((1, 1, count, 1)), "value": of_all}
 
     clauses = ("sdpa.precision.accumulation", "sdpa.weights")
     long = Sizes(1, 2, 1, 3, 520, 1)
+    # A sum near 1 loses the first small ones in bfloat16 alone, the last ones in float16, too.
+    exponents = np.repeat([0.0, -6.25, -7.75], [8, 72, 128])
     return (
         attention(
             "stress/uniform_ones_513",
@@ -116,6 +119,31 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.softmax.keys", "sdpa.output"),
             outputs=("output", "weights", "logsumexp"),
             sample={"weights": tuple(range(0, 2 * 3 * 520, 97))},
+        ),
+        attention(
+            "stress/many_small_weights",
+            "Eight keys, and 200 so far below them that a sum in half precision never sees them",
+            shared(208),
+            url="https://github.com/sonos/tract/pull/2586",
+            query=asked(1.0, 1.0, 1.0),
+            key=row(exponents),
+            value=row(np.where(exponents == 0, 1.0, -1.0)),
+            scale=1.0,
+        ),
+        # With two features, an einsum adds up in the dtype of the values; with one it may add in a wider one.
+        attention(
+            "stress/one_large_value_64",
+            "64 equal weights and one large value: sums of values in half precision lose the rest",
+            Sizes(1, 2, 1, 3, 64, 1, 2),
+            url="https://github.com/cactus-compute/cactus/pull/480",
+            **uniform(64, np.where(np.arange(64) == 0, 1024.0, 0.4375), 2),
+        ),
+        attention(
+            "stress/one_large_value_16",
+            "Sixteen equal weights and one large value, within one tile",
+            Sizes(1, 2, 1, 3, 16, 1, 2),
+            url="https://github.com/NVIDIA/TensorRT-LLM/pull/18044",
+            **uniform(16, np.where(np.arange(16) == 0, 256.0, 0.875), 2),
         ),
     )
 

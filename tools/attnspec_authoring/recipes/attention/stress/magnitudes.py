@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, attention
+from attnspec_authoring.recipes.attention.stress.one_feature import asked, row, shared
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
 
@@ -125,6 +126,26 @@ def large_cases() -> tuple[AuthoredCase, ...]:
                 ]
             ),
         ),
+        attention(
+            "stress/one_query_large",
+            "One query whose scores are some thousands",
+            Sizes(3, 2, 1, 1, 4, 1),
+            clauses=STABLE,
+            url="https://github.com/vllm-project/vllm/issues/45500",
+            query=np.full((3, 2, 1, 1), 64.0),
+            key=np.broadcast_to(np.array([[32.0], [48.0], [-64.0], [0.0]]), (3, 1, 4, 1)),
+            scale=1.0,
+        ),
+        attention(
+            "stress/scale_negative_far",
+            "A negative scale and products far apart: the largest product has the smallest score",
+            shared(4),
+            clauses=STABLE,
+            url="https://github.com/Dao-AILab/flash-attention/issues/1884",
+            query=asked(1.0, -1.0, 0.5),
+            key=row(np.array([0.0, 1536.0, -1536.0, 768.0])),
+            scale=-1.0,
+        ),
     )
 
 
@@ -191,6 +212,15 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
             PLAIN,
             clauses=("sdpa.scores",),
             query=grid("stress/subnormal_queries/query", PLAIN.shapes()["query"]) * 2.0**-19,
+        ),
+        attention(
+            "stress/subnormal_queries_scaled_up",
+            "Queries of some 2**-20, which the scale brings back to size",
+            shared(4),
+            url="https://github.com/huggingface/diffusers/pull/2643",
+            query=asked(1.0, -2.0, 0.5) * 2.0**-20,
+            key=row(np.array([-2.0, 1.0, 2.0, 0.5])),
+            scale=2.0**20,
         ),
         attention(
             "stress/small_weight_large_value",
@@ -271,6 +301,15 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
             PLAIN,
             clauses=("sdpa.scores",),
             query=grid("stress/massive/query", PLAIN.shapes()["query"]) * np.array([1.0, 64.0, 1.0]),
+        ),
+        attention(
+            "stress/outlier_feature",
+            "A feature of 512 in all keys that no query asks for: the small feature beside it decides",
+            Sizes(1, 2, 1, 3, 4, 2),
+            url="https://github.com/ahb-sjsu/turboquant-pro/pull/98",
+            query=np.broadcast_to(np.array([[0.0, 1.0], [0.0, -1.0], [0.0, 0.5]]), (1, 2, 3, 2)),
+            key=np.array([[512.0, 1.0], [512.0, -1.0], [512.0, 0.5], [512.0, 0.0]]).reshape(1, 1, 4, 2),
+            scale=1.0,
         ),
         attention(
             "stress/massive_value",

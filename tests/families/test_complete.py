@@ -1,0 +1,152 @@
+"""A family is whole: each place that an operation needs has its entry; one that is forgotten is told with its file."""
+
+from pathlib import Path
+
+import pytest
+
+import attnspec_reference
+from attnspec.adapters.builtin import BUILT_IN
+from attnspec.cases import load_suite
+from attnspec.contract import OPERATIONS, TITLES
+from attnspec.families import FAMILIES
+from attnspec.families.lookup import family_called, family_of
+from attnspec_authoring.recipes import authored_cases
+from attnspec_mistakes import controls_of, mistakes_of
+from attnspec_oracle import evaluation
+
+ROOT = Path(__file__).parents[2]
+ROOMS = {
+    "tools/attnspec/families": "tools/attnspec/families/__init__.py (FAMILIES)",
+    "spec/operations": "spec/operations",
+    "reference_impl/attnspec_reference": "reference_impl/attnspec_reference/__init__.py",
+    "reference_impl/attnspec_mistakes": "reference_impl/attnspec_mistakes/__init__.py (CATALOGUE)",
+    "reference_impl/attnspec_oracle": "reference_impl/attnspec_oracle/evaluation.py (OPERATIONS)",
+    "tools/attnspec_authoring/recipes": "tools/attnspec_authoring/recipes/__init__.py",
+}
+"""Where each family has a folder, and the file that lists it."""
+
+OF_NO_FAMILY = {"by_integers"}
+"""The second oracle is a package by itself."""
+
+CASES = load_suite().cases.values()
+each_family = pytest.mark.parametrize("family", FAMILIES)
+each_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+
+
+def folders(room):
+    return {
+        path.name
+        for path in (ROOT / room).iterdir()
+        if path.is_dir() and path.name not in OF_NO_FAMILY and any(path.glob("*.[pm]*")) and path.name != "__pycache__"
+    }
+
+
+def cases_of(operation):
+    return [case for case in CASES if case.operation == operation.name]
+
+
+def has_golden_values(operation):
+    return any(case.expected is not None for case in cases_of(operation))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_has_a_folder_a_family(room):
+    lacking, unlisted = set(FAMILIES) - folders(room), folders(room) - set(FAMILIES)
+    assert not lacking, f"{room}/ lacks the folder {', '.join(lacking)}"
+    assert not unlisted, f"{ROOMS['tools/attnspec/families']} does not list {', '.join(unlisted)}, which {room}/ holds"
+
+
+@each_family
+def test_a_family_is_what_its_folder_says(family):
+    contract = f"tools/attnspec/families/{family}/contract.py"
+    assert family_called(family).name == family, f"tools/attnspec/families/{family}/family.py gives another name"
+    assert TITLES[family], f"{contract} has no TITLE"
+    assert [operation for operation in OPERATIONS.values() if operation.family == family], (
+        f"{contract} has no operation"
+    )
+
+
+@each_operation
+def test_an_operation_has_a_page(operation):
+    page = f"spec/operations/{operation.family}/{operation.name}.md"
+    assert (ROOT / page).is_file(), f"{page} is missing: {operation.name} has no page"
+    listed = f"operations/{operation.family}/{operation.name}.md"
+    assert listed in (ROOT / "spec" / "README.md").read_text("utf-8"), f"spec/README.md does not list {listed}"
+
+
+@each_operation
+def test_an_operation_has_a_reference_and_an_oracle(operation):
+    file = "reference_impl/attnspec_reference/__init__.py"
+    assert operation.name in attnspec_reference.__all__, f"{file} does not export {operation.name}"
+    if has_golden_values(operation):
+        assert operation.name in evaluation.OPERATIONS, (
+            f"{ROOMS['reference_impl/attnspec_oracle']} lacks {operation.name}"
+        )
+
+
+@each_operation
+def test_an_operation_has_mistakes_and_controls(operation):
+    file = f"reference_impl/attnspec_mistakes/{operation.family}/"
+    assert mistakes_of(operation.name), f"{file} has no mistake of {operation.name}, or its __init__.py forgets them"
+    if has_golden_values(operation):
+        assert controls_of(operation.name), f"{file}controls/ has no control of {operation.name}"
+
+
+@each_operation
+def test_an_operation_has_recipes_and_goldens(operation):
+    recipes = f"tools/attnspec_authoring/recipes/{operation.family}/__init__.py"
+    assert any(case.operation == operation.name for case in authored_cases()), f"{recipes}: no case of {operation.name}"
+    assert cases_of(operation), f"golden/ has no case of {operation.name}: run `attnspec regenerate`"
+
+
+@each_operation
+def test_every_tensor_of_an_operation_has_its_axes(operation):
+    file = f"tools/attnspec/families/{operation.family}/contract.py"
+    for name, axes in operation.axes.items():
+        arrays = [array for case in cases_of(operation) for array in tensors(case, name) if case.rejects is None]
+        ranks = {array.ndim for array in arrays}
+        if axes and name in operation.broadcasting:
+            assert max(ranks, default=0) <= len(axes), f"{file}: {operation.name} gives {name} too few axes"
+        elif axes:
+            assert ranks <= {len(axes)}, f"{file}: {operation.name} gives {name} the axes {axes}, and cases {ranks}"
+        else:
+            assert ranks == {0} or len(ranks) != 1, f"{file}: {operation.name} gives {name} no axes"
+
+
+def tensors(case, name):
+    given = [case.inputs[name]] if name in case.inputs else []
+    return [*given, *(outputs[name] for outputs in (case.expected or {}).values() if name in outputs)]
+
+
+@each_operation
+def test_an_operation_has_a_formula_features_and_tolerances(operation):
+    room, family = f"tools/attnspec/families/{operation.family}", family_of(operation.name)
+    for case in cases_of(operation):
+        if case.rejects is None:
+            try:
+                lines = family.formula(case)
+            except KeyError:
+                pytest.fail(f"{room}/formulas.py has no formula of {operation.name}")
+            assert any(line.startswith(f"{operation.outputs[0]} = ") or operation.outputs[0] in line for line in lines)
+        assert family.features(case) is not None, f"{room}/case_features.py knows nothing of {operation.name}"
+
+
+@each_operation
+def test_the_clauses_of_an_operation_begin_with_its_short_name(operation):
+    page = f"spec/operations/{operation.family}/{operation.name}.md"
+    text = (ROOT / page).read_text("utf-8")
+    assert f"- `{operation.short_name}." in text, f"{page} has no clause that begins with {operation.short_name}"
+    for mistake in mistakes_of(operation.name):
+        file = f"reference_impl/attnspec_mistakes/{operation.family}/"
+        assert mistake.id.startswith(f"{operation.short_name}."), (
+            f"{file}: {mistake.id} is a mistake of {operation.name}"
+        )
+
+
+def test_every_library_that_is_built_in_is_listed():
+    builtin = ROOT / "tools" / "attnspec" / "adapters" / "builtin"
+    listed = {target.partition(":")[0].rpartition(".")[2] for target in BUILT_IN.values()}
+    for package in sorted(builtin.glob("*/__init__.py")):
+        name = package.parent.name
+        if package.read_text("utf-8").startswith('"""The built-in adapter'):
+            assert name in listed, f"tools/attnspec/adapters/builtin/__init__.py (BUILT_IN) does not list {name}"

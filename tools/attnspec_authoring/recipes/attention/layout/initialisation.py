@@ -1,0 +1,28 @@
+"""Random weight matrices to start from, graded by their properties."""
+
+from __future__ import annotations
+
+from attnspec.cases import ChangedArgument
+from attnspec_authoring.recipes.attention.attention import made_for
+from attnspec_authoring.recipes.authoring import AuthoredCase
+
+CLAUSES = ("shape", "mean", "standard_deviation", "distribution", "seed")
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the case of Glorot normal weights."""
+    wide = {"fan_in": 32, "fan_out": 128}
+    return (
+        AuthoredCase(
+            id="layout/glorot_normal_wide",
+            title="Glorot normal weights of a 32x128 matrix, seed 1",
+            operation="glorot_normal",
+            clauses=tuple(f"glorot_normal.{clause}" for clause in CLAUSES),
+            source=made_for("layout"),
+            attributes={**wide, "seed": 1},
+            dtypes=(),
+            properties={"distribution": "normal", **wide},
+            changed_argument=ChangedArgument("fan_out", 129),
+            revision=2,
+        ),
+    )
