@@ -48,7 +48,7 @@ def test_a_single_wrong_element_among_many_is_found_and_named():
     verdict = verdict_on(got, owed)
     assert (verdict.status, verdict.check, verdict.output) == ("fail", "values", "output")
     assert verdict.worst.index == (2, 5)
-    assert verdict.worst.expected == 1 / 6
+    assert verdict.worst.owed == 1 / 6
     assert verdict.worst.got == got[2, 5]
     assert verdict.worst.error == pytest.approx(1e-12, rel=1e-3)
     assert verdict.worst.ratio == verdict.worst.error / verdict.worst.tolerance

@@ -120,6 +120,8 @@ class Family:
         Which keys each query attended in a run, and should have; None where that does not show.
     attendable
         Which key each query may attend (B, H, Sq, Sk); None where a case has no such question.
+    attended_axis
+        What the last axis of `attendable` counts, as the contract calls it; None where there is no such question.
     is_probe
         Whether the output of a case holds the weights, so that it shows key sets by itself.
     shows_little
@@ -141,6 +143,7 @@ class Family:
     layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])
     key_sets: Callable[[Case, str, Mapping[str, NDArray[Any]]], KeySets | None] = _nothing
     attendable: Callable[[Case], NDArray[np.bool_] | None] = _nothing
+    attended_axis: str | None = None
     is_probe: Callable[[Case], bool] = _never
     shows_little: Callable[[Case], bool] = _never
     nonfinite_profiles: tuple[str, ...] = ()

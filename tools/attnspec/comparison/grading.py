@@ -44,7 +44,7 @@ class Worst:
         Name of the output.
     index
         Its indices.
-    expected, got, error, tolerance
+    owed, got, error, tolerance
         Numbers in float64.
     ratio
         Error divided by tolerance; infinite where the tolerance is 0 or the value has the wrong kind.
@@ -52,7 +52,7 @@ class Worst:
 
     output: str
     index: tuple[int, ...]
-    expected: float
+    owed: float
     got: float
     error: float
     tolerance: float
@@ -116,7 +116,7 @@ class _Compared(NamedTuple):
     owed: NDArray[Any]
     given: NDArray[Any]
     error: NDArray[Any]
-    allowed: NDArray[Any]
+    tolerance: NDArray[Any]
     ratios: NDArray[Any]
     place: int
     top: float
@@ -142,10 +142,10 @@ class _Compared(NamedTuple):
         return Worst(
             output=self.name,
             index=tuple(map(int, np.unravel_index(whole, self.shape))),
-            expected=self.owed.item(self.place),
+            owed=self.owed.item(self.place),
             got=self.given.item(self.place),
             error=self.error.item(self.place),
-            tolerance=self.allowed.item(self.place),
+            tolerance=self.tolerance.item(self.place),
             ratio=self.top,
         )
 
@@ -253,21 +253,21 @@ def _compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: in
     shape, sample = got.shape, expected.sample.get(name)
     owed: NDArray[Any] = expected.outputs[name]
     assert run.bound is not None
-    allowed, left_out = run.bound.of(name, place).error, run.bound.ungraded(name, place)
+    tolerance, left_out = run.bound.of(name, place).error, run.bound.ungraded(name, place)
     if run.operation.by_name[name].exact:
-        allowed = np.zeros(owed.shape)
+        tolerance = np.zeros(owed.shape)
     if name in expected.ungraded:
         left_out = expected.ungraded[name] if left_out is None else left_out | expected.ungraded[name]
     if sample is not None:
-        got, owed, allowed = (np.take(tensor, sample) for tensor in (got, owed, allowed))
+        got, owed, tolerance = (np.take(tensor, sample) for tensor in (got, owed, tolerance))
         left_out = None if left_out is None else np.take(left_out, sample)
     # A finite sum has finite terms.
-    if not math.isfinite(allowed.sum()):
-        beyond = ~np.isfinite(allowed)
+    if not math.isfinite(tolerance.sum()):
+        beyond = ~np.isfinite(tolerance)
         left_out = beyond if left_out is None else left_out | beyond
     given, owed = got.astype(np.float64, copy=False), owed.astype(np.float64, copy=False)
     error = np.abs(given - owed)
-    ratio = error / allowed
+    ratio = error / tolerance
     at, top = _largest(ratio)
     # A largest ratio that is finite leaves nothing to explain: no NaN, no infinity, no tolerance of 0.
     if not math.isfinite(top):
@@ -283,7 +283,7 @@ def _compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: in
     if left_out is not None and ungraded:
         ratio = np.where(left_out, -1.0, ratio)
         at, top = _largest(ratio)
-    return _Compared(name, shape, sample, owed, given, error, allowed, ratio, at, top, ungraded)
+    return _Compared(name, shape, sample, owed, given, error, tolerance, ratio, at, top, ungraded)
 
 
 def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
@@ -317,8 +317,8 @@ def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
 def _values_sentence(worst: Worst) -> str:
     where = f"{worst.output}{list(worst.index)}" if worst.index else worst.output
     if not np.isfinite(worst.ratio):
-        return f"{where} is {worst.got:.9g}; owed is {worst.expected:.9g}"
+        return f"{where} is {worst.got:.9g}; owed is {worst.owed:.9g}"
     return (
-        f"{where} is {worst.got:.9g}; owed is {worst.expected:.9g} within {worst.tolerance:.2g} "
+        f"{where} is {worst.got:.9g}; owed is {worst.owed:.9g} within {worst.tolerance:.2g} "
         f"(the error is {worst.ratio:.3g} times that)"
     )

@@ -106,10 +106,10 @@ class Evidence:
         for name, given in self.given.items():
             size = np.where(np.isfinite(given), np.abs(given), 0.0)
             largest = size.max(axis=-1, keepdims=True, initial=0.0) if given.ndim else size
-            allowed = np.broadcast_to(unit * largest, given.shape)
+            apart = np.broadcast_to(unit * largest, given.shape)
             if self._owed(name) is not None:
-                allowed = np.maximum(allowed, tolerances * self._tolerance(name))
-            slack[name] = np.where(np.isfinite(allowed), allowed, 0.0) + precision_of(self.result.dtype).smallest
+                apart = np.maximum(apart, tolerances * self._tolerance(name))
+            slack[name] = np.where(np.isfinite(apart), apart, 0.0) + precision_of(self.result.dtype).smallest
         return slack
 
     @cached_property

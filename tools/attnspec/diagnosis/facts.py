@@ -162,9 +162,9 @@ def _kind_of_numbers(evidence: Sequence[Evidence]) -> str | None:
 
 def _size_of_errors(evidence: Sequence[Evidence]) -> str | None:
     """Say whether the wrong numbers are a constant times what is owed, or nearly what is owed."""
-    numbers, wanted = _wrong_numbers(evidence)
+    numbers, owed = _wrong_numbers(evidence)
     with np.errstate(all="ignore"):
-        ratios = numbers / wanted
+        ratios = numbers / owed
     if ratios.size < 2 or not np.isfinite(ratios).all():
         return None
     farthest, spread_out = float(np.abs(ratios - 1).max()), float(np.ptp(ratios))

@@ -94,7 +94,7 @@ def _worst(worst: Worst) -> dict[str, Any]:
     return {
         "output": worst.output,
         "index": list(worst.index),
-        "expected": _number(worst.expected),
+        "expected": _number(worst.owed),
         "got": _number(worst.got),
         "error": _number(worst.error),
         "tolerance": _number(worst.tolerance),

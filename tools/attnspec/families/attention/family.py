@@ -47,6 +47,7 @@ FAMILY = Family(
     layouts=LAYOUTS,
     key_sets=key_sets,
     attendable=attendable_keys,
+    attended_axis="key",
     is_probe=is_probe,
     shows_little=_has_equal_scores,
     nonfinite_profiles=("nonfinite",),

@@ -1,5 +1,5 @@
 
-/* The picture of which keys each query may attend, and did. */
+/* The picture of who may attend whom, and did. */
 
 /** Which keys each query may attend; with the weights that came back, also which ones it did attend. */
 function drawAttended(picture, shares, arrays) {
@@ -7,25 +7,26 @@ function drawAttended(picture, shares, arrays) {
   const same = shares && shares.got !== null && `${shares.lengths}@${shares.offsets}` === `${picture.lengths}@${picture.offsets}`;
   const got = same ? arrays[shares.got] : null;
   const error = same && shares.error !== undefined ? arrays[shares.error] : null;
-  const may = (flat) => picture.attendable[flat] === "1";
+  const [attending, attended] = picture.axes.slice(-2);
+  const attendable = (flat) => picture.attendable[flat] === "1";
   const graded = (flat) => !(same && shares.ungraded && shares.ungraded[flat] === "1");
   const tells = (flat) => got !== null && graded(flat) && got[flat] !== "nan";
-  const stray = (flat) => tells(flat) && !may(flat) && got[flat] !== 0;
+  const stray = (flat) => tells(flat) && !attendable(flat) && got[flat] !== 0;
   const missed = (flat) =>
-    tells(flat) && may(flat) && got[flat] === 0 && error && asNumber(error[flat]) > asNumber(arrays[shares.tolerance][flat]);
+    tells(flat) && attendable(flat) && got[flat] === 0 && error && asNumber(error[flat]) > asNumber(arrays[shares.tolerance][flat]);
   const columns = [...Array(geometry.columns).keys()];
-  const keyOf = (column) => column + (picture.offsets.at(-1) ?? 0);
+  const indexOf = (column) => column + (picture.offsets.at(-1) ?? 0);
 
-  const keys = (ranges) => (ranges === "" ? "no key" : /^\d+$/.test(ranges) ? `key ${ranges}` : `keys ${ranges}`);
+  const named = (ranges) => (ranges === "" ? `no ${attended}` : /^\d+$/.test(ranges) ? `${attended} ${ranges}` : `${attended}s ${ranges}`);
 
   function describe(slice, row) {
     const at = (column) => geometry.flat(slice, row, column);
-    const owed = inRanges(columns.filter((column) => may(at(column))).map(keyOf));
-    const query = geometry.indices(slice, row, 0).at(-2);
-    let said = `Query ${query} may attend ${keys(owed)}.`;
+    const owed = inRanges(columns.filter((column) => attendable(at(column))).map(indexOf));
+    const index = geometry.indices(slice, row, 0).at(-2);
+    let said = `${capitalised(attending)} ${index} may attend ${named(owed)}.`;
     if (columns.every((column) => tells(at(column)))) {
-      const taken = inRanges(columns.filter((column) => got[at(column)] !== 0).map(keyOf));
-      said += ` Its weights went to ${keys(taken)}.`;
+      const taken = inRanges(columns.filter((column) => got[at(column)] !== 0).map(indexOf));
+      said += ` Its weights went to ${named(taken)}.`;
     }
     return said;
   }
@@ -43,13 +44,13 @@ function drawAttended(picture, shares, arrays) {
     }
   }
   const title = got ? "may attend, and did" : "may attend";
-  const legend = make("div", { class: "legend" }, key("attend", [], "may attend"), key("barred", ["hatch"], "excluded"));
+  const legend = make("div", { class: "legend" }, legendEntry("attend", [], "may attend"), legendEntry("barred", ["hatch"], "excluded"));
   if (got) {
-    legend.append(key("stray", ["cross"], "attended, though excluded"), key("missed", ["ring"], "not attended, though owed"));
+    legend.append(legendEntry("stray", ["cross"], "attended, though excluded"), legendEntry("missed", ["ring"], "not attended, though owed"));
   }
   return explorer(
     geometry,
-    "Keys that each query may attend",
+    `${capitalised(attended)}s that each ${attending} may attend`,
     first[0],
     (slice) => [
       panel(
@@ -58,11 +59,11 @@ function drawAttended(picture, shares, arrays) {
         legend,
         (row, column) => {
           const flat = geometry.flat(slice, row, column);
-          return stray(flat) ? "stray" : missed(flat) ? "missed" : may(flat) ? "attend" : "barred";
+          return stray(flat) ? "stray" : missed(flat) ? "missed" : attendable(flat) ? "attend" : "barred";
         },
         (row, column) => {
           const flat = geometry.flat(slice, row, column);
-          return [...(may(flat) ? [] : ["hatch"]), ...(stray(flat) ? ["cross"] : missed(flat) ? ["ring"] : [])];
+          return [...(attendable(flat) ? [] : ["hatch"]), ...(stray(flat) ? ["cross"] : missed(flat) ? ["ring"] : [])];
         },
       ),
     ],
@@ -71,7 +72,7 @@ function drawAttended(picture, shares, arrays) {
   );
 }
 
-function key(kind, marks, text) {
+function legendEntry(kind, marks, text) {
   const place = { x: 0.5, y: 0.5, width: 12, height: 12 };
   const picture = draw("svg", { width: 13, height: 13 }, draw("rect", { ...place, class: `cell ${kind}` }));
   for (const mark of marks) {

@@ -126,7 +126,7 @@ function pictures(about, result) {
   }
   if (drawn.attended) {
     const shares = run?.outputs.find(({ name }) => name === drawn.attended.name);
-    parts.push(make("section", { class: "figure" }, make("h4", {}, "Attended keys"), drawAttended(drawn.attended, shares, data.arrays)));
+    parts.push(make("section", { class: "figure" }, make("h4", {}, `Attended ${drawn.attended.axes.at(-1)}s`), drawAttended(drawn.attended, shares, data.arrays)));
   }
   return parts;
 }

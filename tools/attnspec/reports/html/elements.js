@@ -38,6 +38,11 @@ function asNumber(value) {
   return { inf: Infinity, "-inf": -Infinity }[value] ?? NaN;
 }
 
+/** A word as a sentence begins with it. */
+function capitalised(word) {
+  return word[0].toUpperCase() + word.slice(1);
+}
+
 /** Numbers such as 0, 1, 2, 5 in words: "0-2, 5". */
 function inRanges(places) {
   const ranges = [];

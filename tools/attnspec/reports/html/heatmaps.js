@@ -261,7 +261,7 @@ function drawOutput(picture, arrays) {
     const off = asNumber(value);
     return off === 0 || !graded(flat) ? 0 : off / asNumber(tolerance[flat]);
   });
-  const scale = largestOf(expected ?? got);
+  const largestValue = largestOf(expected ?? got);
   const worst = ratios ? ratios.reduce((best, ratio, flat) => (ratio > ratios[best] ? flat : best), 0) : 0;
   const area = geometry.rows * geometry.columns;
   const within = worst % Math.max(area, 1);
@@ -273,9 +273,9 @@ function drawOutput(picture, arrays) {
     const panels = [];
     for (const [title, values] of [[picture.computed ? "expected (not graded)" : "expected", expected], ["got", got]]) {
       if (values === null) continue;
-      const cellClass = (row, column) => valueClass(values[flat(row, column)], scale);
+      const cellClass = (row, column) => valueClass(values[flat(row, column)], largestValue);
       const marks = (row, column) => [...over(row, column), ...worded(values[flat(row, column)])];
-      panels.push(panel(geometry, title, valueScale(scale), cellClass, marks));
+      panels.push(panel(geometry, title, valueScale(largestValue), cellClass, marks));
     }
     if (ratios) {
       const finite = ratios.filter((ratio) => ratio !== Infinity && !Number.isNaN(ratio));
@@ -303,7 +303,7 @@ function drawOutput(picture, arrays) {
       said.push(`error ${inDigits(error[flat], 3)}, tolerance ${inDigits(tolerance[flat], 3)}: ${verdict}`);
     }
     if (!graded(flat)) said.push("not graded");
-    if (excluded(flat)) said.push("key excluded");
+    if (excluded(flat)) said.push(`${picture.axes.at(-1)} excluded`);
     return `${picture.name}[${geometry.indices(slice, row, column).join(", ")}]: ${said.join(" · ")}`;
   }
 
@@ -316,7 +316,7 @@ function drawOutput(picture, arrays) {
 function drawInput(picture, arrays) {
   const geometry = new Geometry(picture);
   const values = arrays[picture.values];
-  const scale = largestOf(values);
+  const largestValue = largestOf(values);
   return explorer(
     geometry,
     `Heatmap of ${picture.name}`,
@@ -325,8 +325,8 @@ function drawInput(picture, arrays) {
       panel(
         geometry,
         `${picture.name} (${picture.shape.join(", ")})`,
-        valueScale(scale),
-        (row, column) => valueClass(values[geometry.flat(slice, row, column)], scale),
+        valueScale(largestValue),
+        (row, column) => valueClass(values[geometry.flat(slice, row, column)], largestValue),
         (row, column) => {
           const value = values[geometry.flat(slice, row, column)];
           return typeof value === "string" ? [value] : [];

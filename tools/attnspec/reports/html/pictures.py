@@ -93,7 +93,8 @@ class Pictures:
         self._case = case
         self._most = most
         self._operation = OPERATIONS[case.operation]
-        self._attendable = family_of(case.operation).attendable(case)
+        family = family_of(case.operation)
+        self._attendable, self._attended_axis = family.attendable(case), family.attended_axis
 
     def inputs(self, worst: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         """Return the inputs in the order of the contract, cropped round what the worst element came from."""
@@ -109,7 +110,7 @@ class Pictures:
         drawn: list[dict[str, Any]] = []
         for name, array in outputs.items():
             window = window_round(array.shape, (), self._most)
-            drawn.append(self._output(name, window, expected=array, excluded=self._excluded(name, array.shape)))
+            drawn.append(self._output(name, window, owed=array, excluded=self._excluded(name, array.shape)))
         return drawn
 
     def compared(self, dtype: str, result: Mapping[str, Any], conventions: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -131,7 +132,7 @@ class Pictures:
             part = got.get(name)
             if part is None or part[0].shape != owed.shape:
                 window = window_round(owed.shape, centre, self._most)
-                drawn.append(self._output(name, window, expected=owed, excluded=hatching))
+                drawn.append(self._output(name, window, owed=owed, excluded=hatching))
                 if part is not None:
                     drawn[-1]["got_alone"] = self.alone(name, part)
                 continue
@@ -157,8 +158,8 @@ class Pictures:
         if attendable is None or not attendable.size:
             return None
         window = window_round(attendable.shape, (), self._most)
-        over_keys = next(name for name in self._operation.outputs if self._is_over_keys(name))
-        return {**self._axes(over_keys, window), "attendable": bits(window.cut(attendable))}
+        over_attended = next(name for name in self._operation.outputs if self._is_over_attended(name))
+        return {**self._axes(over_attended, window), "attendable": bits(window.cut(attendable))}
 
     def _beside(self, name: str, part: tuple[Window, NDArray[Any]], run: Run) -> dict[str, Any]:
         """Return an output that the case does not store, held against what float64 arithmetic gives for it."""
@@ -187,17 +188,17 @@ class Pictures:
     ) -> dict[str, Any]:
         assert run.bound is not None
         got = _inside(window, *part).astype(np.float64)
-        wanted = window.cut(owed).astype(np.float64)
+        owed_here = window.cut(owed).astype(np.float64)
         tolerance = window.cut(np.broadcast_to(run.bound.of(name, run.place).error, owed.shape))
         vacuous = run.bound.ungraded(name, run.place)
         ungraded = np.zeros(owed.shape, np.bool_)
         for elements in (*left_out, *(() if vacuous is None else (vacuous,))):
             ungraded |= elements
         with np.errstate(all="ignore"):
-            error = np.abs(got - wanted)
-            same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+            error = np.abs(got - owed_here)
+            same = (got == owed_here) | (np.isnan(got) & np.isnan(owed_here))
             error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
-        drawn = self._output(name, window, expected=owed, got=got, excluded=hatching)
+        drawn = self._output(name, window, owed=owed, got=got, excluded=hatching)
         return {
             **drawn,
             "error": numbers(error, 3),
@@ -210,25 +211,25 @@ class Pictures:
         name: str,
         window: Window,
         *,
-        expected: NDArray[Any] | None = None,
+        owed: NDArray[Any] | None = None,
         got: NDArray[Any] | None = None,
         excluded: NDArray[np.bool_] | None = None,
     ) -> dict[str, Any]:
         return {
             **self._axes(name, window),
-            "expected": None if expected is None else numbers(window.cut(expected)),
+            "expected": None if owed is None else numbers(window.cut(owed)),
             "got": None if got is None else numbers(got),
             "excluded": None if excluded is None else bits(window.cut(excluded)),
         }
 
-    def _is_over_keys(self, name: str) -> bool:
-        """Tell whether an output has an element for each key."""
-        return self._operation.axes[name][-1:] == ("key",)
+    def _is_over_attended(self, name: str) -> bool:
+        """Tell whether an output has an element for each key, or whatever else may be attended."""
+        return self._operation.axes[name][-1:] == (self._attended_axis,)
 
     def _excluded(self, name: str, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
         """Return the elements of an output that belong to excluded keys, or None for an output without any."""
         attendable = self._attendable
-        if attendable is None or not self._is_over_keys(name) or shape != attendable.shape or attendable.all():
+        if attendable is None or not self._is_over_attended(name) or shape != attendable.shape or attendable.all():
             return None
         return ~attendable
 
