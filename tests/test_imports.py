@@ -98,6 +98,14 @@ def packages_imported(path: Path) -> set[str]:
     return {module.partition(".")[0] for module, _ in imported_names(path)} & set(PACKAGES)
 
 
+def test_imports_are_found_wherever_they_stand() -> None:
+    reports = PACKAGES["attnspec"] / "reports"
+    found = imported_files(reports / "report.py")
+    assert reports / "summary.py" in found
+    assert reports / "notebook.py" in found, "it is imported inside a method"
+    assert PACKAGES["attnspec"] / "runner" / "__init__.py" in found, "it is imported under TYPE_CHECKING"
+
+
 def test_no_files_import_each_other_in_a_circle() -> None:
     found = circles(files_of(*PACKAGES.values()))
     told = [

@@ -1,7 +1,7 @@
 """`attnspec explain`: clauses, mistakes, errata and cases, in words."""
 
 import pytest
-from attnspec.operations import OPERATIONS
+from attnspec.contract import OPERATIONS
 
 from attnspec.cases import load_suite
 from attnspec.command_line import main
