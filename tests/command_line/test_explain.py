@@ -1,10 +1,10 @@
 """`attnspec explain`: clauses, mistakes, errata and cases, in words."""
 
 import pytest
-from attnspec.contract import OPERATIONS
 
 from attnspec.cases import load_suite
 from attnspec.command_line import main
+from attnspec.contract import OPERATIONS
 from attnspec.diagnosis import difference_made
 from attnspec.specification import clauses, errata
 from attnspec_mistakes import CATALOGUE, mistakes_of
