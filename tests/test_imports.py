@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = {
     name: ROOT / folder / name
     for folder, names in (
-        ("reference_impl", ("attnspec_reference", "attnspec_mistakes", "attnspec_oracle")),
+        ("reference_impl", ("attnspec_reference", "attnspec_mistakes", "attnspec_controls", "attnspec_oracle")),
         ("tools", ("attnspec", "attnspec_authoring", "benchmarks", "screenshots")),
     )
     for name in names

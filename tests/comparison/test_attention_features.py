@@ -6,7 +6,7 @@ import pytest
 from attnspec.adapters.implementation import Outputs
 from attnspec.comparison import Values, precision_of, stacked
 from attnspec.contract import OPERATIONS
-from attnspec_mistakes import controls_of
+from attnspec_controls import controls_of
 from attnspec_mistakes.departures import in_working_precision
 from attnspec_oracle import evaluate
 from attnspec_reference import scaled_dot_product_attention

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import attnspec_reference
-from attnspec_mistakes import controls_of
-from attnspec_mistakes.attention.controls.attention_products import (
+from attnspec_controls import controls_of
+from attnspec_controls.attention.attention_products import (
     scores_feature_by_feature,
     sum_key_by_key,
     values_key_by_key,

@@ -11,7 +11,8 @@ from attnspec.contract import OPERATIONS, TITLES
 from attnspec.families import FAMILIES
 from attnspec.families.lookup import family_called, family_of
 from attnspec_authoring.recipes import authored_cases
-from attnspec_mistakes import controls_of, mistakes_of
+from attnspec_controls import controls_of
+from attnspec_mistakes import mistakes_of
 from attnspec_oracle import evaluation
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +21,7 @@ ROOMS = {
     "spec/operations": "spec/operations",
     "reference_impl/attnspec_reference": "reference_impl/attnspec_reference/__init__.py",
     "reference_impl/attnspec_mistakes": "reference_impl/attnspec_mistakes/__init__.py (CATALOGUE)",
+    "reference_impl/attnspec_controls": "reference_impl/attnspec_controls/__init__.py (CONTROLS)",
     "reference_impl/attnspec_oracle": "reference_impl/attnspec_oracle/evaluation.py (OPERATIONS)",
     "tools/attnspec_authoring/recipes": "tools/attnspec_authoring/recipes/__init__.py",
 }
@@ -89,7 +91,8 @@ def test_an_operation_has_mistakes_and_controls(operation):
     file = f"reference_impl/attnspec_mistakes/{operation.family}/"
     assert mistakes_of(operation.name), f"{file} has no mistake of {operation.name}, or its __init__.py forgets them"
     if has_golden_values(operation):
-        assert controls_of(operation.name), f"{file}controls/ has no control of {operation.name}"
+        file = f"reference_impl/attnspec_controls/{operation.family}/"
+        assert controls_of(operation.name), f"{file} has no control of {operation.name}, or forgets it"
 
 
 @each_operation

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import attnspec_reference
-from attnspec_mistakes import CONTROLS, controls_of
+from attnspec_controls import CONTROLS, controls_of
 from attnspec_mistakes.departures import by_name
 
 SHORT_NAMES = {

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from attnspec.cases import load_suite
 from attnspec.version import __version__
-from attnspec_mistakes import CATALOGUE, CONTROLS
+from attnspec_controls import CONTROLS
+from attnspec_mistakes import CATALOGUE
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

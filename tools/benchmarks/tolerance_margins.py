@@ -15,10 +15,10 @@ from measurement_page import MeasurementPage, add_write_option, publish, table
 
 from attnspec import validate
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec_mistakes import CONTROLS
+from attnspec_controls import CONTROLS
 
 if TYPE_CHECKING:
-    from attnspec_mistakes import Control
+    from attnspec_controls import Control
 
 ABOUT = """
 How close right computations come to the tolerance of [decision 6](../decisions/0006-tolerance.md): the worst error /

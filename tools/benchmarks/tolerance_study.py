@@ -28,7 +28,8 @@ from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
 from attnspec.families.lookup import family_of
 from attnspec.runner.preparing import prepare
-from attnspec_mistakes import controls_of, mistakes_of
+from attnspec_controls import controls_of
+from attnspec_mistakes import mistakes_of
 from attnspec_mistakes.departures import departure, in_working_precision
 from attnspec_oracle import evaluate
 from attnspec_reference import scaled_dot_product_attention

@@ -1,4 +1,4 @@
-"""What goes wrong in attention, and what is right and different, in the order of the specification."""
+"""What goes wrong in attention, in the order of the operations in the specification."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from attnspec_mistakes.attention import (
     single_head_attention,
     softmax,
 )
-from attnspec_mistakes.attention.controls import CONTROLS
 
 if TYPE_CHECKING:
     from attnspec_mistakes.mistake import Mistake
 
-__all__ = ["CONTROLS", "MISTAKES"]
+__all__ = ["MISTAKES"]
 
 MISTAKES: tuple[Mistake, ...] = (
     *softmax.MISTAKES,

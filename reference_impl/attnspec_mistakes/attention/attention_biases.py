@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,10 +133,11 @@ def bias_scaled_too(**arguments: Any) -> Attention:
     return scaled_dot_product_attention(**arguments)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.softcap_ignored",
-        operation=OPERATION,
         clause="sdpa.softcap.definition",
         sentence="The softcap was ignored.",
         engineer="The cap does not reach the kernel, which runs its uncapped variant.",
@@ -143,18 +145,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=ignoring(scaled_dot_product_attention, "softcap"),
         source="https://github.com/sgl-project/sglang/issues/33915",
     ),
-    Mistake(
+    mistake(
         id="sdpa.softcap_clipped",
-        operation=OPERATION,
         clause="sdpa.softcap.definition",
         sentence="The scores were cut off at the softcap instead of bent towards it.",
         engineer="The cap is a clamp where c * tanh(s / c) is due.",
         remedy="Replace each score s by c * tanh(s / c).",
         function=capped_by(lambda scores, cap: np.clip(scores, -cap, cap)),
     ),
-    Mistake(
+    mistake(
         id="sdpa.softcap_not_multiplied_back",
-        operation=OPERATION,
         clause="sdpa.softcap.definition",
         sentence="The hyperbolic tangent was not multiplied by the softcap, so all scores lie between -1 and 1.",
         engineer="The cap is tanh(s / c): the outer factor c is missing.",
@@ -162,27 +162,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=capped_by(lambda scores, cap: np.tanh(scores / cap)),
         source="https://github.com/flashinfer-ai/flashinfer/issues/1193",
     ),
-    Mistake(
+    mistake(
         id="sdpa.softcap_argument_undivided",
-        operation=OPERATION,
         clause="sdpa.softcap.definition",
         sentence="The scores were not divided by the softcap before the hyperbolic tangent.",
         engineer="The cap is c * tanh(s): the inner division by c is missing.",
         remedy="Replace each score s by c * tanh(s / c).",
         function=capped_by(lambda scores, cap: cap * np.tanh(scores)),
     ),
-    Mistake(
+    mistake(
         id="sdpa.softcap_before_scale",
-        operation=OPERATION,
         clause="sdpa.softcap.order",
         sentence="The dot products were capped before they were scaled.",
         engineer="The cap is applied to QK, and the scale is folded in afterwards.",
         remedy="Scale first, then cap.",
         function=capped_elsewhere(before_scale),
     ),
-    Mistake(
+    mistake(
         id="sdpa.softcap_after_bias",
-        operation=OPERATION,
         clause="sdpa.softcap.order",
         sentence="The mask was added before the softcap, so it was capped, too.",
         engineer="The cap is applied to score + bias.",
@@ -190,9 +187,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=capped_elsewhere(after_bias),
         source="https://github.com/emmtrix/emx-onnx-cgen/pull/731",
     ),
-    Mistake(
+    mistake(
         id="sdpa.softcap_after_mask",
-        operation=OPERATION,
         clause="sdpa.softcap.order",
         sentence="Keys were excluded before the softcap, which turned minus infinity into minus the cap.",
         engineer="The -inf of the mask goes through tanh and becomes -c: masked keys get weight.",
@@ -200,27 +196,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=capped_elsewhere(after_exclusion),
         source="https://github.com/onnx/onnx/issues/7865",
     ),
-    Mistake(
+    mistake(
         id="sdpa.softcap_zero_applied",
-        operation=OPERATION,
         clause="sdpa.softcap.off",
         sentence="A softcap of 0 was applied: every score became 0 or NaN.",
         engineer="The cap is applied whenever it is not null: 0 * tanh(s / 0).",
         remedy="Leave the scores as they are when the softcap is 0.",
         function=departure(scaled_dot_product_attention, cap_scores=capped_even_by_zero),
     ),
-    Mistake(
+    mistake(
         id="sdpa.sinks_capped",
-        operation=OPERATION,
         clause="sdpa.softcap.order",
         sentence="The sinks were capped together with the scores.",
         engineer="The sink joins the row before the cap is applied.",
         remedy="Let the sinks join the softmax as they are: unscaled, uncapped, unbiased.",
         function=sinks_capped,
     ),
-    Mistake(
+    mistake(
         id="sdpa.alibi_ignored",
-        operation=OPERATION,
         clause="sdpa.alibi.distance",
         sentence="The argument alibi_slopes was ignored.",
         engineer="The slope pointer does not reach the kernel that was dispatched to.",
@@ -228,9 +221,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=ignoring(scaled_dot_product_attention, "alibi_slopes"),
         source="https://github.com/lucidrains/x-transformers/pull/300",
     ),
-    Mistake(
+    mistake(
         id="sdpa.alibi_sign_flipped",
-        operation=OPERATION,
         clause="sdpa.alibi.distance",
         sentence="The sign of ALiBi is wrong: distant keys were favoured.",
         engineer="The bias is +slope * |row - col|.",
@@ -238,36 +230,32 @@ MISTAKES: tuple[Mistake, ...] = (
         function=altered(scaled_dot_product_attention, alibi_slopes=np.negative),
         source="https://github.com/meta-pytorch/attention-gym/pull/86",
     ),
-    Mistake(
+    mistake(
         id="sdpa.alibi_signed_distance",
-        operation=OPERATION,
         clause="sdpa.alibi.distance",
         sentence="The distance was taken with its sign, so later keys were raised instead of lowered.",
         engineer="The bias is slope * (col - row) without the absolute value.",
         remedy="Take the absolute value of the distance.",
         function=biased_by(np.negative),
     ),
-    Mistake(
+    mistake(
         id="sdpa.alibi_future_unbiased",
-        operation=OPERATION,
         clause="sdpa.alibi.distance",
         sentence="Keys after the query were not lowered at all.",
         engineer="The bias is clamped at 0 for col > row, as if attention were always causal.",
         remedy="Take the absolute value of the distance: later keys are distant, too.",
         function=biased_by(lambda ahead: np.maximum(-ahead, 0)),
     ),
-    Mistake(
+    mistake(
         id="sdpa.alibi_scaled_too",
-        operation=OPERATION,
         clause="sdpa.alibi.distance",
         sentence="ALiBi was added before the scale, so it was scaled, too.",
         engineer="The bias is added to QK, and the sum is multiplied by the softmax scale.",
         remedy="Scale the dot products first, then subtract the slope times the distance.",
         function=bias_scaled_too,
     ),
-    Mistake(
+    mistake(
         id="sdpa.alibi_from_row",
-        operation=OPERATION,
         clause="sdpa.alibi.position",
         sentence="The distance was counted from the number of the query, not from its position.",
         engineer="The bias uses the row index; past length and alignment shift are not added.",
@@ -275,9 +263,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, add_distance_bias=biased_from_row),
         source="https://github.com/lucidrains/x-transformers/pull/300",
     ),
-    Mistake(
+    mistake(
         id="sdpa.alibi_of_first_head",
-        operation=OPERATION,
         clause="sdpa.alibi.heads",
         sentence="Every head was given the slope of the first one.",
         engineer="The slope is read at index 0 for every head.",
@@ -285,18 +272,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=altered(scaled_dot_product_attention, alibi_slopes=slopes_of_first_head),
         source="https://github.com/ggml-org/llama.cpp/pull/20031",
     ),
-    Mistake(
+    mistake(
         id="sdpa.alibi_of_shared_head",
-        operation=OPERATION,
         clause="sdpa.alibi.heads",
         sentence="Query heads that share a key head were given one slope: that of the number of the key head.",
         engineer="The slope is indexed by kv_head instead of by query head.",
         remedy="Give query head h slope h, however many share a key head.",
         function=slopes_of_shared_heads,
     ),
-    Mistake(
+    mistake(
         id="sdpa.alibi_standard_slopes",
-        operation=OPERATION,
         clause="sdpa.alibi.heads",
         sentence="The slopes were computed from the number of heads; those that were given were ignored.",
         engineer="The kernel derives the slopes 2^(-8h/H) itself instead of reading them.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,10 +95,11 @@ def mask_transposed(mask: Array) -> Array:
     return np.swapaxes(mask, -1, -2)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.heads_by_number_of_groups",
-        operation=OPERATION,
         clause="sdpa.heads.grouped",
         sentence="The number of a query head was divided by the number of key heads, not by the size of a group.",
         engineer="kv_head = head / num_kv_heads, which is right only where that equals the group size.",
@@ -105,18 +107,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, repeat_heads=by_number_of_shared_heads),
         source="https://github.com/HazyResearch/HipKittens/pull/22",
     ),
-    Mistake(
+    mistake(
         id="sdpa.heads_reversed",
-        operation=OPERATION,
         clause="sdpa.heads.grouped",
         sentence="The key and value heads were taken in reverse order.",
         engineer="The kv head index runs backwards, as with a negative head stride.",
         remedy="Let query head h read key and value head h // (Hq / Hkv).",
         function=departure(scaled_dot_product_attention, repeat_heads=last_head_first),
     ),
-    Mistake(
+    mistake(
         id="sdpa.values_tiled",
-        operation=OPERATION,
         clause="sdpa.heads.grouped",
         sentence="The value heads were tiled (0, 1, 0, 1); the key heads were repeated (0, 0, 1, 1), as they must be.",
         engineer="The kv head index of V is head % num_kv_heads; that of K is right.",
@@ -124,27 +124,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=values_tiled,
         source="https://github.com/ekzhang/jax-js/pull/180",
     ),
-    Mistake(
+    mistake(
         id="sdpa.key_of_first_entry",
-        operation=OPERATION,
         clause="sdpa.scores",
         sentence="Every batch entry was compared with the keys of the first one.",
         engineer="The batch stride of the key is taken as 0.",
         remedy="Compare the queries of each batch entry with its own keys.",
         function=altered(scaled_dot_product_attention, key=of_first_entry),
     ),
-    Mistake(
+    mistake(
         id="sdpa.value_of_first_entry",
-        operation=OPERATION,
         clause="sdpa.output",
         sentence="Every batch entry was given the values of the first one.",
         engineer="The batch stride of the value is taken as 0.",
         remedy="Weigh in each batch entry its own values.",
         function=altered(scaled_dot_product_attention, value=of_first_entry),
     ),
-    Mistake(
+    mistake(
         id="sdpa.key_reshaped",
-        operation=OPERATION,
         clause="sdpa.scores",
         sentence="The key was reshaped to (features, keys) instead of transposed, which mixes up its numbers.",
         engineer="A view stands in for the transpose of the last two axes of the key.",
@@ -152,9 +149,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, score_every_key=reshaped_key),
         source="https://github.com/pytorch/pytorch/issues/195320",
     ),
-    Mistake(
+    mistake(
         id="sdpa.odd_feature_dropped",
-        operation=OPERATION,
         clause="sdpa.scores",
         sentence="The last feature was left out of the dot products where their number is odd.",
         engineer="The inner loop is vectorised by two and has no tail.",
@@ -162,9 +158,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, score_every_key=pairs_of_features),
         source="https://github.com/tenstorrent/tt-metal/issues/20715",
     ),
-    Mistake(
+    mistake(
         id="sdpa.output_tokens_before_heads",
-        operation=OPERATION,
         clause="sdpa.output",
         sentence="The output has tokens before heads: (batch, tokens, heads, features).",
         engineer="The result is laid out BSHE and not permuted to BHSE.",
@@ -172,9 +167,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=tokens_before_heads,
         source="https://github.com/facebookresearch/xformers/issues/932",
     ),
-    Mistake(
+    mistake(
         id="sdpa.output_as_wide_as_queries",
-        operation=OPERATION,
         clause="sdpa.output",
         sentence="The output has as many features as the queries; it must have as many as the values.",
         engineer="The output is allocated with head_dim_qk where head_dim_v is due.",
@@ -182,18 +176,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=as_wide_as_queries,
         source="https://github.com/pytorch/pytorch/issues/176767",
     ),
-    Mistake(
+    mistake(
         id="sdpa.keys_averaged",
-        operation=OPERATION,
         clause="sdpa.output",
         sentence="The weights were applied to the keys instead of the values.",
         engineer="The second product is bound to K instead of V.",
         remedy="Multiply the weights by the values.",
         function=keys_averaged,
     ),
-    Mistake(
+    mistake(
         id="sdpa.attends_across_heads",
-        operation=OPERATION,
         clause="sdpa.scores",
         sentence="The heads of each token attended to each other: heads were taken for tokens.",
         engineer="BHSE operands are read as BSHE.",
@@ -201,9 +193,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=across_heads,
         source="https://github.com/facebookresearch/xformers/issues/932",
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_of_first_query",
-        operation=OPERATION,
         clause="sdpa.mask.broadcast",
         sentence="Every query was masked by the row of the first one.",
         engineer="The row stride of the mask is taken as 0.",
@@ -211,9 +202,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=altered(scaled_dot_product_attention, mask=mask_of_first_query),
         source="https://github.com/openvinotoolkit/openvino/pull/30758",
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_transposed",
-        operation=OPERATION,
         clause="sdpa.mask.broadcast",
         sentence="The rows of the mask were taken for its columns.",
         engineer="Row and column strides of the mask are swapped.",

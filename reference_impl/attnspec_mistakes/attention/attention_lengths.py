@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,19 +80,19 @@ def padding_zeroed(*, key_lengths: Any = None, **arguments: Any) -> Attention:
     return scaled_dot_product_attention(**arguments)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.past_appended",
-        operation=OPERATION,
         clause="sdpa.past.concatenation",
         sentence="The past was put after the new tokens instead of before them.",
         engineer="The cache is concatenated in the wrong order: (new, past).",
         remedy="Concatenate past_key and key, past_value and value, the past first.",
         function=departure(scaled_dot_product_attention, prepend_past=past_behind),
     ),
-    Mistake(
+    mistake(
         id="sdpa.past_ignored",
-        operation=OPERATION,
         clause="sdpa.past.concatenation",
         sentence="The past was ignored: queries attended to the new keys only.",
         engineer="The cache operands are not bound on this path.",
@@ -99,18 +100,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=ignoring(scaled_dot_product_attention, "past_key", "past_value"),
         source="https://github.com/gittensor-ai-lab/sparkinfer/issues/3",
     ),
-    Mistake(
+    mistake(
         id="sdpa.past_of_first_entry",
-        operation=OPERATION,
         clause="sdpa.past.concatenation",
         sentence="Every batch entry was given the past of the first one.",
         engineer="The batch stride of the cache is taken as 0.",
         remedy="Concatenate the past of each batch entry with its own new tokens.",
         function=altered(scaled_dot_product_attention, past_key=of_first_entry, past_value=of_first_entry),
     ),
-    Mistake(
+    mistake(
         id="sdpa.present_without_past",
-        operation=OPERATION,
         clause="sdpa.past.present",
         sentence="present_key and present_value hold the new tokens only.",
         engineer="The present outputs alias the new keys and values instead of the concatenated cache.",
@@ -118,18 +117,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=present_without_past,
         source="https://github.com/microsoft/onnxruntime/issues/26262",
     ),
-    Mistake(
+    mistake(
         id="sdpa.present_key_scaled",
-        operation=OPERATION,
         clause="sdpa.past.present",
         sentence="present_key holds keys that the scale has already been multiplied into.",
         engineer="The pre-scaled key buffer is written to the cache, so the next step scales it twice.",
         remedy="Return the keys as they were given.",
         function=present_key_scaled,
     ),
-    Mistake(
+    mistake(
         id="sdpa.key_lengths_ignored",
-        operation=OPERATION,
         clause="sdpa.key_lengths.exclusion",
         sentence="The argument key_lengths was ignored: padding took part in the softmax.",
         engineer="The per-batch key length is not read: padded keys are attended.",
@@ -137,9 +134,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=ignoring(scaled_dot_product_attention, "key_lengths"),
         source="https://github.com/deepspeedai/DeepSpeed/issues/1967",
     ),
-    Mistake(
+    mistake(
         id="sdpa.key_length_of_first_entry",
-        operation=OPERATION,
         clause="sdpa.key_lengths.exclusion",
         sentence="Every batch entry was cut to the length of the first one.",
         engineer="The length array is read at index 0 for every batch entry.",
@@ -147,9 +143,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_key_lengths(lambda lengths, _arguments: np.full_like(lengths, lengths[:1].sum())),
         source="https://github.com/Tencent-Hunyuan/HunyuanVideo/pull/310",
     ),
-    Mistake(
+    mistake(
         id="sdpa.key_length_one_more",
-        operation=OPERATION,
         clause="sdpa.key_lengths.exclusion",
         sentence="One key too many was attended to: key number L counted.",
         engineer="The bound is col <= length where col < length is due.",
@@ -157,18 +152,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_key_lengths(lambda lengths, _arguments: lengths + 1),
         source="https://github.com/tenstorrent/tt-metal/issues/41215",
     ),
-    Mistake(
+    mistake(
         id="sdpa.key_length_one_short",
-        operation=OPERATION,
         clause="sdpa.key_lengths.exclusion",
         sentence="One key too few was attended to: key number L - 1 was left out.",
         engineer="The length is read as an index of the last key, or passed as total - 1.",
         remedy="Keep the keys 0 to L - 1.",
         function=with_key_lengths(lambda lengths, _arguments: lengths - 1),
     ),
-    Mistake(
+    mistake(
         id="sdpa.key_lengths_cumulated",
-        operation=OPERATION,
         clause="sdpa.key_lengths.exclusion",
         sentence="The lengths were added up: each batch entry was cut at the sum of all lengths so far.",
         engineer="Lengths are taken for cumulative offsets (cu_seqlens), or turned into them.",
@@ -176,9 +169,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_key_lengths(lambda lengths, _arguments: np.cumsum(lengths)),
         source="https://github.com/GeeeekExplorer/nano-vllm/pull/213",
     ),
-    Mistake(
+    mistake(
         id="sdpa.padding_at_the_start",
-        operation=OPERATION,
         clause="sdpa.key_lengths.exclusion",
         sentence="The padding was looked for at the start of each sequence; it is at the end.",
         engineer="Left padding is assumed: the last L tokens are kept instead of the first L.",
@@ -186,9 +178,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, within_length=at_the_end),
         source="https://github.com/OpenNMT/OpenNMT-py/pull/2589",
     ),
-    Mistake(
+    mistake(
         id="sdpa.padding_zeroed",
-        operation=OPERATION,
         clause="sdpa.key_lengths.exclusion",
         sentence="Padded keys were set to zero instead of being excluded; a score of 0 still gets weight.",
         engineer="The padded tail is zero-filled and not masked, so exp(0 - max) enters the row sum.",
@@ -196,18 +187,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=padding_zeroed,
         source="https://github.com/tenstorrent/tt-metal/issues/54833",
     ),
-    Mistake(
+    mistake(
         id="sdpa.lengths_swapped",
-        operation=OPERATION,
         clause="sdpa.query_lengths.rows",
         sentence="The lengths of queries and keys were swapped.",
         engineer="The two length operands are bound in the wrong order.",
         remedy="Cut keys by key_lengths and queries by query_lengths.",
         function=exchanging(scaled_dot_product_attention, ("key_lengths", "query_lengths")),
     ),
-    Mistake(
+    mistake(
         id="sdpa.query_lengths_hide_keys",
-        operation=OPERATION,
         clause="sdpa.query_lengths.rows",
         sentence="Keys were cut to the number of queries that count.",
         engineer="One length array serves both loops, so the shorter one bounds the keys.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,10 +128,11 @@ def zeroed_after_softmax(**arguments: Any) -> Attention:
     return attention._replace(weights=weights, output=weights @ value)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.mask_ignored",
-        operation=OPERATION,
         clause="sdpa.mask.additive",
         sentence="The mask was ignored.",
         engineer="The mask pointer is never read; the kernel runs its unmasked path.",
@@ -138,9 +140,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=ignoring(scaled_dot_product_attention, "mask"),
         source="https://github.com/AI-Hypercomputer/maxtext/issues/878",
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_subtracted",
-        operation=OPERATION,
         clause="sdpa.mask.additive",
         sentence="The mask was subtracted from the scores instead of added.",
         engineer="The bias is subtracted from the logits: its sign is flipped, and -inf becomes +inf.",
@@ -152,9 +153,8 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         erratum="E002.mask_subtracted",
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_scaled_too",
-        operation=OPERATION,
         clause="sdpa.mask.additive",
         sentence="The mask was added before the scale, so it was scaled, too.",
         engineer="softmax((QK + M) * scale) where softmax(QK * scale + M) is due; 0/-inf masks cannot show it.",
@@ -162,9 +162,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=mask_scaled_too,
         source="https://github.com/tenstorrent/tt-metal/issues/55337",
     ),
-    Mistake(
+    mistake(
         id="sdpa.float_mask_as_boolean",
-        operation=OPERATION,
         clause="sdpa.mask.additive",
         sentence="A float mask was read as a Boolean one: 0 hid the key, and every other number showed it.",
         engineer="The mask is cast to bool and selected on instead of being added as a bias.",
@@ -172,18 +171,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=altered(scaled_dot_product_attention, mask=as_truth_values),
         source="https://github.com/mlverse/torch/pull/1208",
     ),
-    Mistake(
+    mistake(
         id="sdpa.finite_mask_ignored",
-        operation=OPERATION,
         clause="sdpa.mask.additive",
         sentence="The finite numbers of a float mask were not added; only minus infinity had an effect.",
         engineer="The bias path only tests for -inf, as for a block mask, and drops finite biases.",
         remedy="Add every number of the mask to its score.",
         function=departure(scaled_dot_product_attention, add_mask=mask_not_added),
     ),
-    Mistake(
+    mistake(
         id="sdpa.boolean_mask_inverted",
-        operation=OPERATION,
         clause="sdpa.mask.boolean",
         sentence="The Boolean mask was read the wrong way round: true hid the key.",
         engineer="The select takes its branches the wrong way round: true is read as masked.",
@@ -191,9 +188,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=altered(scaled_dot_product_attention, mask=inverted_boolean),
         source="https://github.com/lucidrains/x-transformers/issues/160",
     ),
-    Mistake(
+    mistake(
         id="sdpa.boolean_mask_added",
-        operation=OPERATION,
         clause="sdpa.mask.boolean",
         sentence="The Boolean mask was added to the scores as 1 and 0, so it hid nothing.",
         engineer="The Boolean mask is converted to float and used as an additive bias of 0 or 1.",
@@ -204,9 +200,8 @@ MISTAKES: tuple[Mistake, ...] = (
             attendable_by_mask=attendable_by_float_mask,
         ),
     ),
-    Mistake(
+    mistake(
         id="sdpa.excluded_by_a_finite_number",
-        operation=OPERATION,
         clause="sdpa.mask.boolean",
         sentence="Excluded keys got the score -10000, which is not low enough beside scores of that size.",
         engineer="The mask fill is the finite sentinel -1e4, which real logits can lie below.",
@@ -214,18 +209,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, exclude_keys=excluded_by_a_finite_number),
         source="https://github.com/ohdearquant/lattice/pull/373",
     ),
-    Mistake(
+    mistake(
         id="sdpa.zeroed_after_softmax",
-        operation=OPERATION,
         clause="sdpa.weights",
         sentence="Excluded keys got the weight 0 only after the softmax, so the rows sum to less than 1.",
         engineer="The mask multiplies the probabilities, but the row sum still runs over masked columns.",
         remedy="Exclude keys before the softmax, so that the weights of the others share the whole.",
         function=zeroed_after_softmax,
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_of_first_batch_entry",
-        operation=OPERATION,
         clause="sdpa.mask.broadcast",
         sentence="Every batch entry was masked by the mask of the first one.",
         engineer="The batch stride of the mask is taken as 0.",
@@ -233,18 +226,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=altered(scaled_dot_product_attention, mask=first_of_batch),
         source="https://github.com/pytorch/pytorch/pull/184180",
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_of_first_head",
-        operation=OPERATION,
         clause="sdpa.mask.broadcast",
         sentence="Every head was masked by the mask of the first one.",
         engineer="The head stride of the mask is taken as 0.",
         remedy="Let each query head read its own mask; only an axis of length 1 is repeated.",
         function=altered(scaled_dot_product_attention, mask=first_of_heads),
     ),
-    Mistake(
+    mistake(
         id="sdpa.three_axes_as_batch",
-        operation=OPERATION,
         clause="sdpa.mask.broadcast",
         sentence="The first axis of a mask with three axes was read as the batch; it is the heads.",
         engineer="A rank-3 mask is unsqueezed at axis 1, to (B, 1, Sq, Sk), instead of at axis 0.",
@@ -252,9 +243,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=altered(scaled_dot_product_attention, mask=one_for_each_batch_entry),
         source="https://github.com/onnx/onnx/pull/8108",
     ),
-    Mistake(
+    mistake(
         id="sdpa.causal_ignored",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="The attribute is_causal was ignored: queries attended to later keys.",
         engineer="The causal flag does not reach the kernel that was dispatched to.",
@@ -262,9 +252,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=ignoring(scaled_dot_product_attention, "is_causal"),
         source="https://github.com/jax-ml/jax/issues/19237",
     ),
-    Mistake(
+    mistake(
         id="sdpa.causal_inverted",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="Causality was inverted: queries attended to later keys only.",
         engineer="The causal comparison is inverted: col > row is kept.",
@@ -272,18 +261,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, causal_mask=departure(causal_mask, at_or_before=later)),
         erratum="E002.causal_mask_inverted",
     ),
-    Mistake(
+    mistake(
         id="sdpa.causal_strict",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="With is_causal, a query could not attend to its own position.",
         engineer="The causal comparison is col < row where col <= row is due.",
         remedy="Keep the key at the query's own position.",
         function=departure(scaled_dot_product_attention, causal_mask=departure(causal_mask, at_or_before=before)),
     ),
-    Mistake(
+    mistake(
         id="sdpa.causal_one_ahead",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="With is_causal, a query could attend to the position after its own.",
         engineer="The causal comparison is col <= row + 1 where col <= row is due.",
@@ -292,9 +279,8 @@ MISTAKES: tuple[Mistake, ...] = (
             scaled_dot_product_attention, causal_mask=departure(causal_mask, at_or_before=at_most_one_ahead)
         ),
     ),
-    Mistake(
+    mistake(
         id="sdpa.top_left_as_bottom_right",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="Causality was aligned to the last key, where alignment to the first key was asked for.",
         engineer="The causal diagonal is shifted by Sk - Sq although top-left alignment is asked for.",
@@ -302,9 +288,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, causal_offset=last_query_at_last_key),
         source="https://github.com/ml-explore/mlx/issues/2835",
     ),
-    Mistake(
+    mistake(
         id="sdpa.bottom_right_as_top_left",
-        operation=OPERATION,
         clause="sdpa.causal.bottom_right",
         sentence="Causality was aligned to the first key, where alignment to the last key was asked for.",
         engineer="The causal diagonal is not shifted by Sk - Sq although bottom-right is asked for.",

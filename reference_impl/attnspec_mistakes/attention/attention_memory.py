@@ -96,46 +96,43 @@ def remembering(name: str) -> dict[str, Any]:
     return {"function": scaled_dot_product_attention, "begin": partial(Remembering, name)}
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.query_scaled_in_place",
-        operation=OPERATION,
         clause="sdpa.inputs_unchanged",
         sentence="The scale was multiplied into the caller's query.",
         engineer="query *= scale works in place on the input buffer.",
         remedy="Multiply into a new array: query * scale.",
         function=query_scaled_in_place,
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_negated_in_place",
-        operation=OPERATION,
         clause="sdpa.inputs_unchanged",
         sentence="The caller's Boolean mask was turned round.",
         engineer="The mask is negated in place for a select with the other polarity.",
         remedy="Negate into a new array: ~mask.",
         function=mask_negated_in_place,
     ),
-    Mistake(
+    mistake(
         id="sdpa.padding_cleared_in_place",
-        operation=OPERATION,
         clause="sdpa.inputs_unchanged",
         sentence="The caller's padded values were set to zero.",
         engineer="The padded tail of V is zeroed in the input buffer.",
         remedy="Clear the padding in a copy.",
         function=padding_cleared_in_place,
     ),
-    Mistake(
+    mistake(
         id="sdpa.cache_written_in_place",
-        operation=OPERATION,
         clause="sdpa.inputs_unchanged",
         sentence="The new keys and values were written over the caller's past.",
         engineer="The cache is updated in the input buffer instead of in the present output.",
         remedy="Write past and new tokens into new arrays.",
         function=cache_written_in_place,
     ),
-    Mistake(
+    mistake(
         id="sdpa.scale_remembered",
-        operation=OPERATION,
         clause="sdpa.repeatable",
         sentence="The scale of an earlier call with the same shapes was used again.",
         engineer="The key of the kernel cache lacks the scale.",
@@ -143,9 +140,8 @@ MISTAKES: tuple[Mistake, ...] = (
         source="https://github.com/pytorch/pytorch/pull/184122",
         **remembering("scale"),
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_remembered",
-        operation=OPERATION,
         clause="sdpa.repeatable",
         sentence="The mask of an earlier call with the same shapes was used again.",
         engineer="The mask is baked into the cached kernel, whose key holds only its shape.",
@@ -153,27 +149,24 @@ MISTAKES: tuple[Mistake, ...] = (
         source="https://github.com/openvinotoolkit/openvino/pull/31365",
         **remembering("mask"),
     ),
-    Mistake(
+    mistake(
         id="sdpa.key_remembered",
-        operation=OPERATION,
         clause="sdpa.repeatable",
         sentence="The keys of an earlier call with the same shapes were used again.",
         engineer="A key/value buffer is cached by shape and not written again.",
         remedy="Keep nothing between calls.",
         **remembering("key"),
     ),
-    Mistake(
+    mistake(
         id="sdpa.causality_remembered",
-        operation=OPERATION,
         clause="sdpa.repeatable",
         sentence="Whether attention is causal was decided by an earlier call with the same shapes.",
         engineer="The key of the kernel cache lacks the causal flag.",
         remedy="Let everything that a compiled kernel depends on be part of its key.",
         **remembering("is_causal"),
     ),
-    Mistake(
+    mistake(
         id="sdpa.strides_ignored",
-        operation=OPERATION,
         clause="sdpa.memory_layout",
         sentence="Query, key and value were read in the order in which they lie in memory.",
         engineer="The kernel takes a pointer and shapes, and assumes that operands are contiguous.",
@@ -186,9 +179,8 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         source="https://github.com/pytorch/pytorch/issues/191937",
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_strides_ignored",
-        operation=OPERATION,
         clause="sdpa.memory_layout",
         sentence="The mask was read in the order in which it lies in memory.",
         engineer="The mask operand is assumed to be contiguous.",
@@ -196,9 +188,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=altered(scaled_dot_product_attention, mask=as_it_lies_in_memory),
         source="https://github.com/deepspeedai/DeepSpeed/pull/2285",
     ),
-    Mistake(
+    mistake(
         id="sdpa.gaps_ignored",
-        operation=OPERATION,
         clause="sdpa.memory_layout",
         sentence="The numbers of a row were taken to lie side by side, and what lies between them was read.",
         engineer="The innermost stride is assumed to be 1.",
@@ -207,9 +198,8 @@ MISTAKES: tuple[Mistake, ...] = (
             scaled_dot_product_attention, query=without_gaps, key=without_gaps, value=without_gaps, mask=without_gaps
         ),
     ),
-    Mistake(
+    mistake(
         id="sdpa.direction_ignored",
-        operation=OPERATION,
         clause="sdpa.memory_layout",
         sentence="Arrays that run backwards through memory were read forwards.",
         engineer="Strides are taken as unsigned, or by their absolute value.",

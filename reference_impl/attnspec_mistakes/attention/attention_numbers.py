@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -181,19 +182,19 @@ def weights_before_exclusion(**arguments: Any) -> Attention:
     return attention._replace(weights=weights.astype(attention.weights.dtype))
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.epsilon_in_denominator",
-        operation=OPERATION,
         clause="sdpa.weights",
         sentence="A small number was added to the sum, so the weights sum to a little less than 1.",
         engineer="1e-6 is added to the row sum as a guard against division by 0.",
         remedy="Divide by the sum itself; treat a row without keys by selection.",
         function=departure(scaled_dot_product_attention, divide_by_total=divided_by_a_little_more),
     ),
-    Mistake(
+    mistake(
         id="sdpa.exponential_approximated",
-        operation=OPERATION,
         clause="sdpa.weights",
         sentence="The exponential is only approximate: it is off by one part in 100000.",
         engineer="exp is a fast approximation with a relative error of about 1e-5.",
@@ -201,9 +202,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, exponentiate=approximated),
         source="https://github.com/tenstorrent/tt-metal/pull/13990",
     ),
-    Mistake(
+    mistake(
         id="sdpa.fixed_shift_of_ten",
-        operation=OPERATION,
         clause="sdpa.softmax.stability",
         sentence="10 was subtracted from every score instead of the largest one, so large scores overflow.",
         engineer="A constant stands in for the row maximum.",
@@ -211,9 +211,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, largest_logit=shifted_by_ten),
         source="https://github.com/HabanaAI/vllm-fork/issues/275",
     ),
-    Mistake(
+    mistake(
         id="sdpa.excluded_by_a_billion",
-        operation=OPERATION,
         clause="sdpa.mask.boolean",
         sentence="Excluded keys got the score -1e9, which scores of that size can lie below.",
         engineer="The mask fill is the finite sentinel -1e9; fully masked rows are zeroed, others can leak.",
@@ -221,18 +220,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, exclude_keys=a_billion_below),
         source="https://github.com/flashinfer-ai/flashinfer/issues/4267",
     ),
-    Mistake(
+    mistake(
         id="sdpa.scores_in_bfloat16",
-        operation=OPERATION,
         clause="sdpa.scores",
         sentence="The scores were stored in bfloat16, which keeps three digits.",
         engineer="The score tile is written back in bfloat16 between the two products.",
         remedy="Keep the scores in the dtype of the inputs, or in float32 for half precision.",
         function=departure(scaled_dot_product_attention, score_every_key=scores_in_bfloat16),
     ),
-    Mistake(
+    mistake(
         id="sdpa.scores_in_float16",
-        operation=OPERATION,
         clause="sdpa.precision.accumulation",
         sentence="The dot products were stored in float16 before they were scaled, and overflow beyond 65504.",
         engineer="QK is accumulated or stored in half precision, and scaled afterwards.",
@@ -240,9 +237,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, score_every_key=scores_in_float16),
         source="https://github.com/philipturner/metal-flash-attention/issues/8",
     ),
-    Mistake(
+    mistake(
         id="sdpa.weights_in_bfloat16",
-        operation=OPERATION,
         clause="sdpa.output",
         sentence="The weights were stored in bfloat16 before they were multiplied by the values.",
         engineer="P is cast to bfloat16 for the second product, although the inputs are wider.",
@@ -250,9 +246,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, weigh_values=weights_in_bfloat16),
         source="https://github.com/Dao-AILab/flash-attention/pull/2721",
     ),
-    Mistake(
+    mistake(
         id="sdpa.computed_in_float32",
-        operation=OPERATION,
         clause="sdpa.precision.accumulation",
         sentence="float64 inputs were computed in float32.",
         engineer="The float64 path casts to float32 and back.",
@@ -261,9 +256,8 @@ MISTAKES: tuple[Mistake, ...] = (
         shows_in=("float64",),
         source="https://github.com/tinygrad/tinygrad/pull/5100",
     ),
-    Mistake(
+    mistake(
         id="sdpa.summed_in_half_precision",
-        operation=OPERATION,
         clause="sdpa.precision.accumulation",
         sentence="The sum of the exponentials was kept in half precision, where it soon stops growing.",
         engineer="The row sum is accumulated in half precision and sticks at 2048 (float16) or 256 (bfloat16).",
@@ -272,9 +266,8 @@ MISTAKES: tuple[Mistake, ...] = (
         shows_in=HALF_PRECISION,
         source="https://github.com/tenstorrent/tt-metal/issues/20986",
     ),
-    Mistake(
+    mistake(
         id="sdpa.output_in_float64",
-        operation=OPERATION,
         clause="sdpa.precision.dtype",
         sentence="The output is float64, whatever dtype the query has.",
         engineer="A float64 scalar (np.sqrt) promotes the result, or the output is allocated in the default dtype.",
@@ -283,9 +276,8 @@ MISTAKES: tuple[Mistake, ...] = (
         shows_in=("float32", *HALF_PRECISION),
         source="https://github.com/tinygrad/tinygrad/pull/5100",
     ),
-    Mistake(
+    mistake(
         id="sdpa.output_not_narrowed",
-        operation=OPERATION,
         clause="sdpa.precision.dtype",
         sentence="The output of half precision is float32.",
         engineer="The float32 accumulator is returned without the cast to the dtype of the query.",
@@ -294,9 +286,8 @@ MISTAKES: tuple[Mistake, ...] = (
         shows_in=HALF_PRECISION,
         source="https://github.com/microsoft/onnxscript/pull/2445",
     ),
-    Mistake(
+    mistake(
         id="sdpa.nan_suppressed",
-        operation=OPERATION,
         clause="sdpa.nonfinite_input",
         sentence="A NaN that belongs in the output was replaced by 0.",
         engineer="nan_to_num on the output, meant for rows without keys, hides NaN inputs.",
@@ -304,18 +295,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, weigh_values=nan_to_zero),
         source="https://github.com/intel/torch-xpu-ops/pull/5022",
     ),
-    Mistake(
+    mistake(
         id="sdpa.scores_made_finite",
-        operation=OPERATION,
         clause="sdpa.nonfinite_input",
         sentence="NaN and infinity were replaced by numbers in the scores.",
         engineer="nan_to_num, or a clamp, on QK.",
         remedy="Let NaN and infinity take their course.",
         function=departure(scaled_dot_product_attention, score_every_key=finite_scores),
     ),
-    Mistake(
+    mistake(
         id="sdpa.excluded_value_leaks",
-        operation=OPERATION,
         clause="sdpa.masked_nonfinite",
         sentence="A NaN in an excluded value reached the output: 0 times NaN is NaN.",
         engineer="Excluded values are multiplied by a probability of 0 instead of being selected away.",
@@ -323,9 +312,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, weigh_values=weighed_with_excluded),
         source="https://github.com/pytorch/pytorch/issues/101967",
     ),
-    Mistake(
+    mistake(
         id="sdpa.excluded_key_leaks",
-        operation=OPERATION,
         clause="sdpa.masked_nonfinite",
         sentence="A NaN in an excluded key reached the output: adding minus infinity does not remove it.",
         engineer="Keys are excluded by adding -inf instead of by a select.",
@@ -333,9 +321,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, exclude_keys=excluded_by_adding),
         source="https://github.com/pytorch/xla/pull/9219",
     ),
-    Mistake(
+    mistake(
         id="sdpa.no_keys_nan",
-        operation=OPERATION,
         clause="sdpa.no_keys",
         sentence="Without any key the output is NaN.",
         engineer="Sk == 0 falls through to 0/0.",
@@ -343,9 +330,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=nan_without_keys,
         source="https://github.com/HabanaAI/vllm-fork/pull/318",
     ),
-    Mistake(
+    mistake(
         id="sdpa.no_keys_crash",
-        operation=OPERATION,
         clause="sdpa.no_keys",
         sentence="Without any key it stops: there is no largest score to find.",
         engineer="The reduction over keys has no identity, so Sk == 0 raises.",
@@ -353,27 +339,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, largest_logit=largest_of_some),
         source="https://github.com/Dao-AILab/flash-attention/pull/2470",
     ),
-    Mistake(
+    mistake(
         id="sdpa.logsumexp_plus_infinity",
-        operation=OPERATION,
         clause="sdpa.logsumexp.fully_masked_row",
         sentence="The logsumexp of a query that may attend to no key is plus infinity.",
         engineer="The LSE of a fully masked row is stored as +inf, as FlashAttention 2 does for its backward pass.",
         remedy="Return minus infinity, or declare the convention empty_logsumexp=plus_infinity.",
         function=with_log_sum_exp(plus_infinity_if_empty),
     ),
-    Mistake(
+    mistake(
         id="sdpa.logsumexp_zero_if_empty",
-        operation=OPERATION,
         clause="sdpa.logsumexp.fully_masked_row",
         sentence="The logsumexp of a query that may attend to no key is 0.",
         engineer="The LSE buffer is zero-initialised and a fully masked row exits early.",
         remedy="Return minus infinity, the logarithm of an empty sum.",
         function=with_log_sum_exp(zero_if_empty),
     ),
-    Mistake(
+    mistake(
         id="sdpa.logsumexp_is_maximum",
-        operation=OPERATION,
         clause="sdpa.logsumexp",
         sentence="The logsumexp is the largest score alone.",
         engineer="The row maximum is stored as LSE; log(sum) is not added.",
@@ -381,18 +364,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_log_sum_exp(lambda largest, total: np.where(total == 0, -np.inf, largest)[..., 0]),
         source="https://github.com/vllm-project/flash-attention/pull/34",
     ),
-    Mistake(
+    mistake(
         id="sdpa.logsumexp_before_exclusion",
-        operation=OPERATION,
         clause="sdpa.logsumexp",
         sentence="The logsumexp was taken over all keys, the excluded ones too.",
         engineer="The LSE is reduced over raw scores, before bias and mask.",
         remedy="Take the logsumexp of the logits that the softmax sees.",
         function=logsumexp_before_exclusion,
     ),
-    Mistake(
+    mistake(
         id="sdpa.weights_before_exclusion",
-        operation=OPERATION,
         clause="sdpa.weights",
         sentence="The weights that were returned ignore masks and biases, but the output is right.",
         engineer="The returned probabilities are recomputed from raw scores.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,10 +85,11 @@ def counted_in(dtype: type[np.integer[Any]]) -> Computation:
     return departure(scaled_dot_product_attention, causal_mask=departure(causal_mask, at_or_before=wrapped))
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.causal_skipped_with_mask",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="Causality was dropped as soon as a mask was given.",
         engineer="The mask replaces the causal predicate instead of being intersected with it.",
@@ -95,9 +97,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=dropped("is_causal", lambda arguments: arguments.get("mask") is not None),
         source="https://github.com/huggingface/transformers/pull/41966",
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_skipped_with_causal",
-        operation=OPERATION,
         clause="sdpa.mask.boolean",
         sentence="The mask was dropped as soon as is_causal was set.",
         engineer="The causal kernel is dispatched to, and it takes no mask.",
@@ -105,9 +106,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=dropped("mask", lambda arguments: bool(arguments.get("is_causal"))),
         source="https://github.com/keras-team/keras/issues/23038",
     ),
-    Mistake(
+    mistake(
         id="sdpa.causal_skipped_for_one_query",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="A single query attended to all keys although is_causal places it at the first one.",
         engineer="Sq == 1 is taken for a decode step: the causal predicate is skipped under top-left, too.",
@@ -115,9 +115,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=dropped("is_causal", lambda arguments: np.shape(arguments["query"])[2] == 1),
         source="https://github.com/pytorch/pytorch/issues/103082",
     ),
-    Mistake(
+    mistake(
         id="sdpa.causal_in_groups_of_four",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="Four neighbouring queries were given the same keys: those of the last of them.",
         engineer="The causal bound is taken once for a vector of four rows, so three of them see the future.",
@@ -127,27 +126,24 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         source="https://github.com/pytorch/pytorch/issues/195910",
     ),
-    Mistake(
+    mistake(
         id="sdpa.positions_in_uint8",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="Positions were counted in one byte: after 255 they start again at 0.",
         engineer="Positions are kept in uint8, so the causal comparison wraps at 256.",
         remedy="Count positions in an integer that holds the longest sequence.",
         function=counted_in(np.uint8),
     ),
-    Mistake(
+    mistake(
         id="sdpa.positions_in_int8",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="Positions were counted in one signed byte: after 127 they go on at -128.",
         engineer="Positions are kept in int8, so the causal comparison turns round at 128.",
         remedy="Count positions in an integer that holds the longest sequence.",
         function=counted_in(np.int8),
     ),
-    Mistake(
+    mistake(
         id="sdpa.negative_offset_as_zero",
-        operation=OPERATION,
         clause="sdpa.causal.bottom_right",
         sentence="With more queries than keys the first query was put at the first key, not before it.",
         engineer="The bottom-right shift Sk - Sq is clamped at 0.",
@@ -155,27 +151,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_offset(lambda _alignment, offset, _past: np.maximum(offset, 0)),
         source="https://github.com/NVIDIA/cutlass/issues/2336",
     ),
-    Mistake(
+    mistake(
         id="sdpa.bottom_right_one_early",
-        operation=OPERATION,
         clause="sdpa.causal.bottom_right",
         sentence="With bottom_right, every query stood one position too early.",
         engineer="The bottom-right shift is Sk - Sq - 1: a total is mistaken for a last index.",
         remedy="With bottom_right, query i stands at key i + Sk - Sq.",
         function=with_offset(lambda alignment, offset, _past: offset - (alignment == "bottom_right")),
     ),
-    Mistake(
+    mistake(
         id="sdpa.bottom_right_one_late",
-        operation=OPERATION,
         clause="sdpa.causal.bottom_right",
         sentence="With bottom_right, every query stood one position too late.",
         engineer="The bottom-right shift is Sk - Sq + 1, so each row sees one future key.",
         remedy="With bottom_right, query i stands at key i + Sk - Sq.",
         function=with_offset(lambda alignment, offset, _past: offset + (alignment == "bottom_right")),
     ),
-    Mistake(
+    mistake(
         id="sdpa.bottom_right_without_past",
-        operation=OPERATION,
         clause="sdpa.past.position",
         sentence="With bottom_right, the past was left out when the queries were placed.",
         engineer="The bottom-right shift takes the new keys only: Sk - Sq, without the P cached ones.",
@@ -185,9 +178,8 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         source="https://github.com/hyprstream/hyprstream/pull/1521",
     ),
-    Mistake(
+    mistake(
         id="sdpa.past_position_ignored",
-        operation=OPERATION,
         clause="sdpa.past.position",
         sentence="The first query was put at the first past key instead of after the past.",
         engineer="The row index is used as the position: the cache length is not added.",
@@ -195,18 +187,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_offset(lambda alignment, offset, past_length: offset - past_length * (alignment == "top_left")),
         source="https://github.com/pytorch/executorch/pull/21749",
     ),
-    Mistake(
+    mistake(
         id="sdpa.past_position_one_short",
-        operation=OPERATION,
         clause="sdpa.past.position",
         sentence="With a past, every query stood one position too early.",
         engineer="The cache length is passed as total - 1 where the length is due.",
         remedy="With a past of P tokens, put query i at position i + P.",
         function=with_offset(lambda _alignment, offset, past_length: offset - bool(past_length)),
     ),
-    Mistake(
+    mistake(
         id="sdpa.causal_skipped_with_past",
-        operation=OPERATION,
         clause="sdpa.past.position",
         sentence="Causality was dropped as soon as there was a past, so new tokens attended to later ones.",
         engineer="The causal predicate is skipped whenever a cache is attached, also for several queries.",
@@ -214,9 +204,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=dropped("is_causal", lambda arguments: arguments.get("past_key") is not None),
         source="https://github.com/Mikyx-1/TinyLLM/pull/18",
     ),
-    Mistake(
+    mistake(
         id="sdpa.alignment_of_first_entry",
-        operation=OPERATION,
         clause="sdpa.key_lengths.alignment",
         sentence="Every batch entry was aligned by the lengths of the first one.",
         engineer="The per-batch causal offset is read with a batch stride of 0.",
@@ -224,9 +213,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_offset(of_first_entry),
         source="https://github.com/microsoft/onnxruntime/pull/28958",
     ),
-    Mistake(
+    mistake(
         id="sdpa.key_lengths_not_aligned",
-        operation=OPERATION,
         clause="sdpa.key_lengths.alignment",
         sentence="The last query was aligned to the last key of the array, not to the last one that counts.",
         engineer="The bottom-right shift uses the padded key length instead of the length of the batch entry.",
@@ -234,9 +222,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=aligned_to_all_keys,
         source="https://github.com/onnx/onnx/issues/8054",
     ),
-    Mistake(
+    mistake(
         id="sdpa.query_lengths_not_aligned",
-        operation=OPERATION,
         clause="sdpa.query_lengths.alignment",
         sentence="The last query of the array was aligned to the last key, not the last one that counts.",
         engineer="The bottom-right shift uses the padded query length instead of the length of the batch entry.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,46 +93,43 @@ def lengths_made_to_fit(**arguments: Any) -> Attention:
     return scaled_dot_product_attention(**arguments)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.batch_not_checked",
-        operation=OPERATION,
         clause="sdpa.rejects.batch",
         sentence="Keys of another batch size than the queries were accepted, and their entries repeated.",
         engineer="The batch axis broadcasts, or wraps around, instead of being checked.",
         remedy="Refuse query, key and value of different batch sizes.",
         function=entries_repeated,
     ),
-    Mistake(
+    mistake(
         id="sdpa.width_not_checked",
-        operation=OPERATION,
         clause="sdpa.rejects.width",
         sentence="Queries and keys of different widths were accepted, and the wider ones cut.",
         engineer="The inner loop bound is taken from one operand and not checked against the other.",
         remedy="Refuse queries and keys of different numbers of features.",
         function=features_cut,
     ),
-    Mistake(
+    mistake(
         id="sdpa.heads_not_checked",
-        operation=OPERATION,
         clause="sdpa.rejects.grouped",
         sentence="A number of query heads that is no multiple of that of the key heads was accepted.",
         engineer="kv_head = head * num_kv_heads / num_heads, without a check of divisibility.",
         remedy="Refuse query heads that are no multiple of the key and value heads.",
         function=heads_rounded,
     ),
-    Mistake(
+    mistake(
         id="sdpa.tokens_not_checked",
-        operation=OPERATION,
         clause="sdpa.rejects.length",
         sentence="Keys and values of different numbers were accepted, and the surplus left out.",
         engineer="The key loop bound is taken from one operand and not checked against the other.",
         remedy="Refuse keys and values of different numbers of tokens.",
         function=tokens_cut,
     ),
-    Mistake(
+    mistake(
         id="sdpa.mask_not_checked",
-        operation=OPERATION,
         clause="sdpa.rejects.mask_shape",
         sentence="A mask that does not fit was accepted, and cut or extended.",
         engineer="The mask is indexed with clamped coordinates instead of being checked.",
@@ -139,18 +137,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=mask_made_to_fit,
         source="https://github.com/flashinfer-ai/flashinfer/issues/3176",
     ),
-    Mistake(
+    mistake(
         id="sdpa.rank_not_checked",
-        operation=OPERATION,
         clause="sdpa.rejects.rank",
         sentence="Inputs of another rank than 4 were accepted.",
         engineer="Leading axes are flattened or unsqueezed silently.",
         remedy="Refuse query, key and value of any rank but 4.",
         function=axes_added,
     ),
-    Mistake(
+    mistake(
         id="sdpa.lengths_not_checked",
-        operation=OPERATION,
         clause="sdpa.key_lengths.exclusion",
         sentence="Lengths that are negative or beyond the tokens were accepted.",
         engineer="Lengths are clamped to the buffer instead of being checked.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,19 +85,19 @@ def first_head_for_all(shared: Array, heads: int) -> Array:
     return np.repeat(shared[:, :1], heads, axis=1)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.query_and_key_swapped",
-        operation=OPERATION,
         clause="sdpa.scores",
         sentence="Query and key were swapped: each key asked the queries, so the scores are transposed.",
         engineer="The operands of the first product are swapped: it gives K Q^T instead of Q K^T.",
         remedy="Multiply query by the transposed key, to get a row of scores for each query.",
         function=departure(scaled_dot_product_attention, score_every_key=transposed_scores),
     ),
-    Mistake(
+    mistake(
         id="sdpa.scale_missing",
-        operation=OPERATION,
         clause="sdpa.scale.default",
         sentence="The scores were not scaled.",
         engineer="The softmax scale is left at 1.0.",
@@ -105,9 +106,8 @@ MISTAKES: tuple[Mistake, ...] = (
         erratum="E000.unscaled",
         source="https://github.com/mlc-ai/mlc-llm/pull/3426",
     ),
-    Mistake(
+    mistake(
         id="sdpa.scale_multiplied",
-        operation=OPERATION,
         clause="sdpa.scale.default",
         sentence="The scores were multiplied by sqrt(E) instead of divided by it.",
         engineer="The scale is sqrt(d) where 1/sqrt(d) is due.",
@@ -116,27 +116,24 @@ MISTAKES: tuple[Mistake, ...] = (
         erratum="E002.scale_multiplied",
         source="https://github.com/esceptico/perceiver-io/issues/9",
     ),
-    Mistake(
+    mistake(
         id="sdpa.scale_one_over_width",
-        operation=OPERATION,
         clause="sdpa.scale.default",
         sentence="The scores were divided by E instead of its square root (or by the root twice).",
         engineer="The scale is applied twice, or is 1/d, where 1/sqrt(d) is due.",
         remedy="Divide the dot products by sqrt(E), once.",
         function=scaled_by_default(inverse, "query", -1),
     ),
-    Mistake(
+    mistake(
         id="sdpa.scale_from_value_width",
-        operation=OPERATION,
         clause="sdpa.scale.default",
         sentence="The scale was taken from the width of the values instead of that of query and key.",
         engineer="The default scale is derived from head_dim_v instead of head_dim_qk.",
         remedy="Take the scale from the last axis of query: 1/sqrt(E).",
         function=scaled_by_default(inverse_root, "value", -1),
     ),
-    Mistake(
+    mistake(
         id="sdpa.scale_from_all_heads",
-        operation=OPERATION,
         clause="sdpa.scale.default",
         sentence="The scale was taken from the width of all heads together instead of one head.",
         engineer="The default scale is derived from num_heads * head_dim instead of head_dim.",
@@ -144,9 +141,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=scaled_by_default(inverse_root, "query", 1, 3),
         source="https://github.com/lucidrains/vit-pytorch/issues/65",
     ),
-    Mistake(
+    mistake(
         id="sdpa.scale_from_number_of_heads",
-        operation=OPERATION,
         clause="sdpa.scale.default",
         sentence="The scale was taken from the number of heads instead of the width of a head.",
         engineer="The default scale is derived from num_heads instead of head_dim.",
@@ -154,18 +150,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=scaled_by_default(inverse_root, "query", 1),
         source="https://github.com/tenstorrent/tt-metal/pull/56789",
     ),
-    Mistake(
+    mistake(
         id="sdpa.scale_from_number_of_keys",
-        operation=OPERATION,
         clause="sdpa.scale.default",
         sentence="The scale was taken from the number of keys instead of the width of query and key.",
         engineer="The default scale is derived from the key length instead of head_dim.",
         remedy="Take the scale from the last axis of query: 1/sqrt(E).",
         function=scaled_by_default(inverse_root, "key", 2),
     ),
-    Mistake(
+    mistake(
         id="sdpa.stated_scale_ignored",
-        operation=OPERATION,
         clause="sdpa.scale.explicit",
         sentence="The stated scale was ignored: the default one was applied.",
         engineer="The scale argument does not reach the kernel, which computes its own default.",
@@ -173,27 +167,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=ignoring(scaled_dot_product_attention, "scale"),
         source="https://github.com/apple/ml-stable-diffusion/issues/345",
     ),
-    Mistake(
+    mistake(
         id="sdpa.zero_scale_as_default",
-        operation=OPERATION,
         clause="sdpa.scale.zero",
         sentence="A scale of 0 was taken for no scale, and the default one was applied.",
         engineer="The scale is defaulted by truth value (scale or default), so 0.0 means unset.",
         remedy="Test whether a scale is given, not whether it is true: 0 is a scale.",
         function=altered(scaled_dot_product_attention, scale=none_if_zero),
     ),
-    Mistake(
+    mistake(
         id="sdpa.stated_scale_divided",
-        operation=OPERATION,
         clause="sdpa.scale.explicit",
         sentence="The scores were divided by the stated scale instead of multiplied by it.",
         engineer="The scale argument is used as a divisor.",
         remedy="Multiply the dot products by the given scale.",
         function=divided_if_stated,
     ),
-    Mistake(
+    mistake(
         id="sdpa.heads_tiled",
-        operation=OPERATION,
         clause="sdpa.heads.grouped",
         sentence="The key and value heads were tiled (0, 1, 0, 1) instead of repeated (0, 0, 1, 1).",
         engineer="Key/value heads are tiled: kv_head = head % num_kv_heads, not head / group_size.",
@@ -201,18 +192,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, repeat_heads=tiled_heads),
         source="https://github.com/onnx/onnx/pull/7274",
     ),
-    Mistake(
+    mistake(
         id="sdpa.first_head_for_all",
-        operation=OPERATION,
         clause="sdpa.heads.grouped",
         sentence="Every query head read the first key and value head.",
         engineer="The head stride of key and value is taken as 0 under grouped-query attention.",
         remedy="Let query head h read key and value head h // (Hq / Hkv).",
         function=departure(scaled_dot_product_attention, repeat_heads=first_head_for_all),
     ),
-    Mistake(
+    mistake(
         id="sdpa.negative_scale_made_positive",
-        operation=OPERATION,
         clause="sdpa.scale.negative",
         sentence="The sign of a negative scale was dropped.",
         engineer="The scale goes through abs, or is folded in as sqrt(scale**2).",

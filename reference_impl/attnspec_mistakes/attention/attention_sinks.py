@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,64 +102,59 @@ def masked_with_the_keys(logits: Array, sinks: Array | None, query_lengths: Inte
     return np.where((logits == -np.inf).all(axis=-1, keepdims=True), -np.inf, terms)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.sinks_ignored",
-        operation=OPERATION,
         clause="sdpa.sinks.denominator",
         sentence="The sinks were ignored: the weights of the keys sum to 1.",
         engineer="The sink operand does not reach the kernel that was dispatched to.",
         remedy="Add the exponential of the sink to the softmax denominator of every query of its head.",
         function=ignoring(scaled_dot_product_attention, "sinks"),
     ),
-    Mistake(
+    mistake(
         id="sdpa.sink_of_first_head",
-        operation=OPERATION,
         clause="sdpa.sinks.denominator",
         sentence="Every head was given the sink of the first one.",
         engineer="The sink is read at index 0 for every head.",
         remedy="Give query head h sink h.",
         function=altered(scaled_dot_product_attention, sinks=of_first_head),
     ),
-    Mistake(
+    mistake(
         id="sdpa.sink_of_shared_head",
-        operation=OPERATION,
         clause="sdpa.sinks.denominator",
         sentence="Query heads that share a key head were given one sink: that of the number of the key head.",
         engineer="The sink is indexed by kv_head instead of by query head.",
         remedy="Give query head h sink h, however many share a key head.",
         function=sinks_of_shared_heads,
     ),
-    Mistake(
+    mistake(
         id="sdpa.sinks_scaled",
-        operation=OPERATION,
         clause="sdpa.sinks.denominator",
         sentence="The sinks were multiplied by the scale of the scores.",
         engineer="The sink joins the row before the softmax scale is applied.",
         remedy="Let the sinks join the softmax as they are: unscaled, uncapped, unbiased.",
         function=sinks_scaled,
     ),
-    Mistake(
+    mistake(
         id="sdpa.sink_on_first_key",
-        operation=OPERATION,
         clause="sdpa.sinks.denominator",
         sentence="The sink was added to the score of the first key; it belongs to no key.",
         engineer="The sink is a bias on column 0 instead of a column of its own.",
         remedy="Add the exponential of the sink to the denominator, and leave the scores alone.",
         function=sinks_joining_elsewhere(on_first_key),
     ),
-    Mistake(
+    mistake(
         id="sdpa.sink_not_exponentiated",
-        operation=OPERATION,
         clause="sdpa.sinks.denominator",
         sentence="The sink itself was added to the denominator, not its exponential.",
         engineer="The sink is added to the row sum as if it were exp(sink).",
         remedy="A sink is a logit: take its exponential, as for every other logit.",
         function=sinks_joining_elsewhere(not_exponentiated),
     ),
-    Mistake(
+    mistake(
         id="sdpa.sink_not_shifted",
-        operation=OPERATION,
         clause="sdpa.sinks.denominator",
         sentence="The largest logit was subtracted from the scores, but not from the sink.",
         engineer="exp(sink) is added to a row sum of exp(s - max): the sink is outside the running maximum.",
@@ -166,18 +162,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=sinks_joining_elsewhere(not_shifted),
         source="https://github.com/sgl-project/sgl-kernel-npu/pull/216",
     ),
-    Mistake(
+    mistake(
         id="sdpa.sink_missing_in_weights",
-        operation=OPERATION,
         clause="sdpa.weights",
         sentence="The weights that were returned sum to 1 beside a sink, but the output is right.",
         engineer="The returned probabilities are normalised without the sink; the output is not.",
         remedy="Divide the weights by the denominator that the output is divided by.",
         function=missing_in_weights,
     ),
-    Mistake(
+    mistake(
         id="sdpa.sink_missing_in_logsumexp",
-        operation=OPERATION,
         clause="sdpa.sinks.logsumexp",
         sentence="The logsumexp leaves out the sink.",
         engineer="The LSE is written before the sink joins the row sum.",
@@ -185,9 +179,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=missing_in_logsumexp,
         source="https://github.com/ROCm/fleet-chiplet-megakernel/pull/8",
     ),
-    Mistake(
+    mistake(
         id="sdpa.sink_masked_with_the_keys",
-        operation=OPERATION,
         clause="sdpa.sinks.fully_masked_row",
         sentence="A query whose keys are all excluded lost its sink, too: its logsumexp is minus infinity.",
         engineer="The early exit for a row without keys skips the sink, so the LSE stays -inf.",

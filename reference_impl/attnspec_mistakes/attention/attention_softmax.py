@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -124,10 +125,11 @@ MAXIMUM_AXIS_LOST = departure(
 )
 NORMALISER_MULTIPLIED = departure(scaled_dot_product_attention, divide_by_total=multiplied_by_total)
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.softmax_over_queries",
-        operation=OPERATION,
         clause="sdpa.softmax.keys",
         sentence="The softmax was taken over the queries instead of the keys: the columns of the weights sum to 1.",
         engineer="The reduction runs over the query axis instead of the key axis.",
@@ -135,18 +137,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=OVER_QUERIES,
         erratum="E000.softmax_axis",
     ),
-    Mistake(
+    mistake(
         id="sdpa.softmax_over_all",
-        operation=OPERATION,
         clause="sdpa.softmax.keys",
         sentence="The softmax was taken over queries and keys together: the weights of a head sum to 1, not its rows.",
         engineer="Row maximum and row sum are reduced over the whole score tile.",
         remedy="Normalise each row by itself, along the last axis.",
         function=OVER_ALL,
     ),
-    Mistake(
+    mistake(
         id="sdpa.no_maximum",
-        operation=OPERATION,
         clause="sdpa.softmax.stability",
         sentence="No maximum was subtracted before the exponential, so large scores overflow and give NaN.",
         engineer="The row maximum is not subtracted before exp, which overflows.",
@@ -154,9 +154,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=WITHOUT_MAXIMUM,
         erratum="E004.no_maximum",
     ),
-    Mistake(
+    mistake(
         id="sdpa.global_maximum",
-        operation=OPERATION,
         clause="sdpa.softmax.stability",
         sentence="One maximum was subtracted from all rows, so a row far below it loses all its weights.",
         engineer="One maximum for the whole tile stands in for the row maxima; distant rows underflow to 0/0.",
@@ -164,9 +163,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, largest_logit=largest_over_all),
         erratum="E000.global_maximum",
     ),
-    Mistake(
+    mistake(
         id="sdpa.maximum_axis_lost",
-        operation=OPERATION,
         clause="sdpa.softmax.stability",
         sentence="The row maxima lost their axis, so the maximum of row j was subtracted from column j.",
         engineer="The reduced axis is dropped, so the row maxima broadcast along columns.",
@@ -174,18 +172,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=MAXIMUM_AXIS_LOST,
         erratum="E002.maximum_axis_lost",
     ),
-    Mistake(
+    mistake(
         id="sdpa.weights_not_normalised",
-        operation=OPERATION,
         clause="sdpa.weights",
         sentence="The exponentials were not divided by their sum, so the rows of the weights do not sum to 1.",
         engineer="The final division by the row sum is missing.",
         remedy="Divide each row of exponentials by its sum.",
         function=departure(scaled_dot_product_attention, divide_by_total=undivided),
     ),
-    Mistake(
+    mistake(
         id="sdpa.normaliser_multiplied",
-        operation=OPERATION,
         clause="sdpa.weights",
         sentence="The exponentials were multiplied by their sum instead of divided by it.",
         engineer="The accumulator is multiplied by the row sum instead of by its reciprocal.",
@@ -193,9 +189,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=NORMALISER_MULTIPLIED,
         erratum="E002.normaliser_multiplied",
     ),
-    Mistake(
+    mistake(
         id="sdpa.fully_masked_row_nan",
-        operation=OPERATION,
         clause="sdpa.fully_masked_row",
         sentence="A query that may attend to no key got NaN: its exponentials were divided by a sum of 0.",
         engineer="A row whose sum is 0 is divided by it: 0/0.",
@@ -205,9 +200,8 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         source="https://github.com/pytorch/pytorch/issues/103963",
     ),
-    Mistake(
+    mistake(
         id="sdpa.fully_masked_row_uniform",
-        operation=OPERATION,
         clause="sdpa.fully_masked_row",
         sentence="A query that may attend to no key got the mean of all values.",
         engineer="A fully masked row falls back to equal probabilities, as with a finite sentinel.",
@@ -215,27 +209,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, divide_by_total=equal_shares_of_nothing),
         source="https://github.com/microsoft/onnxruntime/pull/28958",
     ),
-    Mistake(
+    mistake(
         id="sdpa.logsumexp_without_maximum",
-        operation=OPERATION,
         clause="sdpa.logsumexp",
         sentence="The largest score was subtracted before the exponentials and not added back to the logsumexp.",
         engineer="The LSE is log(sum) without the row maximum that was subtracted.",
         remedy="Add each row's largest score to the logarithm of its sum.",
         function=departure(scaled_dot_product_attention, log_sum_exp=log_of_total),
     ),
-    Mistake(
+    mistake(
         id="sdpa.logsumexp_base_two",
-        operation=OPERATION,
         clause="sdpa.logsumexp",
         sentence="The logsumexp is a logarithm to the base 2.",
         engineer="The LSE is left in base 2, as exp2 kernels accumulate it, and not multiplied by ln 2.",
         remedy="Take the natural logarithm: multiply by ln 2.",
         function=departure(scaled_dot_product_attention, log_sum_exp=log_to_base_two),
     ),
-    Mistake(
+    mistake(
         id="sdpa.weights_transposed",
-        operation=OPERATION,
         clause="sdpa.output",
         sentence="The values were weighed by the columns of the weights instead of the rows.",
         engineer="The second product reads P transposed.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,6 +125,8 @@ def shares_to_base_two(first: Array, second: Array) -> Array:
     return 1 / (1 + np.exp2(second - first))
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
     *(
         Mistake(
@@ -138,9 +141,8 @@ MISTAKES: tuple[Mistake, ...] = (
         )
         for tile in (8, 16, 32)
     ),
-    Mistake(
+    mistake(
         id="sdpa.last_tile_filled_with_zeros",
-        operation=OPERATION,
         clause="sdpa.softmax.keys",
         sentence="The last tile of keys was filled up with zeros, and these took part in the softmax.",
         engineer="Sk is padded to a multiple of 32 with zero logits that enter the row sum.",
@@ -148,9 +150,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=zeros_in_last_tile(32),
         source="https://github.com/tenstorrent/tt-metal/issues/54833",
     ),
-    Mistake(
+    mistake(
         id="sdpa.last_queries_dropped",
-        operation=OPERATION,
         clause="sdpa.output",
         sentence="Queries were taken 16 at a time, and those left over at the end got no output.",
         engineer="The grid over query tiles is rounded down, so the tail rows are never written.",
@@ -158,9 +159,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=without_last_queries(16),
         source="https://github.com/triton-lang/triton/issues/2059",
     ),
-    Mistake(
+    mistake(
         id="sdpa.tiles_not_rescaled",
-        operation=OPERATION,
         clause="sdpa.softmax.stability",
         sentence="When a larger score came, what had been summed before it was not corrected.",
         engineer="Online softmax without the factor exp(old_max - new_max): tiles of 16 keep different maxima.",
@@ -168,9 +168,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=not_rescaled(16),
         source="https://github.com/paiml/aprender/issues/2753",
     ),
-    Mistake(
+    mistake(
         id="sdpa.maximum_started_at_zero",
-        operation=OPERATION,
         clause="sdpa.softmax.stability",
         sentence="The largest score was looked for from 0 up, so a row of very negative scores vanishes.",
         engineer="The running maximum is initialised to 0 instead of -inf: rows far below underflow to 0/0.",
@@ -178,9 +177,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, largest_logit=started_at_zero),
         source="https://github.com/Dao-AILab/flash-attention/pull/2083",
     ),
-    Mistake(
+    mistake(
         id="sdpa.hidden_tile_nan",
-        operation=OPERATION,
         clause="sdpa.softmax.keys",
         sentence="A query whose first keys are all excluded got NaN, although it may attend to later ones.",
         engineer="The running maximum is still -inf after a fully masked tile: exp(-inf - -inf).",
@@ -188,18 +186,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=nan_in_hidden_tile(4),
         source="https://github.com/Dao-AILab/flash-attention/pull/1948",
     ),
-    Mistake(
+    mistake(
         id="sdpa.halves_averaged",
-        operation=OPERATION,
         clause="sdpa.softmax.keys",
         sentence="The keys were attended to in two halves, and the mean of the two results was taken.",
         engineer="Split-KV partials are merged by their mean instead of by exp(lse - lse_max).",
         remedy="Weigh each half by the exponential of its logsumexp.",
         function=merged(equal_shares),
     ),
-    Mistake(
+    mistake(
         id="sdpa.halves_merged_to_base_two",
-        operation=OPERATION,
         clause="sdpa.softmax.keys",
         sentence="The keys were attended to in two halves, and these were weighed to the base 2 instead of e.",
         engineer="Split-KV partials with natural LSE are merged with exp2.",

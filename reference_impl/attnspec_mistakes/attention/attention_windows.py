@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attnspec_mistakes.attention.attention_positions import dropped
@@ -45,10 +46,11 @@ def window_at_the_end(window: Any, query_length: int, key_length: int, _offset: 
     return within_window(window, query_length, key_length, key_length - query_length)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="sdpa.window_ignored",
-        operation=OPERATION,
         clause="sdpa.window.left",
         sentence="The window was ignored: queries attended to keys outside it.",
         engineer="The window bounds do not reach the kernel that was dispatched to.",
@@ -56,9 +58,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=ignoring(scaled_dot_product_attention, "window"),
         source="https://github.com/huggingface/transformers/issues/35924",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_left_one_short",
-        operation=OPERATION,
         clause="sdpa.window.left",
         sentence="The window was one key too narrow on the left: its size was taken to count the query's own key.",
         engineer="The left bound is col > row - left: the window counts keys, not distances.",
@@ -66,9 +67,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=reaching(-1, 0),
         source="https://github.com/sgl-project/sglang/pull/32087",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_left_one_more",
-        operation=OPERATION,
         clause="sdpa.window.left",
         sentence="The window was one key too wide on the left.",
         engineer="The left bound is col >= row - left - 1: W + 1 keys where W are due.",
@@ -76,9 +76,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=reaching(1, 0),
         source="https://github.com/huggingface/transformers/issues/29623",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_right_one_short",
-        operation=OPERATION,
         clause="sdpa.window.right",
         sentence="The window was one key too narrow on the right.",
         engineer="The right bound is col < row + right where <= is due.",
@@ -86,9 +85,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=reaching(0, -1),
         source="https://github.com/microsoft/onnxruntime/pull/25927",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_right_one_more",
-        operation=OPERATION,
         clause="sdpa.window.right",
         sentence="The window was one key too wide on the right.",
         engineer="The right bound is col <= row + right + 1.",
@@ -96,18 +94,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=reaching(0, 1),
         source="https://github.com/huggingface/transformers/pull/26792",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_sides_swapped",
-        operation=OPERATION,
         clause="sdpa.window.left",
         sentence="The two sides of the window were swapped.",
         engineer="The bounds are unpacked as (right, left).",
         remedy="The first number is how far back a query looks, the second how far ahead.",
         function=with_window(lambda left, right: [right, left]),
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_symmetric",
-        operation=OPERATION,
         clause="sdpa.window.right",
         sentence="The window reached as far ahead as it reached back.",
         engineer="Only the left bound is read, and used for both sides.",
@@ -115,9 +111,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_window(lambda left, _right: [left, left]),
         source="https://github.com/huggingface/transformers/pull/40700",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_right_ignored",
-        operation=OPERATION,
         clause="sdpa.window.right",
         sentence="The right side of the window was ignored: queries attended to all later keys.",
         engineer="The right bound is left to the causal predicate, which is off.",
@@ -125,18 +120,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_window(lambda left, _right: [left, None]),
         source="https://github.com/jax-ml/jax/pull/39576",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_left_ignored",
-        operation=OPERATION,
         clause="sdpa.window.left",
         sentence="The left side of the window was ignored: queries attended to all earlier keys.",
         engineer="The left bound is not applied: the key loop starts at 0 and is not masked.",
         remedy="Exclude the keys more than left positions before the query.",
         function=with_window(lambda _left, right: [None, right]),
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_zero_as_open",
-        operation=OPERATION,
         clause="sdpa.window.open_side",
         sentence="A side of 0 was taken for an open side.",
         engineer="The bounds are defaulted by truth value, so 0 disables a side.",
@@ -144,18 +137,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_window(lambda left, right: [left or None, right or None]),
         source="https://github.com/unslothai/unsloth/pull/8253",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_open_side_as_zero",
-        operation=OPERATION,
         clause="sdpa.window.open_side",
         sentence="An open side of the window was taken for 0.",
         engineer="A null bound is stored as 0 instead of as unbounded.",
         remedy="A side that is null excludes nothing.",
         function=with_window(lambda left, right: [left or 0, right or 0]),
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_around_row",
-        operation=OPERATION,
         clause="sdpa.window.position",
         sentence="The window was laid around the number of the query, not around its position.",
         engineer="The window bounds use the row index; past length and alignment shift are not added.",
@@ -163,18 +154,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(scaled_dot_product_attention, within_window=window_without_offset),
         source="https://github.com/ROCm/flash-attention/pull/185",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_at_the_end",
-        operation=OPERATION,
         clause="sdpa.window.position",
         sentence="The window was always aligned to the last key, whatever alignment was asked for.",
         engineer="The window bounds hard-code the bottom-right shift Sk - Sq.",
         remedy="Lay the window around position i + offset, as causality does.",
         function=departure(scaled_dot_product_attention, within_window=window_at_the_end),
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_replaces_causal",
-        operation=OPERATION,
         clause="sdpa.causal.top_left",
         sentence="Causality was dropped as soon as a window was given.",
         engineer="The local-attention path replaces the causal predicate instead of adding to it.",
@@ -182,9 +171,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=dropped("is_causal", lambda arguments: arguments.get("window") is not None),
         source="https://github.com/ROCm/flash-attention/issues/158",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_needs_causal",
-        operation=OPERATION,
         clause="sdpa.window.left",
         sentence="The window was ignored without is_causal.",
         engineer="The window bounds are only applied inside the causal branch.",
@@ -192,9 +180,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=dropped("window", lambda arguments: not arguments.get("is_causal")),
         source="https://github.com/vllm-project/vllm/pull/31406",
     ),
-    Mistake(
+    mistake(
         id="sdpa.window_needs_mask",
-        operation=OPERATION,
         clause="sdpa.window.left",
         sentence="The window was ignored when no mask was given.",
         engineer="The window is merged into the mask, and there is no mask to merge it into.",

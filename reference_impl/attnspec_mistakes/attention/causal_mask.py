@@ -46,10 +46,11 @@ def marking_what_is_hidden(**arguments: Any) -> Array:
     return ~mask if mask.dtype == np.bool_ else mask
 
 
+mistake = partial(Mistake, operation="causal_mask")
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="causal_mask.inverted",
-        operation="causal_mask",
         clause="causal_mask.definition",
         sentence="The mask is inverted: it hides the past and shows the future.",
         engineer="The triangle is inverted: col > row + offset is kept.",
@@ -57,72 +58,64 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(departure(causal_mask, at_or_before=later)),
         erratum="E002.causal_mask_inverted",
     ),
-    Mistake(
+    mistake(
         id="causal_mask.upper_triangle",
-        operation="causal_mask",
         clause="causal_mask.definition",
         sentence="The upper triangle was kept instead of the lower one: a query sees itself and what comes later.",
         engineer="triu is used where tril is due.",
         remedy="Keep the lower triangle: query i may attend to key j when j is at most i.",
         function=named_output(departure(causal_mask, at_or_before=at_or_after)),
     ),
-    Mistake(
+    mistake(
         id="causal_mask.own_position_excluded",
-        operation="causal_mask",
         clause="causal_mask.definition",
         sentence="A query may not attend to its own position: the mask is one off.",
         engineer="The comparison is col < row + offset where <= is due.",
         remedy="Include the diagonal: key j may be attended when j is at most, not less than, the query's position.",
         function=named_output(departure(causal_mask, at_or_before=before)),
     ),
-    Mistake(
+    mistake(
         id="causal_mask.next_position_included",
-        operation="causal_mask",
         clause="causal_mask.definition",
         sentence="A query may attend to the position after its own: the mask is one off.",
         engineer="The comparison is col <= row + offset + 1.",
         remedy="Hide every key after the query's own position.",
         function=named_output(departure(causal_mask, at_or_before=at_most_one_ahead)),
     ),
-    Mistake(
+    mistake(
         id="causal_mask.offset_ignored",
-        operation="causal_mask",
         clause="causal_mask.definition",
         sentence="The offset was ignored: the first query stands at the first key, wherever it should stand.",
         engineer="The diagonal offset is dropped, as when a cache position is not passed on.",
         remedy="Compare key j with the position i + offset of query i.",
         function=named_output(ignoring(causal_mask, "offset")),
     ),
-    Mistake(
+    mistake(
         id="causal_mask.always_square",
-        operation="causal_mask",
         clause="causal_mask.shape",
         sentence="The mask is square although there are not as many keys as queries.",
         engineer="The mask is allocated (Sq, Sq).",
         remedy="Make a column for each of key_length keys.",
         function=named_output(ignoring(causal_mask, "key_length")),
     ),
-    Mistake(
+    mistake(
         id="causal_mask.true_means_masked",
-        operation="causal_mask",
         clause="causal_mask.boolean",
         sentence="True marks the keys that are hidden instead of those that may be attended.",
         engineer="The Boolean polarity is that of nn.MultiheadAttention: true is masked.",
         remedy="Negate the Boolean mask: here true means attend.",
         function=named_output(marking_what_is_hidden),
     ),
-    Mistake(
+    mistake(
         id="causal_mask.additive_ignored",
-        operation="causal_mask",
         clause="causal_mask.additive",
         sentence="The mask holds truth values although numbers to add were asked for.",
         engineer="A predicate is returned where an additive bias is asked for.",
         remedy="With additive, write 0 for true and minus infinity for false.",
         function=named_output(ignoring(causal_mask, "additive")),
     ),
-    Mistake(
+    mistake(
         id="causal_mask.kept_value_four",
-        operation="causal_mask",
         clause="causal_mask.additive",
         sentence="Keys that may be attended hold 4 instead of 0.",
         engineer="The kept entries of the bias are 4: a constant shift of the logits and of the LSE.",
@@ -130,9 +123,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(departure(causal_mask, as_additive=partial(written_as, 4.0, -np.inf))),
         erratum="E002.causal_mask_kept_value",
     ),
-    Mistake(
+    mistake(
         id="causal_mask.kept_value_one",
-        operation="causal_mask",
         clause="causal_mask.additive",
         sentence="Keys that may be attended hold 1 instead of 0.",
         engineer="The kept entries of the bias are 1: a constant shift of the logits and of the LSE.",
@@ -140,9 +132,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(departure(causal_mask, as_additive=partial(written_as, 1.0, -np.inf))),
         source="https://github.com/tinygrad/tinygrad/pull/2425",
     ),
-    Mistake(
+    mistake(
         id="causal_mask.finite_number",
-        operation="causal_mask",
         clause="causal_mask.additive",
         sentence="Hidden keys hold a large negative number instead of minus infinity.",
         engineer="The bias holds a finite sentinel, -1e9, where -inf is due.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,55 +84,51 @@ def features_cut(**arguments: Any) -> ContextVector:
     return context_vector(**arguments)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="context_vector.score_of_every_feature",
-        operation=OPERATION,
         clause="context_vector.raw_scores",
         sentence="The encoder states were transposed: the scores belong to features, not to tokens.",
         engineer="The matrix-vector product contracts the token axis: the operand is transposed.",
         remedy="Take the dot product of each encoder state, a row, with the decoder state.",
         function=departure(context_vector, score_every_state=score_of_every_feature),
     ),
-    Mistake(
+    mistake(
         id="context_vector.scale_missing",
-        operation=OPERATION,
         clause="context_vector.scale.default",
         sentence="The scores were not scaled.",
         engineer="The softmax scale is left at 1.0.",
         remedy="Multiply the dot products by 1/sqrt(D), D being the number of features.",
         function=scaled_by_default(one),
     ),
-    Mistake(
+    mistake(
         id="context_vector.scale_multiplied",
-        operation=OPERATION,
         clause="context_vector.scale.default",
         sentence="The scores were multiplied by sqrt(D) instead of divided by it.",
         engineer="The scale is sqrt(d) where 1/sqrt(d) is due.",
         remedy="Divide the dot products by sqrt(D), D being the number of features.",
         function=scaled_by_default(root_of_features),
     ),
-    Mistake(
+    mistake(
         id="context_vector.scale_from_number_of_tokens",
-        operation=OPERATION,
         clause="context_vector.scale.default",
         sentence="The scale was taken from the number of tokens instead of the number of features.",
         engineer="The default scale is derived from the sequence length instead of the width.",
         remedy="Take the scale from the length of the decoder state: 1/sqrt(D).",
         function=scaled_by_default(inverse_root_of_tokens),
     ),
-    Mistake(
+    mistake(
         id="context_vector.stated_scale_ignored",
-        operation=OPERATION,
         clause="context_vector.scale.explicit",
         sentence="The stated scale was ignored: the default one was applied.",
         engineer="The scale argument does not reach the kernel, which computes its own default.",
         remedy="Multiply the dot products by the given scale in place of 1/sqrt(D).",
         function=ignoring(context_vector, "scale"),
     ),
-    Mistake(
+    mistake(
         id="context_vector.scores_as_weights",
-        operation=OPERATION,
         clause="context_vector.softmax",
         sentence="The dot products were used as weights, without scale and softmax.",
         engineer="Raw dot products are fed to the weighted sum; scale and softmax are skipped.",
@@ -139,27 +136,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(context_vector, scale_scores=unscaled, softmax=left_out),
         erratum="E003.weights_equated_with_scores",
     ),
-    Mistake(
+    mistake(
         id="context_vector.softmax_missing",
-        operation=OPERATION,
         clause="context_vector.softmax",
         sentence="The scaled scores were used as weights, without a softmax.",
         engineer="Scaled scores are fed to the weighted sum without a softmax.",
         remedy="Take the softmax of the scaled scores over the tokens.",
         function=departure(context_vector, softmax=left_out),
     ),
-    Mistake(
+    mistake(
         id="context_vector.uniform_mean",
-        operation=OPERATION,
         clause="context_vector.softmax",
         sentence="Every token got the same weight, whatever its score.",
         engineer="The weights are 1/S: mean pooling, not attention.",
         remedy="Take the softmax of the scaled scores over the tokens.",
         function=departure(context_vector, softmax=equal_shares),
     ),
-    Mistake(
+    mistake(
         id="context_vector.weights_on_features",
-        operation=OPERATION,
         clause="context_vector.context",
         sentence="The weights were laid along the features: weight j multiplied feature j of every token.",
         engineer="The weights broadcast along the feature axis instead of the token axis.",
@@ -167,18 +161,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(context_vector, weigh_states=weighed_features),
         erratum="E003.context_broadcast",
     ),
-    Mistake(
+    mistake(
         id="context_vector.scale_one_over_width",
-        operation=OPERATION,
         clause="context_vector.scale.default",
         sentence="The scores were divided by D instead of its square root.",
         engineer="The scale is 1/d where 1/sqrt(d) is due.",
         remedy="Multiply the dot products by 1/sqrt(D), D being the number of features.",
         function=scaled_by_default(inverse_of_features),
     ),
-    Mistake(
+    mistake(
         id="context_vector.width_not_checked",
-        operation=OPERATION,
         clause="context_vector.rejects.width",
         sentence="States of different widths were accepted, and the wider ones cut.",
         engineer="The inner loop bound is taken from one operand and not checked against the other.",

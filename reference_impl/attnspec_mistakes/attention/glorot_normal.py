@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,82 +59,75 @@ class OneGenerator:
         return {"output": glorot_normal(fan_in=fan_in, fan_out=fan_out, seed=int(self.generator.integers(2**31)))}
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="glorot_normal.variance_as_deviation",
-        operation=OPERATION,
         clause="glorot_normal.standard_deviation",
         sentence="The variance was taken for the standard deviation: the root is missing.",
         engineer="2 / (fan_in + fan_out) is passed as the standard deviation.",
         remedy="Draw with the standard deviation sqrt(2 / (fan_in + fan_out)).",
         function=spread(lambda fan_in, fan_out: 2.0 / (fan_in + fan_out)),
     ),
-    Mistake(
+    mistake(
         id="glorot_normal.he_deviation",
-        operation=OPERATION,
         clause="glorot_normal.standard_deviation",
         sentence="The standard deviation was taken from fan_in alone, as He and Kaiming do.",
         engineer="The gain is sqrt(2 / fan_in): Kaiming instead of Xavier.",
         remedy="Draw with the standard deviation sqrt(2 / (fan_in + fan_out)).",
         function=spread(lambda fan_in, _fan_out: math.sqrt(2.0 / fan_in)),
     ),
-    Mistake(
+    mistake(
         id="glorot_normal.one_over_sum",
-        operation=OPERATION,
         clause="glorot_normal.standard_deviation",
         sentence="The factor 2 is missing in the standard deviation.",
         engineer="The standard deviation is sqrt(1 / (fan_in + fan_out)).",
         remedy="Draw with the standard deviation sqrt(2 / (fan_in + fan_out)).",
         function=spread(lambda fan_in, fan_out: math.sqrt(1.0 / (fan_in + fan_out))),
     ),
-    Mistake(
+    mistake(
         id="glorot_normal.uniform",
-        operation=OPERATION,
         clause="glorot_normal.distribution",
         sentence="The numbers are distributed uniformly, with the right standard deviation.",
         engineer="Xavier uniform stands in for Xavier normal.",
         remedy="Draw from the normal distribution.",
         function=drawn(lambda generator, shape: generator.uniform(-math.sqrt(3), math.sqrt(3), shape)),
     ),
-    Mistake(
+    mistake(
         id="glorot_normal.truncated",
-        operation=OPERATION,
         clause="glorot_normal.distribution",
         sentence="Numbers beyond two standard deviations were drawn again, which narrows the distribution.",
         engineer="A truncated normal is drawn and its standard deviation is not corrected.",
         remedy="Draw from the whole normal distribution.",
         function=drawn(truncated),
     ),
-    Mistake(
+    mistake(
         id="glorot_normal.mean_shifted",
-        operation=OPERATION,
         clause="glorot_normal.mean",
         sentence="The mean of the numbers is not 0.",
         engineer="The standard deviation is passed as the mean, too.",
         remedy="Draw with the mean 0.",
         function=drawn(lambda generator, shape: generator.normal(1.0, 1.0, shape)),
     ),
-    Mistake(
+    mistake(
         id="glorot_normal.only_positive",
-        operation=OPERATION,
         clause="glorot_normal.mean",
         sentence="All numbers are positive.",
         engineer="A uniform draw from [0, 1) stands in for a symmetric one.",
         remedy="Draw from the normal distribution, whose mean is 0.",
         function=drawn(lambda generator, shape: generator.uniform(0.0, math.sqrt(12), shape)),
     ),
-    Mistake(
+    mistake(
         id="glorot_normal.transposed",
-        operation=OPERATION,
         clause="glorot_normal.shape",
         sentence="The matrix has fan_out rows and fan_in columns.",
         engineer="The weight is allocated as (out, in), the linear-layer layout.",
         remedy="Return fan_in rows and fan_out columns.",
         function=transposed,
     ),
-    Mistake(
+    mistake(
         id="glorot_normal.seed_ignored",
-        operation=OPERATION,
         clause="glorot_normal.seed",
         sentence="The seed was ignored: the same seed gave different numbers.",
         engineer="One global generator is advanced; the seed does not reach it.",

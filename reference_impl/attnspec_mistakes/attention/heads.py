@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,10 +48,12 @@ def remainder_dropped(x: Array, *, num_heads: int) -> Array:
     return split_heads(x[..., : x.shape[-1] // num_heads * num_heads], num_heads=num_heads)
 
 
+mistake_of_splitting = partial(Mistake, operation="split_heads")
+mistake_of_combining = partial(Mistake, operation="combine_heads")
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake_of_splitting(
         id="split_heads.not_transposed",
-        operation="split_heads",
         clause="split_heads.order",
         sentence="The array was reshaped to (batch, heads, tokens, features) directly, which mixes up the tokens.",
         engineer="A view to (B, H, S, E) stands in for a view to (B, S, H, E) and a permute.",
@@ -58,27 +61,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(departure(split_heads, heads_before_tokens=reshaped_instead)),
         source="https://github.com/onnx/onnx/issues/7118",
     ),
-    Mistake(
+    mistake_of_splitting(
         id="split_heads.interleaved",
-        operation="split_heads",
         clause="split_heads.order",
         sentence="The features were dealt out in turn: head h took features h, h + H and so on.",
         engineer="The channel is split as (E, H) instead of (H, E).",
         remedy="Give head h consecutive features: reshape to (batch, tokens, heads, features), in this order.",
         function=named_output(departure(split_heads, cut_features=dealt_out)),
     ),
-    Mistake(
+    mistake_of_splitting(
         id="split_heads.tokens_before_heads",
-        operation="split_heads",
         clause="split_heads.shape",
         sentence="The tokens still stand before the heads.",
         engineer="The permute after the view is missing: the result is laid out BSHE.",
         remedy="Transpose tokens and heads, to get (batch, heads, tokens, features).",
         function=named_output(departure(split_heads, heads_before_tokens=unmoved)),
     ),
-    Mistake(
+    mistake_of_combining(
         id="combine_heads.not_transposed",
-        operation="combine_heads",
         clause="combine_heads.order",
         sentence="The heads were joined without first putting tokens before heads, which mixes up the tokens.",
         engineer="A view of BHSE memory stands in for the permute to BSHE before the merge.",
@@ -86,27 +86,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(departure(combine_heads, tokens_before_heads=reshaped_instead)),
         source="https://github.com/jsbaan/transformer-from-scratch/pull/6",
     ),
-    Mistake(
+    mistake_of_combining(
         id="combine_heads.interleaved",
-        operation="combine_heads",
         clause="combine_heads.order",
         sentence="The features of the heads alternate within a token instead of standing head after head.",
         engineer="The merge permutes to (B, S, E, H), so channels of the heads interleave.",
         remedy="Transpose to (batch, tokens, heads, features), with the features last, before joining.",
         function=named_output(departure(combine_heads, tokens_before_heads=features_before_heads)),
     ),
-    Mistake(
+    mistake_of_combining(
         id="combine_heads.summed",
-        operation="combine_heads",
         clause="combine_heads.shape",
         sentence="The heads were added up instead of laid side by side.",
         engineer="The heads are reduced by a sum where they are to be concatenated.",
         remedy="Concatenate the heads along the features, so that each token has all of them again.",
         function=in_working_precision(summed_heads),
     ),
-    Mistake(
+    mistake_of_splitting(
         id="split_heads.remainder_dropped",
-        operation="split_heads",
         clause="split_heads.rejects.divisible",
         sentence="Features that are left over when they are cut into heads were dropped.",
         engineer="head_dim = width / num_heads is rounded down and not checked.",

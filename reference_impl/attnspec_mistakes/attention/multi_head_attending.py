@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,19 +95,19 @@ def log_sum_exp_of_heads(largest: Array, total: Array) -> Array:
     return np.squeeze(largest + np.log(total), axis=1)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="multi_head.scale_missing",
-        operation=OPERATION,
         clause="multi_head.scale.default",
         sentence="The scores were not scaled.",
         engineer="The softmax scale is left at 1.0.",
         remedy="Multiply the dot products by 1/sqrt(D/H), D/H being the width of a head.",
         function=scaled_by_default(one),
     ),
-    Mistake(
+    mistake(
         id="multi_head.scale_multiplied",
-        operation=OPERATION,
         clause="multi_head.scale.default",
         sentence="The scores were multiplied by sqrt(D/H) instead of divided by it.",
         engineer="The scale is sqrt(d) where 1/sqrt(d) is due.",
@@ -114,9 +115,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=scaled_by_default(root_of_head_width),
         erratum="E002.scale_multiplied",
     ),
-    Mistake(
+    mistake(
         id="multi_head.scale_from_model_width",
-        operation=OPERATION,
         clause="multi_head.scale.default",
         sentence="The scale was taken from the width of a token instead of that of a head.",
         engineer="The default scale is derived from the model width instead of head_dim.",
@@ -124,27 +124,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=scaled_by_default(inverse_root_of_width),
         source="https://github.com/lucidrains/vit-pytorch/issues/65",
     ),
-    Mistake(
+    mistake(
         id="multi_head.stated_scale_ignored",
-        operation=OPERATION,
         clause="multi_head.scale.explicit",
         sentence="The stated scale was ignored: the default one was applied.",
         engineer="The scale argument does not reach the kernel, which computes its own default.",
         remedy="Multiply the dot products of every head by the given scale in place of 1/sqrt(D/H).",
         function=ignoring(multi_head_attention, "scale"),
     ),
-    Mistake(
+    mistake(
         id="multi_head.mask_ignored",
-        operation=OPERATION,
         clause="multi_head.mask",
         sentence="The mask was ignored.",
         engineer="The mask pointer is never read; the kernel runs its unmasked path.",
         remedy="Pass the mask on to the attention of every head.",
         function=ignoring(multi_head_attention, "mask"),
     ),
-    Mistake(
+    mistake(
         id="multi_head.mask_subtracted",
-        operation=OPERATION,
         clause="multi_head.mask",
         sentence="The mask was subtracted from the scores instead of added.",
         engineer="The bias is subtracted from the logits: its sign is flipped, and -inf becomes +inf.",
@@ -158,18 +155,16 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         erratum="E002.mask_subtracted",
     ),
-    Mistake(
+    mistake(
         id="multi_head.boolean_mask_inverted",
-        operation=OPERATION,
         clause="multi_head.mask",
         sentence="The Boolean mask was read the wrong way round: true hid the key.",
         engineer="The select takes its branches the wrong way round: true is read as masked.",
         remedy="Keep the keys where the mask is true; nn.MultiheadAttention wants it negated.",
         function=altered(multi_head_attention, mask=attention_masks.inverted_boolean),
     ),
-    Mistake(
+    mistake(
         id="multi_head.float_mask_as_boolean",
-        operation=OPERATION,
         clause="multi_head.mask",
         sentence="A float mask was read as a Boolean one: 0 hid the key, and every other number showed it.",
         engineer="The mask is cast to bool and selected on instead of being added as a bias.",
@@ -177,18 +172,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=altered(multi_head_attention, mask=attention_masks.as_truth_values),
         source="https://github.com/mlverse/torch/pull/1208",
     ),
-    Mistake(
+    mistake(
         id="multi_head.mask_of_first_batch_entry",
-        operation=OPERATION,
         clause="multi_head.mask",
         sentence="Every batch entry was masked by the mask of the first one.",
         engineer="The batch stride of the mask is taken as 0.",
         remedy="Let each batch entry read its own mask; only an axis of length 1 is repeated.",
         function=altered(multi_head_attention, mask=attention_masks.first_of_batch),
     ),
-    Mistake(
+    mistake(
         id="multi_head.causal_ignored",
-        operation=OPERATION,
         clause="multi_head.causal",
         sentence="The attribute is_causal was ignored: queries attended to later keys.",
         engineer="The causal flag does not reach the kernel that was dispatched to.",
@@ -196,9 +189,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=ignoring(multi_head_attention, "is_causal"),
         source="https://github.com/keras-team/keras/issues/23038",
     ),
-    Mistake(
+    mistake(
         id="multi_head.causal_inverted",
-        operation=OPERATION,
         clause="multi_head.causal",
         sentence="Causality was inverted: queries attended to later keys only.",
         engineer="The causal comparison is inverted: col > row is kept.",
@@ -208,9 +200,8 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         erratum="E002.causal_mask_inverted",
     ),
-    Mistake(
+    mistake(
         id="multi_head.causal_strict",
-        operation=OPERATION,
         clause="multi_head.causal",
         sentence="With is_causal, a query could not attend to its own position.",
         engineer="The causal comparison is col < row where col <= row is due.",
@@ -219,18 +210,16 @@ MISTAKES: tuple[Mistake, ...] = (
             departure(scaled_dot_product_attention, causal_mask=departure(causal_mask, at_or_before=before))
         ),
     ),
-    Mistake(
+    mistake(
         id="multi_head.softmax_over_queries",
-        operation=OPERATION,
         clause="multi_head.softmax.keys",
         sentence="The softmax was taken over the queries instead of the keys: the columns of the weights sum to 1.",
         engineer="The reduction runs over the query axis instead of the key axis.",
         remedy="Normalise along the last axis, the keys.",
         function=with_heads(attention_softmax.OVER_QUERIES),
     ),
-    Mistake(
+    mistake(
         id="multi_head.no_maximum",
-        operation=OPERATION,
         clause="multi_head.softmax.keys",
         sentence="No maximum was subtracted before the exponential, so large scores overflow and give NaN.",
         engineer="The row maximum is not subtracted before exp, which overflows.",
@@ -238,9 +227,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_heads(attention_softmax.WITHOUT_MAXIMUM),
         erratum="E004.no_maximum",
     ),
-    Mistake(
+    mistake(
         id="multi_head.maximum_axis_lost",
-        operation=OPERATION,
         clause="multi_head.softmax.keys",
         sentence="The row maxima lost their axis, so the maximum of row j was subtracted from column j.",
         engineer="The reduced axis is dropped, so the row maxima broadcast along columns.",
@@ -248,9 +236,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_heads(attention_softmax.MAXIMUM_AXIS_LOST),
         erratum="E002.maximum_axis_lost",
     ),
-    Mistake(
+    mistake(
         id="multi_head.normaliser_multiplied",
-        operation=OPERATION,
         clause="multi_head.weights",
         sentence="The exponentials were multiplied by their sum instead of divided by it.",
         engineer="The accumulator is multiplied by the row sum instead of by its reciprocal.",
@@ -258,18 +245,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=with_heads(attention_softmax.NORMALISER_MULTIPLIED),
         erratum="E002.normaliser_multiplied",
     ),
-    Mistake(
+    mistake(
         id="multi_head.weights_averaged",
-        operation=OPERATION,
         clause="multi_head.weights",
         sentence="The weights were averaged over the heads.",
         engineer="The probabilities are reduced over heads before they are returned.",
         remedy="Return the weights of each head: (batch, heads, queries, keys).",
         function=averaged_weights,
     ),
-    Mistake(
+    mistake(
         id="multi_head.three_axes_as_batch",
-        operation=OPERATION,
         clause="multi_head.mask",
         sentence="The first axis of a mask with three axes was read as the batch; it is the heads.",
         engineer="A rank-3 mask is unsqueezed at axis 1, to (B, 1, Sq, Sk), instead of at axis 0.",
@@ -277,18 +262,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=altered(multi_head_attention, mask=attention_masks.one_for_each_batch_entry),
         source="https://github.com/onnx/onnx/pull/8108",
     ),
-    Mistake(
+    mistake(
         id="multi_head.mask_scaled_too",
-        operation=OPERATION,
         clause="multi_head.mask",
         sentence="The mask was added before the scale, so it was scaled, too.",
         engineer="softmax((QK + M) * scale) where softmax(QK * scale + M) is due; 0/-inf masks cannot show it.",
         remedy="Scale the dot products first, then add the mask.",
         function=with_heads(mask_scaled_too),
     ),
-    Mistake(
+    mistake(
         id="multi_head.causal_skipped_with_mask",
-        operation=OPERATION,
         clause="multi_head.causal",
         sentence="Causality was dropped as soon as a mask was given.",
         engineer="The mask replaces the causal predicate instead of being intersected with it.",
@@ -296,9 +279,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=causal_skipped_with_mask,
         source="https://github.com/keras-team/keras/issues/23038",
     ),
-    Mistake(
+    mistake(
         id="multi_head.softmax_over_heads",
-        operation=OPERATION,
         clause="multi_head.softmax.keys",
         sentence="The softmax was taken over the heads instead of the keys.",
         engineer="The reduction runs over axis 1 of (B, H, Sq, Sk).",

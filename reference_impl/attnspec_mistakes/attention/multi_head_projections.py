@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,10 +74,11 @@ def leftover_features_dropped(**arguments: Any) -> MultiHeadAttention:
     return attend(**arguments)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="multi_head.weight_matrices_transposed",
-        operation=OPERATION,
         clause="multi_head.projections",
         sentence="The weight matrices were transposed: x times W transposed.",
         engineer="The weights are read as (out, in), the linear-layer layout: x W^T.",
@@ -89,63 +91,56 @@ MISTAKES: tuple[Mistake, ...] = (
             w_output=np.transpose,
         ),
     ),
-    Mistake(
+    mistake(
         id="multi_head.query_projection_for_keys",
-        operation=OPERATION,
         clause="multi_head.projections",
         sentence="The keys were projected with the weights of the queries.",
         engineer="The key GEMM is given the query weights, as after a wrong slice of packed QKV weights.",
         remedy="Multiply the keys by w_key, and add b_key.",
         function=query_projection_for_keys,
     ),
-    Mistake(
+    mistake(
         id="multi_head.keys_and_values_swapped",
-        operation=OPERATION,
         clause="multi_head.projections",
         sentence="Keys and values were swapped: queries were compared with values, and keys were mixed.",
         engineer="Key and value operands, with their weights, are swapped, as after a wrong split of QKV.",
         remedy="Compare the queries with the projected keys, and mix the projected values.",
         function=exchanging(multi_head_attention, ("key", "value"), ("w_key", "w_value"), ("b_key", "b_value")),
     ),
-    Mistake(
+    mistake(
         id="multi_head.biases_dropped",
-        operation=OPERATION,
         clause="multi_head.biases",
         sentence="No bias was added.",
         engineer="The bias epilogue of all projections is missing.",
         remedy="Add each bias that is given to its projection.",
         function=ignoring(multi_head_attention, "b_query", "b_key", "b_value", "b_output"),
     ),
-    Mistake(
+    mistake(
         id="multi_head.query_bias_dropped",
-        operation=OPERATION,
         clause="multi_head.biases",
         sentence="The bias of the queries was not added.",
         engineer="The bias epilogue of the query projection is missing.",
         remedy="Add b_query to the projected queries.",
         function=ignoring(multi_head_attention, "b_query"),
     ),
-    Mistake(
+    mistake(
         id="multi_head.value_bias_dropped",
-        operation=OPERATION,
         clause="multi_head.biases",
         sentence="The bias of the values was not added.",
         engineer="The bias epilogue of the value projection is missing.",
         remedy="Add b_value to the projected values.",
         function=ignoring(multi_head_attention, "b_value"),
     ),
-    Mistake(
+    mistake(
         id="multi_head.output_bias_dropped",
-        operation=OPERATION,
         clause="multi_head.biases",
         sentence="The bias of the output was not added.",
         engineer="The bias epilogue of the output projection is missing.",
         remedy="Add b_output after the output projection.",
         function=ignoring(multi_head_attention, "b_output"),
     ),
-    Mistake(
+    mistake(
         id="multi_head.split_not_transposed",
-        operation=OPERATION,
         clause="multi_head.split",
         sentence="The projections were reshaped to heads directly, which mixes up the tokens.",
         engineer="A view to (B, H, S, E) stands in for a view to (B, S, H, E) and a permute.",
@@ -155,18 +150,16 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         source="https://github.com/reczoo/FuxiCTR/issues/30",
     ),
-    Mistake(
+    mistake(
         id="multi_head.split_interleaved",
-        operation=OPERATION,
         clause="multi_head.split",
         sentence="The features were dealt out in turn: head h took features h, h + H and so on.",
         engineer="The channel is split as (E, H) instead of (H, E).",
         remedy="Give head h consecutive features: reshape to (batch, tokens, heads, features), in this order.",
         function=departure(multi_head_attention, split_heads=departure(split_heads, cut_features=dealt_out)),
     ),
-    Mistake(
+    mistake(
         id="multi_head.combine_not_transposed",
-        operation=OPERATION,
         clause="multi_head.combine",
         sentence="The heads were joined without first putting tokens before heads, which mixes up the tokens.",
         engineer="A view of BHSE memory stands in for the permute to BSHE before the merge.",
@@ -176,9 +169,8 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         source="https://github.com/jsbaan/transformer-from-scratch/pull/6",
     ),
-    Mistake(
+    mistake(
         id="multi_head.combine_interleaved",
-        operation=OPERATION,
         clause="multi_head.combine",
         sentence="The features of the heads alternate within a token instead of standing head after head.",
         engineer="The merge permutes to (B, S, E, H), so channels of the heads interleave.",
@@ -188,45 +180,40 @@ MISTAKES: tuple[Mistake, ...] = (
             combine_heads=departure(combine_heads, tokens_before_heads=features_before_heads),
         ),
     ),
-    Mistake(
+    mistake(
         id="multi_head.output_projection_missing",
-        operation=OPERATION,
         clause="multi_head.output_projection",
         sentence="The output projection was left out.",
         engineer="The output GEMM is skipped.",
         remedy="Multiply the combined heads by w_output.",
         function=altered(multi_head_attention, w_output=unprojecting),
     ),
-    Mistake(
+    mistake(
         id="multi_head.output_projection_transposed",
-        operation=OPERATION,
         clause="multi_head.output_projection",
         sentence="The output matrix was transposed.",
         engineer="The output GEMM reads its weight as (out, in).",
         remedy="Multiply the combined heads by w_output as it is.",
         function=altered(multi_head_attention, w_output=np.transpose),
     ),
-    Mistake(
+    mistake(
         id="multi_head.residual_added",
-        operation=OPERATION,
         clause="multi_head.output_projection",
         sentence="The query was added to the output, as the block around attention does.",
         engineer="The residual connection is fused into the output projection.",
         remedy="Return the projected heads alone; the residual belongs to the block around them.",
         function=residual_added,
     ),
-    Mistake(
+    mistake(
         id="multi_head.rank_not_checked",
-        operation=OPERATION,
         clause="multi_head.rejects.rank",
         sentence="Inputs of another rank than 3 were accepted.",
         engineer="Leading axes are flattened or unsqueezed silently.",
         remedy="Refuse query, key and value of any rank but 3.",
         function=axes_added,
     ),
-    Mistake(
+    mistake(
         id="multi_head.remainder_dropped",
-        operation=OPERATION,
         clause="multi_head.rejects.divisible",
         sentence="Features that are left over when they are cut into heads were dropped.",
         engineer="head_dim = width / num_heads is rounded down and not checked.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,10 +70,11 @@ def weights_over_scores(**arguments: Any) -> SingleHeadAttention:
     return attention._replace(scores=attention.weights)
 
 
+mistake = partial(Mistake, operation=OPERATION)
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="single_head.weight_matrices_transposed",
-        operation=OPERATION,
         clause="single_head.projections",
         sentence="The weight matrices were transposed: x times W transposed.",
         engineer="The weights are read as (out, in), the linear-layer layout: x W^T.",
@@ -85,36 +87,32 @@ MISTAKES: tuple[Mistake, ...] = (
             w_output=np.transpose,
         ),
     ),
-    Mistake(
+    mistake(
         id="single_head.query_and_key_weights_swapped",
-        operation=OPERATION,
         clause="single_head.projections",
         sentence="The matrices w_query and w_key were swapped: keys asked and queries answered.",
         engineer="Query and key weights are swapped, so the scores come out transposed.",
         remedy="Multiply the tokens by w_query to get the queries, and by w_key to get the keys.",
         function=exchanging(single_head_attention, ("w_query", "w_key")),
     ),
-    Mistake(
+    mistake(
         id="single_head.value_not_projected",
-        operation=OPERATION,
         clause="single_head.projections",
         sentence="The tokens themselves were mixed instead of their values.",
         engineer="The value GEMM is skipped: the inputs themselves are mixed.",
         remedy="Multiply the tokens by w_value before mixing them.",
         function=altered(single_head_attention, w_value=unprojecting),
     ),
-    Mistake(
+    mistake(
         id="single_head.scores_transposed",
-        operation=OPERATION,
         clause="single_head.scores",
         sentence="The scores are transposed: their rows are keys and their columns are queries.",
         engineer="The operands of the first product are swapped: it gives K Q^T instead of Q K^T.",
         remedy="Multiply query by the transposed key, to get a row of scores for each query.",
         function=departure(single_head_attention, score_every_key=transposed_scores),
     ),
-    Mistake(
+    mistake(
         id="single_head.weights_overwrite_scores",
-        operation=OPERATION,
         clause="single_head.scores",
         sentence="The scores that were returned are the weights: the softmax was written over them.",
         engineer="Scores and probabilities share one buffer, which is returned as both.",
@@ -122,9 +120,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=weights_over_scores,
         erratum="E001.weights_overwrite_scores",
     ),
-    Mistake(
+    mistake(
         id="single_head.scale_missing",
-        operation=OPERATION,
         clause="single_head.scale.default",
         sentence="The scores were not scaled.",
         engineer="The softmax scale is left at 1.0.",
@@ -132,9 +129,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=scaled_by_default(one, "w_query", 1),
         erratum="E001.scores_unscaled",
     ),
-    Mistake(
+    mistake(
         id="single_head.scale_multiplied",
-        operation=OPERATION,
         clause="single_head.scale.default",
         sentence="The scores were multiplied by sqrt(d_k) instead of divided by it.",
         engineer="The scale is sqrt(d) where 1/sqrt(d) is due.",
@@ -142,9 +138,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=scaled_by_default(math.sqrt, "w_query", 1),
         erratum="E002.scale_multiplied",
     ),
-    Mistake(
+    mistake(
         id="single_head.scale_from_model_width",
-        operation=OPERATION,
         clause="single_head.scale.default",
         sentence="The scale was taken from the width of the tokens instead of that of the queries.",
         engineer="The default scale is derived from the model width instead of head_dim.",
@@ -152,27 +147,24 @@ MISTAKES: tuple[Mistake, ...] = (
         function=scaled_by_default(inverse_root, "x", 1),
         source="https://github.com/karpathy/ng-video-lecture/pull/6",
     ),
-    Mistake(
+    mistake(
         id="single_head.scale_from_number_of_tokens",
-        operation=OPERATION,
         clause="single_head.scale.default",
         sentence="The scale was taken from the number of tokens instead of the width of the queries.",
         engineer="The default scale is derived from the sequence length instead of the width.",
         remedy="Take the scale from the number of columns of w_query: 1/sqrt(d_k).",
         function=scaled_by_default(inverse_root, "x", 0),
     ),
-    Mistake(
+    mistake(
         id="single_head.stated_scale_ignored",
-        operation=OPERATION,
         clause="single_head.scale.explicit",
         sentence="The stated scale was ignored: the default one was applied.",
         engineer="The scale argument does not reach the kernel, which computes its own default.",
         remedy="Multiply the dot products by the given scale in place of 1/sqrt(d_k); 1 leaves them unscaled.",
         function=ignoring(single_head_attention, "scale"),
     ),
-    Mistake(
+    mistake(
         id="single_head.softmax_over_queries",
-        operation=OPERATION,
         clause="single_head.softmax.keys",
         sentence="The softmax was taken over the queries instead of the keys: the columns of the weights sum to 1.",
         engineer="The reduction runs over the query axis instead of the key axis.",
@@ -180,18 +172,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(single_head_attention, softmax=over_queries),
         erratum="E000.softmax_axis",
     ),
-    Mistake(
+    mistake(
         id="single_head.softmax_over_all",
-        operation=OPERATION,
         clause="single_head.softmax.keys",
         sentence="The softmax was taken over queries and keys together: all weights sum to 1, not each row.",
         engineer="Row maximum and row sum are reduced over the whole score tile.",
         remedy="Normalise each row by itself, along the last axis.",
         function=departure(single_head_attention, softmax=over_all),
     ),
-    Mistake(
+    mistake(
         id="single_head.softmax_missing",
-        operation=OPERATION,
         clause="single_head.softmax.keys",
         sentence="The scores were used as weights, without a softmax.",
         engineer="Scaled scores are fed to the weighted sum without a softmax.",
@@ -199,9 +189,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(single_head_attention, softmax=left_out),
         erratum="E001.step_6_heading",
     ),
-    Mistake(
+    mistake(
         id="single_head.no_maximum",
-        operation=OPERATION,
         clause="single_head.softmax.keys",
         sentence="No maximum was subtracted before the exponential, so large scores overflow and give NaN.",
         engineer="The row maximum is not subtracted before exp, which overflows.",
@@ -209,9 +198,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(single_head_attention, softmax=departure(softmax, subtract=unshifted)),
         erratum="E004.no_maximum",
     ),
-    Mistake(
+    mistake(
         id="single_head.weights_summed_out",
-        operation=OPERATION,
         clause="single_head.output",
         sentence="Each row of weights was summed before it met the values, so every token kept its own value.",
         engineer="The contraction sums the key index out of the weights alone (nm,nd->nd).",
@@ -219,18 +207,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=departure(single_head_attention, weigh_values=summed_out_weights),
         erratum="E000.einsum_sums_out_weights",
     ),
-    Mistake(
+    mistake(
         id="single_head.output_projection_missing",
-        operation=OPERATION,
         clause="single_head.output_projection",
         sentence="The output projection was left out.",
         engineer="The output GEMM is skipped.",
         remedy="Multiply the mixed values by w_output.",
         function=ignoring(single_head_attention, "w_output"),
     ),
-    Mistake(
+    mistake(
         id="single_head.output_projection_transposed",
-        operation=OPERATION,
         clause="single_head.output_projection",
         sentence="The output matrix was transposed.",
         engineer="The output GEMM reads its weight as (out, in).",

@@ -102,10 +102,11 @@ def summed_in_half_precision(x: Any, *, axis: int | None = -1) -> Array:
     return departure(softmax, divide_by_sum=divided)(x, axis=axis)
 
 
+mistake = partial(Mistake, operation="softmax")
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
+    mistake(
         id="softmax.first_axis_always",
-        operation="softmax",
         clause="softmax.axis.default",
         sentence="The sum was taken along the first axis, so the columns sum to 1, not the rows.",
         engineer="The reduction axis is hard-coded to 0.",
@@ -113,9 +114,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(over(0)),
         erratum="E000.softmax_axis",
     ),
-    Mistake(
+    mistake(
         id="softmax.whole_array_by_default",
-        operation="softmax",
         clause="softmax.axis.default",
         sentence="Without an axis, the sum was taken over the whole array instead of along the last axis.",
         engineer="The default reduction runs over all elements.",
@@ -123,45 +123,40 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(partial(softmax, axis=None)),
         source="https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.softmax.html",
     ),
-    Mistake(
+    mistake(
         id="softmax.whole_array_always",
-        operation="softmax",
         clause="softmax.axis.explicit",
         sentence="The sum was taken over the whole array although an axis was asked for.",
         engineer="The axis argument is ignored: the reduction runs over all elements.",
         remedy="Sum along the given axis, and keep that axis when dividing.",
         function=named_output(over(None)),
     ),
-    Mistake(
+    mistake(
         id="softmax.last_axis_always",
-        operation="softmax",
         clause="softmax.axis.explicit",
         sentence="The given axis was ignored: the sum was taken along the last axis.",
         engineer="The axis argument is ignored: the reduction runs over the innermost axis.",
         remedy="Take both the maximum and the sum along the given axis.",
         function=named_output(over(-1)),
     ),
-    Mistake(
+    mistake(
         id="softmax.opposite_axis",
-        operation="softmax",
         clause="softmax.axis.explicit",
         sentence="The axis was counted from the wrong end: columns were taken for rows.",
         engineer="The axis index is counted from the wrong end.",
         remedy="Axis 0 runs down the columns of a table; axis 1, or -1, runs along its rows.",
         function=named_output(over_the_opposite_axis),
     ),
-    Mistake(
+    mistake(
         id="softmax.null_axis_as_last",
-        operation="softmax",
         clause="softmax.axis.whole",
         sentence="A null axis was taken for the last axis instead of the whole array.",
         engineer="A null axis is replaced by the default -1.",
         remedy="With axis null, divide by one sum over the whole array.",
         function=named_output(over_the_last_axis_if_null),
     ),
-    Mistake(
+    mistake(
         id="softmax.no_maximum",
-        operation="softmax",
         clause="softmax.stability",
         sentence="The largest number was not subtracted, so large numbers overflow and give NaN.",
         engineer="The row maximum is not subtracted before exp, which overflows.",
@@ -169,9 +164,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(departure(softmax, subtract=unshifted)),
         erratum="E004.no_maximum",
     ),
-    Mistake(
+    mistake(
         id="softmax.global_maximum",
-        operation="softmax",
         clause="softmax.stability",
         sentence="One maximum was subtracted from the whole array, so a row far below it loses all its weights.",
         engineer="One maximum for the whole tile stands in for the row maxima; distant rows underflow to 0/0.",
@@ -179,9 +173,8 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(departure(softmax, largest=largest_of_all)),
         erratum="E000.global_maximum",
     ),
-    Mistake(
+    mistake(
         id="softmax.maximum_axis_lost",
-        operation="softmax",
         clause="softmax.stability",
         sentence="The maxima lost their axis, so the maximum of row j was subtracted from column j.",
         engineer="The reduced axis is dropped, so the row maxima broadcast along columns.",
@@ -189,18 +182,16 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(departure(softmax, largest=largest_without_its_axis)),
         erratum="E002.maximum_axis_lost",
     ),
-    Mistake(
+    mistake(
         id="softmax.not_normalised",
-        operation="softmax",
         clause="softmax.definition",
         sentence="The exponentials were not divided by their sum, so the weights do not sum to 1.",
         engineer="The final division by the sum is missing.",
         remedy="Divide each exponential by the sum along the axis.",
         function=named_output(departure(softmax, divide_by_sum=undivided)),
     ),
-    Mistake(
+    mistake(
         id="softmax.normaliser_multiplied",
-        operation="softmax",
         clause="softmax.definition",
         sentence="The exponentials were multiplied by their sum instead of divided by it.",
         engineer="The accumulator is multiplied by the row sum instead of by its reciprocal.",
@@ -208,45 +199,40 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(departure(softmax, divide_by_sum=multiplied_by_sum)),
         erratum="E002.normaliser_multiplied",
     ),
-    Mistake(
+    mistake(
         id="softmax.epsilon_in_denominator",
-        operation="softmax",
         clause="softmax.definition",
         sentence="A small number was added to the sum, so the weights sum to a little less than 1.",
         engineer="1e-6 is added to the sum as a guard against division by 0.",
         remedy="Divide by the sum itself: it is at least 1.",
         function=named_output(departure(softmax, divide_by_sum=divided_by_a_little_more)),
     ),
-    Mistake(
+    mistake(
         id="softmax.powers_of_two",
-        operation="softmax",
         clause="softmax.definition",
         sentence="Powers of 2 were taken instead of powers of e.",
         engineer="exp2 without the factor log2(e) on its argument.",
         remedy="Take the exponential, to the base e.",
         function=named_output(departure(softmax, subtract=shrunk)),
     ),
-    Mistake(
+    mistake(
         id="softmax.logarithm_returned",
-        operation="softmax",
         clause="softmax.definition",
         sentence="The logarithms of the weights were returned.",
         engineer="log_softmax stands in for softmax.",
         remedy="Return the exponential of that: the weights themselves.",
         function=in_working_precision(logarithms),
     ),
-    Mistake(
+    mistake(
         id="softmax.maximum_started_at_zero",
-        operation="softmax",
         clause="softmax.stability",
         sentence="The largest number was looked for from 0 up, so very negative numbers all vanish.",
         engineer="The running maximum is initialised to 0 instead of -inf: 0/0 far below.",
         remedy="Start the maximum at minus infinity.",
         function=named_output(departure(softmax, largest=largest_from_zero)),
     ),
-    Mistake(
+    mistake(
         id="softmax.summed_in_half_precision",
-        operation="softmax",
         clause="softmax.definition",
         sentence="The sum of the exponentials was kept in half precision, where it soon stops growing.",
         engineer="The denominator is accumulated in half precision and sticks at 2048 (float16) or 256 (bfloat16).",

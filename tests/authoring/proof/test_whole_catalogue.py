@@ -7,7 +7,8 @@ from attnspec.specification import clauses
 from attnspec_authoring.proof import find, run_matrix
 from attnspec_authoring.proof.findings import ENOUGH, noticed
 from attnspec_authoring.proof.smoke import without_superfluous
-from attnspec_mistakes import CATALOGUE, CONTROLS
+from attnspec_controls import CONTROLS
+from attnspec_mistakes import CATALOGUE
 
 
 def test_a_mistake_of_every_operation_is_noticed_and_a_control_of_each_passes():

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from attnspec.adapters.in_process import InProcessImplementation
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec_mistakes import CATALOGUE, CONTROLS, Control, Mistake
+from attnspec_controls import CONTROLS, Control
+from attnspec_mistakes import CATALOGUE, Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

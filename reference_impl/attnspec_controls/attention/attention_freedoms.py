@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.controls.attention_softmax import from_logits
-from attnspec_mistakes.control import Control
+from attnspec_controls.attention.attention_softmax import from_logits
+from attnspec_controls.control import Control
 from attnspec_mistakes.departures import by_name, departure
 from attnspec_reference.attention.attention_softmax import exponentiate, largest_logit, log_sum_exp
 from attnspec_reference.attention.phases import weigh_values

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.control import Control
+from attnspec_controls.control import Control
 from attnspec_mistakes.departures import in_working_precision
 from attnspec_reference.attention.single_head_attention import single_head_attention
 

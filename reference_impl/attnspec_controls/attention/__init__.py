@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_mistakes.attention.controls import (
+from attnspec_controls.attention import (
     attention_freedoms,
     attention_products,
     attention_softmax,
@@ -16,7 +16,7 @@ from attnspec_mistakes.attention.controls import (
 )
 
 if TYPE_CHECKING:
-    from attnspec_mistakes.control import Control
+    from attnspec_controls.control import Control
 
 __all__ = ["CONTROLS"]
 

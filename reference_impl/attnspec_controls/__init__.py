@@ -1,0 +1,26 @@
+"""The controls: right implementations that compute in another way than the reference.
+
+They guard against a suite that fails what is right: every case must pass every control. Only authors need them, so that
+they are no part of what is installed.
+
+Examples
+--------
+>>> from attnspec_controls import controls_of
+>>> controls_of("softmax")[0].id
+'softmax.by_logarithm'
+"""
+
+from __future__ import annotations
+
+from attnspec_controls import attention
+from attnspec_controls.control import Control
+
+__all__ = ["CONTROLS", "Control", "controls_of"]
+
+CONTROLS: tuple[Control, ...] = attention.CONTROLS
+"""Every control, family by family, in the order of the operations in the specification."""
+
+
+def controls_of(operation: str) -> tuple[Control, ...]:
+    """Return the controls of one operation, in their order; none for one that has none."""
+    return tuple(control for control in CONTROLS if control.operation == operation)
