@@ -220,9 +220,9 @@ def test_the_slices_of_one_run_turn_together(opened):
     page = opened("wrong", f"#{SQUARE}")
     selects = page.locator(".detail .run .slices select")
     assert selects.count() == 3
-    selects.nth(0).select_option("batch 0, head 1")
+    selects.nth(0).select_option("batch entry 0, query head 1")
     chosen = selects.evaluate_all("all => all.map((select) => select.selectedOptions[0].text)")
-    assert chosen == ["batch 0, head 1"] * 3
+    assert chosen == ["batch entry 0, query head 1"] * 3
     assert page.locator(".detail .readout").first.inner_text().startswith("output[0, 1, ")
 
 
