@@ -12,12 +12,12 @@ Examples
 
 from __future__ import annotations
 
-from attnspec_controls import attention
+from attnspec_controls import attention, rotary
 from attnspec_controls.control import Control
 
 __all__ = ["CONTROLS", "Control", "controls_of"]
 
-CONTROLS: tuple[Control, ...] = attention.CONTROLS
+CONTROLS: tuple[Control, ...] = (*attention.CONTROLS, *rotary.CONTROLS)
 """Every control, family by family, in the order of the operations in the specification."""
 
 

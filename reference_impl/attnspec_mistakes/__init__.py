@@ -12,12 +12,12 @@ Examples
 
 from __future__ import annotations
 
-from attnspec_mistakes import attention
+from attnspec_mistakes import attention, rotary
 from attnspec_mistakes.mistake import Mistake
 
 __all__ = ["CATALOGUE", "Mistake", "mistakes_of"]
 
-CATALOGUE: tuple[Mistake, ...] = attention.MISTAKES
+CATALOGUE: tuple[Mistake, ...] = (*attention.MISTAKES, *rotary.MISTAKES)
 """Every mistake, family by family, in the order of the operations in the specification."""
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from attnspec_oracle.attention.operations import OPERATIONS as ATTENTION
 from attnspec_oracle.certification import only
 from attnspec_oracle.errors import OracleError
+from attnspec_oracle.rotary.operations import OPERATIONS as ROTARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from attnspec_oracle.certification import Elements, Outputs
 
-OPERATIONS: Mapping[str, Callable[..., Outputs]] = {**ATTENTION}
+OPERATIONS: Mapping[str, Callable[..., Outputs]] = {**ATTENTION, **ROTARY}
 """Every operation that has golden values, by name."""
 
 

@@ -24,17 +24,25 @@ from attnspec_reference.attention.scaled_dot_product_attention import Attention,
 from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
+from attnspec_reference.rotary.apply_rotary import apply_rotary
+from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
+from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
 
 __all__ = [
     "Attention",
     "ContextVector",
     "MultiHeadAttention",
+    "RotaryFrequencies",
+    "RotaryTables",
     "SingleHeadAttention",
+    "apply_rotary",
     "causal_mask",
     "combine_heads",
     "context_vector",
     "glorot_normal",
     "multi_head_attention",
+    "rotary_frequencies",
+    "rotary_tables",
     "scaled_dot_product_attention",
     "single_head_attention",
     "softmax",

@@ -26,7 +26,7 @@ PATHS = {
     if path.parent != GOLDEN
 }
 PROFILES = sorted({case_id.partition("/")[0] for case_id in PATHS})
-SIZE_LIMIT = 4_000_000
+SIZE_LIMIT = 5_000_000
 
 
 @cache
@@ -133,8 +133,9 @@ def test_every_schema_is_a_schema(path) -> None:
         assert name in schema["$defs"]
 
 
-def test_the_schema_knows_the_operations() -> None:
-    assert validator("case").schema["properties"]["operation"]["enum"] == list(OPERATIONS)
+def test_the_schema_takes_the_names_of_all_operations_by_pattern() -> None:
+    pattern = validator("case").schema["properties"]["operation"]["pattern"]
+    assert all(re.search(pattern, operation) for operation in OPERATIONS)
 
 
 def test_every_named_clause_erratum_mistake_and_twin_exists() -> None:
@@ -161,8 +162,8 @@ def test_every_operation_has_two_cases_of_equal_shapes_and_unequal_values() -> N
     for document in documents().values():
         if "rejects" in document:
             continue
-        # Lengths say no more than the shapes do; a seed and an offset are values.
-        values = {"seed", "offset", "query_length", "key_length"}
+        # Lengths say no more than the shapes do; a seed, an offset and a base are values.
+        values = {"seed", "offset", "query_length", "key_length", "theta"}
         attributes = {name: value for name, value in document["attributes"].items() if name not in values}
         tensors = [document["inputs"], *document.get("expected", {}).values()]
         shapes = [{name: (tensor["dtype"], tensor["shape"]) for name, tensor in named.items()} for named in tensors]

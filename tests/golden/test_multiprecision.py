@@ -11,6 +11,7 @@ import ml_dtypes
 import multiprecision
 import numpy as np
 import pytest
+import rotary_multiprecision  # noqa: F401 - the operations that it knows are found when it is imported
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 NUMBER_OF_CASES, SHARES, SEED = 100, 10, 20

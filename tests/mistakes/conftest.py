@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import rotary_probes
 
 
 def draw(*shape, seed=0):
@@ -169,4 +170,4 @@ PROBES = {
 @pytest.fixture(scope="session")
 def probes():
     """Operation name to arguments by keyword, float tensors in float64."""
-    return PROBES
+    return {**PROBES, **rotary_probes.PROBES}

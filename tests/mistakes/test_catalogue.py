@@ -124,7 +124,8 @@ def test_a_mistake_keeps_the_dtype_of_its_inputs_and_the_inputs(operation, dtype
             continue
         unchanged = all(np.array_equal(given[name], value) for name, value in before.items())
         assert unchanged or mistake.clause == "sdpa.inputs_unchanged", mistake.id
-        if operation not in ("causal_mask", "glorot_normal") and mistake.id not in CHANGES_DTYPE:
+        has_floats = any(getattr(value, "dtype", None) == np.float64 for value in probe.values())
+        if has_floats and mistake.id not in CHANGES_DTYPE:
             assert {array.dtype for array in returned.values()} <= {np.dtype(dtype)}, mistake.id
 
 
@@ -163,6 +164,8 @@ NEEDS_MORE = {
     "sdpa.output_in_float64",
     "sdpa.output_not_narrowed",
     "sdpa.lengths_not_checked",
+    "rotary_tables.positions_in_half_precision",
+    "rotary_tables.phases_in_half_precision",
 }
 
 

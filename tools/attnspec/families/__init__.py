@@ -4,5 +4,5 @@ A family is a folder here. Its ``contract`` says, as data, which operations and 
 brings what the harness must know to judge them, which it looks up in :mod:`attnspec.families.lookup` alone.
 """
 
-FAMILIES = ("attention",)
+FAMILIES = ("attention", "rotary")
 """Every family, in the order of the spec."""

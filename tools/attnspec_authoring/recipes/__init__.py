@@ -22,6 +22,8 @@ __all__ = [
 
 def authored_cases() -> tuple[AuthoredCase, ...]:
     """Return every authored case of the suite, sorted by id."""
-    from attnspec_authoring.recipes import attention
+    from attnspec_authoring.recipes import attention, rotary
 
-    return tuple(sorted(attention.authored_cases(), key=lambda case: case.id))
+    families = (attention, rotary)
+    cases = (case for family in families for case in family.authored_cases())
+    return tuple(sorted(cases, key=lambda case: case.id))

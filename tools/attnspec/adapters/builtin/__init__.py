@@ -24,6 +24,7 @@ THIRD_PARTY: Mapping[str, str] = {
     "torch-flex": "attnspec.adapters.builtin.torch:TorchFlex",
     "onnxruntime": "attnspec.adapters.builtin.onnxruntime:adapter",
     "onnx": "attnspec.adapters.builtin.onnx:adapter",
+    "transformers": "attnspec.adapters.builtin.transformers:adapter",
 }
 """Name of a built-in adapter to the module, or the class in a module, that is one; each needs a library.
 

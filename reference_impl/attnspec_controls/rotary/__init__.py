@@ -1,0 +1,14 @@
+"""The controls of rotary positions: right implementations that compute in another way than the reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec_controls.rotary import frequencies, rotations, tables
+
+if TYPE_CHECKING:
+    from attnspec_controls.control import Control
+
+__all__ = ["CONTROLS"]
+
+CONTROLS: tuple[Control, ...] = (*frequencies.CONTROLS, *tables.CONTROLS, *rotations.CONTROLS)

@@ -1,0 +1,54 @@
+"""Rotary positions in the reference evaluator of the ONNX package.
+
+================ ===========================================================================
+Operation        Mapped to
+================ ===========================================================================
+`apply_rotary`   ``RotaryEmbedding``, opset 23, of four axes, with a table for each batch
+                 entry in the place of positions
+others           ONNX has no operator for them
+================ ===========================================================================
+
+Products are stored in the dtype of the inputs, so that half precision is graded unfused. The conventions were found by
+running ONNX 1.23, and the tests run it again.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.builtin.onnx_models.rotary import serialized_rotation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["apply_rotary", "conventions"]
+
+reference = import_library("onnx.reference", adapter="onnx")
+
+conventions: Mapping[str, str] = {"apply_rotary.input_checks": "lenient"}
+
+
+def apply_rotary(x: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any], *, pairing: str = "half") -> NDArray[Any]:
+    """Run ``RotaryEmbedding`` on (B, H, S, E).
+
+    Raises
+    ------
+    ValueError
+        The pairing is none of the two that the operator's attribute has.
+    """
+    if pairing not in ("half", "interleaved"):
+        raise ValueError(f"ONNX's RotaryEmbedding has no pairing {pairing!r}")
+    width = 2 * cos.shape[-1]
+    model = serialized_rotation(
+        x.dtype.name, interleaved=pairing == "interleaved", rotated_width=0 if width == x.shape[-1] else width
+    )
+    return _evaluator(model).run(None, {"x": x, "cos": cos, "sin": sin})[0]
+
+
+@cache
+def _evaluator(model: bytes) -> Any:
+    return reference.ReferenceEvaluator(model)

@@ -1,0 +1,12 @@
+"""The built-in adapter `transformers`: Hugging Face Transformers."""
+
+from __future__ import annotations
+
+from attnspec.adapters.builtin.composing import composed
+from attnspec.adapters.builtin.libraries import import_library
+from attnspec.dtypes import FLOAT_DTYPES
+
+__all__ = ["adapter"]
+
+transformers = import_library("transformers", adapter="transformers")
+adapter = composed(__name__, name="transformers", version=str(transformers.__version__), dtypes=FLOAT_DTYPES)

@@ -1,0 +1,1 @@
+"""Rotary positions, as the harness judges them."""

@@ -1,0 +1,10 @@
+"""Rotary positions as the harness judges them."""
+
+from __future__ import annotations
+
+from attnspec.families.rotary.case_features import features, turns_nothing
+from attnspec.families.rotary.formulas import formula
+from attnspec.families.rotary.tolerances import tolerance
+from attnspec.family import Family
+
+FAMILY = Family("rotary", tolerance=tolerance, features=features, formula=formula, shows_little=turns_nothing)

@@ -1,0 +1,117 @@
+"""The tolerance of every output of every operation of rotary positions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.comparison.estimates import Estimate, exactly, settled
+from attnspec.comparison.tolerance import Tolerance, given
+from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.comparison.precision import Precision
+
+
+def tolerance(
+    operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    precision: Precision,
+    conventions: Mapping[str, str],
+) -> Tolerance:
+    """Return values and tolerances of the outputs of a case, as :class:`attnspec.family.ToleranceModel` has it."""
+    del conventions
+    with np.errstate(all="ignore"):
+        return _BY_OPERATION[operation](inputs, attributes, precision)
+
+
+def _rotary_frequencies(_: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+    return Tolerance(
+        {
+            "inverse_frequencies": partial(inverse_frequencies, attributes, precision),
+            "attention_factor": partial(attention_factor, attributes, precision),
+        }
+    )
+
+
+def _rotary_tables(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+    phases = inputs["position_ids"][:, :, np.newaxis] * exactly(inputs["inverse_frequencies"]).value
+    factor = float(attributes.get("attention_factor", 1.0))
+    cos, sin = np.cos(phases), np.sin(phases)
+    estimates = {
+        "cos": _of_table(cos, sin, phases, factor, precision),
+        "sin": _of_table(sin, cos, phases, factor, precision),
+    }
+    # A number between -1 and 1 that may be off by 1 says nothing.
+    vacuous = {name: partial(_beyond, estimate, abs(factor)) for name, estimate in estimates.items()}
+    return Tolerance(given(**estimates), vacuous)
+
+
+def _of_table(
+    table: NDArray[Any], slope: NDArray[Any], phases: NDArray[Any], factor: float, precision: Precision
+) -> Estimate:
+    """Return value and tolerance of cosines or sines, of which the other table is the slope.
+
+    Phases are products in the accumulator whatever the dtype: rounded once, and once more where the frequencies do not
+    come in it.
+    """
+    at_rank = precision.at_rank(phases.ndim)
+    roundings = 1 + (at_rank.accumulator > at_rank.output)
+    of_phase = roundings * at_rank.accumulator * np.abs(phases)
+    of_function = of_phase * np.abs(slope) + of_phase**2 / 2 + 2 * at_rank.accumulator * np.abs(table)
+    product = abs(factor) * (of_function + (at_rank.accumulator + at_rank.stored) * np.abs(table))
+    return settled(Estimate(factor * table, product), precision)
+
+
+def _beyond(estimate: Estimate, half_of_range: float) -> NDArray[np.bool_]:
+    return estimate.error > half_of_range
+
+
+def _apply_rotary(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+    x = exactly(inputs["x"]).value
+    cos, sin = (exactly(inputs[name]).value[:, np.newaxis] for name in ("cos", "sin"))
+    width = 2 * cos.shape[-1]
+    pairs = (slice(width // 2), slice(width // 2, width))
+    if attributes.get("pairing") == "interleaved":
+        pairs = (slice(0, width, 2), slice(1, width, 2))
+    first, second = (x[..., features] for features in pairs)
+    value = x.copy()
+    error = np.zeros((*_runs(precision), *x.shape))
+    for features, products in zip(pairs, ((cos * first, -sin * second), (sin * first, cos * second)), strict=True):
+        turned = _sum_of_products(*products, precision)
+        value[..., features], error[..., features] = turned.value, turned.error
+    return Tolerance(given(output=Estimate(value, error)))
+
+
+def _runs(precision: Precision) -> tuple[int, ...]:
+    """Return the axis for the runs that a precision stands for; none where it stands for one."""
+    return np.shape(precision.output)
+
+
+def _sum_of_products(left: NDArray[Any], right: NDArray[Any], precision: Precision) -> Estimate:
+    """Return value and tolerance of the sum of two products.
+
+    With three roundings and no more this is a worst case, and needs no doubling: each product is rounded as it is
+    stored, and so is the sum. Factors that do not come in the accumulator are rounded before.
+    """
+    value = left + right
+    precision = precision.at_rank(value.ndim)
+    roundings = 1 + 2 * (precision.accumulator > precision.output)
+    of_products = roundings * precision.stored * (np.abs(left) + np.abs(right))
+    of_sum = np.maximum(precision.accumulator, precision.output) * np.abs(value)
+    error = (of_products + of_sum) * (1 + precision.stored) + precision.accumulator * np.abs(value)
+    return Estimate(value, error + 3 * precision.smallest)
+
+
+_BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Precision], Tolerance]] = {
+    "rotary_frequencies": _rotary_frequencies,
+    "rotary_tables": _rotary_tables,
+    "apply_rotary": _apply_rotary,
+}

@@ -1,0 +1,18 @@
+"""The recipes of rotary positions, a package or module a profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+__all__ = ["authored_cases"]
+
+
+def authored_cases() -> tuple[AuthoredCase, ...]:
+    """Return every authored case of rotary positions, sorted by id."""
+    from attnspec_authoring.recipes.rotary import rotary
+    from attnspec_authoring.recipes.rotary.targets import with_targets
+
+    return with_targets(sorted(rotary.cases(), key=lambda case: case.id))

@@ -1,0 +1,181 @@
+"""Rotations: both pairings, all widths, batch entries and heads, and NaN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Source
+from attnspec_authoring.recipes.generator import grid, require_exact
+from attnspec_authoring.recipes.rotary.rotary.frequencies import MADE, PROFILE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WRONG_PAIRS = "https://github.com/NeuraLegion/shainet/pull/111"
+NEOX_FLAG = "https://github.com/NVIDIA/TensorRT-LLM/pull/16378"
+NOT_PUT_BACK = "https://github.com/vllm-project/vllm-metal/pull/44"
+ACROSS = "https://github.com/pie-project/pie/issues/602"
+WHOLE_HEAD = "https://github.com/AI-Hypercomputer/maxtext/issues/4616"
+SEQUENCE_AXIS = "https://github.com/ml-explore/mlx-lm/issues/1545"
+IN_PLACE = "https://github.com/flagos-ai/FlagGems/issues/5142"
+REPEATED = "https://github.com/facebookresearch/vjepa2/pull/15"
+
+Shape = tuple[int, int, int, int]
+
+
+def rotation(
+    name: str,
+    title: str,
+    shape: Shape,
+    width: int,
+    clauses: tuple[str, ...] = (),
+    *,
+    pairing: str | None = None,
+    x: NDArray[np.float64] | None = None,
+    cos: NDArray[np.float64] | None = None,
+    sin: NDArray[np.float64] | None = None,
+    dtypes: tuple[str, ...] = EVERY_DTYPE,
+    presentation: dict[str, str] | None = None,
+    url: str | None = None,
+) -> AuthoredCase:
+    """Make a case of a rotation of the first `width` features of a shape; what is not given is drawn.
+
+    Cosines and sines are any numbers: a rotation is linear in them, and an attention factor stretches them anyway.
+    """
+    case_id = f"{PROFILE}/apply_{name}"
+    table = (shape[0], shape[2], width // 2)
+    inputs = {
+        "x": grid(f"{case_id}/x", shape) if x is None else x,
+        "cos": grid(f"{case_id}/cos", table) / 2.0 if cos is None else cos,
+        "sin": grid(f"{case_id}/sin", table) / 2.0 if sin is None else sin,
+    }
+    paired = "default" if pairing is None else pairing
+    also = ("untouched",) if width < shape[3] else ()
+    return AuthoredCase(
+        id=case_id,
+        title=f"Apply rotary: {title}",
+        operation="apply_rotary",
+        clauses=tuple(
+            f"apply_rotary.{clause}" for clause in (f"pairing.{paired}", "rotation", "tokens", "shape", *also, *clauses)
+        ),
+        source=MADE if url is None else Source(url=url),
+        inputs={key: require_exact(array, dtypes, named=case_id) for key, array in inputs.items()},
+        attributes={} if pairing is None else {"pairing": pairing},
+        dtypes=dtypes,
+        presentation=presentation or {},
+    )
+
+
+def model_tables(positions: list[list[int]], width: int) -> dict[str, NDArray[np.float64]]:
+    """Give cosines and sines of a model's angles, rounded to few bits, so that every dtype holds them."""
+    frequencies = np.power(10000.0, -2.0 * np.arange(width // 2) / width)
+    phases = np.array(positions)[:, :, np.newaxis] * frequencies
+    # Sixteenths of 1/256 are exact in every dtype, and no library's cosine is near a boundary between two of them.
+    return {"cos": np.round(np.cos(phases) * 128.0) / 128.0, "sin": np.round(np.sin(phases) * 128.0) / 128.0}
+
+
+def both(name: str, title: str, shape: Shape, width: int, **more: Any) -> tuple[AuthoredCase, AuthoredCase]:
+    """Make a case of either pairing."""
+    return (
+        rotation(f"{name}_half", f"{title}, halves", shape, width, pairing="half", **more),
+        rotation(f"{name}_interleaved", f"{title}, neighbours", shape, width, pairing="interleaved", **more),
+    )
+
+
+def shapes() -> tuple[AuthoredCase, ...]:
+    """Hold whole and partial widths, single pairs and tokens, and unlike numbers of everything."""
+    return (
+        rotation("default", "no pairing stated", (1, 2, 2, 6), 6, url=WRONG_PAIRS),
+        rotation("default_partial", "no pairing stated, four of six features", (2, 1, 2, 6), 4, url=WHOLE_HEAD),
+        *both("whole", "all features", (1, 2, 2, 8), 8, url=NEOX_FLAG),
+        *both("partial", "four of eight features", (2, 1, 2, 8), 4, url=ACROSS),
+        *both("partial_odd", "four of seven features", (1, 3, 2, 7), 4),
+        *both("two_of_six", "two of six features", (1, 3, 2, 6), 2, url=ACROSS),
+        *both("batch", "two batch entries, three heads, four tokens", (2, 3, 4, 2), 2, url=SEQUENCE_AXIS),
+        *both("many_heads", "five heads, two tokens", (1, 5, 2, 4), 4),
+        *both("as_many_heads_as_tokens", "two heads, two tokens", (2, 2, 2, 4), 4, url=SEQUENCE_AXIS),
+        *both("one_token", "one token", (2, 2, 1, 4), 4, url=NOT_PUT_BACK),
+        *both("one_pair", "one pair", (1, 2, 3, 2), 2),
+        *both("three_pairs", "three pairs", (1, 1, 3, 6), 6, url=REPEATED),
+        rotation("width_64", "sixty-four features", (1, 1, 1, 64), 64, pairing="half"),
+        rotation(
+            "width_80_partial", "thirty-two of eighty features", (1, 1, 1, 80), 32, pairing="half", url=WHOLE_HEAD
+        ),
+        *both("no_tokens", "no token at all", (2, 2, 0, 4), 4),
+    )
+
+
+def numbers() -> tuple[AuthoredCase, ...]:
+    """Hold right angles, no angle, angles of a model, large numbers, cancellation, and features of many bits."""
+    right = {"cos": np.zeros((1, 2, 2)), "sin": np.ones((1, 2, 2))}
+    still = {"cos": np.ones((2, 1, 3)), "sin": np.zeros((2, 1, 3))}
+    opposed = np.array([[[[1.015625, 3.0, 1.0, 2.953125]], [[-2.0, 0.5, -2.03125, 0.53125]]]])
+    equal = {"cos": np.full((1, 1, 2), 0.703125), "sin": np.full((1, 1, 2), 0.703125)}
+    digits = grid("rotary/digits", (1, 1, 2, 8)) + grid("rotary/more_digits", (1, 1, 2, 8)) / 8192.0
+    return (
+        *both("right_angle", "every pair by a right angle", (1, 2, 2, 4), 4, **right, url=IN_PLACE),
+        *both("still", "no pair turns at position 0", (2, 2, 1, 6), 6, **still),
+        *both("model", "angles of a model", (2, 1, 2, 8), 8, **model_tables([[1, 2], [4095, 131071]], 8)),
+        *both("cancelling", "products that nearly cancel", (1, 2, 1, 4), 4, x=opposed, **equal),
+        *both(
+            "large",
+            "features around a million",
+            (1, 2, 2, 6),
+            4,
+            x=grid("rotary/large", (1, 2, 2, 6)) * 2.0**20,
+            dtypes=SINGLE_AND_DOUBLE,
+        ),
+        *both("digits", "features of many digits", (1, 1, 2, 8), 4, x=digits, dtypes=SINGLE_AND_DOUBLE),
+        rotation(
+            "heads_last",
+            "heads that lie behind the tokens in memory",
+            (2, 3, 2, 4),
+            4,
+            pairing="half",
+            presentation={"x": "heads_last"},
+        ),
+    )
+
+
+def nonfinite() -> tuple[AuthoredCase, ...]:
+    """Hold NaN and infinity in features of one pair, and in one that is not rotated."""
+
+    def holding(name: str, *placed: tuple[tuple[int, ...], float]) -> NDArray[np.float64]:
+        x = grid(f"rotary/{name}", (1, 1, 2, 7))
+        for place, number in placed:
+            x[place] = number
+        return x
+
+    reach: dict[str, Any] = {"clauses": ("nonfinite",)}
+    return (
+        *both("nan", "NaN in a first feature", (1, 1, 2, 7), 6, x=holding("nan", ((0, 0, 0, 0), np.nan)), **reach),
+        *both(
+            "nan_second", "NaN in a last feature", (1, 1, 2, 7), 6, x=holding("nan_2", ((0, 0, 1, 5), np.nan)), **reach
+        ),
+        *both(
+            "infinity", "infinity in a feature", (1, 1, 2, 7), 6, x=holding("infinity", ((0, 0, 1, 2), np.inf)), **reach
+        ),
+        *both(
+            "infinities",
+            "infinities of both signs",
+            (1, 1, 2, 7),
+            4,
+            x=holding("infinities", ((0, 0, 0, 0), -np.inf), ((0, 0, 1, 1), np.inf), ((0, 0, 1, 2), -np.inf)),
+            **reach,
+        ),
+        *both(
+            "nan_untouched",
+            "NaN in a feature that is not rotated",
+            (1, 1, 2, 7),
+            4,
+            x=holding("nan_6", ((0, 0, 1, 6), np.nan), ((0, 0, 0, 4), np.inf)),
+            **reach,
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of rotations."""
+    return (*shapes(), *numbers(), *nonfinite())

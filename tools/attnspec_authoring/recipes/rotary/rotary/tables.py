@@ -1,0 +1,175 @@
+"""Tables: positions in every order, far positions, attention factors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Source
+from attnspec_authoring.recipes.generator import require_exact
+from attnspec_authoring.recipes.rotary.rotary.frequencies import MADE, PROFILE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BFLOAT16 = "https://github.com/EleutherAI/gpt-neox/issues/1003"
+POSITIONS = "https://github.com/huggingface/candle/pull/3520"
+IGNORED = "https://github.com/epfLLM/Megatron-LLM/issues/23"
+FIRST_ENTRY = "https://github.com/morganmcg1/rotobart/pull/1"
+THROUGH = "https://github.com/turboderp/exllama/pull/101"
+REDUCED = "https://github.com/lablup/mlxcel/pull/1055"
+ONE_LATE = "https://github.com/fla-org/flash-linear-attention/issues/766"
+
+HALVES = (1.0, 0.5, 0.25)
+"""Frequencies that every dtype holds, and with which no phase of a case needs to be rounded in float32."""
+
+
+def tables(
+    name: str,
+    title: str,
+    positions: Sequence[Sequence[int]],
+    frequencies: Sequence[float] = HALVES,
+    clauses: tuple[str, ...] = (),
+    *,
+    dtypes: tuple[str, ...] = EVERY_DTYPE,
+    url: str | None = None,
+    **attributes: Any,
+) -> AuthoredCase:
+    """Make a case of rotary tables; a clause is named without the operation."""
+    case_id = f"{PROFILE}/tables_{name}"
+    return AuthoredCase(
+        id=case_id,
+        title=f"Rotary tables: {title}",
+        operation="rotary_tables",
+        clauses=tuple(f"rotary_tables.{clause}" for clause in ("cosine", "sine", "shape", *clauses)),
+        source=MADE if url is None else Source(url=url),
+        inputs={
+            "position_ids": np.array(positions, dtype=np.int64),
+            "inverse_frequencies": require_exact(np.array(frequencies), dtypes, named=case_id),
+        },
+        attributes=attributes,
+        outputs=("cos", "sin"),
+        dtypes=dtypes,
+    )
+
+
+def powers(base: float, width: int) -> list[float]:
+    """Give the frequencies of a model, as float32 holds them."""
+    pairs = np.arange(width // 2)
+    return np.power(base, -2.0 * pairs / width).astype(np.float32).astype(np.float64).tolist()
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of rotary tables."""
+    order, batch, precise, factor = "positions", "batch", "precision.phases", "attention_factor"
+    return (
+        tables("counted", "the first five positions", [[0, 1, 2, 3, 4]]),
+        tables("one_token", "one token at position 0: ones and zeros", [[0]]),
+        tables("one_pair", "one pair at six positions", [[0, 1, 2, 3, 4, 5]], (1.0,)),
+        tables("still_pairs", "pairs of frequency 0 do not turn", [[0, 3, 4095]], (1.0, 0.5, 0.0, 0.0)),
+        tables("decode", "one token far into a text", [[4095]], clauses=(order,), url=ONE_LATE),
+        tables(
+            "decode_batch",
+            "one token each, at different positions",
+            [[7], [0], [130]],
+            clauses=(order, batch),
+            url=ONE_LATE,
+        ),
+        tables("offset", "positions that start at 17", [[17, 18, 19, 20]], clauses=(order,), url=IGNORED),
+        tables("permuted", "positions out of order", [[3, 0, 2, 1], [1, 3, 0, 2]], clauses=(order, batch), url=IGNORED),
+        tables("repeated", "positions that occur twice", [[5, 5, 0, 5, 0]], clauses=(order,)),
+        tables("restarting", "two texts packed into one row", [[0, 1, 2, 0, 1, 2, 3]], clauses=(order,), url=IGNORED),
+        tables(
+            "left_padding",
+            "batch entries padded on the left",
+            [[0, 1, 2], [0, 0, 1]],
+            clauses=(order, batch),
+            url=FIRST_ENTRY,
+        ),
+        tables(
+            "same_for_all",
+            "batch entries with the same positions",
+            [[0, 1, 2], [0, 1, 2]],
+            clauses=(batch,),
+            url=THROUGH,
+        ),
+        tables(
+            "batch",
+            "batch entries with different positions",
+            [[0, 1], [10, 11], [200, 100]],
+            clauses=(order, batch),
+            url=FIRST_ENTRY,
+        ),
+        tables(
+            "bfloat16_integers",
+            "positions that bfloat16 does not hold",
+            [[255, 256, 257, 259, 511]],
+            clauses=(precise,),
+            url=POSITIONS,
+        ),
+        tables(
+            "float16_integers",
+            "positions that float16 does not hold",
+            [[2047, 2049, 2051, 4095]],
+            clauses=(precise,),
+            url=BFLOAT16,
+        ),
+        tables(
+            "far", "positions 0, 1, 4095 and 131071", [[0, 1, 4095, 131071]], clauses=(precise, order), url=POSITIONS
+        ),
+        tables(
+            "far_other_order", "far positions first", [[131071, 70000, 40000, 0]], clauses=(precise, order), url=REDUCED
+        ),
+        tables(
+            "far_slow_pairs",
+            "far positions of slow pairs",
+            [[4095, 65537, 131071]],
+            (0.015625, 0.001953125, 0.000244140625),
+            clauses=(precise,),
+            url=BFLOAT16,
+        ),
+        tables(
+            "model_32",
+            "the pairs of a model with 32 features",
+            [[131071]],
+            powers(10000.0, 32),
+            (precise,),
+            dtypes=SINGLE_AND_DOUBLE,
+            url=REDUCED,
+        ),
+        tables(
+            "model_6",
+            "the pairs of a model with 6 features",
+            [[3, 2048], [77, 8191]],
+            powers(500000.0, 6),
+            (order, batch),
+            dtypes=SINGLE_AND_DOUBLE,
+        ),
+        tables(
+            "attention_factor", "an attention factor of 1.25", [[0, 1, 2, 30]], clauses=(factor,), attention_factor=1.25
+        ),
+        tables(
+            "attention_factor_below_one",
+            "an attention factor of 0.75",
+            [[6, 9], [4, 100]],
+            clauses=(factor, batch),
+            attention_factor=0.75,
+        ),
+        tables(
+            "attention_factor_one",
+            "an attention factor of one, stated",
+            [[0, 5, 6]],
+            clauses=(factor,),
+            attention_factor=1.0,
+        ),
+        tables(
+            "attention_factor_of_a_model",
+            "an attention factor beside pairs of a model",
+            [[1, 2, 4095]],
+            powers(10000.0, 8),
+            (factor,),
+            dtypes=SINGLE_AND_DOUBLE,
+            attention_factor=1.140625,
+        ),
+    )
