@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.contract import CONVENTIONS, OPERATIONS
-from attnspec.families import FAMILIES
+from attnspec.contract import CONVENTIONS, FAMILIES, OPERATIONS
 
 ROOT = Path(__file__).parents[1]
 HARNESS = ROOT / "tools" / "attnspec"
@@ -21,11 +20,16 @@ EVERYBODYS = {"key", "value", "output", "x", "axis", "layout", "memory", "docume
 
 PROFILES = {path.name for path in (ROOT / "golden").iterdir() if path.is_dir()}
 IDENTIFIERS = {*OPERATIONS, *CONVENTIONS}
-NAMES = {
-    *IDENTIFIERS,
-    *PROFILES,
-    *(name for operation in OPERATIONS.values() for name in (*operation.arguments, *operation.outputs)),
-} - EVERYBODYS
+NAMES = (
+    {
+        *IDENTIFIERS,
+        *PROFILES,
+        *(name for operation in OPERATIONS.values() for name in (*operation.arguments, *operation.outputs)),
+    }
+    - EVERYBODYS
+    - set(FAMILIES)
+)
+"""A family itself has its name in the list of families."""
 HELP = ("help", "metavar")
 
 

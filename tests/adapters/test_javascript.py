@@ -63,7 +63,8 @@ def near(one, other, dtype="float64"):
 
 
 def test_it_declares_every_operation(javascript):
-    assert set(javascript.declaration.operations) == set(OPERATIONS)
+    of_attention = {name for name, operation in OPERATIONS.items() if operation.family == "attention"}
+    assert set(javascript.declaration.operations) == of_attention
     assert javascript.declaration.dtypes == ("float64", "float32")
 
 

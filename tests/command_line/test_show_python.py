@@ -13,9 +13,16 @@ import pytest
 from attnspec.cases import load_suite
 from attnspec.command_line import main
 from attnspec.contract import OPERATIONS
+from attnspec.families.lookup import family_of
 from attnspec.reproduction import MOST_LINES, python_script
 
 CASES = load_suite().cases
+
+
+def script_of(case):
+    return python_script(case, family_of(case.operation).formula)
+
+
 FIRST_OF_PROFILE = {case.profile: case.id for case in reversed(CASES.values())}
 FIRST_OF_OPERATION = {case.operation: case.id for case in reversed(CASES.values()) if case.rejects is None}
 
@@ -50,7 +57,7 @@ def test_the_samples_cover_every_profile_and_operation():
 
 def test_the_scripts_run_where_there_is_no_attnspec():
     scripts = {
-        case_id: python_script(CASES[case_id])
+        case_id: script_of(CASES[case_id])
         for case_id in sorted({*FIRST_OF_PROFILE.values(), *FIRST_OF_OPERATION.values()})
     }
     assert [case_id for case_id, script in scripts.items() if "attnspec" in script] == []
@@ -73,21 +80,21 @@ def test_every_script_is_short_and_reproduces_its_case(profile):
     for case in CASES.values():
         if case.profile != profile:
             continue
-        script = python_script(case)
+        script = script_of(case)
         assert len(script.splitlines()) <= MOST_LINES, case.id
         assert executed(script), case.id
 
 
 @pytest.mark.parametrize("case_id", ["core/width_2", "causal/square_probe", "documents/003/two_heads"])
 def test_a_script_fails_where_the_numbers_differ(case_id):
-    script = python_script(CASES[case_id])
+    script = script_of(CASES[case_id])
     assert "weights @" in script
     with pytest.raises(AssertionError):
         executed(script.replace("weights @", "1.001 * weights @"))
 
 
 def test_a_script_spells_out_the_features_of_its_case_and_no_others():
-    script = python_script(CASES["causal/square_probe"])
+    script = script_of(CASES["causal/square_probe"])
     assert "(j <= p)" in script
     for other in ("tanh", "sinks", "alibi", "mask", "past"):
         assert other not in script
@@ -95,9 +102,9 @@ def test_a_script_spells_out_the_features_of_its_case_and_no_others():
 
 def test_a_refusal_says_what_must_be_refused():
     refused = next(case for case in CASES.values() if case.rejects is not None)
-    assert f"must refuse these inputs: {refused.rejects.reason}" in executed(python_script(refused))
+    assert f"must refuse these inputs: {refused.rejects.reason}" in executed(script_of(refused))
 
 
 def test_the_command_prints_it(capsys):
     assert main(["show", "core/width_2", "--python"]) == 0
-    assert capsys.readouterr().out == python_script(CASES["core/width_2"])
+    assert capsys.readouterr().out == script_of(CASES["core/width_2"])

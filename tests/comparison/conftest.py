@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from attnspec.adapters.implementation import Outputs
-from attnspec.comparison import Values, precision_of
+from attnspec.bounds import precision_of
+from attnspec.comparison import Values
 from attnspec.dtypes import rounded_to, to_run_dtype
 from attnspec_mistakes.departures import by_name
 from attnspec_oracle import evaluate

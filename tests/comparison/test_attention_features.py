@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from attnspec.adapters.implementation import Outputs
-from attnspec.comparison import Values, precision_of, stacked
+from attnspec.bounds import precision_of, stacked
+from attnspec.comparison import Values
 from attnspec.contract import OPERATIONS
 from attnspec_controls import controls_of
 from attnspec_mistakes.departures import in_working_precision

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from attnspec.adapters.implementation import Crashed, Declined, Malformed, Outputs, Raised, TimedOut
-from attnspec.comparison import MustRefuse, NotGraded, Values, precision_of
+from attnspec.bounds import precision_of
+from attnspec.comparison import MustRefuse, NotGraded, Values
 
 from .by_hand import grade, tolerance
 

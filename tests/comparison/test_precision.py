@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec.comparison import precision_of
+from attnspec.bounds import precision_of
 from attnspec.dtypes import ANY, numpy_dtype
 
 

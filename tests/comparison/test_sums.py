@@ -7,7 +7,7 @@ other, so that the error grows with the number of keys and not with its root.
 import numpy as np
 import pytest
 
-from attnspec.comparison import precision_of
+from attnspec.bounds import precision_of
 from attnspec.dtypes import rounded_to
 
 from .by_hand import tolerance

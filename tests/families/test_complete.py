@@ -7,8 +7,7 @@ import pytest
 import attnspec_reference
 from attnspec.adapters.builtin import BUILT_IN
 from attnspec.cases import load_suite
-from attnspec.contract import OPERATIONS, TITLES
-from attnspec.families import FAMILIES
+from attnspec.contract import FAMILIES, OPERATIONS, TITLES
 from attnspec.families.lookup import family_called, family_of
 from attnspec_authoring.recipes import authored_cases
 from attnspec_controls import controls_of
@@ -17,7 +16,7 @@ from attnspec_oracle import evaluation
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {
-    "tools/attnspec/families": "tools/attnspec/families/__init__.py (FAMILIES)",
+    "tools/attnspec/families": "tools/attnspec/contract.py (FAMILIES)",
     "spec/operations": "spec/operations",
     "reference_impl/attnspec_reference": "reference_impl/attnspec_reference/__init__.py",
     "reference_impl/attnspec_mistakes": "reference_impl/attnspec_mistakes/__init__.py (CATALOGUE)",

@@ -7,8 +7,8 @@ import pytest
 
 import attnspec
 import attnspec_reference
+from attnspec.bounds import precision_of
 from attnspec.cases import load_suite
-from attnspec.comparison import precision_of
 from attnspec.families.lookup import family_of
 
 DEAD_ROW = "documents/002/attention_fully_masked_row"

@@ -8,13 +8,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from attnspec.families import FAMILIES
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from attnspec.convention import Convention
     from attnspec.operation import Examples, Operation
+
+FAMILIES = ("attention", "rotary")
+"""Every family, in the order of the spec."""
 
 _CONTRACTS = tuple(import_module(f"attnspec.families.{family}.contract") for family in FAMILIES)
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from attnspec.adapters.arranging import Layout
+    from attnspec.arrangement import Layout
+    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Tolerance
     from attnspec.cases import Case
-    from attnspec.comparison.precision import Precision
-    from attnspec.comparison.tolerance import Tolerance
 
 
 class Owed(NamedTuple):

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from attnspec import conventions
 from attnspec.adapters.implementation import Outputs
+from attnspec.bounds import Tolerance, precision_of, stacked
 from attnspec.cases import load_suite
-from attnspec.comparison import Run, Tolerance, Values, grade, precision_of, stacked
+from attnspec.comparison import Run, Values, grade
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
 from attnspec.families.lookup import family_of

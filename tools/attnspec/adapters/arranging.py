@@ -1,16 +1,8 @@
-"""Arranging: how a request is put to an implementation whose tensors have other axes than the contract's.
-
-A :class:`Layout` says, for one request, how each tensor's axes go from the contract to the implementation,
-in a notation of one letter an axis: ``"bhse->bshe"`` moves axes, ``"bhse->hse"`` drops the batch axis, so
-that the implementation is called once for each batch entry, ``"o->o1"`` adds an axis of length 1. Inputs go
-from left to right, outputs from right to left.
-"""
+"""Arranging: how a request is put to an implementation whose tensors have other axes than the contract's."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,92 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.adapters.implementation import Declaration
+    from attnspec.arrangement import Arrangement, Axes, Layout
 
 
 _AXIS = {"b": "batch entry", "h": "head"}
 """What an axis that a layout lacks is called in messages."""
-
-
-@dataclass(frozen=True)
-class Axes:
-    """The axes of one tensor, in the contract and in a layout.
-
-    Attributes
-    ----------
-    contract
-        A letter for each axis of the contract's tensor; the axes that the layout does not know come first.
-    layout
-        The axes that the implementation sees; "1" is an axis of length 1 that the contract does not have.
-    """
-
-    contract: str
-    layout: str
-
-    @classmethod
-    def read(cls, notation: str) -> Axes:
-        """Read the notation ``"bhse->hse"``."""
-        contract, layout = notation.split("->")
-        return cls(contract, layout)
-
-    @property
-    def called_once_each(self) -> str:
-        """The axes that the layout lacks: the implementation is called once for each entry of them."""
-        return "".join(letter for letter in self.contract if letter not in self.layout)
-
-    def of_rank(self, rank: int) -> Axes:
-        """Return the axes of a tensor that lacks leading axes, because it broadcasts along them."""
-        contract = self.contract[len(self.contract) - rank :]
-        return Axes(contract, "".join(letter for letter in self.layout if letter in contract))
-
-    def to_layout(self, array: NDArray[Any], entry: Mapping[str, int]) -> NDArray[Any]:
-        """Return the part of an input that one call sees, as a view.
-
-        Parameters
-        ----------
-        array
-            The contract's tensor.
-        entry
-            For each axis that the layout lacks, the index that this call is about.
-        """
-        # An axis of length 1 broadcasts, so every call sees its one entry.
-        index = tuple(
-            min(entry[letter], length - 1) if letter in entry and letter not in self.layout else slice(None)
-            for letter, length in zip(self.contract, array.shape, strict=True)
-        )
-        kept = [letter for letter in self.contract if letter in self.layout]
-        moved = array[index].transpose([kept.index(letter) for letter in self.layout if letter != "1"])
-        added = tuple(position for position, letter in enumerate(self.layout) if letter == "1")
-        return np.expand_dims(moved, added)
-
-    def from_layout(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return an output of one call with the contract's axes, less those that the layout lacks.
-
-        One of another rank than the layout's is returned as it is: its shape is for the verdict to judge.
-        """
-        if array.ndim != len(self.layout):
-            return array
-        return array.transpose([self.layout.index(letter) for letter in self.contract if letter in self.layout])
-
-
-@dataclass(frozen=True)
-class Arrangement:
-    """How one request is put to an implementation of another layout.
-
-    Attributes
-    ----------
-    tensors
-        Axes of inputs and outputs by name; any other input is passed to every call as it is, and any other
-        output is put together from the calls as they gave it.
-    attributes
-        The attributes to pass instead of the request's, or None for those of the request.
-    """
-
-    tensors: Mapping[str, Axes]
-    attributes: Mapping[str, Any] | None = None
-
-
-Layout = Callable[[Request], Arrangement | Declined | None]
-"""Arranges one request; None passes it on as it is."""
 
 
 class LaidOut:
@@ -137,11 +48,11 @@ class LaidOut:
 
     def run(self, request: Request) -> Answer:
         """Call the implementation once, or once for each entry of the axes that it does not know."""
-        arrangement = self._layout(request)
+        arrangement = self._layout(request.operation, request.inputs, request.attributes)
         if arrangement is None:
             return self._implementation.run(request)
-        if isinstance(arrangement, Declined):
-            return arrangement
+        if isinstance(arrangement, str):
+            return Declined(f"cannot be put in the layout {self._name}: {arrangement}")
         axes = _axes_of_inputs(request, arrangement)
         reason = _cannot_arrange(request, axes)
         if reason is not None:
@@ -263,8 +174,3 @@ def _gather(answers: Sequence[Outputs], lengths: tuple[int, ...], arrangement: A
         gathered[name] = np.stack(parts).reshape(lengths + parts[0].shape)
     changed = dict.fromkeys(name for answer in answers for name in answer.inputs_changed)
     return Outputs(gathered, tuple(changed))
-
-
-def read_axes(axes_to_names: Mapping[str, Sequence[str]]) -> dict[str, Axes]:
-    """Return the axes of each tensor, given the tensors of each notation."""
-    return {name: Axes.read(notation) for notation, names in axes_to_names.items() for name in names}

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, cast
 
 from attnspec.adapters.arranging import LaidOut
 from attnspec.adapters.implementation import Declaration
-from attnspec.contract import LAYOUTS
+from attnspec.contract import FAMILIES, LAYOUTS
 from attnspec.errors import UsageError
-from attnspec.families import FAMILIES
 from attnspec.families.lookup import family_called, family_of
 
 if TYPE_CHECKING:
-    from attnspec.adapters.arranging import Arrangement
-    from attnspec.adapters.implementation import Declined, Implementation, Request
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec.adapters.implementation import Implementation
+    from attnspec.arrangement import Arrangement
 
 
 def laid_out(implementation: Implementation, layout: str) -> Implementation:
@@ -44,9 +48,11 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
     if not any(layout in family_called(family).layouts for family in FAMILIES):
         return implementation
 
-    def arrange(request: Request) -> Arrangement | Declined | None:
-        arranging = family_of(request.operation).layouts.get(layout)
-        return None if arranging is None else arranging(request)
+    def arrange(
+        operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]
+    ) -> Arrangement | str | None:
+        arranging = family_of(operation).layouts.get(layout)
+        return None if arranging is None else arranging(operation, inputs, attributes)
 
     return LaidOut(implementation, arrange, layout)
 

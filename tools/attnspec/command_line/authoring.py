@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from attnspec.errors import UsageError
-
-if TYPE_CHECKING:
-    from attnspec_authoring import proof
-
-    Findings: TypeAlias = proof.Findings
-    Matrix: TypeAlias = proof.Matrix
 
 _AUTHORING = "attnspec_authoring"
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from attnspec.command_line.authoring import authoring
 from attnspec.errors import UsageError
-
-if TYPE_CHECKING:
-    from attnspec.command_line.authoring import Findings, Matrix
 
 
 @click.command()
@@ -89,7 +86,7 @@ def _write(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def _say(matrix: Matrix, findings: Findings) -> None:
+def _say(matrix: Any, findings: Any) -> None:
     click.echo(
         f"{len(matrix.mistakes)} mistakes and {len(matrix.controls)} controls over {len(matrix.cases)} cases "
         f"in {', '.join(matrix.dtypes)}: {matrix.seconds:.0f} s"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from attnspec.bounds.tolerance import Tolerance
     from attnspec.cases import Case
-    from attnspec.comparison.tolerance import Tolerance
     from attnspec.family import Family
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from attnspec.bounds.tolerance import Tolerance
     from attnspec.cases import Case
     from attnspec.comparison.expectation import Expectation
-    from attnspec.comparison.tolerance import Tolerance
     from attnspec.family import Family
     from attnspec.operation import Operation
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from attnspec.adapters.implementation import Outputs
 from attnspec.adapters.returned import read_returned
-from attnspec.comparison import Values, precision_of
+from attnspec.bounds import precision_of
+from attnspec.comparison import Values
 from attnspec.dtypes import ANY, HALF_PRECISION, to_run_dtype
 
 if TYPE_CHECKING:

@@ -1,8 +1,6 @@
 """Families of operators: sets of operations that share notation, steps and tolerance.
 
-A family is a folder here. Its ``contract`` says, as data, which operations and conventions it has; its ``family``
-brings what the harness must know to judge them, which it looks up in :mod:`attnspec.families.lookup` alone.
+A family is a folder here, listed in :mod:`attnspec.contract`. Its ``contract`` says, as data, which operations and
+conventions it has; its ``family`` brings what the harness must know to judge them, which it looks up in
+:mod:`attnspec.families.lookup` alone.
 """
-
-FAMILIES = ("attention", "rotary")
-"""Every family, in the order of the spec."""

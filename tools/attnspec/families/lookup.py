@@ -19,5 +19,5 @@ def family_of(operation: str) -> Family:
 
 @cache
 def family_called(name: str) -> Family:
-    """Return a family by its name, one of :data:`attnspec.families.FAMILIES`."""
+    """Return a family by its name, one of :data:`attnspec.contract.FAMILIES`."""
     return import_module(f"attnspec.families.{name}.family").FAMILY

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attnspec.contract import OPERATIONS
-from attnspec.families import FAMILIES
+from attnspec.contract import FAMILIES, OPERATIONS
 from attnspec.reports.invocation import Invocation, invocation_to_json
 from attnspec.reports.report_json import FORMAT, diagnosis_to_json, result_to_json, summary_to_json
 from attnspec.reports.summary import summarise

@@ -6,11 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from attnspec.contract import OPERATIONS
-from attnspec.families.lookup import family_of
 from attnspec.reproduction.literals import array_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,13 +19,19 @@ MOST_LINES = 30
 """No script has more lines; a line of data may be as long as the data are."""
 
 
-def python_script(case: Case) -> str:
+def python_script(case: Case, formula: Callable[[Case], list[str]]) -> str:
     """Return a script of at most `MOST_LINES` lines that reproduces a case with NumPy alone, in float64.
 
     It computes the outputs by the formula of the specification, prints how far they are from the certified values, and
     raises ``AssertionError`` where that is too far. For a case that must be refused it shows what to hand over.
+
+    Parameters
+    ----------
+    case
+        The case.
+    formula
+        Gives the lines that compute a case's outputs, as its family knows them.
     """
-    formula = family_of(case.operation).formula
     inputs = [f"{name} = {array_literal(array)}" for name, array in case.inputs.items()]
     if case.rejects is not None:
         stated = [f"{name} = {value!r}" for name, value in case.attributes.items()]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.comparison import NotGraded, Run, Tolerance, expectation, precision_of, stacked
+from attnspec.bounds import Tolerance, precision_of, stacked
+from attnspec.comparison import NotGraded, Run, expectation
 from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
 from attnspec.conventions import departs, fixed_attributes, inner_dtype, settling

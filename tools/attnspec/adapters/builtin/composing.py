@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
-from attnspec.contract import OPERATIONS
-from attnspec.families import FAMILIES
+from attnspec.contract import FAMILIES, OPERATIONS
 
 
 def composed(package: str, *, name: str, version: str, dtypes: tuple[str, ...]) -> SimpleNamespace:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.comparison.tolerance import Tolerance
+    from attnspec.bounds.tolerance import Tolerance
 
 
 def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance) -> Owed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison.tolerance import Tolerance
+from attnspec.bounds.tolerance import Tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from attnspec.comparison.estimates import Estimate
+    from attnspec.bounds.estimates import Estimate
 
 
 class AttentionBound(Tolerance):
@@ -21,7 +21,7 @@ class AttentionBound(Tolerance):
     Parameters
     ----------
     estimates, ungraded
-        As :class:`attnspec.comparison.tolerance.Tolerance` takes them.
+        As :class:`attnspec.bounds.tolerance.Tolerance` takes them.
     fully_masked
         Output name to the elements that come from a query without any key; empty where there are none.
     without_mean

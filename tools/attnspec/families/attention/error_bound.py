@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.comparison.estimates import (
+from attnspec.bounds.estimates import (
     INNER,
     ROUNDED_TWICE,
     Estimate,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.comparison.precision import Precision
+    from attnspec.bounds.precision import Precision
 
 
 _SQUARES_UNDERFLOW = 300.0

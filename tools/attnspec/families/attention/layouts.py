@@ -34,16 +34,16 @@ It is called once for each batch entry, and once for each head where it has no h
 from __future__ import annotations
 
 import string
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.arranging import Arrangement, Axes, read_axes
-from attnspec.adapters.implementation import Declined
+from attnspec.arrangement import Arrangement, Axes, read_axes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec.adapters.arranging import Layout
-    from attnspec.adapters.implementation import Request
+    from numpy.typing import NDArray
+
+    from attnspec.arrangement import Layout
 
 _ATTENDING = ("query", "key", "value", "output")
 """Tensors of tokens, in both attention operations that have a batch axis."""
@@ -81,30 +81,31 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
 
 
 def _arranging(layout: str) -> Layout:
-    def arrange(request: Request) -> Arrangement | Declined | None:
-        if layout == _FEATURES_FIRST and request.operation == "softmax":
-            return _softmax_of_columns(request)
-        return _ARRANGEMENTS[layout].get(request.operation)
+    def arrange(
+        operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]
+    ) -> Arrangement | str | None:
+        if layout == _FEATURES_FIRST and operation == "softmax":
+            return _softmax_of_columns(inputs["x"].ndim, attributes)
+        return _ARRANGEMENTS[layout].get(operation)
 
     return arrange
 
 
-def _softmax_of_columns(request: Request) -> Arrangement | Declined | None:
+def _softmax_of_columns(rank: int, attributes: Mapping[str, Any]) -> Arrangement | str | None:
     """Transpose the last two axes, and with them the axis that the softmax is over.
 
     A case that does not state its axis means the last one, which is the first one of the transpose; so it is
     not stated to the implementation either, whose own default is to be that one.
     """
-    rank = request.inputs["x"].ndim
     if rank < 2:
         return None
-    axis = request.attributes.get("axis", -1)
+    axis = attributes.get("axis", -1)
     if axis is not None:
         axis = axis - rank if axis >= 0 else axis
     if axis not in ((-1, -2, None) if rank == 2 else (-1, -2)):
-        return Declined(f"cannot be put in the layout {_FEATURES_FIRST}: a softmax over another axis than the last two")
+        return "a softmax over another axis than the last two"
     flipped = {-1: 0, -2: 1, None: None}[axis]
-    attributes = {**request.attributes, "axis": flipped} if "axis" in request.attributes else request.attributes
+    attributes = {**attributes, "axis": flipped} if "axis" in attributes else attributes
     swapped = Axes(f"{string.ascii_uppercase[: rank - 2]}qk", "kq")
     return Arrangement({"x": swapped, "output": swapped}, attributes)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.comparison.estimates import (
+from attnspec.bounds.estimates import (
     Estimate,
     exactly,
     exponent_error,
@@ -15,7 +15,7 @@ from attnspec.comparison.estimates import (
     settled,
     share_error,
 )
-from attnspec.comparison.tolerance import Tolerance, given, identity
+from attnspec.bounds.tolerance import Tolerance, given, identity
 from attnspec.families.attention.attention_bound import AttentionBound
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance, repeated
 from attnspec.families.attention.nonfinite import reached_by_excluded
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.comparison.precision import Precision
+    from attnspec.bounds.precision import Precision
     from attnspec.families.attention.error_bound import AttentionTolerance
 
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.comparison.estimates import Estimate, settled
+from attnspec.bounds.estimates import Estimate, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.comparison.precision import Precision
+    from attnspec.bounds.precision import Precision
 
 
 class _Share(NamedTuple):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.comparison.estimates import Estimate, exactly, settled
-from attnspec.comparison.tolerance import Tolerance, given
+from attnspec.bounds.estimates import Estimate, exactly, settled
+from attnspec.bounds.tolerance import Tolerance, given
 from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.comparison.precision import Precision
+    from attnspec.bounds.precision import Precision
 
 
 def tolerance(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.rotary.rotary import frequencies, rejects, rotations, scalings, tables, yarn
+from attnspec_authoring.recipes.rotary.rotary.changed_arguments import with_changed_arguments
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -14,6 +15,5 @@ __all__ = ["cases"]
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile `rotary`."""
-    return tuple(
-        case for module in (frequencies, scalings, yarn, tables, rotations, rejects) for case in module.cases()
-    )
+    modules = (frequencies, scalings, yarn, tables, rotations, rejects)
+    return with_changed_arguments(case for module in modules for case in module.cases())

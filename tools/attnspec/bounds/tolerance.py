@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from attnspec.comparison.estimates import Estimate
+from attnspec.bounds.estimates import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.comparison.precision import Precision
+    from attnspec.bounds.precision import Precision
 
 
 INNER = 2
