@@ -7,7 +7,7 @@ import pytest
 import attnspec_reference
 from attnspec.adapters.builtin import BUILT_IN
 from attnspec.cases import load_suite
-from attnspec.contract import FAMILIES, OPERATIONS, TITLES
+from attnspec.contract import FAMILIES, LAYOUTS, OPERATIONS, TITLES
 from attnspec.families.lookup import family_called, family_of
 from attnspec_authoring.recipes import authored_cases
 from attnspec_controls import controls_of
@@ -65,6 +65,17 @@ def test_a_family_is_what_its_folder_says(family):
     assert [operation for operation in OPERATIONS.values() if operation.family == family], (
         f"{contract} has no operation"
     )
+
+
+@each_family
+def test_a_family_lists_its_layouts_in_the_contract(family):
+    arranged = set(family_called(family).layouts)
+    assert arranged <= set(LAYOUTS), f"tools/attnspec/families/{family}/contract.py: LAYOUTS lacks one of {arranged}"
+
+
+def test_every_layout_but_the_contracts_own_is_arranged_by_a_family():
+    arranged = {layout for family in FAMILIES for layout in family_called(family).layouts}
+    assert set(LAYOUTS[1:]) == arranged, "a contract.py lists LAYOUTS that no layouts.py arranges"
 
 
 @each_operation

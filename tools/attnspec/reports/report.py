@@ -89,6 +89,8 @@ class Report:
         parts: dict[str, list[Result]] = {}
         for result in self.results:
             parts.setdefault(part_of(result), []).append(result)
+        if len(parts) == 1:
+            return dict.fromkeys(parts, self.summary)
         return {part: summarise(parts[part]) for part in ordered(parts)}
 
     def _repr_html_(self) -> str:

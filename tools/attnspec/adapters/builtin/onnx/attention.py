@@ -29,10 +29,9 @@ by running ONNX 1.23, and the tests run it again.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.builtin.onnx.evaluating import run_model
 from attnspec.adapters.builtin.onnx_models.attention import run_attention, serialized_softmax
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
 
-onnx = import_library("onnx", adapter="onnx")
-reference = import_library("onnx.reference", adapter="onnx")
 
 conventions: Mapping[str, str] = {
     "input_checks": "lenient",
@@ -57,7 +54,7 @@ def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
     """Run ``Softmax`` along `axis`, or over the whole array where `axis` is None."""
     fed = x.reshape(-1) if axis is None else x
     model = serialized_softmax(x.dtype.name, 0 if axis is None else axis)
-    return _run(model, {"x": fed})[0].reshape(x.shape)
+    return run_model(model, {"x": fed})[0].reshape(x.shape)
 
 
 def scaled_dot_product_attention(
@@ -92,7 +89,7 @@ def scaled_dot_product_attention(
         "key_lengths": key_lengths,
     }
     return run_attention(
-        _run,
+        run_model,
         given,
         is_causal=is_causal,
         causal_alignment=causal_alignment,
@@ -101,12 +98,3 @@ def scaled_dot_product_attention(
         window=window,
         steps=("weights", "logits", "scores"),
     )
-
-
-def _run(model: bytes, inputs: Mapping[str, NDArray[Any]]) -> Sequence[NDArray[Any]]:
-    return _evaluator(model).run(None, dict(inputs))
-
-
-@cache
-def _evaluator(model: bytes) -> Any:
-    return reference.ReferenceEvaluator(model)

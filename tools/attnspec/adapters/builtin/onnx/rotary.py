@@ -14,11 +14,10 @@ running ONNX 1.23, and the tests run it again.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.builtin.libraries import import_library
-from attnspec.adapters.builtin.onnx_models.rotary import serialized_rotation
+from attnspec.adapters.builtin.onnx.evaluating import run_model
+from attnspec.adapters.builtin.onnx_models.rotary import rotate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["apply_rotary", "conventions"]
-
-reference = import_library("onnx.reference", adapter="onnx")
 
 conventions: Mapping[str, str] = {"apply_rotary.input_checks": "lenient"}
 
@@ -40,15 +37,4 @@ def apply_rotary(x: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any], *, pairi
     ValueError
         The pairing is none of the two that the operator's attribute has.
     """
-    if pairing not in ("half", "interleaved"):
-        raise ValueError(f"ONNX's RotaryEmbedding has no pairing {pairing!r}")
-    width = 2 * cos.shape[-1]
-    model = serialized_rotation(
-        x.dtype.name, interleaved=pairing == "interleaved", rotated_width=0 if width == x.shape[-1] else width
-    )
-    return _evaluator(model).run(None, {"x": x, "cos": cos, "sin": sin})[0]
-
-
-@cache
-def _evaluator(model: bytes) -> Any:
-    return reference.ReferenceEvaluator(model)
+    return rotate(run_model, x, cos, sin, pairing)

@@ -3,8 +3,44 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.builtin.onnx_models import model_of, onnx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+def rotate(
+    run: Callable[[bytes, Mapping[str, NDArray[Any]]], Sequence[NDArray[Any]]],
+    x: NDArray[Any],
+    cos: NDArray[Any],
+    sin: NDArray[Any],
+    pairing: str,
+) -> NDArray[Any]:
+    """Run ``RotaryEmbedding`` on (B, H, S, E), with a table for each batch entry in the place of positions.
+
+    Parameters
+    ----------
+    run
+        Runs a serialized model on inputs.
+    x, cos, sin, pairing
+        As in the contract.
+
+    Raises
+    ------
+    ValueError
+        The pairing is none of the two that the operator's attribute has.
+    """
+    if pairing not in ("half", "interleaved"):
+        raise ValueError(f"ONNX's RotaryEmbedding has no pairing {pairing!r}")
+    width = 2 * cos.shape[-1]
+    model = serialized_rotation(
+        x.dtype.name, interleaved=pairing == "interleaved", rotated_width=0 if width == x.shape[-1] else width
+    )
+    return run(model, {"x": x, "cos": cos, "sin": sin})[0]
 
 
 @cache

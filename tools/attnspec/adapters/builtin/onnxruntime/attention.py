@@ -28,21 +28,20 @@ ONNX Runtime 1.31, and the tests run it again.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.builtin.libraries import import_library
 from attnspec.adapters.builtin.onnx_models.attention import run_attention, serialized_softmax
+from attnspec.adapters.builtin.onnxruntime.evaluating import run_model
 from attnspec.errors import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
 __all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
 
-runtime = import_library("onnxruntime", adapter="onnxruntime")
 # The models are made with it, and a message about it must come now rather than with the first case.
 import_library("onnx", adapter="onnxruntime")
 
@@ -57,7 +56,7 @@ def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
     """Run ``Softmax`` along `axis`, or over the whole array where `axis` is None."""
     fed = x.reshape(-1) if axis is None else x
     model = serialized_softmax(x.dtype.name, 0 if axis is None else axis)
-    return _run(model, {"x": fed})[0].reshape(x.shape)
+    return run_model(model, {"x": fed})[0].reshape(x.shape)
 
 
 def scaled_dot_product_attention(
@@ -92,7 +91,7 @@ def scaled_dot_product_attention(
         "key_lengths": key_lengths,
     }
     return run_attention(
-        _run,
+        run_model,
         given,
         is_causal=is_causal,
         causal_alignment=causal_alignment,
@@ -111,15 +110,3 @@ def _refuse_what_it_does_not_take(query: NDArray[Any], mask: NDArray[Any] | None
         raise Unsupported("onnxruntime's Attention takes no scale of 0")
     if mask is not None and mask.ndim >= 2 and mask.shape[-2] == 1 != query.shape[-2]:
         raise Unsupported("onnxruntime's Attention does not broadcast a mask along its query axis")
-
-
-def _run(model: bytes, inputs: Mapping[str, NDArray[Any]]) -> Sequence[NDArray[Any]]:
-    return _session(model).run(None, dict(inputs))
-
-
-@cache
-def _session(model: bytes) -> Any:
-    options = runtime.SessionOptions()
-    # Refusals are answered to the caller; by default they are logged to stderr as well.
-    options.log_severity_level = 4
-    return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

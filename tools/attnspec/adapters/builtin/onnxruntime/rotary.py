@@ -14,11 +14,10 @@ running ONNX Runtime 1.31, and the tests run it again.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.builtin.libraries import import_library
-from attnspec.adapters.builtin.onnx_models.rotary import serialized_rotation
+from attnspec.adapters.builtin.onnx_models.rotary import rotate
+from attnspec.adapters.builtin.onnxruntime.evaluating import run_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["apply_rotary", "conventions"]
-
-runtime = import_library("onnxruntime", adapter="onnxruntime")
 
 conventions: Mapping[str, str] = {}
 
@@ -40,18 +37,4 @@ def apply_rotary(x: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any], *, pairi
     ValueError
         The pairing is none of the two that the operator's attribute has.
     """
-    if pairing not in ("half", "interleaved"):
-        raise ValueError(f"ONNX's RotaryEmbedding has no pairing {pairing!r}")
-    width = 2 * cos.shape[-1]
-    model = serialized_rotation(
-        x.dtype.name, interleaved=pairing == "interleaved", rotated_width=0 if width == x.shape[-1] else width
-    )
-    return _session(model).run(None, {"x": x, "cos": cos, "sin": sin})[0]
-
-
-@cache
-def _session(model: bytes) -> Any:
-    options = runtime.SessionOptions()
-    # Refusals are answered to the caller; by default they are logged to stderr as well.
-    options.log_severity_level = 4
-    return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return rotate(run_model, x, cos, sin, pairing)
