@@ -71,9 +71,18 @@ class Malformed(NamedTuple):
 
 
 class Crashed(NamedTuple):
-    """The implementation's process ended in the middle of the case."""
+    """The implementation's process ended in the middle of the case.
+
+    Attributes
+    ----------
+    message
+        How it ended.
+    was_asked
+        Whether it had the request; False where it had ended before and could not be started again.
+    """
 
     message: str
+    was_asked: bool = True
 
 
 class TimedOut(NamedTuple):

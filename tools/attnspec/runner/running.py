@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec import conventions as convention_rules
-from attnspec.adapters.implementation import Answer, Outputs, Request
+from attnspec.adapters.implementation import Answer, Crashed, Outputs, Request
 from attnspec.comparison import NotGraded, Run, Verdict, grade
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, to_run_dtype
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
     from attnspec.adapters.implementation import Implementation
     from attnspec.cases import Case, Suite
+
+SECOND_CALL = "a second call with the same inputs, after other cases had run"
+_NO_ANSWER = ("error", "crash", "timeout", "malformed")
+"""Statuses that keep their name in the second pass: there is no value that could differ."""
 
 
 def run_suite(
@@ -211,14 +215,17 @@ def _second_pass(run: Run, result: Result, implementation: Implementation) -> Re
     answer, _ = _ask(run, implementation)
     if isinstance(answer, Outputs) and not answer.inputs_changed and _same_bits(answer.values, result.got):
         return result._replace(same_bits=True)
+    if isinstance(answer, Crashed) and not answer.was_asked:
+        return result
     verdict = grade(run, answer)
     if verdict.status == "pass" and run.case.properties is None:
         return result._replace(same_bits=False)
+    if verdict.status in _NO_ANSWER:
+        message = f"{SECOND_CALL}: {verdict.message}"
+        return result._replace(verdict=verdict._replace(message=message), got=None)
     what = verdict.message or "other numbers for the same seed"
     failed = verdict._replace(
-        status="fail",
-        check="repeatable",
-        message=f"a second call with the same inputs, after other cases had run, did not pass: {what}",
+        status="fail", check="repeatable", message=f"{SECOND_CALL}, did not pass: {what}"
     )
     return result._replace(
         verdict=failed,
