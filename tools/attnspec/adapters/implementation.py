@@ -110,6 +110,8 @@ class Declaration:
         The dtypes that it offers.
     conventions
         Declared conventions, by name, possibly qualified by an operation (``softmax.fully_masked_row``).
+    not_graded
+        Names of public functions that stand beside the operations in the user's own module, and are none.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Declaration:
     operations: tuple[str, ...]
     dtypes: tuple[str, ...] = ("float64",)
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])
+    not_graded: tuple[str, ...] = ()
 
 
 @runtime_checkable

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 @click.option("--baseline", metavar="FILE", type=click.Path(path_type=Path), help="What is expected not to pass.")
 @click.option("--update-baseline", is_flag=True, help="Write the baseline from this run; reasons in it are kept.")
 @click.option("--lenient", is_flag=True, help="Only warn of what is better than the baseline says.")
-@click.option("--require", multiple=True, metavar="PROFILE", help="This profile must conform wholly. Repeatable.")
+@click.option(
+    "--require", multiple=True, metavar="NAME", help="This profile or operation must conform wholly. Repeatable."
+)
 @click.option(
     "--minimum-accuracy",
     type=click.FloatRange(min=0),
@@ -68,7 +70,7 @@ def gate(
     if baseline is not None and (baseline.exists() or not update_baseline):
         known = gates.read_baseline(baseline)
     suite = load_selected(options)
-    _check_profiles(require, suite)
+    _check_required(require, suite)
     console = make_console()
     report = run_target(options, suite, console)
     ids = read_index(suite.folder)
@@ -95,12 +97,16 @@ def _check_file(option: str, path: Path | None) -> None:
         raise UsageError(f"{option} {path}: name a file in a folder that exists.")
 
 
-def _check_profiles(require: tuple[str, ...], suite: Suite) -> None:
-    """Raise `UsageError` for a required profile that is not run; found out before the run, not after it."""
+def _check_required(require: tuple[str, ...], suite: Suite) -> None:
+    """Raise `UsageError` for what is required and not run; found out before the run, not after it."""
     profiles = sorted({case.profile for case in suite.cases.values()})
-    for profile in require:
-        if profile not in profiles:
-            raise UsageError(f"--require {profile}: the profiles of this run are {', '.join(profiles)}.")
+    operations = sorted({case.operation for case in suite.cases.values()})
+    for name in require:
+        if name not in (*profiles, *operations):
+            raise UsageError(
+                f"--require {name}: the profiles of this run are {', '.join(profiles)}, "
+                f"its operations {', '.join(operations)}."
+            )
 
 
 def _append(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from attnspec.contract import TITLES
@@ -11,9 +12,12 @@ from attnspec.specification import clause_text, errata
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from attnspec.adapters import Declaration
     from attnspec.diagnosis import Diagnosis
     from attnspec.reports.report import Report
     from attnspec.runner import Result
+
+_FUNCTIONS_NAMED = 5
 
 
 def headline(report: Report) -> str:
@@ -39,6 +43,19 @@ def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
         f"Not offered: {TITLES.get(family, family)} ({count} case{'' if count == 1 else 's'})."
         for family, count in left_out.items()
     ]
+
+
+def not_graded_sentence(declaration: Declaration) -> str | None:
+    """Return which functions stand beside the operations in the user's own file and are none; None for none."""
+    names = declaration.not_graded
+    if not names:
+        return None
+    more = f" and {len(names) - _FUNCTIONS_NAMED} more" if len(names) > _FUNCTIONS_NAMED else ""
+    them, file = "it" if len(names) == 1 else "them", PurePath(declaration.adapter).name
+    return (
+        f"Not graded: {', '.join(names[:_FUNCTIONS_NAMED])}{more} ({file} defines {them}; "
+        "--as OPERATION grades one function)."
+    )
 
 
 def shown_name(name: str, version: str | None) -> str:

@@ -224,9 +224,7 @@ def _second_pass(run: Run, result: Result, implementation: Implementation) -> Re
         message = f"{SECOND_CALL}: {verdict.message}"
         return result._replace(verdict=verdict._replace(message=message), got=None)
     what = verdict.message or "other numbers for the same seed"
-    failed = verdict._replace(
-        status="fail", check="repeatable", message=f"{SECOND_CALL}, did not pass: {what}"
-    )
+    failed = verdict._replace(status="fail", check="repeatable", message=f"{SECOND_CALL}, did not pass: {what}")
     return result._replace(
         verdict=failed,
         got=answer.values if isinstance(answer, Outputs) else None,
