@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from attnspec.command_line.console import make_console
-from attnspec.command_line.target_options import (
-    TargetOptions,
-    load_selected,
-    run_target,
-    target_options,
-    write_reports,
-)
+from attnspec.command_line.console import make_console, telling
+from attnspec.command_line.running import run_target, write_reports
+from attnspec.command_line.target_options import TargetOptions, target_options
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,10 +64,8 @@ def gate(
     known = None
     if baseline is not None and (baseline.exists() or not update_baseline):
         known = gates.read_baseline(baseline)
-    suite = load_selected(options)
-    _check_required(require, suite)
     console = make_console()
-    report = run_target(options, suite, console)
+    report, suite = run_target(options, console, check=lambda suite: _check_required(require, suite))
     ids = read_index(suite.folder)
     notes: list[str] = []
     if baseline is not None and update_baseline:
@@ -85,10 +78,13 @@ def gate(
     demands = gates.Demands(lenient, require, minimum_accuracy)
     outcome = gates.judge(report, known, demands, suite_ids=ids, retired=retired)
     notes += [*gates.diagnosis_sentences(report, outcome), *gates.suite_sentences(report, known)]
-    gates.print_outcome(outcome, console, notes=notes, quiet=options.quiet)
-    if summary is not None:
-        _append(summary, gates.outcome_markdown(outcome, notes=notes))
-    write_reports(options, report, suite)
+    try:
+        write_reports(options, report, suite)
+        if summary is not None:
+            _append(summary, gates.outcome_markdown(outcome, notes=notes))
+    finally:
+        with telling():
+            gates.print_outcome(outcome, console, notes=notes, quiet=options.quiet)
     return 0 if outcome.is_open else 1
 
 

@@ -17,7 +17,7 @@ from attnspec.gate.finding import HEADINGS, Finding, Outcome
 from attnspec.gate.updating import check_same_implementation
 from attnspec.plain_text import plain_text
 from attnspec.reports.report import summarise
-from attnspec.reports.wording import result_sentence
+from attnspec.reports.wording import not_run_sentence, result_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -81,6 +81,7 @@ def judge(
         check_same_implementation(report, baseline)
         found = [*_against(_Comparison(report, baseline, demands, suite_ids, retired))]
     found += _nothing_graded(report)
+    found += _not_run(report)
     found += _required(report, demands.require)
     found += _accuracy(report, demands.minimum_accuracy)
     order = list(HEADINGS)
@@ -243,6 +244,13 @@ def _nothing_graded(report: Report) -> Generator[Finding]:
     if not any(result.is_wrong or result.establishes for result in report.results):
         sentence = f"None of {len(report.results)} results says anything about conformance."
         yield Finding("nothing graded", "fails", "", None, sentence)
+
+
+def _not_run(report: Report) -> Generator[Finding]:
+    """Find that the run ended early: what it did not come to may be wrong, whatever the baseline expects."""
+    sentence = not_run_sentence(report)
+    if sentence is not None:
+        yield Finding("not run", "fails", "", None, sentence)
 
 
 def _required(report: Report, names: Sequence[str]) -> Generator[Finding]:

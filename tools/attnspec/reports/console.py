@@ -17,6 +17,7 @@ from attnspec.reports.wording import (
     headline,
     left_out_sentences,
     not_graded_sentence,
+    not_run_sentence,
     result_sentence,
     step_sentence,
 )
@@ -57,9 +58,8 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
         _print_unsupported(report, console)
         for sentence in left_out_sentences(report.left_out):
             _say(console, sentence, style="yellow")
-        beside = not_graded_sentence(report.declaration)
-        if beside is not None:
-            _say(console, beside, style="yellow")
+        for sentence in filter(None, (not_graded_sentence(report.declaration), not_run_sentence(report))):
+            _say(console, sentence, style="yellow")
         elements = elements_sentence(report)
         if elements is not None:
             _say(console, elements)

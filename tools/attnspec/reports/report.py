@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -78,6 +78,9 @@ class Report:
         Family to the number of its cases, for the families of which nothing is offered.
     invocation
         How the implementation was reached.
+    not_run
+        How many (case, dtype) have no result, where the run ended early; None where it ran to its end. What ended early
+        does not conform, whatever passed before.
     """
 
     declaration: Declaration
@@ -89,6 +92,7 @@ class Report:
     diagnosis: tuple[Diagnosis, ...]
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
     invocation: Invocation = field(default_factory=Invocation)
+    not_run: int | None = None
 
     @property
     def conforms(self) -> bool:
@@ -103,14 +107,14 @@ class Report:
     @cached_property
     def summary(self) -> Summary:
         """Counts and conformance over all results."""
-        return summarise(self.results)
+        return self._summarise(self.results)
 
     @cached_property
     def by_profile(self) -> Mapping[str, Summary]:
         """Counts and conformance of each profile."""
         profiles = sorted({result.case.profile for result in self.results})
         return {
-            profile: summarise(tuple(result for result in self.results if result.case.profile == profile))
+            profile: self._summarise(tuple(result for result in self.results if result.case.profile == profile))
             for profile in profiles
         }
 
@@ -119,12 +123,16 @@ class Report:
         """Counts and conformance of each family that is not left out, in the order of the spec."""
         families = {OPERATIONS[result.case.operation].family for result in self.results}
         return {
-            family: summarise(
+            family: self._summarise(
                 tuple(result for result in self.results if OPERATIONS[result.case.operation].family == family)
             )
             for family in FAMILIES
             if family in families
         }
+
+    def _summarise(self, results: tuple[Result, ...]) -> Summary:
+        summary = summarise(results)
+        return summary if self.not_run is None else replace(summary, conformance="does not conform")
 
     def _repr_html_(self) -> str:
         from attnspec.reports.notebook import notebook_html

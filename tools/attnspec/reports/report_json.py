@@ -62,6 +62,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
             "families": {name: _summary(summary) for name, summary in report.by_family.items()},
         },
         "left_out": dict(report.left_out),
+        **({} if report.not_run is None else {"not_run": report.not_run}),
         "count": len(report.results),
     }
 

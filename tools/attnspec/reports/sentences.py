@@ -30,9 +30,8 @@ def implementation_name(document: Mapping[str, Any]) -> str:
 def verdict(document: Mapping[str, Any], name: str) -> str:
     """Return what came of the run in one line, with `name` as the report writes it."""
     summary = document["summary"]
-    return verdict_sentence(
-        name, summary["conformance"], summary["statuses"], (summary["clauses_graded"], summary["clauses"])
-    )
+    clauses = (summary["clauses_graded"], summary["clauses"])
+    return verdict_sentence(name, summary["conformance"], summary["statuses"], clauses, not_run=document.get("not_run"))
 
 
 def profile_of(result: Mapping[str, Any]) -> str:

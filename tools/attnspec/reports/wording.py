@@ -24,7 +24,8 @@ def headline(report: Report) -> str:
     """Return who was validated and what came of it, in one line."""
     summary = report.summary
     name = shown_name(report.declaration.name, report.declaration.version)
-    return verdict_sentence(name, summary.conformance, summary.counts, (summary.clauses_graded, summary.clauses))
+    clauses = (summary.clauses_graded, summary.clauses)
+    return verdict_sentence(name, summary.conformance, summary.counts, clauses, not_run=report.not_run)
 
 
 def family_sentences(report: Report) -> list[str]:
@@ -63,7 +64,24 @@ def shown_name(name: str, version: str | None) -> str:
     return plain_text(" ".join(filter(None, (name, version))), longest=80)
 
 
-def verdict_sentence(name: str, conformance: str, counts: Mapping[str, int], clauses: tuple[int, int]) -> str:
+def not_run_sentence(report: Report) -> str | None:
+    """Return how many results a run lacks that ended early, or None when it lacks none."""
+    if not report.not_run:
+        return None
+    return (
+        f"{report.not_run} of {report.not_run + len(report.results)} not run, because the process had ended. "
+        "With --isolate it is started again after a crash."
+    )
+
+
+def verdict_sentence(
+    name: str,
+    conformance: str,
+    counts: Mapping[str, int],
+    clauses: tuple[int, int],
+    *,
+    not_run: int | None = None,
+) -> str:
     """Return what came of a run in one line.
 
     Parameters
@@ -76,6 +94,8 @@ def verdict_sentence(name: str, conformance: str, counts: Mapping[str, int], cla
         Status to number of (case, dtype).
     clauses
         How many clauses were graded, and how many there are.
+    not_run
+        How many (case, dtype) have no result, where the run ended early.
     """
     passed, total = counts.get("pass", 0), sum(counts.values())
     tried = total - counts.get("unsupported", 0)
@@ -85,8 +105,11 @@ def verdict_sentence(name: str, conformance: str, counts: Mapping[str, int], cla
     if conformance == "conforms in part":
         graded = f"{clauses[0]} of {clauses[1]} clauses graded"
         return f"{name} conforms in part: {passed} of {tried} passed, nothing wrong, {graded}."
+    left = f", {not_run} not run" if not_run else ""
     if wrong:
-        return f"{name} does not conform: {wrong} of {tried} went wrong, {passed} passed."
+        return f"{name} does not conform: {wrong} of {tried} went wrong, {passed} passed{left}."
+    if not_run is not None:
+        return f"{name} was not validated to the end: {passed} of {tried} passed{left}."
     return f"{name} does not conform: nothing could be graded ({total} tried)."
 
 
