@@ -1,6 +1,6 @@
 """The command line: ``attnspec validate TARGET`` and its fellows.
 
-Exit status: 0 nothing wrong, 1 something wrong, 2 could not be run, 130 interrupted.
+Exit status: 0 nothing wrong, 1 something wrong, 2 could not be run, 130 interrupted, 143 ended by SIGTERM.
 """
 
 from __future__ import annotations
@@ -57,6 +57,14 @@ def _guarding(guard: Way | Literal["none"] | Journal, words: list[str]) -> Guard
     return Guarding(None if guard == "none" else guard, words)
 
 
+def _interrupted(by: BaseException | None) -> int:
+    """Say that a signal ended the run, and return the exit status that shells give to that signal."""
+    number = by.number if isinstance(by, Terminated) else signal.SIGINT
+    said = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+    click.echo(f"attnspec: {said}", err=True)
+    return 128 + number
+
+
 def main(arguments: list[str] | None = None, *, guard: Way | Literal["none"] | Journal | None = None) -> int:
     """Run the command line and return its exit status; never a traceback for bad input.
 
@@ -84,19 +92,13 @@ def main(arguments: list[str] | None = None, *, guard: Way | Literal["none"] | J
     except AttnspecError as error:
         click.echo(f"attnspec: {plain_text(str(error), longest=_LONGEST_ERROR)}", err=True)
         return 2
-    except click.exceptions.Abort:
-        click.echo("attnspec: interrupted", err=True)
-        return 130
+    except click.exceptions.Abort as abort:
+        return _interrupted(abort.__cause__)
     except click.ClickException as error:
         error.show()
         return 2
-    except Terminated as end:
-        said = "interrupted" if end.number == signal.SIGINT else f"ended by {signal.Signals(end.number).name}"
-        click.echo(f"attnspec: {said}", err=True)
-        return 128 + end.number
-    except KeyboardInterrupt:
-        click.echo("attnspec: interrupted", err=True)
-        return 130
+    except KeyboardInterrupt as interruption:
+        return _interrupted(interruption)
     except BrokenPipeError:
         sys.stderr.close()
         return 0
