@@ -10,7 +10,7 @@ import mmap
 import pickle
 import struct
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -28,7 +28,11 @@ _HEAD = struct.Struct("<QQ")
 """Bytes that are used, and how many (case, dtype) have a result."""
 _CONCLUSION = struct.Struct("<Q")
 """The exit status, raised by one; 0 as long as there is none."""
-_START = _HEAD.size + _CONCLUSION.size
+_QUESTION = struct.Struct("<Q")
+"""Which of two slots holds what is being asked, and how long that is: the other slot is written meanwhile."""
+_SLOT = 1024
+_SLOTS = _HEAD.size + _CONCLUSION.size + _QUESTION.size
+_START = _SLOTS + 2 * _SLOT
 _RECORD = struct.Struct("<Q?")
 """Bytes of a record, and whether it holds outputs, which are read only where they are needed."""
 _FOR_OUTPUTS = SIZE // 2
@@ -97,6 +101,8 @@ class Journal:
         self._used = _START
         self._count = 0
         self._seen: dict[Key, Verdict] = {}
+        self._slot = 1
+        self._same_bits: dict[Key, bool | None] = {}
         self._passes: Counter[str] = Counter()
         self._wrong = False
         self._later: dict[Key, Result] = {}
@@ -129,13 +135,18 @@ class Journal:
 
     def asks(self, run: Run, occasion: Occasion) -> None:
         """Write down what the implementation is asked now."""
-        self._append(("asks", run.case.id, run.dtype, occasion))
+        text = f"{run.case.id} {run.dtype} {occasion}".encode()
+        self._slot = 1 - self._slot
+        place = _SLOTS + self._slot * _SLOT
+        self._memory[place : place + len(text)] = text
+        # Last: a process that ends here still says which one it was asked before.
+        _QUESTION.pack_into(self._memory, _SLOTS - _QUESTION.size, 2 * len(text) + self._slot)
 
     def has(self, result: Result) -> None:
         """Write down a result."""
         key = (result.case.id, result.dtype)
-        if self._seen.get(key) is result.verdict:
-            self._append(("same", *key, result.same_bits))
+        if self._seen.get(key) is result.verdict:  # a second pass that changed nothing
+            self._same_bits[key] = result.same_bits
             return
         if key not in self._seen:
             self._count += 1
@@ -156,7 +167,11 @@ class Journal:
                 self._later[key] = result
 
     def ends(self, ending: Ending, problem: str = "") -> None:
-        """Write down how the run ended; and the outputs of all passes where something was wrong."""
+        """Write down how the run ended, and what only a run that ends by itself tells.
+
+        That is whether second passes gave the same bits, and the outputs of all passes where something was wrong.
+        """
+        self._append(("same", self._same_bits))
         if self._wrong:
             for result in self._later.values():
                 self._keep_outputs(result)
@@ -182,6 +197,15 @@ class Journal:
         _HEAD.pack_into(self._memory, 0, end, self._count)
         self._used = end
 
+    def _asked(self) -> Asked | None:
+        (question,) = _QUESTION.unpack_from(self._memory, _SLOTS - _QUESTION.size)
+        length, slot = divmod(question, 2)
+        if not length:
+            return None
+        place = _SLOTS + slot * _SLOT
+        case, dtype, occasion = self._memory[place : place + length].decode().split(" ")
+        return Asked(case, dtype, cast("Occasion", occasion))
+
     def _records(self) -> Generator[tuple[Any, ...]]:
         """Give each record; outputs as the place where they lie."""
         used, _ = _HEAD.unpack_from(self._memory)
@@ -196,7 +220,6 @@ class Journal:
     def read(self) -> Told:
         """Return what the journal holds."""
         declaration: Declaration | None = None
-        asked: Asked | None = None
         results: dict[Key, Entry] = {}
         ending: Ending | None = None
         problem = ""
@@ -206,8 +229,6 @@ class Journal:
             match record:
                 case ("declares", declaration):
                     pass
-                case ("asks", case, dtype, occasion):
-                    asked = Asked(case, dtype, occasion)
                 case ("has", case, dtype, entry):
                     results[case, dtype] = entry
                     outputs.pop((case, dtype), None)
@@ -215,8 +236,8 @@ class Journal:
                     key = (case, dtype)
                 case ("at", span):
                     outputs[key] = span
-                case ("same", case, dtype, same_bits):
-                    results[case, dtype] = results[case, dtype]._replace(same_bits=same_bits)
+                case ("same", same_bits):
+                    results |= {of: results[of]._replace(same_bits=same) for of, same in same_bits.items()}
                 case ("ends", ending, problem):
                     pass
                 case _:
@@ -225,4 +246,4 @@ class Journal:
         def got(of: Key) -> Mapping[str, NDArray[Any]] | None:
             return pickle.loads(self._memory[outputs[of]]) if of in outputs else None
 
-        return Told(declaration, asked, results, ending, problem, got)
+        return Told(declaration, self._asked(), results, ending, problem, got)
