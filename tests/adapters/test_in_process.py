@@ -1,5 +1,6 @@
 """Python callables in this process: whatever goes wrong in one becomes an answer."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -35,6 +36,8 @@ class UnprintableError(Exception):
         (ValueError(), "ValueError"),
         (AssertionError("  no  "), "AssertionError: no"),
         (SystemExit(3), "SystemExit: 3"),
+        (GeneratorExit(), "GeneratorExit"),
+        (BaseException("of one's own"), "BaseException: of one's own"),
         (RecursionError("deep"), "RecursionError: deep"),
         (MemoryError(), "MemoryError"),
         (UnprintableError(), "UnprintableError"),
@@ -57,6 +60,17 @@ def test_an_exception_is_an_answer_in_its_own_words(error, message):
 )
 def test_what_is_not_offered_is_declined(error, reason):
     assert answer_of(raising(error)) == Declined(reason)
+
+
+def test_a_limit_of_recursion_that_is_lowered_is_raised_again():
+    limit = sys.getrecursionlimit()
+
+    def softmax(x):
+        sys.setrecursionlimit(limit - 200)
+        return x
+
+    assert isinstance(answer_of(softmax), Outputs)
+    assert sys.getrecursionlimit() == limit
 
 
 def test_an_interruption_is_the_users():

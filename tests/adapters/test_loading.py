@@ -191,6 +191,26 @@ def test_one_function_stands_for_the_operation_that_is_named(write):
     assert_works(implementation)
 
 
+def test_one_function_keeps_what_its_file_declares(write):
+    declared = "\ndtypes = ('float32',)\nconventions = {'accumulation': 'float32'}\nversion = 7\nname = 'all of it'\n"
+    write("declaring_file.py", SOFTMAX.replace("softmax", "shares") + declared)
+    for target in ("./declaring_file.py:shares", "declaring_file.shares", "declaring_file:shares"):
+        declaration = load(target, bare_operation="softmax").declaration
+        assert (declaration.name, declaration.version) == ("shares", "7")
+        assert declaration.dtypes == ("float32",)
+        assert declaration.conventions == {"accumulation": "float32"}
+
+
+def test_public_functions_of_the_users_file_that_are_no_operations_are_known(write):
+    others = (
+        "\nfrom os.path import join\ndef attention(q): ...\ndef _private(): ...\nclass Layer: ...\nlater = softmax\n"
+    )
+    write("beside.py", SOFTMAX + others)
+    assert load("./beside.py").declaration.not_graded == ("attention",)
+    assert load("./beside.py:softmax", bare_operation="softmax").declaration.not_graded == ()
+    assert load("reference").declaration.not_graded == ()
+
+
 def test_an_implementation_is_returned_as_it_is(write):
     reference = load("reference")
     assert load(reference) is reference

@@ -31,7 +31,7 @@ def test_what_ascii_lacks_is_spelt_out():
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("arguments", [("list",), ("explain", "sdpa.scores"), VALIDATE])
+@pytest.mark.parametrize("arguments", [("list",), ("explain", "sdpa.scores")])
 def test_a_full_disk_is_told_in_a_sentence(arguments):
     with FULL.open("w") as full:
         done = run(*arguments, stdout=full)
@@ -39,6 +39,35 @@ def test_a_full_disk_is_told_in_a_sentence(arguments):
     assert done.stderr.startswith("attnspec: stopped, because the system refused")
     assert "No space left on device" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+WRONG = ("validate", STUDENT, "--profile", "documents")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs sh")
+@pytest.mark.parametrize("redirection", ["| true", "| head -1", "> /dev/full", ">&-"])
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(VALIDATE, 0), (WRONG, 1), (("gate", *VALIDATE[1:]), 0), (("gate", *WRONG[1:]), 1)]
+)
+def test_reports_are_written_and_the_status_is_the_verdicts_whatever_stdout_is(
+    redirection, arguments, status, tmp_path
+):
+    report, told = tmp_path / "report.json", tmp_path / "status"
+    done = subprocess.run(
+        [
+            *("sh", "-c", f'{{ "$0" -m attnspec "$@"; echo $? > {told}; }} {redirection}'),
+            *(sys.executable, *arguments, "--report", str(report)),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert int(told.read_text("utf-8")) == status
+    assert report.stat().st_size > 0
+    full = redirection.endswith("full")
+    assert done.stderr.startswith("attnspec: the verdict could not be printed") == full
+    assert done.stderr.count("\n") == full
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs sh")

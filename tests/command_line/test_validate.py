@@ -97,6 +97,18 @@ def test_a_run_that_graded_nothing_is_1(attnspec):
     assert "nothing could be graded" in out
 
 
+def test_functions_beside_a_graded_one_are_said_in_one_line(attnspec, write):
+    write("several.py", RIGHT + "\ndef attention(Q, K, V):\n    return V\n")
+    status, out, _ = attnspec("validate", "./several.py", "--select", ROWS)
+    assert status == 0
+    assert "Not graded: attention (several.py defines it; --as OPERATION grades one function)." in out
+    write("many.py", RIGHT + "".join(f"\ndef attention_{number}():\n    pass\n" for number in range(7)))
+    _, out, _ = attnspec("validate", "./many.py", "--select", ROWS)
+    assert "attention_3, attention_4 and 2 more (many.py defines them;" in " ".join(out.split())
+    _, out, _ = attnspec("validate", "./right.py", "--select", ROWS)
+    assert "Not graded: " not in out
+
+
 def test_quiet_is_one_line(attnspec, write):
     write("wrong.py", "def softmax(x, axis=-1):\n    return x\n")
     for target, status in (("./right.py", 0), ("./wrong.py", 1)):

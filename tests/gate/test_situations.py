@@ -246,13 +246,33 @@ SITUATIONS = {
         options=("--require", "documents"),
     ),
     "required profile that is not run": Situation(
-        2, "--require core: the profiles of this run are documents.", options=("--require", "core")
+        2, "--require core: the profiles of this run are documents, its", options=("--require", "core")
     ),
     "required profile in no dtype that was asked for": Situation(
         1,
         "Required to conform (1) documents: none of its cases was run",
         happens=lambda checkout: checkout.edit_case(ROWS, dtypes=["float64"]),
         options=("--require", "documents", "--select", ROWS, "--dtype", "float32"),
+    ),
+    "required operation conforms": Situation(
+        0,
+        "passes the gate",
+        before={"context": True},
+        now={"context": True},
+        options=("--require", "context_vector"),
+    ),
+    "required operation, known failures": Situation(
+        1,
+        "Required to conform (1) softmax: does not conform: ",
+        before={"columns": "wrong"},
+        now={"columns": "wrong"},
+        options=("--require", "softmax"),
+    ),
+    "required operation that is not offered": Situation(
+        1, "Required to conform (1) context_vector: does not conform: ", options=("--require", "context_vector")
+    ),
+    "required operation that is not run": Situation(
+        2, "its operations context_vector, softmax.", options=("--require", "causal_mask")
     ),
     "accurate enough": Situation(0, "passes the gate", options=("--minimum-accuracy", "1")),
     "not accurate enough": Situation(

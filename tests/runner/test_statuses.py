@@ -7,6 +7,7 @@ import pytest
 
 import attnspec
 import attnspec_reference
+from attnspec.adapters.implementation import Crashed, Declaration, Outputs
 
 ROWS, SCORES = "documents/001/softmax_of_rows", "documents/001/softmax_of_scores"
 
@@ -137,17 +138,51 @@ def test_a_second_pass_with_other_bits_within_the_tolerance_is_reported_and_not_
     assert [result.same_bits for result in results_of(SimpleNamespace(softmax=right), ROWS).values()] == [True]
 
 
-def test_a_second_pass_that_raises_is_not_repeatable():
-    class RaisesLater(RightAtFirst):
+def test_what_goes_wrong_in_the_second_pass_keeps_its_own_status():
+    class WrongLater(RightAtFirst):
+        def __init__(self, misbehave):
+            super().__init__(1, 0)
+            self.misbehave = misbehave
+
         def softmax(self, x, axis=-1):
             self.calls -= 1
-            if self.calls < 0:
-                raise RuntimeError("the cache is full")
-            return right(x, axis)
+            return right(x, axis) if self.calls >= 0 else self.misbehave(x, axis)
 
-    verdict = results_of(RaisesLater(1, 0), ROWS)[ROWS].verdict
-    assert (verdict.status, verdict.check) == ("fail", "repeatable")
-    assert "the cache is full" in verdict.message
+    for misbehave, status, sentence in (
+        (raising(RuntimeError("the cache is full")), "error", "raised RuntimeError: the cache is full"),
+        (lambda x, axis: None, "malformed", "softmax returned None"),
+    ):
+        verdict = results_of(WrongLater(misbehave), ROWS)[ROWS].verdict
+        assert (verdict.status, verdict.check) == (status, None)
+        assert verdict.message.startswith("a second call with the same inputs, after other cases had run: ")
+        assert sentence in verdict.message
+
+
+class EndsOnce:
+    """A program that ends at one call, and then cannot be started again."""
+
+    declaration = Declaration("ends once", None, "ends once", ("softmax",))
+
+    def __init__(self, ends_at):
+        self.calls, self.ends_at = 0, ends_at
+
+    def run(self, request):
+        self.calls += 1
+        if self.calls < self.ends_at:
+            return Outputs({"output": right(request.inputs["x"], request.attributes.get("axis", -1))})
+        return Crashed("it ended", was_asked=self.calls == self.ends_at)
+
+    def close(self):
+        pass
+
+
+def test_a_crash_is_told_where_it_happened_and_what_passed_before_stays_passed():
+    first_pass = results_of(EndsOnce(2), ROWS, SCORES)
+    assert [result.status for result in first_pass.values()] == ["pass", "crash"]
+    second_pass = results_of(EndsOnce(3), ROWS, SCORES)
+    assert [result.status for result in second_pass.values()] == ["pass", "crash"]
+    assert second_pass[SCORES].verdict.message.endswith("after other cases had run: it ended")
+    assert second_pass[ROWS].same_bits is None
 
 
 def test_the_second_pass_runs_in_the_opposite_order():

@@ -43,6 +43,20 @@ class MissingDependencyError(AttnspecError):
     """An optional package is needed for this and is not installed."""
 
 
+class Terminated(KeyboardInterrupt):
+    """A signal asked this process to end.
+
+    Parameters
+    ----------
+    number
+        The signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
 class Unsupported(Exception):  # noqa: N818 - adapters read better with `raise Unsupported(...)`
     """Raise this in an adapter for what the implementation does not offer; the case is ``unsupported``.
 

@@ -19,13 +19,13 @@ from attnspec.runner import offered_part, run_suite
 from attnspec.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
-    from attnspec.adapters import Implementation
+    from attnspec.adapters import Declaration, Implementation
     from attnspec.cases import Suite
     from attnspec.diagnosis import Diagnosis
-    from attnspec.runner import Result
+    from attnspec.runner import Follower, Result
 
 
 _SECONDS = 30.0
@@ -47,6 +47,9 @@ def validate(
     golden: Path | None = None,
 ) -> Report:
     """Validate an implementation against the golden cases.
+
+    The implementation runs in this process, unprotected: what ends the process ends the validation too. The command
+    line guards its runs.
 
     Parameters
     ----------
@@ -110,14 +113,13 @@ def run_and_report(
     dtypes: Sequence[str] = (),
     conventions: Mapping[str, str] | None = None,
     fail_fast: bool = False,
-    progress: Callable[[Result], None] | None = None,
     invocation: Invocation | None = None,
 ) -> Report:
     """Run the selected cases against an implementation and put everything into a report.
 
     Parameters
     ----------
-    suite, implementation, dtypes, conventions, fail_fast, progress
+    suite, implementation, dtypes, conventions, fail_fast
         As `attnspec.runner.run_suite` takes them.
     invocation
         How the implementation was reached, for the report.
@@ -128,26 +130,79 @@ def run_and_report(
         If a dtype or a convention is unknown.
     """
     conventions = conventions or {}
+    results = run_offered(suite, implementation, dtypes=dtypes, conventions=conventions, fail_fast=fail_fast)
+    return make_report(suite, implementation.declaration, results, conventions=conventions, invocation=invocation)
+
+
+def run_offered(
+    suite: Suite,
+    implementation: Implementation,
+    *,
+    dtypes: Sequence[str],
+    conventions: Mapping[str, str],
+    fail_fast: bool,
+    follower: Follower | None = None,
+) -> tuple[Result, ...]:
+    """Run the selected cases that concern an implementation.
+
+    Parameters
+    ----------
+    suite, implementation, dtypes, conventions, fail_fast, follower
+        As `attnspec.runner.run_suite` takes them.
+
+    Raises
+    ------
+    UsageError
+        If a dtype or a convention is unknown.
+    """
     check_asked(dtypes, conventions)
-    offered = offered_part(suite, implementation.declaration.operations)
-    results = run_suite(
-        offered.suite,
+    return run_suite(
+        offered_part(suite, implementation.declaration.operations).suite,
         implementation,
         dtypes=dtypes,
         conventions=conventions,
         fail_fast=fail_fast,
-        progress=progress,
+        follower=follower,
     )
+
+
+def make_report(
+    suite: Suite,
+    declaration: Declaration,
+    results: tuple[Result, ...],
+    *,
+    conventions: Mapping[str, str],
+    invocation: Invocation | None = None,
+    not_run: int | None = None,
+) -> Report:
+    """Put the results of a run into a report, with what explains the failures.
+
+    Parameters
+    ----------
+    suite
+        The selected cases.
+    declaration
+        What the implementation says about itself.
+    results
+        What came of them.
+    conventions
+        Conventions that the command asked for, over those that are declared.
+    invocation
+        How the implementation was reached.
+    not_run
+        How many (case, dtype) have no result, for a run that ended early.
+    """
     return Report(
-        declaration=implementation.declaration,
-        conventions={**implementation.declaration.conventions, **conventions},
+        declaration=declaration,
+        conventions={**declaration.conventions, **conventions},
         suite_version=__version__,
         suite_digest=suite.digest,
         environment=environment(),
         results=results,
-        left_out=offered.left_out,
+        left_out=offered_part(suite, declaration.operations).left_out,
         diagnosis=_diagnosis(results),
         invocation=invocation or Invocation(),
+        not_run=not_run,
     )
 
 

@@ -25,13 +25,20 @@ def test_what_cannot_be_loaded_says_why():
     assert "There is no module 'no_such_implementation'" in outcome.problem
 
 
-def test_what_ends_its_process_says_so(tmp_path):
-    path = tmp_path / "ends.py"
-    path.write_text(
-        "import os, signal\n\ndef softmax(x, axis=-1):\n    os.kill(os.getpid(), signal.SIGKILL)\n", "utf-8"
-    )
-    outcome = run_implementation(str(path), [f"--select={CASE}"])
+def test_what_ends_its_process_has_crashed(tmp_path):
+    outcome = run_implementation(ending(tmp_path, "os.getpid()"), [f"--select={CASE}"])
+    assert [(entry["case"], entry["status"]) for entry in outcome.results] == [(CASE, "crash")]
+
+
+def test_what_ends_the_harness_says_so(tmp_path):
+    outcome = run_implementation(ending(tmp_path, "os.getppid()"), [f"--select={CASE}"])
     assert outcome.problem == "its process was ended by signal 9"
+
+
+def ending(folder, process):
+    path = folder / "ends.py"
+    path.write_text(f"import os, signal\n\ndef softmax(x, axis=-1):\n    os.kill({process}, signal.SIGKILL)\n", "utf-8")
+    return str(path)
 
 
 def test_what_takes_too_long_is_given_up():

@@ -71,9 +71,18 @@ class Malformed(NamedTuple):
 
 
 class Crashed(NamedTuple):
-    """The implementation's process ended in the middle of the case."""
+    """The implementation's process ended in the middle of the case.
+
+    Attributes
+    ----------
+    message
+        How it ended.
+    was_asked
+        Whether it had the request; False where it had ended before and could not be started again.
+    """
 
     message: str
+    was_asked: bool = True
 
 
 class TimedOut(NamedTuple):
@@ -101,6 +110,8 @@ class Declaration:
         The dtypes that it offers.
     conventions
         Declared conventions, by name, possibly qualified by an operation (``softmax.fully_masked_row``).
+    not_graded
+        Names of public functions that stand beside the operations in the user's own module, and are none.
     """
 
     name: str
@@ -109,6 +120,7 @@ class Declaration:
     operations: tuple[str, ...]
     dtypes: tuple[str, ...] = ("float64",)
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])
+    not_graded: tuple[str, ...] = ()
 
 
 @runtime_checkable

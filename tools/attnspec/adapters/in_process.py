@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from inspect import isfunction
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _NAMES_TOLD = 5
+_OURS = "attnspec"
 
 
 class InProcessImplementation:
@@ -78,14 +81,19 @@ class InProcessImplementation:
         if lacking is not None:
             return Declined(f"it has no argument {lacking!r}")
         pristine = {name: array.tobytes() for name, array in request.inputs.items()}
+        limit = sys.getrecursionlimit()
         try:
             returned = signature.call(function, arguments)
         except Unsupported as refusal:
             return Declined(str(refusal.reason))
         except NotImplementedError as refusal:
             return Declined(str(refusal) or "not implemented")
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             return Raised(f"{_sentence(error)}{place_of(error)}")
+        finally:
+            keep_recursion_limit(limit)
         answer = read_returned(returned, operation, given=request.inputs)
         if isinstance(answer, Outputs):
             changed = tuple(name for name, array in request.inputs.items() if array.tobytes() != pristine[name])
@@ -106,19 +114,41 @@ def read_attribute(holder: object, name: str, adapter: str) -> Any:
     """
     try:
         return getattr(holder, name, None)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise TargetError(f"{adapter}: reading its attribute {name!r} raised {_sentence(error)}") from None
+
+
+def keep_recursion_limit(limit: int) -> None:
+    """Raise the limit of recursion to what it was where foreign code lowered it: the harness needs it."""
+    if sys.getrecursionlimit() < limit:
+        sys.setrecursionlimit(limit)
+
+
+def _own_callables(holder: ModuleType) -> list[str]:
+    """Return the public names that a module gives to functions and classes of its own, in its order."""
+    return [
+        name
+        for name, found in vars(holder).items()
+        if callable(found) and not name.startswith("_") and getattr(found, "__module__", None) == holder.__name__
+    ]
+
+
+def _not_graded(holder: object) -> tuple[str, ...]:
+    """Return the public functions that a user's module defines and that are no operations, nor another name of one."""
+    if not isinstance(holder, ModuleType) or holder.__name__.partition(".")[0] == _OURS:
+        return ()
+    found = {name: getattr(holder, name) for name in _own_callables(holder)}
+    graded = {id(function) for name, function in found.items() if name in OPERATIONS}
+    return tuple(name for name, function in found.items() if isfunction(function) and id(function) not in graded)
 
 
 def _hint(holder: object, adapter: str) -> str:
     """Return what may have been meant by something that holds no operation."""
     if not isinstance(holder, ModuleType):
         return "For one function of another name, say which it is: --as OPERATION"
-    own = [
-        name
-        for name, found in vars(holder).items()
-        if callable(found) and not name.startswith("_") and getattr(found, "__module__", None) == holder.__name__
-    ]
+    own = _own_callables(holder)
     for name in own:
         for operation in get_close_matches(name, OPERATIONS, n=1, cutoff=0.85):
             return f"Is {name!r} meant to be {operation!r}?"
@@ -150,6 +180,7 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...]) -> D
         operations=operations,
         dtypes=_dtypes(read_attribute(holder, "dtypes", adapter), adapter),
         conventions=declared,
+        not_graded=_not_graded(holder),
     )
 
 

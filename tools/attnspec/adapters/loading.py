@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.builtin import BUILT_IN
 from attnspec.adapters.implementation import Implementation
-from attnspec.adapters.in_process import InProcessImplementation, read_attribute
+from attnspec.adapters.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
 from attnspec.adapters.places import place_of
 from attnspec.contract import OPERATIONS
 from attnspec.errors import AttnspecError, TargetError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ENTRY_POINTS = "attnspec.adapters"
+
+_DECLARED = ("dtypes", "conventions", "version")
 
 # The path may hold a colon itself, as those with a drive letter do.
 _FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[^:]*))?")
@@ -59,16 +61,20 @@ def load(
     if isinstance(target, Implementation):
         _refuse_device(device, target.declaration.adapter)
         return target
-    found = _locate(target) if isinstance(target, str) else target
-    adapter = target if isinstance(target, str) else _describe(target)
-    if bare_operation is not None:
-        _refuse_device(device, adapter)
-        holder = _bare(found, adapter, bare_operation)
-    else:
-        holder = _holder(found, adapter, device)
-    if isinstance(holder, Implementation):
-        return holder
-    return InProcessImplementation(holder, adapter, renames)
+    limit = sys.getrecursionlimit()
+    try:
+        found, module = _locate(target) if isinstance(target, str) else (target, None)
+        adapter = target if isinstance(target, str) else _describe(target)
+        if bare_operation is not None:
+            _refuse_device(device, adapter)
+            holder = _bare(found, adapter, bare_operation, module)
+        else:
+            holder = _holder(found, adapter, device)
+        if isinstance(holder, Implementation):
+            return holder
+        return InProcessImplementation(holder, adapter, renames)
+    finally:
+        keep_recursion_limit(limit)
 
 
 def _holder(found: object, adapter: str, device: str | None) -> object:
@@ -86,9 +92,9 @@ def _made(found: Callable[..., object], adapter: str, device: str | None) -> obj
     """Call a class or a factory once."""
     try:
         return found() if device is None else found(device=device)
-    except AttnspecError:
+    except (AttnspecError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         hint = "" if isinstance(found, type) else " For a single function, say which operation it is: --as OPERATION"
         raise TargetError(
             f"{adapter} could not be made into an adapter: calling it without arguments raised "
@@ -111,7 +117,8 @@ def _refuse_device(device: str | None, adapter: str) -> None:
         )
 
 
-def _bare(found: object, adapter: str, operation: str) -> object:
+def _bare(found: object, adapter: str, operation: str, module: ModuleType | None) -> object:
+    """Return a holder of one function, which declares what the module declares in which it was found."""
     if operation not in OPERATIONS:
         raise TargetError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
     if isinstance(found, type):
@@ -121,16 +128,18 @@ def _bare(found: object, adapter: str, operation: str) -> object:
         raise TargetError(
             f"--as {operation} needs a function, but {adapter} is a {type(found).__name__}; name it: {adapter}:FUNCTION"
         )
-    return SimpleNamespace(**{operation: found, "name": getattr(found, "__name__", adapter)})
+    declared = {name: read_attribute(module, name, adapter) for name in _DECLARED} if module is not None else {}
+    return SimpleNamespace(**{operation: found, "name": getattr(found, "__name__", adapter), **declared})
 
 
-def _locate(target: str) -> object:
+def _locate(target: str) -> tuple[object, ModuleType | None]:
+    """Return what a target names, and the module in which it was found where it is a part of one."""
     if target in BUILT_IN:
-        module, _, attribute = BUILT_IN[target].partition(":")
-        return _attribute(_import(module, target), attribute, target)
+        place, _, attribute = BUILT_IN[target].partition(":")
+        return _part(_import(place, target), attribute, target)
     file = _FILE.fullmatch(target)
     if file is not None:
-        return _attribute(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)
+        return _part(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)
     if target.endswith(".ipynb"):
         raise TargetError(
             f"{target!r} is a notebook. Call attnspec.validate(FUNCTION, operation=OPERATION) in one of its cells, or "
@@ -138,7 +147,7 @@ def _locate(target: str) -> object:
         )
     entry = _entry_point(target)
     if entry is not None:
-        return entry
+        return entry, None
     place, _, attribute = target.partition(":")
     if not all(part.isidentifier() for part in place.split(".")):
         raise TargetError(
@@ -148,15 +157,15 @@ def _locate(target: str) -> object:
     working_folder = str(Path.cwd())
     if working_folder not in sys.path:
         sys.path.insert(0, working_folder)
-    return _attribute(_import(place, target), attribute, target) if attribute else _import_dotted(place)
+    return _part(_import(place, target), attribute, target) if attribute else _import_dotted(place)
 
 
-def _import_dotted(target: str) -> object:
+def _import_dotted(target: str) -> tuple[object, ModuleType | None]:
     """Import ``package.module``, or take the last part as an attribute of the module before it."""
     parent, _, last = target.rpartition(".")
     if parent and _spec_of(target) is None and _spec_of(parent) is not None:
-        return _attribute(_import(parent, target), last, target)
-    return _import(target, target)
+        return _part(_import(parent, target), last, target)
+    return _import(target, target), None
 
 
 def _spec_of(name: str) -> object:
@@ -169,7 +178,7 @@ def _spec_of(name: str) -> object:
 def _import(module: str, target: str) -> ModuleType:
     try:
         return importlib.import_module(module)
-    except AttnspecError:
+    except (AttnspecError, KeyboardInterrupt):
         raise
     except ModuleNotFoundError as error:
         if error.name is not None and (module == error.name or module.startswith(error.name + ".")):
@@ -179,7 +188,7 @@ def _import(module: str, target: str) -> ModuleType:
             ) from None
         needs = f"it needs the module {error.name!r}." if error.name else _where(error)
         raise TargetError(f"{target!r} could not be imported: {needs}") from None
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise TargetError(f"{target!r} could not be imported: {_where(error)}") from None
 
 
@@ -212,9 +221,9 @@ def _module_from_file(path: Path, target: str) -> ModuleType:
     try:
         loader.exec_module(module)
         loaded = True
-    except AttnspecError:
+    except (AttnspecError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         hint = ""
         if isinstance(error, ImportError) and "relative import" in str(error):
             hint = ". It belongs to a package: name it as a module, package.module, from the folder above the package."
@@ -228,16 +237,19 @@ def _module_from_file(path: Path, target: str) -> ModuleType:
     return module
 
 
-def _attribute(module: ModuleType, attribute: str, target: str) -> object:
+def _part(module: ModuleType, attribute: str, target: str) -> tuple[object, ModuleType | None]:
+    """Return an attribute of a module, beside the module; the module alone where none is named."""
     found: Any = module
     for part in filter(None, attribute.split(".")):
         try:
             found = getattr(found, part)
         except AttributeError:
             raise TargetError(f"{target!r}: {module.__name__} has no attribute {attribute!r}.") from None
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise TargetError(f"{target!r}: reading {attribute!r} raised {_where(error)}") from None
-    return found
+    return found, module if attribute else None
 
 
 def _entry_point(target: str) -> object | None:
@@ -246,7 +258,9 @@ def _entry_point(target: str) -> object | None:
     for entry in entry_points(group=ENTRY_POINTS, name=target):
         try:
             return entry.load()
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise TargetError(f"The installed adapter {target!r} could not be loaded: {_where(error)}") from None
     return None
 

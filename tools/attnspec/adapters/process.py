@@ -149,7 +149,7 @@ class ProcessImplementation:
         if request.operation not in self.declaration.operations:
             return Declined(f"{self.declaration.name} does not offer {request.operation}")
         if self._process is None and (problem := self._restart()):
-            return Crashed(problem)
+            return Crashed(problem, was_asked=False)
         assert self._process is not None
         self._seq += 1
         try:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Protocol
+
+import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Generator
 
     from rich.console import Console
-
-    from attnspec.runner import Result
 
 
 def make_console() -> Console:
@@ -19,27 +21,58 @@ def make_console() -> Console:
 
     # A program that is started without a stdout has None in its place.
     is_terminal = sys.stdout is not None and sys.stdout.isatty()  # pyright: ignore[reportUnnecessaryComparison]
-    return Console(width=None if is_terminal else 100, highlight=False, markup=False, emoji=False)
+
+    class OurConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # a verdict is a verdict though nobody reads it to its end
+
+    return OurConsole(width=None if is_terminal else 100, highlight=False, markup=False, emoji=False)
 
 
-class progress:  # noqa: N801 - a context manager, used like a function
-    """Show a progress bar on a terminal; give None where there is none to show."""
+@contextmanager
+def progress(console: Console, follower: _Counts, *, quiet: bool) -> Generator[None]:
+    """Show on a terminal how many results there are, while there come more."""
+    if quiet or not console.is_terminal:
+        yield
+        return
+    with console.status(_Done(follower)):
+        yield
 
-    def __init__(self, console: Console, *, quiet: bool) -> None:
-        self._status = None if quiet or not console.is_terminal else console.status("validating")
-        self._count = 0
 
-    def __enter__(self) -> Callable[[Result], None] | None:
-        if self._status is None:
-            return None
-        self._status.start()
-        return self._advance
+@contextmanager
+def telling() -> Generator[None]:
+    """Print a verdict. A stdout that does not take it, or not all of it, changes neither verdict nor exit status."""
+    try:
+        yield
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - None without a stdout
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _give_up_stdout()
+    except OSError as error:
+        _give_up_stdout()
+        click.echo(f"attnspec: the verdict could not be printed, because the system refused it: {error}.", err=True)
 
-    def __exit__(self, *_: object) -> None:
-        if self._status is not None:
-            self._status.stop()
 
-    def _advance(self, result: Result) -> None:
-        assert self._status is not None
-        self._count += 1
-        self._status.update(f"validating: {self._count} done, {result.case.operation}")
+def _give_up_stdout() -> None:
+    """Have what is still buffered go nowhere, or Python would try once more at its end, and end with a status."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+class _Counts(Protocol):
+    """Whoever knows how many results there are."""
+
+    @property
+    def count(self) -> int: ...
+
+
+class _Done:
+    """A line that says anew, each time that it is shown, how many results there are."""
+
+    def __init__(self, follower: _Counts) -> None:
+        self._follower = follower
+
+    def __rich__(self) -> str:
+        return f"validating: {self._follower.count} done"

@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from attnspec.command_line.console import make_console
-from attnspec.command_line.target_options import (
-    TargetOptions,
-    load_selected,
-    run_target,
-    target_options,
-    write_reports,
-)
+from attnspec.command_line.console import make_console, telling
+from attnspec.command_line.running import run_target, write_reports
+from attnspec.command_line.target_options import TargetOptions, target_options
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +21,9 @@ if TYPE_CHECKING:
 @click.option("--baseline", metavar="FILE", type=click.Path(path_type=Path), help="What is expected not to pass.")
 @click.option("--update-baseline", is_flag=True, help="Write the baseline from this run; reasons in it are kept.")
 @click.option("--lenient", is_flag=True, help="Only warn of what is better than the baseline says.")
-@click.option("--require", multiple=True, metavar="PROFILE", help="This profile must conform wholly. Repeatable.")
+@click.option(
+    "--require", multiple=True, metavar="NAME", help="This profile or operation must conform wholly. Repeatable."
+)
 @click.option(
     "--minimum-accuracy",
     type=click.FloatRange(min=0),
@@ -67,10 +64,8 @@ def gate(
     known = None
     if baseline is not None and (baseline.exists() or not update_baseline):
         known = gates.read_baseline(baseline)
-    suite = load_selected(options)
-    _check_profiles(require, suite)
     console = make_console()
-    report = run_target(options, suite, console)
+    report, suite = run_target(options, console, check=lambda suite: _check_required(require, suite))
     ids = read_index(suite.folder)
     notes: list[str] = []
     if baseline is not None and update_baseline:
@@ -83,10 +78,13 @@ def gate(
     demands = gates.Demands(lenient, require, minimum_accuracy)
     outcome = gates.judge(report, known, demands, suite_ids=ids, retired=retired)
     notes += [*gates.diagnosis_sentences(report, outcome), *gates.suite_sentences(report, known)]
-    gates.print_outcome(outcome, console, notes=notes, quiet=options.quiet)
-    if summary is not None:
-        _append(summary, gates.outcome_markdown(outcome, notes=notes))
-    write_reports(options, report, suite)
+    try:
+        write_reports(options, report, suite)
+        if summary is not None:
+            _append(summary, gates.outcome_markdown(outcome, notes=notes))
+    finally:
+        with telling():
+            gates.print_outcome(outcome, console, notes=notes, quiet=options.quiet)
     return 0 if outcome.is_open else 1
 
 
@@ -95,12 +93,16 @@ def _check_file(option: str, path: Path | None) -> None:
         raise UsageError(f"{option} {path}: name a file in a folder that exists.")
 
 
-def _check_profiles(require: tuple[str, ...], suite: Suite) -> None:
-    """Raise `UsageError` for a required profile that is not run; found out before the run, not after it."""
+def _check_required(require: tuple[str, ...], suite: Suite) -> None:
+    """Raise `UsageError` for what is required and not run; found out before the run, not after it."""
     profiles = sorted({case.profile for case in suite.cases.values()})
-    for profile in require:
-        if profile not in profiles:
-            raise UsageError(f"--require {profile}: the profiles of this run are {', '.join(profiles)}.")
+    operations = sorted({case.operation for case in suite.cases.values()})
+    for name in require:
+        if name not in (*profiles, *operations):
+            raise UsageError(
+                f"--require {name}: the profiles of this run are {', '.join(profiles)}, "
+                f"its operations {', '.join(operations)}."
+            )
 
 
 def _append(path: Path, text: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from attnspec.command_line.console import make_console
-from attnspec.command_line.target_options import TargetOptions, load_selected, run_target, target_options, write_reports
+from attnspec.command_line.console import make_console, telling
+from attnspec.command_line.running import run_target, write_reports
+from attnspec.command_line.target_options import TargetOptions, target_options
 
 
 @click.command()
@@ -20,8 +21,10 @@ def validate(options: TargetOptions, *, fail_fast: bool) -> int:
     from attnspec.reports import print_report
 
     console = make_console()
-    suite = load_selected(options)
-    report = run_target(options, suite, console, fail_fast=fail_fast)
-    print_report(report, console, quiet=options.quiet)
-    write_reports(options, report, suite)
+    report, suite = run_target(options, console, fail_fast=fail_fast)
+    try:
+        write_reports(options, report, suite)
+    finally:
+        with telling():
+            print_report(report, console, quiet=options.quiet)
     return 0 if report.conforms else 1

@@ -16,7 +16,8 @@ from attnspec.gate.baseline import graded
 from attnspec.gate.finding import HEADINGS, Finding, Outcome
 from attnspec.gate.updating import check_same_implementation
 from attnspec.plain_text import plain_text
-from attnspec.reports.wording import ending
+from attnspec.reports.summary import summarise
+from attnspec.reports.wording import ending, not_run_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -36,7 +37,7 @@ class Demands:
     lenient
         Only warn of what is better than the baseline says.
     require
-        Profiles that must conform wholly, whatever the baseline says.
+        Profiles and operations that must conform wholly, whatever the baseline says.
     minimum_accuracy
         What the median of error / tolerance must not exceed.
     """
@@ -80,6 +81,7 @@ def judge(
         check_same_implementation(report, baseline)
         found = [*_against(_Comparison(report, baseline, demands, suite_ids, retired))]
     found += _nothing_graded(report)
+    found += _not_run(report)
     found += _required(report, demands.require)
     found += _accuracy(report, demands.minimum_accuracy)
     order = list(HEADINGS)
@@ -244,17 +246,27 @@ def _nothing_graded(report: Report) -> Generator[Finding]:
         yield Finding("nothing graded", "fails", "", None, sentence)
 
 
-def _required(report: Report, profiles: Sequence[str]) -> Generator[Finding]:
-    for profile in profiles:
-        summary = report.by_profile.get(profile)
-        if summary is None:
-            yield Finding("required", "fails", profile, None, "none of its cases was run")
-        elif summary.conformance != "conforms":
-            wrong = sum(result.is_wrong for result in report.results if result.case.profile == profile)
+def _not_run(report: Report) -> Generator[Finding]:
+    """Find that the run ended early: what it did not come to may be wrong, whatever the baseline expects."""
+    sentence = not_run_sentence(report.not_run, len(report.results))
+    if sentence is not None:
+        yield Finding("not run", "fails", "", None, sentence)
+
+
+def _required(report: Report, names: Sequence[str]) -> Generator[Finding]:
+    """Find the required profiles and operations that do not conform wholly."""
+    for name in names:
+        of_name = tuple(result for result in report.results if name in (result.case.profile, result.case.operation))
+        if not of_name:
+            yield Finding("required", "fails", name, None, "none of its cases was run")
+            continue
+        summary = summarise(of_name)
+        if summary.conformance != "conforms":
+            wrong = sum(result.is_wrong for result in of_name)
             sentence = (
                 f"{summary.conformance}: {summary.clauses_graded} of {summary.clauses} clauses graded, {wrong} wrong"
             )
-            yield Finding("required", "fails", profile, None, sentence)
+            yield Finding("required", "fails", name, None, sentence)
 
 
 def _accuracy(report: Report, limit: float | None) -> Generator[Finding]:

@@ -33,8 +33,13 @@ def updated(old: Baseline | None, report: Report, *, suite_ids: Container[str]) 
     Raises
     ------
     BaselineError
-        If the old baseline is about another implementation, or knows what the run left out.
+        If the run ended early, or the old baseline is about another implementation, or knows what the run left out.
     """
+    if report.not_run:
+        raise BaselineError(
+            f"The run ended early, and {report.not_run} of its results are missing; a baseline is written from a whole "
+            "run. With --isolate the process is started again after a crash."
+        )
     new = baseline_of(report)
     if not new.graded:
         return None

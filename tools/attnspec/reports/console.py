@@ -49,11 +49,16 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
         console.print(_table(report))
         _print_failures(report, console)
         _print_not_graded(report, console)
+        left = wording.not_run_sentence(report.not_run, len(report.results))
+        declaration = report.declaration
+        beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
+        for sentence in filter(None, (beside, left)):
+            _say(console, sentence, style="yellow")
         for sentence in _closing(report):
             _say(console, sentence)
     name = wording.shown_name(report.declaration.name, report.declaration.version)
     colour = "green" if report.conforms else "red"
-    _say(console, verdict(name, summary_to_json(report.summary)), style=f"bold {colour}")
+    _say(console, verdict(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
 
 
 def failure_text(result: Result, diagnosis: Sequence[Diagnosis]) -> str:

@@ -24,9 +24,12 @@ def implementation_name(document: Mapping[str, Any]) -> str:
     return wording.shown_name(document["implementation"]["name"], document["implementation"]["version"])
 
 
-def verdict(name: str, summary: Mapping[str, Any]) -> str:
-    """Return what came of a run in one line, from its summary, with `name` as the report writes it."""
-    return wording.verdict(name, summary["conformance"], summary["statuses"], clauses_graded(summary))
+def verdict(name: str, summary: Mapping[str, Any], not_run: int | None = None) -> str:
+    """Return what came of a run in one line, from its summary, with `name` as the report writes it.
+
+    `not_run` is that of the report: how many (case, dtype) have no result, where the run ended early.
+    """
+    return wording.verdict(name, summary["conformance"], summary["statuses"], clauses_graded(summary), not_run)
 
 
 def clauses_graded(summary: Mapping[str, Any]) -> tuple[int, int]:

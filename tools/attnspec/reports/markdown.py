@@ -55,7 +55,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     """
     sign = _SIGNS[document["summary"]["conformance"]]
     head = [
-        f"### {sign} {verdict(code(implementation_name(document)), document['summary'])}",
+        f"### {sign} {verdict(code(implementation_name(document)), document['summary'], document.get('not_run'))}",
         "",
         *_table(document),
         "",

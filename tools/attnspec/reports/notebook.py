@@ -51,7 +51,7 @@ def notebook_html(document: Mapping[str, Any]) -> str:
     )
     items = "".join(f"<li>{escape(plain_text(line))}</li>" for line in (*_diagnosis(document), *_failures(document)))
     return (
-        f"<div><strong>{escape(verdict(implementation_name(document), summary))}</strong>"
+        f"<div><strong>{escape(verdict(implementation_name(document), summary, document.get('not_run')))}</strong>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         + (f"<ul>{items}</ul>" if items else "")
         + "</div>"

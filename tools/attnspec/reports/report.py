@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,9 @@ class Report:
         Family to the number of its cases, for the families of which nothing is offered.
     invocation
         How the implementation was reached.
+    not_run
+        How many (case, dtype) have no result, where the run ended early; None where it ran to its end. What ended early
+        does not conform, whatever passed before.
     """
 
     declaration: Declaration
@@ -53,6 +56,7 @@ class Report:
     diagnosis: tuple[Diagnosis, ...]
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
     invocation: Invocation = field(default_factory=Invocation)
+    not_run: int | None = None
 
     @property
     def conforms(self) -> bool:
@@ -67,7 +71,7 @@ class Report:
     @cached_property
     def summary(self) -> Summary:
         """Counts and conformance over all results."""
-        return summarise(self.results)
+        return self._summarise(self.results)
 
     @cached_property
     def by_profile(self) -> Mapping[str, Summary]:
@@ -91,7 +95,11 @@ class Report:
             parts.setdefault(part_of(result), []).append(result)
         if len(parts) == 1:
             return dict.fromkeys(parts, self.summary)
-        return {part: summarise(parts[part]) for part in ordered(parts)}
+        return {part: self._summarise(parts[part]) for part in ordered(parts)}
+
+    def _summarise(self, results: list[Result] | tuple[Result, ...]) -> Summary:
+        summary = summarise(results)
+        return summary if self.not_run is None else replace(summary, conformance="does not conform")
 
     def _repr_html_(self) -> str:
         from attnspec.reports.notebook import notebook_html
@@ -125,5 +133,6 @@ def report_to_json(report: Report) -> dict[str, Any]:
             "families": {name: summary_to_json(summary) for name, summary in report.by_family.items()},
         },
         "left_out": dict(report.left_out),
+        **({} if report.not_run is None else {"not_run": report.not_run}),
         "count": len(report.results),
     }

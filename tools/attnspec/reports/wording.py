@@ -6,6 +6,7 @@ Nothing here is escaped or made harmless for a format, but for the name of an im
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from attnspec.contract import TITLES
@@ -21,6 +22,8 @@ CLAUSES_GRADED = "clauses graded"
 THE_CASE_EXERCISES = "The case exercises:"
 RUN_THE_FIRST_AGAIN = "To run the first one again:"
 """Headings that several reports share, or that stand alone on a line."""
+
+_FUNCTIONS_NAMED = 5
 
 
 def counted(count: int, one: str, several: str | None = None) -> str:
@@ -47,12 +50,48 @@ def dtype_name(dtype: str) -> str:
 # The run as a whole.
 
 
+def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
+    """Return which functions stand beside the operations in the user's own file and are none; None for none."""
+    if not names:
+        return None
+    more = f" and {len(names) - _FUNCTIONS_NAMED} more" if len(names) > _FUNCTIONS_NAMED else ""
+    them, file = "it" if len(names) == 1 else "them", PurePath(adapter).name
+    return (
+        f"Not graded: {', '.join(names[:_FUNCTIONS_NAMED])}{more} ({file} defines {them}; "
+        "--as OPERATION grades one function)."
+    )
+
+
+def not_run_sentence(not_run: int | None, results: int) -> str | None:
+    """Return how many results a run lacks that ended early, or None when it lacks none.
+
+    Parameters
+    ----------
+    not_run
+        How many (case, dtype) have no result; None for a run that reached its end.
+    results
+        How many have one.
+    """
+    if not not_run:
+        return None
+    return (
+        f"{not_run} of {not_run + results} not run, because the process had ended. "
+        "With --isolate it is started again after a crash."
+    )
+
+
 def shown_name(name: str, version: str | None) -> str:
     """Return name and version of an implementation, harmless and so short that the verdict after it is seen."""
     return plain_text(" ".join(filter(None, (name, version))), longest=80)
 
 
-def verdict(name: str, conformance: str, counts: Mapping[str, int], graded: tuple[int, int]) -> str:
+def verdict(
+    name: str,
+    conformance: str,
+    counts: Mapping[str, int],
+    graded: tuple[int, int],
+    not_run: int | None = None,
+) -> str:
     """Return what came of a run in one line.
 
     Parameters
@@ -65,6 +104,8 @@ def verdict(name: str, conformance: str, counts: Mapping[str, int], graded: tupl
         Status to number of (case, dtype).
     graded
         How many clauses were graded, and how many there are.
+    not_run
+        How many (case, dtype) have no result, where the run ended early.
     """
     passed, tried, wrong = _tally(counts)
     if conformance == "conforms":
@@ -72,8 +113,11 @@ def verdict(name: str, conformance: str, counts: Mapping[str, int], graded: tupl
     if conformance == "conforms in part":
         clauses_graded = f"{graded[0]} of {graded[1]} clauses graded"
         return f"{name} conforms in part: {passed} of {tried} passed, nothing wrong, {clauses_graded}."
+    left = f", {not_run} not run" if not_run else ""
     if wrong:
-        return f"{name} does not conform: {wrong} of {tried} went wrong, {passed} passed."
+        return f"{name} does not conform: {wrong} of {tried} went wrong, {passed} passed{left}."
+    if not_run is not None:
+        return f"{name} was not validated to the end: {passed} of {tried} passed{left}."
     return f"{name} does not conform: nothing could be graded ({sum(counts.values())} tried)."
 
 

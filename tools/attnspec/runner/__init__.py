@@ -1,9 +1,37 @@
 """Running implementations over cases."""
 
 from attnspec.comparison import Run
+from attnspec.runner.following import Follower, Kept, Key, Occasion
 from attnspec.runner.offering import Offered, offered_part
 from attnspec.runner.preparing import not_graded
 from attnspec.runner.result import Result
-from attnspec.runner.running import prepare_suite, run_once, run_suite
+from attnspec.runner.running import (
+    SECOND_CALL,
+    planned_dtypes,
+    planned_runs,
+    prepare_suite,
+    resolved_for,
+    run_once,
+    run_suite,
+)
+from attnspec.runner.twins import beside_their_twins
 
-__all__ = ["Offered", "Result", "Run", "not_graded", "offered_part", "prepare_suite", "run_once", "run_suite"]
+__all__ = [
+    "SECOND_CALL",
+    "Follower",
+    "Kept",
+    "Key",
+    "Occasion",
+    "Offered",
+    "Result",
+    "Run",
+    "beside_their_twins",
+    "not_graded",
+    "offered_part",
+    "planned_dtypes",
+    "planned_runs",
+    "prepare_suite",
+    "resolved_for",
+    "run_once",
+    "run_suite",
+]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from attnspec import conventions as convention_rules
-from attnspec.adapters.implementation import Answer, Outputs, Request
+from attnspec.adapters.implementation import Answer, Crashed, Outputs, Request
 from attnspec.comparison import NotGraded, Run, Verdict, grade
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, to_run_dtype
@@ -22,14 +22,21 @@ from attnspec.runner.changed_arguments import changed_call
 from attnspec.runner.preparing import not_graded, prepare
 from attnspec.runner.presenting import presented
 from attnspec.runner.result import Result
+from attnspec.runner.twins import beside_their_twins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from attnspec.adapters.implementation import Implementation
+    from attnspec.adapters.implementation import Declaration, Implementation
     from attnspec.cases import Case, Suite
+    from attnspec.comparison import Status
+    from attnspec.runner.following import Follower, Occasion
+
+SECOND_CALL = "a second call with the same inputs, after other cases had run"
+_NO_ANSWER = ("error", "crash", "timeout", "malformed")
+"""Statuses that keep their name in the second pass: there is no value that could differ."""
 
 
 def run_suite(
@@ -39,7 +46,7 @@ def run_suite(
     dtypes: Sequence[str] | None = None,
     conventions: Mapping[str, str] | None = None,
     fail_fast: bool = False,
-    progress: Callable[[Result], None] | None = None,
+    follower: Follower | None = None,
 ) -> tuple[Result, ...]:
     """Run the selected cases and return a result for each (case, dtype), in the order of ids and dtypes.
 
@@ -55,17 +62,18 @@ def run_suite(
         Conventions that the implementation follows, over those that it declares.
     fail_fast
         Stop at the first wrong result.
-    progress
-        Called with each result of the first pass.
+    follower
+        Told what is asked, and each result as it comes.
     """
-    declared = {**implementation.declaration.conventions, **(conventions or {})}
-    resolved = _resolved(declared)
-    asked = tuple(dtypes) if dtypes else implementation.declaration.dtypes
+    declaration = implementation.declaration
+    resolved = resolved_for(declaration, conventions)
+    asked = tuple(dtypes) if dtypes else declaration.dtypes
+    asking = _Asking(implementation, follower)
     # What an implementation warns about is not judged, and would only blur the report.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        results = _two_passes(suite, implementation, asked, resolved, fail_fast=fail_fast, progress=progress)
-        return _with_twins(results, suite, implementation, resolved)
+        results = _two_passes(suite, asking, asked, resolved, fail_fast=fail_fast)
+        return _with_twins(results, suite, asking, resolved)
 
 
 def prepare_suite(suite: Suite, operation: str, dtypes: Sequence[str]) -> tuple[Run, ...]:
@@ -103,59 +111,108 @@ def run_once(runs: Sequence[Run], suite: Suite, implementation: Implementation) 
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        results = [_first_pass(run, implementation) for run in runs]
-        return _with_twins(results, suite, implementation, _resolved({}))
+        asking = _Asking(implementation, None)
+        results = [_first_pass(run, asking) for run in runs]
+        return _with_twins(results, suite, asking, resolved_for(implementation.declaration, None))
 
 
-def _resolved(declared: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return every convention's choice for each operation."""
+def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None) -> dict[str, dict[str, str]]:
+    """Return every convention's choice for each operation, from what is declared and what is asked for over it."""
+    declared = {**declaration.conventions, **(conventions or {})}
     return {operation: convention_rules.resolve(declared, operation) for operation in OPERATIONS}
+
+
+class _Asking(NamedTuple):
+    """An implementation, and who follows what is asked of it."""
+
+    implementation: Implementation
+    follower: Follower | None
+
+    @property
+    def declaration(self) -> Declaration:
+        return self.implementation.declaration
+
+    def ask(self, run: Run, occasion: Occasion, on_behalf_of: Run | None = None) -> tuple[Answer, float]:
+        """Return the answer to a run, and the seconds that it took."""
+        if self.follower is not None:
+            self.follower.asks(on_behalf_of or run, occasion)
+        layouts = run.case.presentation
+        inputs = {
+            name: presented(to_run_dtype(array, run.dtype), layouts.get(name))
+            for name, array in run.case.inputs.items()
+        }
+        request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes))
+        start = time.perf_counter()
+        answer = self.implementation.run(request)
+        return answer, time.perf_counter() - start
+
+    def tell(self, result: Result) -> None:
+        """Pass a result on to who follows."""
+        if self.follower is not None:
+            self.follower.has(result)
 
 
 def _two_passes(
     suite: Suite,
-    implementation: Implementation,
+    asking: _Asking,
     asked: Sequence[str],
     resolved: Mapping[str, Mapping[str, str]],
     *,
     fail_fast: bool,
-    progress: Callable[[Result], None] | None,
 ) -> list[Result]:
     runs: list[Run] = []
     results: list[Result] = []
     for case in suite.cases.values():
-        for run in _runs(case, asked, implementation, resolved[case.operation]):
-            result = _first_pass(run, implementation)
+        for run in planned_runs(case, asked, asking.declaration, resolved[case.operation]):
+            result = _first_pass(run, asking)
             runs.append(run)
             results.append(result)
-            if progress is not None:
-                progress(result)
+            asking.tell(result)
             if fail_fast and result.is_wrong:
                 return results
     for position in range(len(runs) - 1, -1, -1):
-        second = _second_pass(runs[position], results[position], implementation)
-        results[position] = _changed_argument(runs[position], second, implementation)
+        first = results[position]
+        second = _second_pass(runs[position], first, asking)
+        results[position] = _changed_argument(runs[position], second, asking)
+        if results[position] is not first:
+            asking.tell(results[position])
     return results
 
 
-def _runs(case: Case, asked: Sequence[str], implementation: Implementation, resolved: Mapping[str, str]) -> list[Run]:
-    """Prepare a case's run in each of its dtypes that is asked for."""
-    dtypes = [dtype for dtype in case.runs if dtype in asked or dtype == ANY]
-    refusals = {dtype: _not_offered(case, dtype, implementation, resolved) for dtype in dtypes}
+def planned_dtypes(case: Case, asked: Sequence[str]) -> list[str]:
+    """Return the dtypes in which a case is run, of those that are asked for."""
+    return [dtype for dtype in case.runs if dtype in asked or dtype == ANY]
+
+
+def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, resolved: Mapping[str, str]) -> list[Run]:
+    """Prepare a case's run in each of its dtypes that is asked for.
+
+    Parameters
+    ----------
+    case
+        The case.
+    asked
+        The dtypes that are asked for.
+    declaration
+        What the implementation says about itself.
+    resolved
+        Every convention's choice for the case's operation.
+    """
+    dtypes = planned_dtypes(case, asked)
+    refusals = {dtype: _not_offered(case, dtype, declaration, resolved) for dtype in dtypes}
     offered = prepare(case, [dtype for dtype in dtypes if refusals[dtype] is None], resolved)
     return [offered.get(dtype) or not_graded(case, dtype, refusals[dtype] or "") for dtype in dtypes]
 
 
-def _first_pass(run: Run, implementation: Implementation) -> Result:
+def _first_pass(run: Run, asking: _Asking, *, for_refusal: Run | None = None) -> Result:
     if isinstance(run.expected, NotGraded):
         return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
-    answer, seconds = _ask(run, implementation)
+    answer, seconds = asking.ask(run, "first" if for_refusal is None else "twin", for_refusal)
     got = answer.values if isinstance(answer, Outputs) else None
     return Result(run, grade(run, answer), seconds, got)
 
 
-def _not_offered(case: Case, dtype: str, implementation: Implementation, resolved: Mapping[str, str]) -> str | None:
-    declaration = implementation.declaration
+def _not_offered(case: Case, dtype: str, declaration: Declaration, resolved: Mapping[str, str]) -> str | None:
     if case.operation not in declaration.operations:
         return f"{case.operation} is not offered"
     if dtype not in (*declaration.dtypes, ANY):
@@ -167,59 +224,38 @@ def _not_offered(case: Case, dtype: str, implementation: Implementation, resolve
     return None
 
 
-def _ask(run: Run, implementation: Implementation) -> tuple[Answer, float]:
-    layouts = run.case.presentation
-    inputs = {
-        name: presented(to_run_dtype(array, run.dtype), layouts.get(name)) for name, array in run.case.inputs.items()
-    }
-    request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes))
-    start = time.perf_counter()
-    answer = implementation.run(request)
-    return answer, time.perf_counter() - start
-
-
 def _with_twins(
-    results: Sequence[Result],
-    suite: Suite,
-    implementation: Implementation,
-    resolved: Mapping[str, Mapping[str, str]],
+    results: Sequence[Result], suite: Suite, asking: _Asking, resolved: Mapping[str, Mapping[str, str]]
 ) -> tuple[Result, ...]:
-    """Take back the pass of a refusal whose valid twin does not pass: who refuses everything refuses nothing."""
-    known = {(result.case.id, result.dtype): result.status for result in results}
+    """Take back the passes of refusals whose twins do not pass; a twin that was not selected is asked now."""
 
-    def twin_passes(twin: Case, dtype: str) -> bool:
-        key = (twin.id, dtype if dtype in twin.runs else twin.runs[0])
-        if key not in known:
-            (run,) = _runs(twin, [key[1]], implementation, resolved[twin.operation])
-            known[key] = _first_pass(run, implementation).status
-        return known[key] == "pass"
+    def ask(refusal: Result, twin: Case, dtype: str) -> Status:
+        (run,) = planned_runs(twin, [dtype], asking.declaration, resolved[twin.operation])
+        return _first_pass(run, asking, for_refusal=refusal.run).status
 
-    checked: list[Result] = []
-    for result in results:
-        if result.case.rejects is not None and result.status == "pass":
-            twin = suite.cases.get(result.case.rejects.twin) or suite.twins[result.case.rejects.twin]
-            if not twin_passes(twin, result.dtype):
-                message = f"the valid twin {twin.id} did not pass, so a refusal says nothing"
-                result = result._replace(verdict=Verdict("unsupported", message=message))  # noqa: PLW2901
-        checked.append(result)
-    return tuple(checked)
+    checked = beside_their_twins(results, suite, ask)
+    for before, now in zip(results, checked, strict=True):
+        if now is not before:
+            asking.tell(now)
+    return checked
 
 
-def _second_pass(run: Run, result: Result, implementation: Implementation) -> Result:
+def _second_pass(run: Run, result: Result, asking: _Asking) -> Result:
     if result.status != "pass" or result.got is None:
         return result
-    answer, _ = _ask(run, implementation)
+    answer, _ = asking.ask(run, "again")
     if isinstance(answer, Outputs) and not answer.inputs_changed and _same_bits(answer.values, result.got):
         return result._replace(same_bits=True)
+    if isinstance(answer, Crashed) and not answer.was_asked:
+        return result
     verdict = grade(run, answer)
     if verdict.status == "pass" and run.case.properties is None:
         return result._replace(same_bits=False)
+    if verdict.status in _NO_ANSWER:
+        message = f"{SECOND_CALL}: {verdict.message}"
+        return result._replace(verdict=verdict._replace(message=message), got=None)
     what = verdict.message or "other numbers for the same seed"
-    failed = verdict._replace(
-        status="fail",
-        check="repeatable",
-        message=f"a second call with the same inputs, after other cases had run, did not pass: {what}",
-    )
+    failed = verdict._replace(status="fail", check="repeatable", message=f"{SECOND_CALL}, did not pass: {what}")
     return result._replace(
         verdict=failed,
         got=answer.values if isinstance(answer, Outputs) else None,
@@ -227,12 +263,12 @@ def _second_pass(run: Run, result: Result, implementation: Implementation) -> Re
     )
 
 
-def _changed_argument(run: Run, result: Result, implementation: Implementation) -> Result:
+def _changed_argument(run: Run, result: Result, asking: _Asking) -> Result:
     """Fail a run whose output stays the same when an argument changes that it depends on."""
     changed = changed_call(run)
     if changed is None or result.status != "pass" or result.got is None:
         return result
-    answer, _ = _ask(changed.run, implementation)
+    answer, _ = asking.ask(changed.run, "changed", run)
     output = run.operation.outputs[0]
     if not isinstance(answer, Outputs) or not _equal_bits(answer.values[output], result.got[output]):
         return result

@@ -48,8 +48,8 @@ class Outcome:
     killed_by: str | None
 
 
-class MutantHangsError(BaseException):
-    """Time is up. Not an `Exception`, which an adapter would take for the mutant's answer."""
+class MutantHangsError(KeyboardInterrupt):
+    """Time is up: an interruption, which an adapter passes on; anything else is taken for the mutant's answer."""
 
 
 @dataclass

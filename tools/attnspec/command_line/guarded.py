@@ -1,0 +1,26 @@
+"""``python -m attnspec.command_line.guarded JOURNAL WORD ...``: the command line, as it is started to be guarded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from attnspec.command_line import main
+from attnspec.guard.ending import die_with, leave
+from attnspec.guard.spawned import shared_journal
+
+
+def run(journal_path: str, words: list[str]) -> None:
+    """Run a command, tell its exit status, and end the process."""
+    process = os.getpid()
+    die_with(os.getppid())
+    journal = shared_journal(Path(journal_path))
+    status = main(words, guard=journal)
+    if os.getpid() == process:
+        journal.concludes(status)
+    leave(process)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], sys.argv[2:])

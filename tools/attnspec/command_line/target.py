@@ -1,0 +1,105 @@
+"""From the shared options to a target: what they may not say together, and what is opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attnspec.adapters import Implementation
+    from attnspec.cases import Suite
+    from attnspec.command_line.target_options import TargetOptions
+    from attnspec.guard.task import Task
+    from attnspec.reports.invocation import Invocation
+
+_LONGEST_TIMEOUT = 86_400
+
+
+def load_selected(options: TargetOptions, check: Callable[[Suite], None] | None) -> Suite:
+    """Return the cases that the options select, once `check` has seen them."""
+    from attnspec.cases import load_suite
+
+    suite = load_suite(options.golden, profiles=options.profiles, select=options.select)
+    if check is not None:
+        check(suite)
+    return suite
+
+
+def task_of(options: TargetOptions, *, fail_fast: bool) -> Task:
+    """Return what a guarded process is to do."""
+    from attnspec.guard.task import Task
+    from attnspec.validation import pairs
+
+    assert options.target is not None
+    return Task(
+        target=options.target,
+        operation=options.operation,
+        renames=_renames(options),
+        device=options.device,
+        layout=options.layout,
+        dtypes=options.dtypes,
+        conventions=pairs(options.conventions, "--convention"),
+        fail_fast=fail_fast,
+    )
+
+
+def invocation_of(options: TargetOptions) -> Invocation:
+    """Return how the target is reached, for the report."""
+    from attnspec.reports.invocation import Invocation
+    from attnspec.validation import pairs
+
+    return Invocation(
+        command=options.command is not None,
+        operation=options.operation,
+        layout=options.layout,
+        renames=pairs(options.renames, "--rename"),
+        device=options.device,
+        isolate=options.isolate,
+        timeout=options.timeout,
+        golden=None if options.golden is None else str(options.golden),
+    )
+
+
+def _renames(options: TargetOptions) -> Mapping[str, str]:
+    """Return contract argument to the target's own name."""
+    from attnspec.validation import contract_names, pairs
+
+    return contract_names(pairs(options.renames, "--rename"))
+
+
+def check_target(options: TargetOptions) -> None:
+    """Raise `UsageError` if the options contradict each other; found out before anything is run."""
+    target, command, timeout = options.target, options.command, options.timeout
+    if (target is None) == (command is None):
+        raise UsageError("Say what to validate: either TARGET (such as reference, or ./mine.py) or --command.")
+    # Written so that NaN, too, is refused.
+    if timeout is not None and not timeout <= _LONGEST_TIMEOUT:
+        raise UsageError(f"--timeout {timeout:g}: give a number of seconds, at most {_LONGEST_TIMEOUT}.")
+    _renames(options)
+    if command is not None:
+        for option, given in (
+            ("--as", options.operation is not None),
+            ("--rename", bool(options.renames)),
+            ("--device", options.device is not None),
+            ("--isolate", options.isolate),
+        ):
+            if given:
+                raise UsageError(f"{option} is for Python targets; a --command follows the protocol by itself.")
+
+
+def implementation_of(options: TargetOptions) -> Implementation:
+    """Open what the options name, in this process or in one that is spoken to."""
+    from attnspec.validation import open_target
+
+    return open_target(
+        options.target,
+        options.command,
+        operation=options.operation,
+        renames=_renames(options),
+        device=options.device,
+        timeout=options.timeout,
+        isolate=options.isolate,
+    )

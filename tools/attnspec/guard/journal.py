@@ -1,0 +1,249 @@
+"""The journal: what a run came to so far, in memory that outlives the process that writes it.
+
+Parent and child share the memory. The child appends; the parent reads when the child has ended, however it ended. No
+system call lies between a result and the journal, and no file number that an implementation might close.
+"""
+
+from __future__ import annotations
+
+import mmap
+import pickle
+import struct
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.adapters import Declaration
+    from attnspec.comparison import Run, Verdict
+    from attnspec.runner import Key, Occasion, Result
+
+SIZE = 256 * 1024 * 1024
+"""Bytes; reserved, and taken only as they are written. Four dtypes of the whole suite fill a tenth."""
+
+_HEAD = struct.Struct("<QQ")
+"""Bytes that are used, and how many (case, dtype) have a result."""
+_CONCLUSION = struct.Struct("<Q")
+"""The exit status, raised by one; 0 as long as there is none."""
+_QUESTION = struct.Struct("<Q")
+"""Which of two slots holds what is being asked, and how long that is: the other slot is written meanwhile."""
+_SLOT = 1024
+_SLOTS = _HEAD.size + _CONCLUSION.size + _QUESTION.size
+_START = _SLOTS + 2 * _SLOT
+_RECORD = struct.Struct("<Q?")
+"""Bytes of a record, and whether it holds outputs, which are read only where they are needed."""
+_FOR_OUTPUTS = SIZE // 2
+"""Beyond this, no outputs are kept, so that there is always room for verdicts."""
+_LONGEST_MESSAGE = 64 * 1024
+_PASSES_AT_ONCE = 24
+"""Passes of an operation whose outputs are kept as they come, to diagnose by them if the process ends by accident."""
+
+Ending = Literal["finished", "refused", "interrupted"]
+
+
+class Asked(NamedTuple):
+    """What the implementation was asked last: on behalf of which case and dtype, and why."""
+
+    case: str
+    dtype: str
+    occasion: Occasion
+
+
+class Entry(NamedTuple):
+    """One result, as it stands in the journal."""
+
+    verdict: Verdict
+    seconds: float
+    same_bits: bool | None
+
+
+class Told(NamedTuple):
+    """What a journal holds.
+
+    Attributes
+    ----------
+    declaration
+        What the implementation says about itself; None if it was never loaded.
+    asked
+        What it was asked last; None if nothing.
+    results
+        The last entry of each (case, dtype).
+    ending
+        How the run ended, by its own account; None if the process ended before it said so.
+    problem
+        The sentence, where the run was refused.
+    got
+        Gives the returned outputs of a (case, dtype), or None; of passes, all only where something was wrong.
+    """
+
+    declaration: Declaration | None
+    asked: Asked | None
+    results: Mapping[Key, Entry]
+    ending: Ending | None
+    problem: str
+    got: Callable[[Key], Mapping[str, NDArray[Any]] | None]
+
+
+class Journal:
+    """Memory that two processes share, as a follower of a run.
+
+    Parameters
+    ----------
+    memory
+        The memory, all zeros before the first use.
+    """
+
+    def __init__(self, memory: mmap.mmap) -> None:
+        self._memory = memory
+        self._used = _START
+        self._count = 0
+        self._seen: dict[Key, Verdict] = {}
+        self._slot = 1
+        self._same_bits: dict[Key, bool | None] = {}
+        self._passes: Counter[str] = Counter()
+        self._wrong = False
+        self._later: dict[Key, Result] = {}
+
+    @classmethod
+    def anonymous(cls) -> Journal:
+        """Return a journal that a forked child shares."""
+        # Reserved memory would count against strict limits before it is used.
+        flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+        return cls(mmap.mmap(-1, SIZE, flags=flags))
+
+    @property
+    def count(self) -> int:
+        """How many (case, dtype) have a result."""
+        return _HEAD.unpack_from(self._memory)[1]
+
+    @property
+    def conclusion(self) -> int | None:
+        """The exit status of a process that went on to print its verdict by itself."""
+        (raised,) = _CONCLUSION.unpack_from(self._memory, _HEAD.size)
+        return raised - 1 if raised else None
+
+    def concludes(self, status: int) -> None:
+        """Write down the exit status, the last word of all."""
+        _CONCLUSION.pack_into(self._memory, _HEAD.size, status + 1)
+
+    def declares(self, declaration: Declaration) -> None:
+        """Write down what the implementation says about itself, once it is loaded."""
+        self._append(("declares", declaration))
+
+    def asks(self, run: Run, occasion: Occasion) -> None:
+        """Write down what the implementation is asked now."""
+        text = f"{run.case.id} {run.dtype} {occasion}".encode()
+        self._slot = 1 - self._slot
+        place = _SLOTS + self._slot * _SLOT
+        self._memory[place : place + len(text)] = text
+        # Last: a process that ends here still says which one it was asked before.
+        _QUESTION.pack_into(self._memory, _SLOTS - _QUESTION.size, 2 * len(text) + self._slot)
+
+    def has(self, result: Result) -> None:
+        """Write down a result."""
+        key = (result.case.id, result.dtype)
+        if self._seen.get(key) is result.verdict:  # a second pass that changed nothing
+            self._same_bits[key] = result.same_bits
+            return
+        if key not in self._seen:
+            self._count += 1
+        self._seen[key] = result.verdict
+        verdict = result.verdict
+        if len(verdict.message) > _LONGEST_MESSAGE:
+            verdict = verdict._replace(message=verdict.message[:_LONGEST_MESSAGE] + " …")
+        self._append(("has", *key, Entry(verdict, result.seconds, result.same_bits)))
+        self._later.pop(key, None)
+        if result.is_wrong:
+            self._wrong = True
+            self._keep_outputs(result)
+        elif result.got is not None:
+            self._passes[result.case.operation] += 1
+            if self._passes[result.case.operation] <= _PASSES_AT_ONCE:
+                self._keep_outputs(result)
+            else:
+                self._later[key] = result
+
+    def ends(self, ending: Ending, problem: str = "") -> None:
+        """Write down how the run ended, and what only a run that ends by itself tells.
+
+        That is whether second passes gave the same bits, and the outputs of all passes where something was wrong.
+        """
+        self._append(("same", self._same_bits))
+        if self._wrong:
+            for result in self._later.values():
+                self._keep_outputs(result)
+        self._append(("ends", ending, problem[:_LONGEST_MESSAGE]))
+
+    def _keep_outputs(self, result: Result) -> None:
+        if result.got is None:
+            return
+        outputs = pickle.dumps(dict(result.got), 5)
+        if self._used + len(outputs) < _FOR_OUTPUTS:
+            self._append(("outputs", result.case.id, result.dtype))
+            self._write(outputs, holds_outputs=True)
+
+    def _append(self, record: tuple[Any, ...]) -> None:
+        self._write(pickle.dumps(record, 5), holds_outputs=False)
+
+    def _write(self, content: bytes, *, holds_outputs: bool) -> None:
+        start = self._used + _RECORD.size
+        end = start + len(content)
+        self._memory[start:end] = content
+        _RECORD.pack_into(self._memory, self._used, len(content), holds_outputs)
+        # Last of all: what is half written when the process ends was never said.
+        _HEAD.pack_into(self._memory, 0, end, self._count)
+        self._used = end
+
+    def _asked(self) -> Asked | None:
+        (question,) = _QUESTION.unpack_from(self._memory, _SLOTS - _QUESTION.size)
+        length, slot = divmod(question, 2)
+        if not length:
+            return None
+        place = _SLOTS + slot * _SLOT
+        case, dtype, occasion = self._memory[place : place + length].decode().split(" ")
+        return Asked(case, dtype, cast("Occasion", occasion))
+
+    def _records(self) -> Generator[tuple[Any, ...]]:
+        """Give each record; outputs as the place where they lie."""
+        used, _ = _HEAD.unpack_from(self._memory)
+        place = _START
+        while place < used:
+            length, holds_outputs = _RECORD.unpack_from(self._memory, place)
+            place += _RECORD.size
+            span = slice(place, place + length)
+            yield ("at", span) if holds_outputs else pickle.loads(self._memory[span])
+            place += length
+
+    def read(self) -> Told:
+        """Return what the journal holds."""
+        declaration: Declaration | None = None
+        results: dict[Key, Entry] = {}
+        ending: Ending | None = None
+        problem = ""
+        outputs: dict[Key, slice] = {}
+        key = ("", "")
+        for record in self._records():
+            match record:
+                case ("declares", declaration):
+                    pass
+                case ("has", case, dtype, entry):
+                    results[case, dtype] = entry
+                    outputs.pop((case, dtype), None)
+                case ("outputs", case, dtype):
+                    key = (case, dtype)
+                case ("at", span):
+                    outputs[key] = span
+                case ("same", same_bits):
+                    results |= {of: results[of]._replace(same_bits=same) for of, same in same_bits.items()}
+                case ("ends", ending, problem):
+                    pass
+                case _:
+                    raise ValueError(f"the journal holds {record[0]!r}")
+
+        def got(of: Key) -> Mapping[str, NDArray[Any]] | None:
+            return pickle.loads(self._memory[outputs[of]]) if of in outputs else None
+
+        return Told(declaration, self._asked(), results, ending, problem, got)

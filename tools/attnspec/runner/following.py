@@ -1,0 +1,57 @@
+"""Following a run from outside: what is being asked, and each result as it comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from attnspec.comparison import Run
+    from attnspec.runner.result import Result
+
+Occasion = Literal["first", "again", "changed", "twin"]
+"""Why the implementation is asked: for the first time, a second time, with one argument changed, for a valid twin."""
+
+Key = tuple[str, str]
+"""Case id and dtype."""
+
+
+class Follower(Protocol):
+    """Whoever wants to know how far a run got, while it runs."""
+
+    def asks(self, run: Run, occasion: Occasion) -> None:
+        """Take note that the implementation is asked on behalf of a run."""
+        ...
+
+    def has(self, result: Result) -> None:
+        """Take note of a result; a later one of the same (case, dtype) replaces it."""
+        ...
+
+
+class Kept:
+    """A follower that keeps the results, for a run that may be interrupted.
+
+    Parameters
+    ----------
+    another
+        Who else follows the run.
+    """
+
+    def __init__(self, another: Follower | None = None) -> None:
+        self.results: dict[Key, Result] = {}
+        self._another = another
+
+    @property
+    def count(self) -> int:
+        """How many (case, dtype) have a result."""
+        return len(self.results)
+
+    def asks(self, run: Run, occasion: Occasion) -> None:
+        """Nothing to keep."""
+        if self._another is not None:
+            self._another.asks(run, occasion)
+
+    def has(self, result: Result) -> None:
+        """Keep it."""
+        self.results[result.case.id, result.dtype] = result
+        if self._another is not None:
+            self._another.has(result)
