@@ -347,3 +347,31 @@ def test_hostile_messages_stay_on_their_lines(run, pytester):
     assert len(text) < 5_000
     result.assert_outcomes(failed=1, skipped=1)
     assert JUnitXml.fromfile(str(pytester.path / "junit.xml"))
+
+
+AVERAGE = """
+import numpy as np
+
+dtypes = ("float64", "bfloat16")
+
+def scaled_dot_product_attention(query, key, value, scale=None):
+    mean = value.astype(np.float64).mean(axis=-2, keepdims=True)
+    return np.broadcast_to(mean, (*query.shape[:-1], value.shape[-1])).astype(query.dtype)
+"""
+
+
+def test_where_no_element_is_graded_the_item_says_so_and_passes(run, pytester):
+    pytester.makepyfile(average=AVERAGE)
+    result = run("--attnspec=average.py", "--attnspec-select=stress/raw_products_beyond_float16", "-v")
+    assert result.parseoutcomes() == {"passed": 1, "ungraded": 1}
+    result.stdout.fnmatch_lines(["*raw_products_beyond_float16?bfloat16? UNGRADED*"])
+    assert result.ret == pytest.ExitCode.OK
+
+
+def test_a_run_of_which_nothing_was_graded_has_failed(run, pytester):
+    pytester.makepyfile(average=AVERAGE)
+    select = "--attnspec-select=stress/raw_products_beyond_float16"
+    result = run("--attnspec=average.py", select, "--attnspec-dtype=bfloat16")
+    assert result.parseoutcomes() == {"ungraded": 1}
+    result.stdout.fnmatch_lines(["attnspec: nothing could be graded*"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED

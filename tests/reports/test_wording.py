@@ -40,6 +40,24 @@ def test_what_is_counted_agrees_with_its_number():
             "does not conform: 2 of 3 wrong",
         ),
         (
+            "conforms",
+            {"pass": 3, "ungraded": 2},
+            "it conforms: 3 of 3 passed, 2 ungraded, every clause graded.",
+            "conforms",
+        ),
+        (
+            "conforms in part",
+            {"pass": 3, "ungraded": 2},
+            "it conforms in part: 3 of 3 passed, 2 ungraded, nothing wrong, 2 of 5 clauses graded.",
+            "conforms in part: 2 of 5 clauses",
+        ),
+        (
+            "does not conform",
+            {"pass": 1, "fail": 1, "ungraded": 2},
+            "it does not conform: 1 of 2 went wrong, 1 passed, 2 ungraded.",
+            "does not conform: 1 of 2 wrong",
+        ),
+        (
             "does not conform",
             {"unsupported": 4},
             "it does not conform: nothing could be graded (4 tried).",

@@ -252,6 +252,38 @@ def test_half_precision_between_the_steps_passes_unfused_and_fails_fused():
     assert "fail" in {verdict.status for verdict in fused.values()}
 
 
+RAW_PRODUCTS = "stress/raw_products_beyond_float16"
+
+
+def scaled_after_storing(query, key, value, scale=None):
+    """A chain of calls in half precision: the product is stored before it is scaled."""
+    product = (query.astype(np.float32) @ np.swapaxes(key.astype(np.float32), -1, -2)).astype(query.dtype)
+    scores = (product * query.dtype.type(1 / np.sqrt(query.shape[-1]) if scale is None else scale)).astype(np.float32)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = (exponentials / exponentials.sum(axis=-1, keepdims=True)).astype(query.dtype).astype(np.float32)
+    return (weights @ value.astype(np.float32)).astype(query.dtype)
+
+
+def test_products_that_overflow_between_the_steps_fail_unless_it_is_declared():
+    (overflowed,) = verdicts(scaled_after_storing, RAW_PRODUCTS, dtypes=("float16",)).values()
+    assert (overflowed.status, overflowed.check) == ("fail", "values")
+    assert "is nan; owed is" in overflowed.message
+    declared = {"half_precision_overflow": "open"}
+    (left_open,) = verdicts(scaled_after_storing, RAW_PRODUCTS, dtypes=("float16",), conventions=declared).values()
+    assert (left_open.status, left_open.under) == ("ungraded", "half_precision_overflow=open")
+    assert (left_open.graded, left_open.ungraded) == (0, 12)
+
+
+def test_declared_overflow_leaves_nothing_open_where_the_dtype_reaches_further():
+    declared = {"half_precision_overflow": "open"}
+    for dtype in ("bfloat16", "float32"):
+        (wide,) = verdicts(scaled_after_storing, RAW_PRODUCTS, dtypes=(dtype,), conventions=declared).values()
+        assert (wide.status in ("pass", "ungraded"), wide.under) == (True, None)
+    fused = declared | {"half_precision_grade": "fused"}
+    (held,) = verdicts(scaled_after_storing, RAW_PRODUCTS, dtypes=("float16",), conventions=fused).values()
+    assert (held.status, held.under) == ("fail", None)
+
+
 @pytest.mark.parametrize(
     ("conventions", "sentence"),
     [

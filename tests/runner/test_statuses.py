@@ -158,6 +158,36 @@ def test_what_goes_wrong_in_the_second_pass_keeps_its_own_status():
         assert sentence in verdict.message
 
 
+LOST = "stress/raw_products_beyond_float16"
+
+
+def averaging(second):
+    """An attention whose weights are all the same; it does something else at its second call."""
+    calls = []
+
+    def attend(query, key, value, scale=None):
+        calls.append(1)
+        mean = value.astype(np.float64).mean(axis=-2, keepdims=True)
+        output = np.broadcast_to(mean, (*query.shape[:-1], value.shape[-1])).astype(query.dtype)
+        return second(output) if len(calls) == 2 else output
+
+    return attention(attend, dtypes=("bfloat16",))
+
+
+def test_where_no_element_is_graded_nothing_is_established():
+    (result,) = results_of(averaging(lambda output: output), LOST).values()
+    assert (result.status, result.same_bits) == ("ungraded", True)
+    assert not result.is_wrong
+    assert not result.establishes
+    (result,) = results_of(averaging(lambda output: output / np.asarray(2, output.dtype)), LOST).values()
+    assert (result.status, result.same_bits) == ("ungraded", False)
+
+
+def test_the_second_pass_is_asked_for_and_held_all_the_same():
+    (result,) = results_of(averaging(lambda output: output * np.asarray(np.nan, output.dtype)), LOST).values()
+    assert (result.status, result.verdict.check) == ("fail", "repeatable")
+
+
 class EndsOnce:
     """A program that ends at one call, and then cannot be started again."""
 

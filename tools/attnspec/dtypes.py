@@ -16,6 +16,14 @@ FLOAT_DTYPES = ("float64", "float32", "float16", "bfloat16")
 HALF_PRECISION = ("float16", "bfloat16")
 """The dtypes that accumulate in float32, and may round to themselves between steps or only at the end."""
 
+LARGEST = {
+    "float64": (2 - 2.0**-52) * 2.0**1023,
+    "float32": (2 - 2.0**-23) * 2.0**127,
+    "float16": 65504.0,
+    "bfloat16": (2 - 2.0**-7) * 2.0**127,
+}
+"""The largest finite number of each dtype."""
+
 ANY = "any"
 """Stands in the place of a dtype for a case that has no float input and therefore runs once."""
 

@@ -83,7 +83,9 @@ def _nothing(*_: Any) -> None:
     return
 
 
-def _as_normative(outputs: Mapping[str, NDArray[Any]], _conventions: Mapping[str, str], _bound: Tolerance) -> Owed:
+def _as_normative(
+    outputs: Mapping[str, NDArray[Any]], _conventions: Mapping[str, str], _bound: Tolerance, _run: int
+) -> Owed:
     return Owed(outputs, {}, ())
 
 
@@ -107,7 +109,8 @@ class Family:
         The lines of NumPy that compute the outputs of a case from its inputs, under the contract's names. For a case
         that is graded by properties, the lines that draw a result and hold it against them.
     owed
-        What is owed under declared conventions that change results, from what is owed under the normative ones.
+        What is owed under declared conventions that change results, from what is owed under the normative ones, from
+        the tolerances, and from the place of the run among those that they stand for.
     also_right
         Given operation, output, what came back and what is owed: the elements that are right although they differ,
         because the order in which a right computation goes decides them; None for none.
@@ -137,7 +140,7 @@ class Family:
     tolerance: ToleranceModel
     features: Callable[[Case], list[tuple[str, bool]]]
     formula: Callable[[Case], list[str]]
-    owed: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance], Owed] = _as_normative
+    owed: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance, int], Owed] = _as_normative
     also_right: Callable[[str, str, NDArray[Any], NDArray[Any]], NDArray[np.bool_] | None] = _nothing
     lacks_property: Callable[[str, Mapping[str, Any], Mapping[str, NDArray[Any]]], PropertyProblem | None] = _nothing
     layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])

@@ -81,6 +81,19 @@ class Estimate(NamedTuple):
     is_whole: bool = True
 
 
+class Reach(NamedTuple):
+    """Between which numbers the elements of an output lie, however much precision was lost on the way to them.
+
+    Attributes
+    ----------
+    lowest, highest
+        Numbers that broadcast against the output, with the runs in front where they differ from run to run.
+    """
+
+    lowest: NDArray[Any]
+    highest: NDArray[Any]
+
+
 def exactly(array: NDArray[Any]) -> Estimate:
     """Return an input tensor as an estimate without error; NaN and infinities count as 0.
 
@@ -241,3 +254,23 @@ def share_error(
     denominator = denominator_error(terms, precision) + logarithm_error(logarithm, precision)
     in_common = INNER * denominator + rounding
     return INNER * normalised + in_common * shares + precision.smallest * (shares > 0)
+
+
+def share_reach(shares: Estimate, terms: NDArray[Any] | int, logarithm: NDArray[Any], precision: Precision) -> Reach:
+    """Return between which numbers softmax shares lie: 0 and 1, but for what all shares of a row are off by.
+
+    Parameters
+    ----------
+    shares
+        The shares with their tolerances, outside of which they lie in no case.
+    terms, logarithm, precision
+        As :func:`share_error` takes them.
+    """
+    whole = np.ones_like(logarithm)
+    beyond = share_error(whole, np.zeros_like(whole), terms, logarithm, precision)
+    return Reach(np.maximum(shares.value - shares.error, 0.0), np.minimum(shares.value + shares.error, whole + beyond))
+
+
+def says_nothing_of_share(shares: Estimate) -> NDArray[np.bool_]:
+    """Return the shares whose tolerance says nothing: it exceeds half of the range from 0 to 1."""
+    return 2 * shares.error > 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.dtypes import ANY, HALF_PRECISION
+from attnspec.dtypes import ANY, HALF_PRECISION, LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,12 +41,15 @@ class Precision:
         Unit roundoff of intermediate tensors: the accumulator's when phases are fused, else the output's.
     smallest
         The smallest number that results are held to: below it an implementation may flush to zero.
+    largest
+        The largest finite number of intermediate tensors.
     """
 
     output: float | NDArray[Any]
     accumulator: float | NDArray[Any]
     stored: float | NDArray[Any]
     smallest: float | NDArray[Any]
+    largest: float | NDArray[Any]
 
     @property
     def rounds_between_phases(self) -> Any:
@@ -61,7 +64,7 @@ class Precision:
         return Precision(*(np.reshape(getattr(self, name), shape) for name in _FIELDS))
 
 
-_FIELDS = ("output", "accumulator", "stored", "smallest")
+_FIELDS = ("output", "accumulator", "stored", "smallest", "largest")
 
 
 def stacked(precisions: Sequence[Precision]) -> Precision:
@@ -88,7 +91,7 @@ def precision_of(dtype: str, *, fused: bool = False, inside: str | None = None) 
     if dtype == ANY:
         dtype = "float64"
     if dtype == "float64" and inside is not None:
-        return Precision(_UNIT[dtype], _UNIT[inside], _UNIT[inside], _SMALLEST[inside])
-    accumulator = _UNIT["float32"] if dtype in HALF_PRECISION else _UNIT[dtype]
-    stored = accumulator if fused else _UNIT[dtype]
-    return Precision(_UNIT[dtype], accumulator, stored, _SMALLEST[dtype])
+        return Precision(_UNIT[dtype], _UNIT[inside], _UNIT[inside], _SMALLEST[inside], LARGEST[inside])
+    carried = "float32" if dtype in HALF_PRECISION else dtype
+    stored = carried if fused else dtype
+    return Precision(_UNIT[dtype], _UNIT[carried], _UNIT[stored], _SMALLEST[dtype], LARGEST[stored])

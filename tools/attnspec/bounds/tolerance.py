@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from attnspec.bounds.estimates import Estimate
+from attnspec.bounds.estimates import Estimate, Reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,23 +28,31 @@ class Tolerance:
     ----------
     estimates
         Output name to what gives its float64 value and, as the error, its tolerance.
-    ungraded
-        Output name to what gives the elements that are not graded: those whose tolerance says nothing, and those
-        that nobody owes.
+    vacuous
+        Output name to what gives the elements whose tolerance says nothing. They are held to their reach alone.
     by_convention
         Output name to the elements that a convention decides, which has alternatives to what the estimates give.
+    unowed
+        Output name to the elements that nobody owes, which may hold anything.
+    reach
+        Output name to what gives the reach of its elements; without one they need only be finite.
     """
 
     def __init__(
         self,
         estimates: Mapping[str, Callable[[], Estimate]],
-        ungraded: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
+        vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
         by_convention: Mapping[str, NDArray[np.bool_]] | None = None,
+        *,
+        unowed: Mapping[str, NDArray[np.bool_]] | None = None,
+        reach: Mapping[str, Callable[[], Reach]] | None = None,
     ) -> None:
         self._estimates = estimates
-        self._ungraded = ungraded or {}
+        self._vacuous = vacuous or {}
+        self._reach = reach or {}
         self._known: dict[str, Estimate] = {}
         self.by_convention: Mapping[str, NDArray[np.bool_]] = by_convention or {}
+        self.unowed: Mapping[str, NDArray[np.bool_]] = unowed or {}
 
     def of(self, output: str, run: int = 0) -> Estimate:
         """Return value and tolerance of one output in one of the runs; every tolerance is finite."""
@@ -54,12 +62,28 @@ class Tolerance:
                 estimate = self._known[output] = self._estimates[output]()
         return Estimate(estimate.value, _of_run(estimate.error, run, estimate.value.ndim))
 
-    def ungraded(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
-        """Return which elements of an output are not graded in a run, or None for none."""
-        if output not in self._ungraded:
+    def vacuous(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
+        """Return the elements of an output whose tolerance in a run says nothing, or None for none."""
+        if output not in self._vacuous:
             return None
         rank = self.of(output).value.ndim
-        return _of_run(self._ungraded[output](), run, rank)
+        return _of_run(self._vacuous[output](), run, rank)
+
+    def ungraded(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
+        """Return the elements of an output that are vacuous in a run or owed by nobody, or None for none."""
+        vacuous, unowed = self.vacuous(output, run), self.unowed.get(output)
+        if vacuous is None or unowed is None:
+            return unowed if vacuous is None else vacuous
+        return vacuous | unowed
+
+    def reach(self, output: str, run: int = 0) -> Reach | None:
+        """Return between which numbers the elements of an output lie in a run, or None where they have no bounds."""
+        if output not in self._reach:
+            return None
+        rank = self.of(output).value.ndim
+        with np.errstate(all="ignore"):
+            lowest, highest = self._reach[output]()
+        return Reach(_of_run(lowest, run, rank), _of_run(highest, run, rank))
 
 
 def _of_run(errors: NDArray[Any], run: int, rank: int) -> NDArray[Any]:

@@ -1,13 +1,17 @@
 """Comparing what came back with what is owed: tolerances, conventions, verdicts."""
 
 from attnspec.comparison.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation
-from attnspec.comparison.grading import STATUSES, WRONG, Status, Verdict, Worst, grade
+from attnspec.comparison.grading import NOT_GRADED, RIGHT, STATUSES, WRONG, Status, Verdict, Worst, grade
+from attnspec.comparison.holding import Held, held, left_open
 from attnspec.comparison.run import Run
 
 __all__ = [
+    "NOT_GRADED",
+    "RIGHT",
     "STATUSES",
     "WRONG",
     "Expectation",
+    "Held",
     "MustRefuse",
     "NotGraded",
     "Properties",
@@ -18,4 +22,6 @@ __all__ = [
     "Worst",
     "expectation",
     "grade",
+    "held",
+    "left_open",
 ]

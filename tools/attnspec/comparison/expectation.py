@@ -74,6 +74,7 @@ def expectation(
     inputs: Mapping[str, NDArray[Any]],
     bound: Tolerance | None,
     family: Family,
+    place: int = 0,
 ) -> Expectation:
     """Return what a run of `case` in `dtype` should give.
 
@@ -89,6 +90,8 @@ def expectation(
         Values and tolerances; may be None for a case that everyone must refuse, or that is graded by properties.
     family
         The family of the case's operation.
+    place
+        The place of the run among those that the bound stands for.
     """
     if case.properties is not None:
         return Properties()
@@ -111,7 +114,7 @@ def expectation(
             return MustRefuse(f"{case.title} (declared: {name}=refuse)", f"{name}=refuse")
     if bound is None:
         return Values(outputs, sample=case.sample)
-    owed = family.owed(outputs, conventions, bound)
+    owed = family.owed(outputs, conventions, bound, place)
     return Values(owed.outputs, owed.ungraded, ", ".join(owed.under) or None, case.sample)
 
 

@@ -18,7 +18,8 @@ from attnspec.adapters.implementation import (
     TimedOut,
 )
 from attnspec.comparison.expectation import MustRefuse, NotGraded, Properties, Values
-from attnspec.dtypes import ANY, FLOAT_DTYPES, is_float, numpy_dtype
+from attnspec.comparison.holding import Held, either, held, left_open
+from attnspec.dtypes import ANY, FLOAT_DTYPES, LARGEST, is_float, numpy_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
 
     from attnspec.comparison.run import Run
 
-Status = Literal["pass", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
-STATUSES: tuple[Status, ...] = ("pass", "fail", "unsupported", "error", "crash", "timeout", "malformed")
-_LARGEST = {"float32": (2 - 2.0**-23) * 2.0**127, "float16": 65504.0, "bfloat16": (2 - 2.0**-7) * 2.0**127}
+Status = Literal["pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
+STATUSES: tuple[Status, ...] = ("pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed")
 
 WRONG: tuple[Status, ...] = ("fail", "error", "crash", "timeout", "malformed")
+RIGHT: tuple[Status, ...] = ("pass", "ungraded")
+"""How an answer ends with which nothing is wrong: something was graded in it, or nothing could be."""
+
+NOT_GRADED: tuple[Status, ...] = ("ungraded", "unsupported")
+"""Statuses that are never wrong and speak for no clause."""
+
+_NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or nobody owes it"
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ class Verdict(NamedTuple):
     median
         Median of error / tolerance over the graded elements of the first output.
     graded, ungraded
-        How many elements were compared, and how many have a tolerance that says nothing.
+        How many elements were compared, and how many have a tolerance that says nothing, or are owed by nobody.
     under
         The declared alternatives under which it was graded, or None.
     fused
@@ -106,8 +113,9 @@ class Verdict(NamedTuple):
 class _Compared(NamedTuple):
     """One output held against what is owed, element by element; `place` is that of the largest ratio.
 
-    The ratio of an element that is not graded is negative. Of an output of which a sample is owed, the arrays hold
-    the sample.
+    The ratio of an element that is not graded is negative, unless it lies outside of its reach: then it is wrong.
+    `held` tells the elements that are held to their reach alone, and the reach, where there are some. Of an output of
+    which a sample is owed, the arrays hold the sample.
     """
 
     name: str
@@ -121,6 +129,7 @@ class _Compared(NamedTuple):
     place: int
     top: float
     ungraded: int
+    held: Held | None = None
 
     @property
     def graded(self) -> int:
@@ -187,7 +196,7 @@ def grade(run: Run, answer: Answer) -> Verdict:
             if run.fused_place is None or verdict.check not in (None, "values"):
                 return verdict
             fused = _grade_values(run, expected, values, inputs_changed, run.fused_place)
-            return verdict._replace(fused=fused.status == "pass")
+            return verdict if fused.status == "ungraded" else verdict._replace(fused=fused.status == "pass")
 
 
 def _grade_properties(run: Run, got: Mapping[str, NDArray[Any]]) -> Verdict:
@@ -234,7 +243,8 @@ def _grade_values(
             agreeing_steps=tuple(steps[: steps.index(wrong[0])]),
             worst=worst,
             # Numbers that are nearly right are often computed in the dtype in which they came.
-            message=_values_sentence(worst) + ("" if problem is None else f". Its dtype is wrong too: {problem}"),
+            message=_values_sentence(compared[output])
+            + ("" if problem is None else f". Its dtype is wrong too: {problem}"),
             **shared,
         )
     for name in names:
@@ -245,6 +255,8 @@ def _grade_values(
         message = f"changed its input {inputs_changed[0]!r} in place; inputs belong to the caller"
         return Verdict("fail", "inputs_unchanged", message=message, **shared)
     graded = [entry for entry in compared.values() if entry.graded]
+    if not graded and shared["ungraded"]:
+        return Verdict("ungraded", message=_NO_ELEMENT_GRADED, **shared)
     worst = max(graded, key=lambda entry: entry.top).worst if graded else None
     return Verdict("pass", worst=worst, **shared)
 
@@ -253,18 +265,14 @@ def _compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: in
     shape, sample = got.shape, expected.sample.get(name)
     owed: NDArray[Any] = expected.outputs[name]
     assert run.bound is not None
-    tolerance, left_out = run.bound.of(name, place).error, run.bound.ungraded(name, place)
+    tolerance, to_reach = run.bound.of(name, place).error, held(run, expected, name, place)
     if run.operation.by_name[name].exact:
         tolerance = np.zeros(owed.shape)
-    if name in expected.ungraded:
-        left_out = expected.ungraded[name] if left_out is None else left_out | expected.ungraded[name]
+    left_out = either(left_open(run, expected, name), None if to_reach is None else to_reach.elements)
     if sample is not None:
         got, owed, tolerance = (np.take(tensor, sample) for tensor in (got, owed, tolerance))
         left_out = None if left_out is None else np.take(left_out, sample)
-    # A finite sum has finite terms.
-    if not math.isfinite(tolerance.sum()):
-        beyond = ~np.isfinite(tolerance)
-        left_out = beyond if left_out is None else left_out | beyond
+        to_reach = None if to_reach is None else Held(*(np.take(part, sample) for part in to_reach))
     given, owed = got.astype(np.float64, copy=False), owed.astype(np.float64, copy=False)
     error = np.abs(given - owed)
     ratio = error / tolerance
@@ -282,8 +290,12 @@ def _compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: in
     ungraded = 0 if left_out is None else int(np.count_nonzero(left_out))
     if left_out is not None and ungraded:
         ratio = np.where(left_out, -1.0, ratio)
+        if to_reach is not None:
+            outside = to_reach.elements & ~to_reach.within(given) & ~_is_same(given, owed, run.dtype)
+            ratio = np.where(outside, np.inf, ratio)
+            ungraded -= int(np.count_nonzero(outside))
         at, top = _largest(ratio)
-    return _Compared(name, shape, sample, owed, given, error, tolerance, ratio, at, top, ungraded)
+    return _Compared(name, shape, sample, owed, given, error, tolerance, ratio, at, top, ungraded, to_reach)
 
 
 def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
@@ -296,7 +308,7 @@ def _is_same(given: NDArray[Any], owed: NDArray[Any], dtype: str) -> NDArray[np.
     """Return where two numbers are equal, NaN among them; infinities also stand for what a dtype cannot hold."""
     same = (given == owed) | (np.isnan(given) & np.isnan(owed))
     if dtype not in (ANY, "float64"):
-        same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > _LARGEST[dtype])
+        same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > LARGEST[dtype])
     return same
 
 
@@ -314,8 +326,16 @@ def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
     return f"{name} is {got.dtype}; owed is {dtype}{cause}"
 
 
-def _values_sentence(worst: Worst) -> str:
+def _values_sentence(compared: _Compared) -> str:
+    worst, to_reach = compared.worst, compared.held
     where = f"{worst.output}{list(worst.index)}" if worst.index else worst.output
+    if to_reach is not None and to_reach.elements.flat[compared.place]:
+        lowest, highest = to_reach.lowest.item(compared.place), to_reach.highest.item(compared.place)
+        any_other = f"from {lowest:.9g} to {highest:.9g}" if math.isfinite(highest - lowest) else "that is finite"
+        return (
+            f"{where} is {worst.got:.9g}; owed is {worst.owed:.9g}, "
+            f"and where so much precision may be lost, any number {any_other}"
+        )
     if not np.isfinite(worst.ratio):
         return f"{where} is {worst.got:.9g}; owed is {worst.owed:.9g}"
     return (

@@ -16,7 +16,7 @@ import numpy as np
 from attnspec.adapters.implementation import Outputs
 from attnspec.adapters.returned import read_returned
 from attnspec.bounds import precision_of
-from attnspec.comparison import Values
+from attnspec.comparison import Held, Values, held, left_open
 from attnspec.dtypes import ANY, HALF_PRECISION, to_run_dtype
 
 if TYPE_CHECKING:
@@ -171,7 +171,9 @@ class Evidence:
     def _meets(self, numbers: NDArray[Any], owed: NDArray[Any], name: str) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):
             near = (np.abs(numbers - owed) <= self._tolerance(name)) | (numbers == owed)
-        return near | (np.isnan(numbers) & np.isnan(owed))
+        near |= np.isnan(numbers) & np.isnan(owed)
+        to_reach = self._held[name]
+        return near if to_reach is None else np.where(to_reach.elements, to_reach.within(numbers), near)
 
     def _distance(self, name: str, computed: NDArray[Any]) -> float:
         if self.given[name].shape != computed.shape:
@@ -220,20 +222,32 @@ class Evidence:
     def _open(self) -> Mapping[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
         return {name: self._elements_left_open(name) for name in self.given}
 
+    @cached_property
+    def _held(self) -> Mapping[str, Held | None]:
+        """Output name to the elements that are held to their reach alone."""
+        return {name: self._held_in(name) for name in self.given}
+
+    def _held_in(self, name: str) -> Held | None:
+        run, expected = self.result.run, self._expected
+        if run.bound is None or expected is None or self._owed(name) is None:
+            return None
+        return held(run, expected, name, run.place)
+
     def _elements_left_open(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the elements that nobody owes, and those with the ones of a declared convention."""
         run, expected, owed = self.result.run, self._expected, self._owed(name)
         unowed = np.zeros(self.given[name].shape, dtype=np.bool_)
         if run.bound is None or expected is None or owed is None:
             return unowed, unowed
-        for elements in (run.bound.ungraded(name, run.place), expected.ungraded.get(name)):
+        to_reach = self._held[name]
+        within = None if to_reach is None else to_reach.elements & to_reach.within(self.given[name])
+        for elements in (left_open(run, expected, name), within):
             if elements is not None:
                 unowed = unowed | elements
         if name in expected.sample:
             stored = np.zeros(unowed.size, dtype=np.bool_)
             stored[expected.sample[name]] = True
             unowed = unowed | ~stored.reshape(unowed.shape)
-        unowed = unowed | ~np.isfinite(self._tolerance(name))
         if expected.under is None:
             return unowed, unowed
         normative = run.case.golden(run.dtype).get(name)

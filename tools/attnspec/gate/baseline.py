@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.cases import canonical_json, check_file
+from attnspec.comparison import NOT_GRADED, RIGHT
 from attnspec.errors import BaselineError, FixtureError
 from attnspec.plain_text import plain_text
 from attnspec.replacing import replace_file
@@ -107,7 +108,7 @@ def baseline_of(report: Report) -> Baseline:
                 (
                     Entry(result.case.id, result.dtype, result.status, NOT_EXPLAINED)
                     for result in report.results
-                    if result.status != "pass" and result.case.operation in declaration.operations
+                    if result.status not in RIGHT and result.case.operation in declaration.operations
                 ),
                 key=lambda entry: entry.key,
             )
@@ -121,7 +122,7 @@ def baseline_of(report: Report) -> Baseline:
 
 def graded(results: Iterable[Result]) -> int:
     """Return how many results were graded, right or wrong."""
-    return sum(result.status != "unsupported" for result in results)
+    return sum(result.status not in NOT_GRADED for result in results)
 
 
 def with_reasons_of(new: Baseline, old: Baseline) -> Baseline:

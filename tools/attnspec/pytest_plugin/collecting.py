@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 _ROOT = "attnspec"
+_UNGRADED = "attnspec ungraded"
+"""The property of an item in which nothing was graded; properties also travel from the workers of xdist."""
+
 # Pytest puts the way to its root folder before what it prints.
 _PRINTED = re.compile(rf"(?:.*/)?({_ROOT}/[a-z0-9_]+(?:::.*)?)")
 
@@ -73,7 +76,11 @@ class Collecting:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what came of the items."""
         if report.when == "call" and report.nodeid.startswith(f"{_ROOT}/"):
-            self._outcomes.add(report.outcome)
+            self._outcomes.add("ungraded" if _is_ungraded(report) else report.outcome)
+
+    def pytest_report_teststatus(self, report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:
+        """Tell an item in which nothing was wrong and nothing graded from one that passed."""
+        return ("ungraded", "u", "UNGRADED") if _is_ungraded(report) else None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Release the implementation. A run in which nothing could be graded has failed."""
@@ -88,7 +95,7 @@ class Collecting:
             terminalreporter.write_line("attnspec: nothing could be graded; -rs says why.", red=True)
 
     def _graded_nothing(self) -> bool:
-        return self._outcomes == {"skipped"}
+        return bool(self._outcomes) and self._outcomes <= {"skipped", "ungraded"}
 
 
 class Cases(pytest.Collector):
@@ -151,6 +158,8 @@ class CaseInDtype(pytest.Item):
             raise WrongResultError(result)
         if result.status == "unsupported":
             pytest.skip(plain_text(result.verdict.message))
+        if result.status == "ungraded":
+            self.user_properties.append((_UNGRADED, plain_text(result.verdict.message)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return what the console would say, for what the implementation did wrong."""
@@ -173,6 +182,11 @@ class CaseInDtype(pytest.Item):
 
     def _explanation(self, result: Result) -> str:
         return f"{self._validating.explain(result)}\n\nThe case: attnspec show {self._case.id}\n"
+
+
+def _is_ungraded(report: pytest.CollectReport | pytest.TestReport) -> bool:
+    """Tell whether an item of this plugin passed without anything that was graded."""
+    return report.when == "call" and report.passed and any(name == _UNGRADED for name, _ in report.user_properties)
 
 
 def _node(kind: type[Any], parent: pytest.Collector, **own: Any) -> Any:

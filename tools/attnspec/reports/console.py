@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.comparison import NOT_GRADED
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.plain_text import plain_text
@@ -201,7 +202,7 @@ def _print_not_graded(report: Report, console: Console) -> None:
     missing = {result.case.operation: None for result in report.results if result.case.operation not in offered}
     reasons: dict[str, int] = {}
     for result in report.results:
-        if result.status == "unsupported" and result.case.operation in offered:
+        if result.status in NOT_GRADED and result.case.operation in offered:
             reasons[result.verdict.message] = reasons.get(result.verdict.message, 0) + 1
     if missing or reasons:
         console.print()

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
-from attnspec.comparison import WRONG
+from attnspec.comparison import NOT_GRADED, WRONG
 from attnspec.plain_text import plain_text
 from attnspec.reports import wording
 from attnspec.reports.entries import diagnosis_of, implementation_name, profile_of, reproduction
@@ -67,7 +67,7 @@ def junit_xml(document: Mapping[str, Any]) -> str:
 
 def _counts(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     statuses = [result["status"] for result in results]
-    failures, skipped = statuses.count("fail"), statuses.count("unsupported")
+    failures, skipped = statuses.count("fail"), sum(status in NOT_GRADED for status in statuses)
     return {
         "tests": str(len(statuses)),
         "failures": str(failures),
@@ -101,8 +101,8 @@ def _add_outcome(
         return
     failure = failure_of([result])
     said = plain_text(failure.message, longest=_LONGEST_MESSAGE)
-    if result["status"] == "unsupported":
-        Xml.SubElement(case, "skipped", {"type": "unsupported", "message": said}).text = said
+    if result["status"] in NOT_GRADED:
+        Xml.SubElement(case, "skipped", {"type": result["status"], "message": said}).text = said
         return
     tag, kind = ("failure", result["check"]) if result["status"] == "fail" else ("error", result["status"])
     outcome = Xml.SubElement(case, tag, {"type": kind, "message": said})

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison import WRONG
+from attnspec.comparison import NOT_GRADED, WRONG
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.plain_text import plain_text
 from attnspec.reports import wording
@@ -104,7 +104,7 @@ def _row(cells: Iterable[str]) -> str:
 
 def _cell(statuses: Sequence[str]) -> str:
     """Return passed of tried; none where nothing was graded."""
-    tried = [status for status in statuses if status != "unsupported"]
+    tried = [status for status in statuses if status not in NOT_GRADED]
     if not tried:
         return "none" if statuses else ""
     said = f"{tried.count('pass')}/{len(tried)}"
@@ -176,7 +176,7 @@ def _reasons(document: Mapping[str, Any]) -> list[str]:
     reasons = Counter(
         plain_text(result["message"] or result["status"], longest=_LONGEST_MESSAGE)
         for result in document["results"]
-        if result["status"] == "unsupported"
+        if result["status"] in NOT_GRADED
     )
     if not reasons:
         return []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from attnspec.comparison import NOT_GRADED
 from attnspec.contract import TITLES
 from attnspec.dtypes import ANY
 from attnspec.plain_text import plain_text
@@ -108,12 +109,13 @@ def verdict(
         How many (case, dtype) have no result, where the run ended early.
     """
     passed, tried, wrong = _tally(counts)
+    ungraded = f", {counts['ungraded']} ungraded" if counts.get("ungraded") else ""
     if conformance == "conforms":
-        return f"{name} conforms: {passed} of {tried} passed, every clause graded."
+        return f"{name} conforms: {passed} of {tried} passed{ungraded}, every clause graded."
     if conformance == "conforms in part":
         clauses_graded = f"{graded[0]} of {graded[1]} clauses graded"
-        return f"{name} conforms in part: {passed} of {tried} passed, nothing wrong, {clauses_graded}."
-    left = f", {not_run} not run" if not_run else ""
+        return f"{name} conforms in part: {passed} of {tried} passed{ungraded}, nothing wrong, {clauses_graded}."
+    left = ungraded + (f", {not_run} not run" if not_run else "")
     if wrong:
         return f"{name} does not conform: {wrong} of {tried} went wrong, {passed} passed{left}."
     if not_run is not None:
@@ -137,7 +139,7 @@ def short_verdict(conformance: str, counts: Mapping[str, int], graded: tuple[int
 def _tally(counts: Mapping[str, int]) -> tuple[int, int, int]:
     """Return how many passed, how many were tried, and how many of these went wrong."""
     passed = counts.get("pass", 0)
-    tried = sum(counts.values()) - counts.get("unsupported", 0)
+    tried = sum(counts.values()) - sum(counts.get(status, 0) for status in NOT_GRADED)
     return passed, tried, tried - passed
 
 

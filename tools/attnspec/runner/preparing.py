@@ -57,11 +57,10 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
         without_bound = refused_by_all or case.properties is not None
         bound = None if without_bound else _bound(case, family, grades, seen, resolved)
         for dtype in group:
-            expected = expectation(case, dtype, resolved, seen, bound, family)
+            place = grades.index((dtype, fused))
+            expected = expectation(case, dtype, resolved, seen, bound, family, place)
             fused_place = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
-            runs[dtype] = Run(
-                case, dtype, operation, family, attributes, expected, bound, grades.index((dtype, fused)), fused_place
-            )
+            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_place)
     return runs
 
 

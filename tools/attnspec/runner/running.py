@@ -15,7 +15,7 @@ import numpy as np
 
 from attnspec import conventions as convention_rules
 from attnspec.adapters.implementation import Answer, Crashed, Outputs, Request
-from attnspec.comparison import NotGraded, Run, Verdict, grade
+from attnspec.comparison import RIGHT, NotGraded, Run, Verdict, grade
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, to_run_dtype
 from attnspec.runner.changed_arguments import changed_call
@@ -241,7 +241,7 @@ def _with_twins(
 
 
 def _second_pass(run: Run, result: Result, asking: _Asking) -> Result:
-    if result.status != "pass" or result.got is None:
+    if result.status not in RIGHT or result.got is None:
         return result
     answer, _ = asking.ask(run, "again")
     if isinstance(answer, Outputs) and not answer.inputs_changed and _same_bits(answer.values, result.got):
@@ -249,7 +249,7 @@ def _second_pass(run: Run, result: Result, asking: _Asking) -> Result:
     if isinstance(answer, Crashed) and not answer.was_asked:
         return result
     verdict = grade(run, answer)
-    if verdict.status == "pass" and run.case.properties is None:
+    if verdict.status in RIGHT and run.case.properties is None:
         return result._replace(same_bits=False)
     if verdict.status in _NO_ANSWER:
         message = f"{SECOND_CALL}: {verdict.message}"
@@ -266,7 +266,7 @@ def _second_pass(run: Run, result: Result, asking: _Asking) -> Result:
 def _changed_argument(run: Run, result: Result, asking: _Asking) -> Result:
     """Fail a run whose output stays the same when an argument changes that it depends on."""
     changed = changed_call(run)
-    if changed is None or result.status != "pass" or result.got is None:
+    if changed is None or result.status not in RIGHT or result.got is None:
         return result
     answer, _ = asking.ask(changed.run, "changed", run)
     output = run.operation.outputs[0]

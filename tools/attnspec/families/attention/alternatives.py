@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from attnspec.bounds.tolerance import Tolerance
 
 
-def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance) -> Owed:
+def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int) -> Owed:
     """Return what is owed under declared conventions, from what is owed under the normative ones.
 
     Parameters
@@ -33,6 +33,8 @@ def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bo
         Every convention's choice for the operation.
     bound
         Values and tolerances under the declared alternatives.
+    run
+        The place of the run among those that the tolerances stand for.
     """
     if not isinstance(bound, AttentionBound):
         return Owed(outputs, {}, ())
@@ -41,6 +43,7 @@ def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bo
     declared.biases_by_column()
     declared.logarithms_to_base_2()
     declared.what_excluded_numbers_reach()
+    declared.what_an_overflow_reaches(run)
     return Owed(declared.outputs, declared.ungraded, tuple(declared.under))
 
 
@@ -117,6 +120,15 @@ class _Declared:
                 self._leave_out(output, elements)
                 if propagates:
                     self._graded_under("masked_nonfinite=propagates")
+
+    def what_an_overflow_reaches(self, run: int) -> None:
+        """Leave out what comes from numbers that the dtype of the run cannot hold between the steps."""
+        if self._conventions["half_precision_overflow"] != "open":
+            return
+        for output, elements in self._bound.overflowed(run).items():
+            if output in self.outputs and elements.any():
+                self._leave_out(output, elements)
+                self._graded_under("half_precision_overflow=open")
 
     def _leave_out(self, output: str, elements: NDArray[np.bool_]) -> None:
         known = self.ungraded.get(output)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from attnspec.bounds.estimates import Estimate
+    from attnspec.bounds.estimates import Estimate, Reach
 
 
 class AttentionBound(Tolerance):
@@ -20,7 +20,7 @@ class AttentionBound(Tolerance):
 
     Parameters
     ----------
-    estimates, ungraded
+    estimates, vacuous, unowed, reach
         As :class:`attnspec.bounds.tolerance.Tolerance` takes them.
     fully_masked
         Output name to the elements that come from a query without any key; empty where there are none.
@@ -32,22 +32,33 @@ class AttentionBound(Tolerance):
         What gives, by output name, the elements that excluded NaN and infinities reach in plain arithmetic.
     shift
         How much the logits of each query lie above the normative ones (B, Hq, Sq, 1); None for not at all.
+    overflowed
+        What gives, by output name, the elements that come from numbers beyond the largest of the dtype in which a run
+        stores them between its steps.
     """
 
     def __init__(
         self,
         estimates: Mapping[str, Callable[[], Estimate]],
-        ungraded: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
+        vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
         fully_masked: Mapping[str, NDArray[np.bool_]] | None = None,
         *,
         without_mean: Mapping[str, NDArray[np.bool_]] | None = None,
         no_keys: bool = False,
         reached: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
         shift: NDArray[Any] | None = None,
+        unowed: Mapping[str, NDArray[np.bool_]] | None = None,
+        reach: Mapping[str, Callable[[], Reach]] | None = None,
+        overflowed: Callable[[int], Mapping[str, NDArray[np.bool_]]] | None = None,
     ) -> None:
-        super().__init__(estimates, ungraded, fully_masked)
+        super().__init__(estimates, vacuous, fully_masked, unowed=unowed, reach=reach)
         self.fully_masked = self.by_convention
         self.without_mean: Mapping[str, NDArray[np.bool_]] = without_mean or {}
         self.has_no_keys = no_keys
         self.reached: Callable[[], Mapping[str, NDArray[np.bool_]]] = reached or dict
         self.shift = shift
+        self._overflowed = overflowed
+
+    def overflowed(self, run: int = 0) -> Mapping[str, NDArray[np.bool_]]:
+        """Return, by output name, the elements of a run that an overflow between the steps reaches."""
+        return {} if self._overflowed is None else self._overflowed(run)

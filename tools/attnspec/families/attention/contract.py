@@ -11,6 +11,7 @@ LAYOUTS = ("bhse", "bshe", "hse", "se", "features_first")
 EXAMPLES = Examples(convention="fully_masked_row", choice="nan", argument="query", own_name="Q")
 
 FULLY_MASKED_ROW = Convention("fully_masked_row", ("zero", "nan", "uniform", "filled", "refuse"))
+HALF_PRECISION_OVERFLOW = Convention("half_precision_overflow", ("finite", "open"))
 NO_KEYS = Convention("no_keys", ("zero", "nan", "refuse"))
 NONFINITE_INPUT = Convention("nonfinite_input", ("propagates", "refuse"))
 MASKED_NONFINITE = Convention("masked_nonfinite", ("ignored", "propagates"))
@@ -22,6 +23,7 @@ CONVENTIONS = (
     Convention("empty_logsumexp", ("minus_infinity", "plus_infinity")),
     FULLY_MASKED_ROW,
     HALF_PRECISION_GRADE,
+    HALF_PRECISION_OVERFLOW,
     INPUT_CHECKS,
     Convention("logsumexp_base", ("e", "2")),
     MASKED_NONFINITE,
@@ -29,6 +31,7 @@ CONVENTIONS = (
     NONFINITE_INPUT,
 )
 _OF_SUMS = (ACCUMULATION.name, INPUT_CHECKS.name, NONFINITE_INPUT.name)
+_OF_SCORES = (*_OF_SUMS, HALF_PRECISION_OVERFLOW.name)
 _OF_MASKS = (FULLY_MASKED_ROW.name, MASKED_NONFINITE.name, NO_KEYS.name)
 
 _QUERIES = ("batch entry", "query head", "query")
@@ -129,7 +132,7 @@ OPERATIONS = (
             Output("value", ("key", "feature"), intermediate=True),
         ),
         steps=("query", "key", "value", "scores", "weights", "output"),
-        conventions=_OF_SUMS,
+        conventions=_OF_SCORES,
     ),
     Operation(
         "multi_head_attention",
@@ -148,7 +151,7 @@ OPERATIONS = (
             Output("weights", ("batch entry", "head", "query", "key")),
         ),
         steps=("weights", "output"),
-        conventions=(*_OF_SUMS, *_OF_MASKS),
+        conventions=(*_OF_SCORES, *_OF_MASKS),
     ),
     Operation(
         "context_vector",
@@ -163,7 +166,7 @@ OPERATIONS = (
             Output("raw_scores", ("token",), intermediate=True),
         ),
         steps=("raw_scores", "scores", "weights", "context"),
-        conventions=_OF_SUMS,
+        conventions=_OF_SCORES,
     ),
     Operation(
         "glorot_normal",

@@ -13,12 +13,15 @@ from attnspec.bounds.estimates import (
     INNER,
     ROUNDED_TWICE,
     Estimate,
+    Reach,
     denominator_error,
     exponent_error,
     logarithm_error,
     norm,
+    says_nothing_of_share,
     settled,
     share_error,
+    share_reach,
     summation_error,
 )
 from attnspec.families.attention.attendance import Attendance, attendance
@@ -98,8 +101,10 @@ class AttentionTolerance:
         Who may attend what.
     fully_masked
         Queries (B, Hq, Sq) that have neither key nor sink; None where there are none.
+    raw
+        Products of query and key (B, Hq, Sq, K), K being all keys, before any scale.
     scaled
-        Scores with their errors (B, Hq, Sq, K), K being all keys.
+        Scores with their errors (same shape).
     masked
         Logits with the errors that they carry into the softmax (B, Hq, Sq, K, or K + 1 with sinks).
     live
@@ -117,6 +122,7 @@ class AttentionTolerance:
     precision: Precision
     keys: Attendance
     fully_masked: NDArray[np.bool_] | None
+    raw: NDArray[Any]
     scaled: Estimate
     masked: Estimate
     live: NDArray[np.bool_]
@@ -149,6 +155,17 @@ class AttentionTolerance:
         error = share_error(softmax.shares, softmax.relative, softmax.terms, softmax.logarithm, self.precision)
         return Estimate(self._of_keys(softmax.shares), self._of_keys(error))
 
+    @property
+    def vacuous_weights(self) -> NDArray[np.bool_]:
+        """Weights whose tolerance says nothing."""
+        return says_nothing_of_share(self.weights)
+
+    @property
+    def reach_of_weights(self) -> Reach:
+        """Between which numbers every weight lies."""
+        softmax = self._softmax
+        return share_reach(self.weights, softmax.terms, softmax.logarithm, self.precision)
+
     @cached_property
     def logsumexp(self) -> Estimate:
         """Logarithms of the denominators."""
@@ -175,29 +192,68 @@ class AttentionTolerance:
         shares = softmax.shares
         output = shares @ value.value
         size, spread = np.abs(output), np.sqrt((shares * shares) @ (value.value * value.value))
-        inner = summation_error(output, spread, softmax.terms, self.precision)
-        inner += _norm_of_moves(softmax.moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
+        inner = _norm_of_moves(softmax.moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
         if not value.is_exact:
             inner += np.sqrt((shares * shares) @ (value.error * value.error))
-        precision = self.precision.at_rank(output.ndim)
-        inner += logarithm_error(softmax.logarithm, precision) * size
-        # A kernel may round the weights to the dtype before it multiplies them with the values.
-        rounded = precision.output * (1 + ROUNDED_TWICE * precision.rounds_between_phases)
-        outer = (rounded + precision.output) * size + _INDEPENDENT_WEIGHTS * rounded * spread
-        flushed = precision.smallest * ((softmax.terms > 0) + self.live @ np.abs(value.value))
-        error = INNER * inner + outer + flushed
-        return Estimate(output, error)
+        return Estimate(output, INNER * inner + self._error_of_average(size, spread))
 
     @cached_property
     def vacuous(self) -> NDArray[np.bool_]:
         """Elements of the output whose tolerance says nothing: it exceeds half the range of the live values."""
+        lowest, highest = self._live_values
+        width = highest - lowest
+        # Two comparisons, since a range of 0 makes no tolerance vacuous.
+        return (width > 0) & (2 * self.output.error > width)
+
+    @property
+    def reach(self) -> Reach:
+        """Between which numbers every element of the output lies, whatever the weights came to.
+
+        An average lies between the least and the greatest of the live values, but for the roundings of the average
+        itself, taken where it is as large as the largest of them.
+        """
+        lowest, highest = self._live_values
+        farthest = np.maximum(np.abs(lowest), np.abs(highest))
+        beyond = self._error_of_average(farthest, farthest)
+        if not self.value.is_exact:
+            beyond = beyond + INNER * self.value.error.max(axis=-2, keepdims=True, initial=0.0)
+        return Reach(lowest - beyond, highest + beyond)
+
+    def overflows(self, run: int) -> NDArray[np.bool_]:
+        """Return the queries (B, Hq, Sq) of which a run cannot store a product, score or logit that it comes to."""
+        largest = np.ravel(self.precision.largest)[run if np.ndim(self.precision.largest) else 0]
+        size = np.maximum(np.abs(self.raw), np.abs(self.scaled.value))
+        logits = self._of_keys(np.where(np.isfinite(self.masked.value), self.masked.value, 0.0))
+        return np.any(np.maximum(size, np.abs(logits)) > largest, axis=-1)
+
+    def _error_of_average(self, size: NDArray[Any], spread: NDArray[Any]) -> NDArray[Any]:
+        """Return what averaging the values loses by itself.
+
+        Parameters
+        ----------
+        size
+            Absolute values of the averages (B, Hq, Sq, Ev).
+        spread
+            Euclidean norms of the weighed values (same shape).
+        """
+        softmax, precision = self._softmax, self.precision.at_rank(size.ndim)
+        inner = (
+            summation_error(size, spread, softmax.terms, self.precision)
+            + logarithm_error(softmax.logarithm, precision) * size
+        )
+        # A kernel may round the weights to the dtype before it multiplies them with the values.
+        rounded = precision.output * (1 + ROUNDED_TWICE * precision.rounds_between_phases)
+        outer = (rounded + precision.output) * size + _INDEPENDENT_WEIGHTS * rounded * spread
+        flushed = precision.smallest * ((softmax.terms > 0) + self.live @ np.abs(self.value.value))
+        return INNER * inner + outer + flushed
+
+    @cached_property
+    def _live_values(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The least and the greatest value that each query may attend, by feature; NaN where there is none."""
         value = self.value.value
         if self.all_live:
-            reach = (value.max(axis=-2) - value.min(axis=-2))[..., None, :]
-        else:
-            reach = _range_of_live_values(value, self.live)
-        # Two comparisons, since a range of 0 makes no tolerance vacuous.
-        return (reach > 0) & (2 * self.output.error > reach)
+            return value.min(axis=-2)[..., None, :], value.max(axis=-2)[..., None, :]
+        return _range_of_live_values(value, self.live)
 
     @cached_property
     def _softmax(self) -> _Softmax:
@@ -279,7 +335,7 @@ def attention_tolerance(
     shared = query.value.shape[1] // max(key.value.shape[1], 1)
     key, value = _repeated(key, shared), _repeated(value, shared)
     factor = 1 / math.sqrt(query.value.shape[-1]) if scale is None else scale
-    scores = _scores(query, key, factor, precision)
+    raw, scores = _scores(query, key, factor, precision)
     keys = attendance(
         scores.value.shape, past, inputs, is_causal=is_causal, causal_alignment=causal_alignment, window=window
     )
@@ -312,7 +368,7 @@ def attention_tolerance(
         live = live | filled
         logits = Estimate(np.where(filled, 0.0, logits.value), logits.error)
     return AttentionTolerance(
-        precision, keys, fully_masked, scores, logits, live, all_live, value, shift, alternatives.logsumexp_base_2
+        precision, keys, fully_masked, raw, scores, logits, live, all_live, value, shift, alternatives.logsumexp_base_2
     )
 
 
@@ -327,17 +383,18 @@ def _repeated(heads: Estimate, times: int) -> Estimate:
     return Estimate(repeated(heads.value, times), repeated(heads.error, times), heads.is_exact)
 
 
-def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision) -> Estimate:
-    """Scaled scores; the scale may be applied after the product, or split over query and key before it."""
+def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision) -> tuple[NDArray[Any], Estimate]:
+    """Products, and scaled scores; the scale may be applied after the product, or split over query and key before."""
     keys = key.value.swapaxes(-1, -2)
-    scores = factor * (query.value @ keys)
+    raw = query.value @ keys
+    scores = factor * raw
     spread = abs(factor) * np.sqrt(query.value**2 @ keys**2)
     stored = precision.at_rank(scores.ndim).stored * _ROUNDINGS_OF_SCALE * (np.abs(scores) + spread)
     own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
     if query.is_exact and key.is_exact:
-        return Estimate(scores, own)
+        return raw, Estimate(scores, own)
     carried = abs(factor) * np.sqrt(query.error**2 @ keys**2 + query.value**2 @ key.error.swapaxes(-1, -2) ** 2)
-    return Estimate(scores, carried + own)
+    return raw, Estimate(scores, carried + own)
 
 
 def _capped(scores: Estimate, softcap: float, precision: Precision) -> Estimate:
@@ -402,12 +459,14 @@ def _norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any
     return np.sqrt(np.maximum(gross - 2 * output * (squares @ value), 0.0) + _CANCELLATION * gross)
 
 
-def _range_of_live_values(value: NDArray[Any], live: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return, for each query and feature, the largest minus the smallest value that may be attended."""
+def _range_of_live_values(value: NDArray[Any], live: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return, for each query and feature, the smallest and the largest value that may be attended; NaN for none."""
     if value.shape[-2] == 0:
-        return np.zeros((*live.shape[:-1], value.shape[-1]))
+        nothing = np.full((*live.shape[:-1], value.shape[-1]), np.nan)
+        return nothing, nothing
     if live.size * value.shape[-1] > _LARGEST_BLOCK and value.shape[-1] > 1:
         features = [_range_of_live_values(value[..., [feature]], live) for feature in range(value.shape[-1])]
-        return np.concatenate(features, axis=-1)
+        lowest, highest = zip(*features, strict=True)
+        return np.concatenate(lowest, axis=-1), np.concatenate(highest, axis=-1)
     values = np.where(live[..., None], value[..., None, :, :], np.nan)
-    return np.fmax.reduce(values, axis=-2) - np.fmin.reduce(values, axis=-2)
+    return np.fmin.reduce(values, axis=-2), np.fmax.reduce(values, axis=-2)

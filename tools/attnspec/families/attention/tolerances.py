@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec.bounds.estimates import (
     Estimate,
+    Reach,
     exactly,
     exponent_error,
     linear,
+    says_nothing_of_share,
     settled,
     share_error,
+    share_reach,
 )
-from attnspec.bounds.tolerance import Tolerance, given, identity
+from attnspec.bounds.tolerance import Tolerance, given
 from attnspec.families.attention.attention_bound import AttentionBound
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance, repeated
 from attnspec.families.attention.nonfinite import reached_by_excluded
@@ -61,13 +63,22 @@ def _softmax(
     # x itself may be scaled before the maximum is taken, as where exp is computed by exp2.
     drift = precision.at_rank(rows.ndim).accumulator * np.abs(rows)
     relative = exponent_error(distance, drift, precision)
-    error = share_error(shares, relative, rows.shape[-1], np.abs(largest + np.log(total)), precision)
-    if axis is None:
-        shares, error = shares.reshape(x.shape), error.reshape((*error.shape[:-2], *x.shape))
-    else:
-        place = axis if axis < 0 else axis - x.ndim
-        shares, error = np.moveaxis(shares, -1, place), np.moveaxis(error, -1, place)
-    return Tolerance(given(output=Estimate(shares, error)))
+    terms, logarithm = rows.shape[-1], np.abs(largest + np.log(total))
+    over_rows = Estimate(shares, share_error(shares, relative, terms, logarithm, precision))
+
+    def placed(array: NDArray[Any]) -> NDArray[Any]:
+        if axis is None:
+            return array.reshape((*array.shape[:-2], *x.shape))
+        return np.moveaxis(array, -1, axis if axis < 0 else axis - x.ndim)
+
+    def reach() -> Reach:
+        return Reach(*map(placed, share_reach(over_rows, terms, logarithm, precision)))
+
+    return Tolerance(
+        given(output=Estimate(placed(shares), placed(over_rows.error))),
+        {"output": lambda: placed(says_nothing_of_share(over_rows))},
+        reach={"output": reach},
+    )
 
 
 def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precision, ___: Alternatives) -> Tolerance:
@@ -120,12 +131,15 @@ def _attention(
             "present_key": lambda: key,
             "present_value": lambda: value,
         },
-        {"output": lambda: _vacuous_or_padding(result), **_padding(result)},
+        {"output": lambda: result.vacuous, "weights": lambda: result.vacuous_weights},
         _of_rows(result, result.fully_masked),
         without_mean=_of_rows(result, result.without_mean),
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         shift=result.shift,
+        unowed=_of_queries(result, result.keys.padding),
+        reach={"output": lambda: result.reach, "weights": lambda: result.reach_of_weights},
+        overflowed=lambda run: _of_queries(result, result.overflows(run)),
     )
 
 
@@ -148,19 +162,12 @@ def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_] | None) -> d
     }
 
 
-def _vacuous_or_padding(result: AttentionTolerance) -> NDArray[np.bool_]:
-    padding = result.keys.padding
-    return result.vacuous if padding is None else result.vacuous | padding[..., None]
-
-
-def _padding(result: AttentionTolerance) -> dict[str, Callable[[], NDArray[np.bool_]]]:
-    """Return what gives the elements of queries that are padding, for every output but the first."""
-    padding = result.keys.padding
-    if padding is None:
+def _of_queries(result: AttentionTolerance, queries: NDArray[np.bool_] | None) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of each output, and of each step before it, come from some queries (B, Hq, Sq)."""
+    if queries is None:
         return {}
-    over_keys = np.broadcast_to(padding[..., None], result.keys.attendable.shape)
-    elements = {"weights": over_keys, "logsumexp": padding, "scores": over_keys, "logits": over_keys}
-    return {name: partial(identity, ungraded) for name, ungraded in elements.items()}
+    of_rows = _of_rows(result, queries)
+    return {**of_rows, "scores": of_rows["weights"], "logits": of_rows["weights"]}
 
 
 def _context_vector(
@@ -169,15 +176,31 @@ def _context_vector(
     states = exactly(inputs["encoder_states"][None, None])
     query = exactly(inputs["decoder_state"][None, None, None])
     result = attention_tolerance(query, states, states, precision, {}, **attributes)
-    return Tolerance(
+    return AttentionBound(
         {
             "context": lambda: _without_axes(result.output),
             "weights": lambda: _without_axes(result.weights),
             "scores": lambda: _without_axes(result.scores),
             "raw_scores": lambda: _raw_scores(inputs, precision),
         },
-        {"context": lambda: result.vacuous[..., 0, 0, 0, :]},
+        {
+            "context": lambda: result.vacuous[..., 0, 0, 0, :],
+            "weights": lambda: result.vacuous_weights[..., 0, 0, 0, :],
+        },
+        reach={
+            "context": lambda: Reach(*(bound[..., 0, 0, 0, :] for bound in result.reach)),
+            "weights": lambda: Reach(*(bound[..., 0, 0, 0, :] for bound in result.reach_of_weights)),
+        },
+        overflowed=lambda run: _of_one_query(result, run),
     )
+
+
+def _of_one_query(result: AttentionTolerance, run: int) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of a context vector and of its steps an overflow in a run reaches: all or none."""
+    (overflows,) = np.ravel(result.overflows(run))
+    tokens, width = result.value.value.shape[-2:]
+    lengths = {"context": width, "weights": tokens, "scores": tokens, "raw_scores": tokens}
+    return {name: np.full(length, overflows) for name, length in lengths.items()}
 
 
 def _raw_scores(inputs: Mapping[str, Any], precision: Precision) -> Estimate:
@@ -203,11 +226,23 @@ def _single_head(
         "scores": lambda: _of_one_head(result.scores),
         **given(**{name: settled(entry, precision) for name, entry in projected.items()}),
     }
-    if "w_output" not in inputs:
-        return Tolerance(estimates, {"output": lambda: result.vacuous[..., 0, 0, :, :]})
-    weight = exactly(inputs["w_output"])
-    estimates["output"] = lambda: _projected_output(_of_one_head(result.output), weight, None, precision)
-    return Tolerance(estimates)
+    vacuous = {"weights": lambda: result.vacuous_weights[..., 0, 0, :, :]}
+    reach = {"weights": lambda: Reach(*(bound[..., 0, 0, :, :] for bound in result.reach_of_weights))}
+    width = result.value.value.shape[-1]
+    if "w_output" in inputs:
+        weight = exactly(inputs["w_output"])
+        width = weight.value.shape[-1]
+        estimates["output"] = lambda: _projected_output(_of_one_head(result.output), weight, None, precision)
+    else:
+        vacuous["output"] = lambda: result.vacuous[..., 0, 0, :, :]
+        reach["output"] = lambda: Reach(*(bound[..., 0, 0, :, :] for bound in result.reach))
+
+    def overflowed(run: int) -> dict[str, NDArray[np.bool_]]:
+        rows = result.overflows(run)[0, 0, :, None]
+        over_keys = np.broadcast_to(rows, result.keys.attendable.shape[-2:])
+        return {"output": np.broadcast_to(rows, (rows.size, width)), "weights": over_keys, "scores": over_keys}
+
+    return AttentionBound(estimates, vacuous, reach=reach, overflowed=overflowed)
 
 
 def _of_one_head(estimate: Estimate) -> Estimate:
@@ -233,17 +268,21 @@ def _multi_head(
     given = {name: inputs[name] for name in ("mask",) if name in inputs}
     result = attention_tolerance(query, key, value, precision, given, alternatives=alternatives, **settings)
     weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
+    width = weight.value.shape[-1]
     fully_masked, without_mean = (
-        _of_tokens(result, queries, weight.value.shape[-1]) for queries in (result.fully_masked, result.without_mean)
+        _of_tokens(result, queries, width) for queries in (result.fully_masked, result.without_mean)
     )
     return AttentionBound(
         {
             "output": lambda: _projected_output(_combine(result.output), weight, bias, precision),
             "weights": lambda: result.weights,
         },
+        {"weights": lambda: result.vacuous_weights},
         fully_masked=fully_masked,
         without_mean=without_mean,
         no_keys=key.value.shape[-2] == 0,
+        reach={"weights": lambda: result.reach_of_weights},
+        overflowed=lambda run: _of_tokens(result, result.overflows(run), width),
     )
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.bounds.estimates import Estimate, exactly, settled
-from attnspec.bounds.tolerance import Tolerance, given
+from attnspec.bounds.estimates import Estimate, Reach, exactly, settled
+from attnspec.bounds.tolerance import Tolerance, given, identity
 from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def _rotary_tables(inputs: Mapping[str, Any], attributes: Mapping[str, Any], pre
     }
     # A number between -1 and 1 that may be off by 1 says nothing.
     vacuous = {name: partial(_beyond, estimate, abs(factor)) for name, estimate in estimates.items()}
-    return Tolerance(given(**estimates), vacuous)
+    farthest = _of_table(np.ones_like(cos), np.zeros_like(cos), np.zeros_like(cos), abs(factor), precision)
+    reach = Reach(-farthest.value - farthest.error, farthest.value + farthest.error)
+    return Tolerance(given(**estimates), vacuous, reach={name: partial(identity, reach) for name in estimates})
 
 
 def _of_table(

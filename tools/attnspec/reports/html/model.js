@@ -3,7 +3,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const place = (id) => document.getElementById(id);
-const SIGNS = { pass: "✓", fail: "✗", error: "!", crash: "‼", timeout: "∞", malformed: "?", unsupported: "–" };
+const SIGNS = { pass: "✓", fail: "✗", error: "!", crash: "‼", timeout: "∞", malformed: "?", ungraded: "≈", unsupported: "–" };
 const VERDICTS = {
   conforms: ["✓", "conforms", "good"],
   "conforms in part": ["◐", "conforms in part", "part"],

@@ -2,9 +2,9 @@
 /* What there is to see at a glance: verdict, ranking, findings, matrix. */
 
 function countsOf(list) {
-  const counts = { pass: 0, wrong: 0, unsupported: 0, all: list.length };
+  const counts = { pass: 0, wrong: 0, ungraded: 0, unsupported: 0, all: list.length };
   for (const { status } of list) counts[isWrong(status) ? "wrong" : status] += 1;
-  return { ...counts, tried: counts.all - counts.unsupported };
+  return { ...counts, tried: counts.pass + counts.wrong };
 }
 
 function verdictCard(implementation, position) {
@@ -21,6 +21,7 @@ function verdictCard(implementation, position) {
   const facts = [
     ["passed", counts.pass],
     ["went wrong", counts.wrong],
+    ["ungraded", counts.ungraded],
     ["not offered", counts.unsupported],
     ["clauses graded", `${implementation.clauses[0]} of ${implementation.clauses[1]}`],
     ["median error / tolerance", implementation.median === null ? "–" : inDigits(implementation.median, 2)],
@@ -48,7 +49,7 @@ function verdictSentence(implementation, counts) {
 
 function shareBar(counts) {
   const bar = make("div", { class: "shares", "aria-hidden": "true" });
-  for (const kind of ["pass", "wrong", "unsupported"]) {
+  for (const kind of ["pass", "wrong", "ungraded", "unsupported"]) {
     if (!counts[kind]) continue;
     const part = make("span", { class: `share ${kind}` });
     part.style.flexGrow = counts[kind];
@@ -175,7 +176,7 @@ function prose(text) {
 function showUnsupported() {
   const reasons = new Map();
   for (const { status, message, implementation } of results) {
-    if (status !== "unsupported") continue;
+    if (!["ungraded", "unsupported"].includes(status)) continue;
     const reason = several ? `${data.implementations[implementation].name}: ${message}` : message;
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
@@ -234,7 +235,7 @@ function matrixCell(profile, implementation, dtype, counts) {
   const kind = counts.wrong ? "bad" : counts.pass ? "good" : "none";
   const sign = { bad: "✗", good: "✓", none: "–" }[kind];
   const who = several ? `${data.implementations[implementation].name}, ` : "";
-  const label = `${who}${profile}, ${dtypeName(dtype)}: ${counts.pass} of ${counts.tried} passed, ${counts.wrong} wrong, ${counts.unsupported} not offered`;
+  const label = `${who}${profile}, ${dtypeName(dtype)}: ${counts.pass} of ${counts.tried} passed, ${counts.wrong} wrong, ${counts.ungraded} ungraded, ${counts.unsupported} not offered`;
   return make(
     "button",
     {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec import conventions as convention_rules
-from attnspec.comparison import MustRefuse, Values
+from attnspec.comparison import Held, MustRefuse, Values, held
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
 from attnspec.families.lookup import family_of
@@ -140,7 +140,8 @@ class Pictures:
             ungraded = [expected.ungraded[name]] if name in expected.ungraded else []
             if name in expected.sample:
                 ungraded.append(_but(expected.sample[name], owed.shape))
-            drawn.append(self._compared(name, window, part, run, owed, ungraded, hatching))
+            to_reach = held(run, expected, name, run.place)
+            drawn.append(self._compared(name, window, part, run, owed, ungraded, hatching, to_reach))
         for name, part in got.items():
             if name not in names:
                 drawn.append(self._beside(name, part, run))
@@ -171,8 +172,8 @@ class Pictures:
         if value.shape != part[0].shape:
             return self.alone(name, part)
         window = window_round(value.shape, (), self._most, (part[0].offsets, part[0].lengths))
-        decided = run.bound.by_convention
-        ungraded = [decided[name]] if name in decided else []
+        elements = (run.bound.by_convention.get(name), run.bound.vacuous(name, run.place))
+        ungraded = [of_kind for of_kind in elements if of_kind is not None]
         hatching = self._excluded(name, value.shape)
         return {**self._compared(name, window, part, run, value, ungraded, hatching), "computed": True}
 
@@ -185,15 +186,19 @@ class Pictures:
         owed: NDArray[Any],
         left_out: Sequence[NDArray[np.bool_]],
         hatching: NDArray[np.bool_] | None,
+        to_reach: Held | None = None,
     ) -> dict[str, Any]:
         assert run.bound is not None
         got = _inside(window, *part).astype(np.float64)
         owed_here = window.cut(owed).astype(np.float64)
         tolerance = window.cut(np.broadcast_to(run.bound.of(name, run.place).error, owed.shape))
-        vacuous = run.bound.ungraded(name, run.place)
-        ungraded = np.zeros(owed.shape, np.bool_)
-        for elements in (*left_out, *(() if vacuous is None else (vacuous,))):
-            ungraded |= elements
+        unowed = run.bound.unowed.get(name)
+        ungraded = np.zeros(got.shape, np.bool_)
+        for elements in (*left_out, *(() if unowed is None else (unowed,))):
+            ungraded |= window.cut(elements)
+        if to_reach is not None:
+            here = Held(*(window.cut(of_whole) for of_whole in to_reach))
+            ungraded |= here.elements & here.within(got)
         with np.errstate(all="ignore"):
             error = np.abs(got - owed_here)
             same = (got == owed_here) | (np.isnan(got) & np.isnan(owed_here))
@@ -203,7 +208,7 @@ class Pictures:
             **drawn,
             "error": numbers(error, 3),
             "tolerance": numbers(tolerance, 3),
-            "ungraded": bits(window.cut(ungraded)) if ungraded.any() else None,
+            "ungraded": bits(ungraded) if ungraded.any() else None,
         }
 
     def _output(

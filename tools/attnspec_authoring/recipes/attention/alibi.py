@@ -81,7 +81,14 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
             alibi_slopes=[0.0625, 0.00390625, 0.25],
         ),
         attention("alibi/seven_heads", "Seven slopes", seven, is_causal=True, alibi_slopes=2.0 ** -np.arange(7.0)),
-        attention("alibi/slope_zero", "A head with the slope zero", SQUARE, is_causal=True, alibi_slopes=[0.0, 1.0]),
+        attention(
+            "alibi/slope_zero",
+            "A head with the slope zero",
+            SQUARE,
+            is_causal=True,
+            alibi_slopes=[0.0, 1.0],
+            revision=2,
+        ),
         attention("alibi/steep", "A slope that leaves little but the nearest key", SQUARE, alibi_slopes=[8.0, 2.0]),
         attention(
             "alibi/steps",

@@ -175,6 +175,7 @@ def width_cases() -> tuple[AuthoredCase, ...]:
             query=queries.reshape(1, 2, 1, 133),
             key=keys.reshape(1, 1, 2, 133),
             scale=1.0,
+            revision=2,
         ),
     )
 

@@ -153,6 +153,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
                 clauses=(*CLAUSE, f"sdpa.causal.{alignment}"),
                 is_causal=True,
                 causal_alignment=alignment,
+                revision=2 if alignment == TOP_LEFT else 1,
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
@@ -177,6 +178,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             Sizes(2, 3, 1, 4, 4, 8),
             clauses=CLAUSE,
             is_causal=True,
+            revision=2,
         ),
         attention("grouped_query/softcap", "Grouped heads with a softcap", SIX_OVER_TWO, clauses=CLAUSE, softcap=1.5),
         attention(

@@ -169,7 +169,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             is_causal=True,
             causal_alignment=BOTTOM_RIGHT,
         ),
-        attention("logsumexp/window", "Logsumexp: a window", square, outputs=BOTH, window=[1, 1]),
+        attention("logsumexp/window", "Logsumexp: a window", square, outputs=BOTH, window=[1, 1], revision=2),
         attention("logsumexp/softcap", "Logsumexp: capped scores", SMALL, outputs=BOTH, softcap=1.5),
         attention(
             "logsumexp/sinks",

@@ -189,6 +189,7 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
                 clauses=("sdpa.key_lengths.exclusion", "sdpa.mask.boolean"),
                 mask=boolean_mask(names["mask"], (3, 1, 4, 5)),
                 is_causal=True,
+                revision=2 if short == "top" else 1,
                 **aligned,
                 **BOTH,
             ),

@@ -83,7 +83,7 @@ def drawn_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention("window/width_8", "A window over eight features", Sizes(1, 2, 2, 5, 5, 8), window=[2, 1]),
         attention("window/scale_negative", "A window under a negative scale", SQUARE, window=[2, 1], scale=-0.5),
-        attention("window/grouped", "A window over grouped heads", Sizes(1, 6, 2, 5, 5), window=[1, 1]),
+        attention("window/grouped", "A window over grouped heads", Sizes(1, 6, 2, 5, 5), window=[1, 1], revision=2),
         attention("window/softcap", "A window and a softcap", SQUARE, window=[2, 0], softcap=1.0),
     )
 
@@ -191,6 +191,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.window.left", "sdpa.mask.boolean"),
             window=[2, 2],
             mask=boolean_mask(boolean, (3, 1, 5, 5)) | np.eye(5, dtype=np.bool_),
+            revision=2,
         ),
         attention(
             added,

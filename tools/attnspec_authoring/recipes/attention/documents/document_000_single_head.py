@@ -170,6 +170,7 @@ def far_apart_case() -> AuthoredCase:
         outputs=("output", "weights", "logsumexp"),
         dtypes=EVERY_DTYPE,
         errata=("E000.global_maximum",),
+        revision=2,
     )
 
 

@@ -43,6 +43,7 @@ def sdpa_case(  # noqa: D103
     errata: tuple[str, ...] = (),
     conventions: tuple[str, ...] = (),
     printed: tuple[Printed, ...] = (),
+    revision: int = 1,
 ) -> AuthoredCase:
     return AuthoredCase(
         id=f"documents/002/{name}",
@@ -57,6 +58,7 @@ def sdpa_case(  # noqa: D103
         errata=(*SDPA_ERRATA, *errata),
         conventions=conventions,
         printed=printed,
+        revision=revision,
     )
 
 
@@ -152,6 +154,7 @@ def masked_cases() -> tuple[AuthoredCase, ...]:
             inputs={**inputs, "mask": same_for_all},
             clauses=additive,
             errata=("E002.mask_rank_inverted", "E002.mask_subtracted"),
+            revision=2,
         ),
         sdpa_case(
             "attention_mask_of_penalties",

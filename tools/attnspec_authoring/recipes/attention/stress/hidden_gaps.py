@@ -61,6 +61,7 @@ def gap_cases() -> tuple[AuthoredCase, ...]:
                     url=url,
                     dtypes=SINGLE_AND_DOUBLE,
                     mask=mask,
+                    revision=2 if name == "billions" else 1,
                     **below(gap),
                 )
             )
@@ -112,6 +113,7 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.causal.top_left", "sdpa.softmax.stability"),
             is_causal=True,
             causal_alignment="top_left",
+            revision=2,
             **causal,
         ),
         attention(
@@ -120,6 +122,7 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
             SIZES,
             clauses=("sdpa.key_lengths.exclusion", "sdpa.softmax.stability"),
             key_lengths=[3],
+            revision=2,
             **causal,
         ),
         attention(
@@ -129,6 +132,7 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.window.right", "sdpa.softmax.stability"),
             window=[1, None],
             causal_alignment=BOTTOM_RIGHT,
+            revision=2,
             **falling,
         ),
         attention(
@@ -138,6 +142,7 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.softmax.stability", "sdpa.mask.boolean"),
             url="https://github.com/flashinfer-ai/flashinfer/issues/4267",
             mask=one | (np.arange(5) == 4),
+            revision=2,
             **lowest,
         ),
         attention(

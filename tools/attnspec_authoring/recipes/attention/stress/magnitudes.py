@@ -103,6 +103,7 @@ def large_cases() -> tuple[AuthoredCase, ...]:
             SMALL,
             clauses=STABLE,
             outputs=STEPS,
+            revision=2,
             **with_scores(
                 [
                     [120.0, 119.0, 118.0, 112.0, 116.0, 119.0],
@@ -168,6 +169,7 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.precision.accumulation",),
             url="https://github.com/philipturner/metal-flash-attention/issues/8",
             scale=0.0078125,
+            revision=2,
             **huge,
         ),
         attention(
@@ -176,6 +178,7 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
             same,
             clauses=STABLE,
             dtypes=WITHOUT_FLOAT16,
+            revision=2,
             **huge,
         ),
         attention(
@@ -275,6 +278,7 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
             Sizes(1, 2, 2, 3, 6),
             clauses=STABLE,
             outputs=("output", "weights"),
+            revision=2,
             **with_scores(
                 [[96.0, 0.0, 96.0, 1.0, -1.0, 2.0], [0.0, 64.0, 1.0, 64.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 80.0, 80.0]]
             ),
@@ -324,6 +328,7 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
             "Two heads and batch entries of very different size side by side",
             BATCH,
             clauses=STABLE,
+            revision=2,
             query=grid("stress/opposite/query", BATCH.shapes()["query"])
             * np.array([[0.03125, 64.0], [16.0, 1.0], [0.5, 0.0]]).reshape(3, 2, 1, 1),
         ),

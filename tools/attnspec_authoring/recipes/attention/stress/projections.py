@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def projected(case_id: str, title: str, operation: str, tokens: Mapping[str, NDArray[np.float64]]) -> AuthoredCase:
+def projected(
+    case_id: str, title: str, operation: str, tokens: Mapping[str, NDArray[np.float64]], revision: int = 1
+) -> AuthoredCase:
     """Make a case of an operation with projections whose first feature alone decides the scores.
 
     The matrices for queries and keys multiply the first feature by 16 and drop the second one; that for values, and
@@ -35,6 +37,7 @@ def projected(case_id: str, title: str, operation: str, tokens: Mapping[str, NDA
         inputs={**tokens, **matrices},
         attributes={"num_heads": 1} if several else {},
         dtypes=EVERY_DTYPE,
+        revision=revision,
     )
 
 
@@ -47,7 +50,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     single, several = "single_head_attention", "multi_head_attention"
     answering = {"key": asked[np.newaxis], "value": asked[np.newaxis]}
     return (
-        projected("stress/single_head_large_scores", "Single head: scores of some hundreds", single, {"x": asked}),
+        projected("stress/single_head_large_scores", "Single head: scores of some hundreds", single, {"x": asked}, 2),
         projected("stress/single_head_opposite_scores", "Single head: scores of both signs", single, {"x": signs}),
         projected(
             "stress/multi_head_large_scores",
