@@ -15,11 +15,11 @@ from attnspec.contract import CONVENTIONS, FAMILIES, OPERATIONS
 ROOT = Path(__file__).parents[1]
 HARNESS = ROOT / "tools" / "attnspec"
 AUTHORING = ROOT / "tools" / "attnspec_authoring"
-EVERYBODYS = {"key", "value", "output", "x", "axis", "layout", "memory", "documents", "rejects"}
+EVERYBODYS = {"key", "value", "output", "outputs", "x", "axis", "layout", "memory", "documents", "rejects"}
 """Words that a program needs for other things, too."""
 
 PROFILES = {path.name for path in (ROOT / "golden").iterdir() if path.is_dir()}
-IDENTIFIERS = {*OPERATIONS, *CONVENTIONS}
+IDENTIFIERS = {*OPERATIONS, *CONVENTIONS} - EVERYBODYS
 NAMES = (
     {
         *IDENTIFIERS,

@@ -63,10 +63,10 @@ class Command:
     def adapter(self, source: str, *, call: int = 3) -> None:
         (self.folder / "mine.py").write_text(SOFTMAX.replace("CALL", str(call)) + source, "utf-8")
 
-    def start(self, *words: str, guard: str = "fork", **pipes) -> subprocess.Popen:
+    def start(self, *words: str, guard: str = "fork", target=("./mine.py",), **pipes) -> subprocess.Popen:
         options = ("--select", "documents/001/softmax_*", "--report", "report.json")
         return subprocess.Popen(
-            [sys.executable, "-P", "-c", _PROGRAM, guard, *words, "./mine.py", *options],
+            [sys.executable, "-P", "-c", _PROGRAM, guard, *words, *target, *options],
             cwd=self.folder,
             start_new_session=True,
             text=True,

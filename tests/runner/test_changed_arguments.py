@@ -129,6 +129,6 @@ def test_a_result_in_a_buffer_that_is_used_again_is_not_one_that_was_kept():
             self.output[:] = attnspec_reference.softmax(x, axis=axis)
             return self.output
 
-    holder = SimpleNamespace(softmax=Buffer())
+    holder = SimpleNamespace(softmax=Buffer(), conventions={"outputs": "until_next_call"})
     (result,) = attnspec.validate(holder, select="layout/softmax_columns").results
     assert result.status == "pass"

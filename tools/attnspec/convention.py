@@ -22,6 +22,8 @@ class Settles(Enum):
     ATTRIBUTE
         Which values of the attribute of its name are offered. An implementation with one value alone does not take
         the attribute.
+    LIFETIME
+        How long outputs hold; by the choice that is not normative, until the next call.
     """
 
     RESULTS = auto()
@@ -29,6 +31,7 @@ class Settles(Enum):
     INNER_PRECISION = auto()
     ROUNDINGS = auto()
     ATTRIBUTE = auto()
+    LIFETIME = auto()
 
 
 @dataclass(frozen=True)

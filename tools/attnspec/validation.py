@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from attnspec.adapters import Declaration, Implementation
     from attnspec.cases import Suite
     from attnspec.diagnosis import Diagnosis
+    from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Follower, Result
 
 
@@ -174,6 +175,7 @@ def make_report(
     conventions: Mapping[str, str],
     invocation: Invocation | None = None,
     not_run: int | None = None,
+    ended_early: EndedEarly | None = None,
 ) -> Report:
     """Put the results of a run into a report, with what explains the failures.
 
@@ -191,6 +193,8 @@ def make_report(
         How the implementation was reached.
     not_run
         How many (case, dtype) have no result, for a run that ended early.
+    ended_early
+        Why it did.
     """
     return Report(
         declaration=declaration,
@@ -203,6 +207,7 @@ def make_report(
         diagnosis=_diagnosis(results),
         invocation=invocation or Invocation(),
         not_run=not_run,
+        ended_early=ended_early,
     )
 
 

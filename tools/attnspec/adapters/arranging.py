@@ -66,7 +66,7 @@ class LaidOut:
             if not isinstance(answer, Outputs):
                 return answer
             edited = _edited(request, call, axes, entry)
-            answers.append(Outputs(answer.values, (*answer.inputs_changed, *edited)))
+            answers.append(answer._replace(inputs_changed=(*answer.inputs_changed, *edited)))
         return _gather(answers, tuple(lengths.values()), arrangement)
 
     def close(self) -> None:
@@ -173,4 +173,5 @@ def _gather(answers: Sequence[Outputs], lengths: tuple[int, ...], arrangement: A
             parts = [arrangement.tensors[name].from_layout(part) for part in parts]
         gathered[name] = np.stack(parts).reshape(lengths + parts[0].shape)
     changed = dict.fromkeys(name for answer in answers for name in answer.inputs_changed)
-    return Outputs(gathered, tuple(changed))
+    overwritten = dict.fromkeys(name for answer in answers for name in answer.overwritten)
+    return Outputs(gathered, tuple(changed), tuple(overwritten))

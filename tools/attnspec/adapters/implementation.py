@@ -46,10 +46,13 @@ class Outputs(NamedTuple):
     inputs_changed
         Names of the inputs that the call was seen to change, where the harness cannot see it for itself
         because the inputs live in another process.
+    overwritten
+        Names of outputs of an earlier call that were seen to have changed since they were returned.
     """
 
     values: Mapping[str, NDArray[Any]]
     inputs_changed: tuple[str, ...] = ()
+    overwritten: tuple[str, ...] = ()
 
 
 class Declined(NamedTuple):

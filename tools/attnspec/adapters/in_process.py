@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attnspec import conventions
+from attnspec.adapters.handed_out import HandedOut
 from attnspec.adapters.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.adapters.places import place_of
 from attnspec.adapters.returned import read_returned
@@ -63,6 +64,7 @@ class InProcessImplementation:
             if not any(signature.takes(argument, own) for signature in self._signatures.values()):
                 raise TargetError(f"--rename {own}={argument}: no operation of {adapter} has an argument {own!r}.")
         self._declaration = _declaration(holder, adapter, tuple(self._functions))
+        self._handed_out = HandedOut()
 
     @property
     def declaration(self) -> Declaration:
@@ -95,9 +97,11 @@ class InProcessImplementation:
         finally:
             keep_recursion_limit(limit)
         answer = read_returned(returned, operation, given=request.inputs)
+        del returned  # who holds an array from now on is the implementation
         if isinstance(answer, Outputs):
             changed = tuple(name for name, array in request.inputs.items() if array.tobytes() != pristine[name])
-            return answer._replace(inputs_changed=changed) if changed else answer
+            kept = {name: array.copy() for name, array in answer.values.items()}
+            return Outputs(kept, changed, self._handed_out.overwritten(request, answer.values, kept))
         return answer
 
     def close(self) -> None:

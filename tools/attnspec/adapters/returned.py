@@ -30,7 +30,8 @@ def read_returned(returned: object, operation: Operation, given: Collection[str]
     Returns
     -------
     Outputs or Malformed
-        Copies of the arrays by name, or a sentence about what cannot be read.
+        The arrays by name, in the memory in which they were returned where NumPy can see it; or a sentence about what
+        cannot be read.
     """
     if returned is None:
         return Malformed(f"{operation.name} returned None; it should return {operation.outputs[0]}.")
@@ -71,15 +72,15 @@ def read_returned(returned: object, operation: Operation, given: Collection[str]
 
 
 def _as_array(value: object) -> NDArray[Any] | None:
-    """Return a copy of an array-like as an array of numbers or Booleans, or None."""
+    """Return an array-like as an array of numbers or Booleans, or None."""
     if type(value) is np.ndarray and value.dtype.kind in "bifu":
-        return value.copy()
+        return value
     try:
         if isinstance(value, list | str | bytes) or not (
             hasattr(value, "__array__") or isinstance(value, int | float | np.generic)
         ):
             return None
-        array = np.array(value)
+        array = np.asarray(value)
     except Exception:
         return None
     return array if array.dtype.kind in "bifu" or array.dtype.name == "bfloat16" else None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from attnspec.command_line.target_options import TargetOptions
     from attnspec.guard.journal import Journal, Told
     from attnspec.reports import Report
+    from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result
 
 
@@ -105,6 +106,7 @@ def _run_here(
     options: TargetOptions, suite: Suite, console: Console, journal: Journal | None, *, fail_fast: bool
 ) -> Report:
     """Run it from this process: a program, a target in a process that is spoken to, or one that is not guarded here."""
+    from attnspec.adapters.patience import TIMEOUTS_IN_A_ROW, GaveUpError, Patience
     from attnspec.guard.task import OneProcess
     from attnspec.guard.watching import ending_by_exception
     from attnspec.runner import Kept, beside_their_twins
@@ -115,7 +117,8 @@ def _run_here(
     signals = ending_by_exception() if journal is None else nullcontext()
     # The names of reports are relative to the folder of the user, wherever the target goes.
     with chdir(Path.cwd()), signals, closing(implementation_of(options)) as target:
-        implementation = OneProcess(in_layout(target, options.layout), process)
+        alone = OneProcess(in_layout(target, options.layout), process)
+        implementation = Patience(alone, options.give_up_after or TIMEOUTS_IN_A_ROW)
         declaration = implementation.declaration
         if journal is not None:
             journal.declares(declaration)
@@ -131,11 +134,14 @@ def _run_here(
                 )
         except KeyboardInterrupt:
             kept = beside_their_twins(tuple(follower.results.values()), suite, None)
-            write_reports(options, _report(options, suite, declaration, kept, ended_early=True), suite)
+            write_reports(options, _report(options, suite, declaration, kept, "interrupted"), suite)
             raise
+        except GaveUpError:
+            kept = beside_their_twins(tuple(follower.results.values()), suite, None)
+            return _report(options, suite, declaration, kept, "given up")
         if journal is not None:
             journal.ends("finished")
-    return _report(options, suite, declaration, results, ended_early=False)
+    return _report(options, suite, declaration, results, None)
 
 
 def _remains(options: TargetOptions, suite: Suite, ended: Ended) -> Report:
@@ -164,26 +170,30 @@ def _report_of(options: TargetOptions, suite: Suite, told: Told, declaration: De
     from attnspec.runner import offered_part, resolved_for
     from attnspec.validation import pairs
 
-    finished = told.ending == "finished"
+    ended_early = None if told.ending == "finished" else "interrupted" if code is None else "crashed"
     results = results_of(
         told,
         offered_part(suite, declaration.operations).suite,
         declaration,
         options.dtypes or declaration.dtypes,
         resolved_for(declaration, pairs(options.conventions, "--convention")),
-        ended=None if finished else code,
+        ended=None if ended_early is None else code,
     )
-    return _report(options, suite, declaration, results, ended_early=not finished)
+    return _report(options, suite, declaration, results, ended_early)
 
 
 def _report(
-    options: TargetOptions, suite: Suite, declaration: Declaration, results: tuple[Result, ...], *, ended_early: bool
+    options: TargetOptions,
+    suite: Suite,
+    declaration: Declaration,
+    results: tuple[Result, ...],
+    ended_early: EndedEarly | None,
 ) -> Report:
     from attnspec.runner import offered_part, planned_dtypes
     from attnspec.validation import make_report, pairs
 
     not_run = None
-    if ended_early:
+    if ended_early is not None:
         asked = options.dtypes or declaration.dtypes
         cases = offered_part(suite, declaration.operations).suite.cases.values()
         not_run = sum(len(planned_dtypes(case, asked)) for case in cases) - len(results)
@@ -194,4 +204,5 @@ def _report(
         conventions=pairs(options.conventions, "--convention"),
         invocation=invocation_of(options),
         not_run=not_run,
+        ended_early=ended_early,
     )

@@ -78,6 +78,10 @@ def check_target(options: TargetOptions) -> None:
     # Written so that NaN, too, is refused.
     if timeout is not None and not timeout <= _LONGEST_TIMEOUT:
         raise UsageError(f"--timeout {timeout:g}: give a number of seconds, at most {_LONGEST_TIMEOUT}.")
+    if options.give_up_after is not None and options.is_imported:
+        raise UsageError(
+            f"--give-up-after {options.give_up_after}: no call has a time limit in this process; add --timeout SECONDS."
+        )
     _renames(options)
     if command is not None:
         for option, given in (

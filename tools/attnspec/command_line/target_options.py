@@ -31,6 +31,12 @@ _OPTIONS = (
     click.option(
         "--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call; implies --isolate."
     ),
+    click.option(
+        "--give-up-after",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Run no more after N timeouts in a row; 3 if not said.",
+    ),
     click.option("--isolate", is_flag=True, help="Run TARGET in a process of its own, so that it may crash."),
     click.option("--report", "reports", multiple=True, metavar="FILE", help="FILE.json, .xml, .md, .html, badge.json."),
     click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files."),
@@ -53,6 +59,7 @@ class TargetOptions:
     operation: str | None
     device: str | None
     timeout: float | None
+    give_up_after: int | None
     isolate: bool
     reports: tuple[str, ...]
     golden: Path | None

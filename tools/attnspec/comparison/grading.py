@@ -74,7 +74,8 @@ class Verdict(NamedTuple):
     status
         One of `STATUSES`.
     check
-        The check that failed: values, dtype, shape, inputs_unchanged, repeatable, rejects; None otherwise.
+        The check that failed: values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable, rejects; None
+        otherwise.
     output
         The output that failed.
     first_step

@@ -253,7 +253,7 @@ def _nothing_graded(report: Report) -> Generator[Finding]:
 
 def _not_run(report: Report) -> Generator[Finding]:
     """Find that the run ended early: what it did not come to may be wrong, whatever the baseline expects."""
-    sentence = not_run_sentence(report.not_run, len(report.results))
+    sentence = not_run_sentence(report.not_run, len(report.results), report.ended_early)
     if sentence is not None:
         yield Finding("not run", "fails", "", None, sentence)
 

@@ -8,6 +8,7 @@ from attnspec.dtypes import ANY
 from attnspec.errors import BaselineError
 from attnspec.gate.baseline import baseline_of, name_of, with_reasons_of
 from attnspec.plain_text import plain_text
+from attnspec.reports.wording import not_run_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -35,11 +36,9 @@ def updated(old: Baseline | None, report: Report, *, suite_ids: Container[str]) 
     BaselineError
         If the run ended early, or the old baseline is about another implementation, or knows what the run left out.
     """
-    if report.not_run:
-        raise BaselineError(
-            f"The run ended early, and {report.not_run} of its results are missing; a baseline is written from a whole "
-            "run. With --isolate the process is started again after a crash."
-        )
+    left = not_run_sentence(report.not_run, len(report.results), report.ended_early)
+    if left is not None:
+        raise BaselineError(f"The run ended early, and a baseline is written from a whole run. {left}")
     new = baseline_of(report)
     if not new.graded:
         return None

@@ -50,7 +50,7 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
         console.print(_table(report))
         _print_failures(report, console)
         _print_not_graded(report, console)
-        left = wording.not_run_sentence(report.not_run, len(report.results))
+        left = wording.not_run_sentence(report.not_run, len(report.results), report.ended_early)
         declaration = report.declaration
         beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
         for sentence in filter(None, (beside, left)):

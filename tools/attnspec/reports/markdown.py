@@ -59,11 +59,18 @@ def markdown(document: Mapping[str, Any]) -> str:
         "",
         *_table(document),
         "",
+        *_ended_early(document),
     ]
     tail = [*_reasons(document), *_closing(document)]
     diagnosis = _fitting(_diagnosis(document), _LONGEST_DIAGNOSIS, "lines")
     room = _LONGEST - sum(len(line) + 1 for line in (*head, *diagnosis, *tail))
     return "\n".join([*head, *diagnosis, *_failures(document, room), *tail]) + "\n"
+
+
+def _ended_early(document: Mapping[str, Any]) -> list[str]:
+    """Return the sentence on a run that ended early."""
+    sentence = wording.not_run_sentence(document.get("not_run"), len(document["results"]), document.get("ended_early"))
+    return [] if sentence is None else [sentence, ""]
 
 
 def prose(text: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from attnspec.adapters import Declaration
     from attnspec.diagnosis import Diagnosis
     from attnspec.reports.summary import Summary
+    from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result
 
 
@@ -45,6 +46,8 @@ class Report:
     not_run
         How many (case, dtype) have no result, where the run ended early; None where it ran to its end. What ended early
         does not conform, whatever passed before.
+    ended_early
+        Why it did, where it did.
     """
 
     declaration: Declaration
@@ -57,6 +60,7 @@ class Report:
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
     invocation: Invocation = field(default_factory=Invocation)
     not_run: int | None = None
+    ended_early: EndedEarly | None = None
 
     @property
     def conforms(self) -> bool:
@@ -134,5 +138,6 @@ def report_to_json(report: Report) -> dict[str, Any]:
         },
         "left_out": dict(report.left_out),
         **({} if report.not_run is None else {"not_run": report.not_run}),
+        **({} if report.ended_early is None else {"ended_early": report.ended_early}),
         "count": len(report.results),
     }

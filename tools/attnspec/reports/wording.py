@@ -7,7 +7,7 @@ Nothing here is escaped or made harmless for a format, but for the name of an im
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from attnspec.comparison import NOT_GRADED
 from attnspec.contract import TITLES
@@ -25,6 +25,16 @@ RUN_THE_FIRST_AGAIN = "To run the first one again:"
 """Headings that several reports share, or that stand alone on a line."""
 
 _FUNCTIONS_NAMED = 5
+
+EndedEarly = Literal["crashed", "interrupted", "given up"]
+"""Why a run has not reached its end."""
+
+_WHY_ENDED: Mapping[EndedEarly | None, str] = {
+    "crashed": "the process had ended. With --isolate it is started again after a crash.",
+    "interrupted": "the run was interrupted.",
+    "given up": "calls timed out one after the other. --give-up-after N goes on longer, --timeout waits longer.",
+    None: "the run ended early.",
+}
 
 
 def counted(count: int, one: str, several: str | None = None) -> str:
@@ -63,8 +73,8 @@ def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
     )
 
 
-def not_run_sentence(not_run: int | None, results: int) -> str | None:
-    """Return how many results a run lacks that ended early, or None when it lacks none.
+def not_run_sentence(not_run: int | None, results: int, ended_early: EndedEarly | None) -> str | None:
+    """Return how many results a run lacks that ended early, and why; None where it reached its end.
 
     Parameters
     ----------
@@ -72,13 +82,13 @@ def not_run_sentence(not_run: int | None, results: int) -> str | None:
         How many (case, dtype) have no result; None for a run that reached its end.
     results
         How many have one.
+    ended_early
+        Why it ended early; None where the report does not say.
     """
-    if not not_run:
+    if not_run is None:
         return None
-    return (
-        f"{not_run} of {not_run + results} not run, because the process had ended. "
-        "With --isolate it is started again after a crash."
-    )
+    what = f"{not_run} of {not_run + results} not run" if not_run else "Not everything was run a second time"
+    return f"{what}, because {_WHY_ENDED[ended_early]}"
 
 
 def shown_name(name: str, version: str | None) -> str:

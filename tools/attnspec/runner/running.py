@@ -15,10 +15,12 @@ import numpy as np
 
 from attnspec import conventions as convention_rules
 from attnspec.adapters.implementation import Answer, Crashed, Outputs, Request
-from attnspec.comparison import RIGHT, NotGraded, Run, Verdict, grade
+from attnspec.comparison import RIGHT, NotGraded, Run, Verdict
 from attnspec.contract import OPERATIONS
+from attnspec.convention import Settles
 from attnspec.dtypes import ANY, to_run_dtype
 from attnspec.runner.changed_arguments import changed_call
+from attnspec.runner.judging import OUTPUTS_UNCHANGED, judged, told_overwritten
 from attnspec.runner.preparing import not_graded, prepare
 from attnspec.runner.presenting import presented
 from attnspec.runner.result import Result
@@ -68,7 +70,7 @@ def run_suite(
     declaration = implementation.declaration
     resolved = resolved_for(declaration, conventions)
     asked = tuple(dtypes) if dtypes else declaration.dtypes
-    asking = _Asking(implementation, follower)
+    asking = _Asking(implementation, follower, _lending(resolved))
     # What an implementation warns about is not judged, and would only blur the report.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -111,9 +113,10 @@ def run_once(runs: Sequence[Run], suite: Suite, implementation: Implementation) 
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        asking = _Asking(implementation, None)
+        resolved = resolved_for(implementation.declaration, None)
+        asking = _Asking(implementation, None, _lending(resolved))
         results = [_first_pass(run, asking) for run in runs]
-        return _with_twins(results, suite, asking, resolved_for(implementation.declaration, None))
+        return _with_twins(results, suite, asking, resolved)
 
 
 def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None) -> dict[str, dict[str, str]]:
@@ -122,11 +125,19 @@ def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None
     return {operation: convention_rules.resolve(declared, operation) for operation in OPERATIONS}
 
 
+def _lending(resolved: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
+    """Return the operations whose outputs need hold only until the next call."""
+    return frozenset(
+        operation for operation, choices in resolved.items() if convention_rules.departs(Settles.LIFETIME, choices)
+    )
+
+
 class _Asking(NamedTuple):
-    """An implementation, and who follows what is asked of it."""
+    """An implementation, the operations that lend what they return, and who follows what is asked."""
 
     implementation: Implementation
     follower: Follower | None
+    lending: frozenset[str]
 
     @property
     def declaration(self) -> Declaration:
@@ -144,7 +155,10 @@ class _Asking(NamedTuple):
         request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes))
         start = time.perf_counter()
         answer = self.implementation.run(request)
-        return answer, time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        if isinstance(answer, Outputs) and answer.overwritten and run.case.operation in self.lending:
+            answer = answer._replace(overwritten=())
+        return answer, seconds
 
     def tell(self, result: Result) -> None:
         """Pass a result on to who follows."""
@@ -209,7 +223,7 @@ def _first_pass(run: Run, asking: _Asking, *, for_refusal: Run | None = None) ->
         return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
     answer, seconds = asking.ask(run, "first" if for_refusal is None else "twin", for_refusal)
     got = answer.values if isinstance(answer, Outputs) else None
-    return Result(run, grade(run, answer), seconds, got)
+    return Result(run, judged(run, answer), seconds, got)
 
 
 def _not_offered(case: Case, dtype: str, declaration: Declaration, resolved: Mapping[str, str]) -> str | None:
@@ -244,16 +258,23 @@ def _second_pass(run: Run, result: Result, asking: _Asking) -> Result:
     if result.status not in RIGHT or result.got is None:
         return result
     answer, _ = asking.ask(run, "again")
-    if isinstance(answer, Outputs) and not answer.inputs_changed and _same_bits(answer.values, result.got):
+    if (
+        isinstance(answer, Outputs)
+        and not answer.inputs_changed
+        and not answer.overwritten
+        and _same_bits(answer.values, result.got)
+    ):
         return result._replace(same_bits=True)
     if isinstance(answer, Crashed) and not answer.was_asked:
         return result
-    verdict = grade(run, answer)
+    verdict = judged(run, answer)
     if verdict.status in RIGHT and run.case.properties is None:
         return result._replace(same_bits=False)
     if verdict.status in _NO_ANSWER:
         message = f"{SECOND_CALL}: {verdict.message}"
         return result._replace(verdict=verdict._replace(message=message), got=None)
+    if verdict.check == OUTPUTS_UNCHANGED:
+        return result._replace(verdict=verdict)
     what = verdict.message or "other numbers for the same seed"
     failed = verdict._replace(status="fail", check="repeatable", message=f"{SECOND_CALL}, did not pass: {what}")
     return result._replace(
@@ -270,6 +291,8 @@ def _changed_argument(run: Run, result: Result, asking: _Asking) -> Result:
         return result
     answer, _ = asking.ask(changed.run, "changed", run)
     output = run.operation.outputs[0]
+    if isinstance(answer, Outputs) and answer.overwritten:
+        return result._replace(verdict=told_overwritten(result.verdict, answer))
     if not isinstance(answer, Outputs) or not _equal_bits(answer.values[output], result.got[output]):
         return result
     message = (

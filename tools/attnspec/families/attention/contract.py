@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnspec.convention import Convention, Settles
-from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS
+from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS, OUTPUTS
 from attnspec.operation import REQUIRED, Examples, Input, Operation, Output
 
 TITLE = "attention"
@@ -29,8 +29,9 @@ CONVENTIONS = (
     MASKED_NONFINITE,
     NO_KEYS,
     NONFINITE_INPUT,
+    OUTPUTS,
 )
-_OF_SUMS = (ACCUMULATION.name, INPUT_CHECKS.name, NONFINITE_INPUT.name)
+_OF_SUMS = (ACCUMULATION.name, INPUT_CHECKS.name, NONFINITE_INPUT.name, OUTPUTS.name)
 _OF_SCORES = (*_OF_SUMS, HALF_PRECISION_OVERFLOW.name)
 _OF_MASKS = (FULLY_MASKED_ROW.name, MASKED_NONFINITE.name, NO_KEYS.name)
 
@@ -59,6 +60,7 @@ OPERATIONS = (
         "attention",
         attributes={"query_length": REQUIRED, "key_length": None, "offset": 0, "additive": False},
         gives=(Output("output", ("query", "key"), owed=True, dtype="any", exact=True),),
+        conventions=(OUTPUTS.name,),
     ),
     Operation(
         "split_heads",
@@ -174,6 +176,7 @@ OPERATIONS = (
         "attention",
         attributes={"fan_in": REQUIRED, "fan_out": REQUIRED, "seed": REQUIRED},
         gives=(Output("output", ("input feature", "output feature"), owed=True, dtype="any"),),
+        conventions=(OUTPUTS.name,),
     ),
 )
 """Every operation of attention, in the order of the spec."""

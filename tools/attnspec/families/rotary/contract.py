@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS
+from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS, OUTPUTS
 from attnspec.operation import REQUIRED, Input, Operation, Output
 
 TITLE = "rotary positions"
 
-CONVENTIONS = (ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS)
+CONVENTIONS = (ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS, OUTPUTS)
 
-_OF_ARITHMETIC = (ACCUMULATION.name, INPUT_CHECKS.name)
+_OF_ARITHMETIC = (ACCUMULATION.name, INPUT_CHECKS.name, OUTPUTS.name)
 _TABLE = ("batch entry", "token", "pair")
 _OF_HEADS = ("batch entry", "head", "token", "feature")
 
