@@ -13,7 +13,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from attnspec.adapters import process
+from attnspec.adapters import line_process, pipes, process
 from attnspec.adapters.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
 from attnspec.adapters.process import ProcessImplementation
 from attnspec.errors import ProtocolError, TargetError, UsageError
@@ -66,9 +66,14 @@ def program(tmp_path):
     return write
 
 
+WAYS = {"polled": pipes.PolledPipes, "threaded": pipes.ThreadedPipes} if os.name == "posix" else {}
+either_way = pytest.mark.parametrize("started", WAYS or ["of this system"], indirect=True)
+
+
 @pytest.fixture
-def started(program):
+def started(program, request, monkeypatch):
     """Start such a program; it is closed with the test, and no thread of it may stay behind."""
+    monkeypatch.setattr(line_process, "pipes_of", WAYS.get(getattr(request, "param", None), pipes.pipes_of))
     before = set(threading.enumerate())
     with contextlib.ExitStack() as stack:
 
@@ -150,6 +155,7 @@ OUT_OF_STEP = {
 }
 
 
+@either_way
 @pytest.mark.parametrize("name", OUT_OF_STEP)
 def test_a_program_that_falls_out_of_step_is_restarted(started, tmp_path, name):
     line, kind, message = OUT_OF_STEP[name]
@@ -185,13 +191,89 @@ def test_a_program_that_breaks_a_rule_in_step_is_kept(started, tmp_path, name):
     assert (tmp_path / "program.starts").read_text() == "+"
 
 
-def test_an_answer_too_many_is_found_with_the_next_request(started):
-    implementation = started(FIRST_RUN_ONLY + "answer(request); answer(request)\n")
+SURPLUS = {
+    "noise": ("print('loss: 0.3', flush=True)", 'wrote "loss: 0.3'),
+    "a blank line": ("print(flush=True)", r'wrote "\n" on its stdout'),
+    "a second answer": ("answer(request)", r'wrote "{\"type\": \"outputs\"'),
+    "half a line": ("print('loss', end='', flush=True)", 'wrote "loss" on its stdout'),
+    "more than a pipe holds": ("sys.stdout.write('[' * 300_000); sys.stdout.flush()", 'wrote "[[['),
+}
+
+
+def answered_and_more(started, more, **options):
+    """A program that has answered seq 1 and said more, as far as the pipe takes it."""
+    code = "\ndef on_run(request):\n    answer(request)\n    if request['seq'] == 1:\n        " + more + "\n"
+    implementation = started(code + "    starts.with_suffix('.said').touch()\n", **options)
     assert values(implementation.run(softmax(1))) == [1]
-    answer = implementation.run(softmax(2))
-    assert isinstance(answer, Malformed)
-    assert "has seq 1, but the request had seq 2" in answer.message
+    assert implementation.surplus() is None
+    return implementation
+
+
+@either_way
+@pytest.mark.parametrize("name", SURPLUS)
+def test_what_follows_an_answer_is_told_of_that_answer(started, tmp_path, name):
+    more, sentence = SURPLUS[name]
+    implementation = answered_and_more(started, more)
+    if name == "more than a pipe holds":
+        time.sleep(0.2)
+    else:
+        assert appears(tmp_path / "program.said")
+    assert values(implementation.run(softmax(2))) == [2]
+    surplus = implementation.surplus()
+    assert surplus is not None
+    assert surplus.startswith("after its answer, the process")
+    assert sentence in surplus
+    assert implementation.surplus() is None
     assert values(implementation.run(softmax(3))) == [3]
+    assert implementation.surplus() is None
+
+
+@either_way
+@pytest.mark.parametrize("name", SURPLUS)
+def test_what_follows_the_last_answer_is_found_when_nothing_more_is_asked(started, name):
+    more, sentence = SURPLUS[name]
+    implementation = answered_and_more(started, more)
+    implementation.finish()
+    surplus = implementation.surplus()
+    assert surplus is not None
+    assert sentence in surplus
+
+
+def test_an_answer_with_an_earlier_seq_belongs_to_the_answer_that_it_follows(started):
+    code = "\ndef on_run(request):\n    if request['seq'] == 2:\n        answer(request, seq=1)\n    answer(request)\n"
+    implementation = started(code)
+    assert values(implementation.run(softmax(1))) == [1]
+    assert values(implementation.run(softmax(2))) == [2]
+    surplus = implementation.surplus()
+    assert surplus is not None
+    assert '\\"seq\\": 1' in surplus
+    implementation.finish()
+    assert implementation.surplus() is None
+
+
+def test_what_follows_the_answer_to_start_costs_the_first_request(started, tmp_path):
+    code = "\ndef on_start(request):\n    start()\n    print('ready', flush=True)\n"
+    implementation = started(code + "    starts.with_suffix('.said').touch()\n")
+    assert appears(tmp_path / "program.said")
+    answer = implementation.run(softmax(1))
+    assert isinstance(answer, Malformed)
+    assert 'after its answer to start, the process wrote "ready' in answer.message
+
+
+def appears(path):
+    deadline = time.monotonic() + 30
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return path.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="stdout is inherited by a child")
+def test_a_program_is_dead_though_a_child_of_its_keeps_its_stdout_open(started):
+    code = "import subprocess\ndef on_run(request):\n"
+    code += "    subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])\n    os._exit(3)\n"
+    answer = started("\n" + code, timeout=40).run(softmax(1))
+    assert isinstance(answer, Crashed)
+    assert "ended with exit code 3" in answer.message
 
 
 def test_failed_restarts_cost_their_requests_and_the_run_goes_on(started):
@@ -218,7 +300,7 @@ def test_a_program_that_never_comes_back_is_given_up(started, tmp_path):
 CANNOT_START = {
     "ends at once": ("sys.exit('no GPU')", "exit code 1; last on its stderr:\n    no GPU"),
     "ends quietly": ("sys.exit(0)", "it ended with exit code 0"),
-    "hangs": ("time.sleep(60)", "it gave no answer within 0.5 seconds"),
+    "hangs": ("time.sleep(60)", "within 0.5 seconds; --start-timeout gives it longer"),
     "talks": ("print('Welcome!', flush=True)", 'the line "Welcome!" is no JSON'),
     "newer version": (
         "def on_start(request): start(protocol=2)",
@@ -233,6 +315,7 @@ CANNOT_START = {
 }
 
 
+@either_way
 @pytest.mark.parametrize("name", CANNOT_START)
 def test_no_agreement_at_the_start(started, name):
     code, message = CANNOT_START[name]
@@ -285,6 +368,7 @@ def test_stderr_is_never_judged_and_shown_on_request_only(started, capfd):
         assert capfd.readouterr().err == shown
 
 
+@either_way
 def test_large_messages_both_ways_with_a_chatty_stderr(started):
     code = "\nsys.stderr.write('x' * 3_000_000)\ndef on_run(request):\n"
     code += "    sys.stderr.write('word\\n' * 100_000)\n    answer(request)\n    sys.stderr.write('word' * 500_000)\n"
@@ -294,6 +378,7 @@ def test_large_messages_both_ways_with_a_chatty_stderr(started):
         assert values(implementation.run(softmax(*numbers))) == numbers.tolist()
 
 
+@either_way
 def test_a_program_that_does_not_read_is_timed_out(started):
     implementation = started(loop="on_start(sys.stdin.readline())\ntime.sleep(60)\n", timeout=0.3)
     begin = time.monotonic()
@@ -301,6 +386,7 @@ def test_a_program_that_does_not_read_is_timed_out(started):
     assert time.monotonic() - begin < 5
 
 
+@either_way
 def test_close_lets_the_program_end_by_itself(started, tmp_path):
     loop = LOOP + "starts.with_suffix('.end').write_text(request['type'])\n"
     implementation = started(loop=loop)
