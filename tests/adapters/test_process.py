@@ -86,8 +86,9 @@ def started(program, request, monkeypatch):
     assert set(threading.enumerate()) <= before
 
 
-def softmax(*numbers):
-    return Request("softmax", "float64", {"x": np.array(numbers, dtype=np.float64)}, {})
+def softmax(*numbers, heard=None):
+    x = np.array(numbers, dtype=np.float64)
+    return Request("softmax", "float64", {"x": x}, {}, None if heard is None else heard.append)
 
 
 def values(answer):
@@ -200,12 +201,12 @@ SURPLUS = {
 }
 
 
-def answered_and_more(started, more, **options):
+def answered_and_more(started, more, heard):
     """A program that has answered seq 1 and said more, as far as the pipe takes it."""
     code = "\ndef on_run(request):\n    answer(request)\n    if request['seq'] == 1:\n        " + more + "\n"
-    implementation = started(code + "    starts.with_suffix('.said').touch()\n", **options)
-    assert values(implementation.run(softmax(1))) == [1]
-    assert implementation.surplus() is None
+    implementation = started(code + "    starts.with_suffix('.said').touch()\n")
+    assert values(implementation.run(softmax(1, heard=heard))) == [1]
+    assert not heard
     return implementation
 
 
@@ -213,42 +214,38 @@ def answered_and_more(started, more, **options):
 @pytest.mark.parametrize("name", SURPLUS)
 def test_what_follows_an_answer_is_told_of_that_answer(started, tmp_path, name):
     more, sentence = SURPLUS[name]
-    implementation = answered_and_more(started, more)
+    heard = []
+    implementation = answered_and_more(started, more, heard)
     if name == "more than a pipe holds":
         time.sleep(0.2)
     else:
         assert appears(tmp_path / "program.said")
-    assert values(implementation.run(softmax(2))) == [2]
-    surplus = implementation.surplus()
-    assert surplus is not None
-    assert surplus.startswith("after its answer, the process")
-    assert sentence in surplus
-    assert implementation.surplus() is None
+    assert values(implementation.run(softmax(2, heard=["of another"]))) == [2]
+    assert [told.startswith("after its answer, the process") for told in heard] == [True]
+    assert sentence in heard[0]
     assert values(implementation.run(softmax(3))) == [3]
-    assert implementation.surplus() is None
+    implementation.finish()
+    assert len(heard) == 1
 
 
 @either_way
 @pytest.mark.parametrize("name", SURPLUS)
 def test_what_follows_the_last_answer_is_found_when_nothing_more_is_asked(started, name):
     more, sentence = SURPLUS[name]
-    implementation = answered_and_more(started, more)
-    implementation.finish()
-    surplus = implementation.surplus()
-    assert surplus is not None
-    assert sentence in surplus
+    heard = []
+    answered_and_more(started, more, heard).finish()
+    assert [sentence in told for told in heard] == [True]
 
 
 def test_an_answer_with_an_earlier_seq_belongs_to_the_answer_that_it_follows(started):
     code = "\ndef on_run(request):\n    if request['seq'] == 2:\n        answer(request, seq=1)\n    answer(request)\n"
     implementation = started(code)
-    assert values(implementation.run(softmax(1))) == [1]
-    assert values(implementation.run(softmax(2))) == [2]
-    surplus = implementation.surplus()
-    assert surplus is not None
-    assert '\\"seq\\": 1' in surplus
+    first, second = [], []
+    assert values(implementation.run(softmax(1, heard=first))) == [1]
+    assert values(implementation.run(softmax(2, heard=second))) == [2]
     implementation.finish()
-    assert implementation.surplus() is None
+    assert ['\\"seq\\": 1' in told for told in first] == [True]
+    assert not second
 
 
 def test_what_follows_the_answer_to_start_costs_the_first_request(started, tmp_path):

@@ -102,8 +102,7 @@ class ProcessImplementation:
         self._show_stderr = show_stderr
         self._transcript = transcript
         self._seq = 0
-        self._has_answered = False
-        self._surplus: str | None = None
+        self._answered: Request | None = None
         self._failed_restarts = 0
         self._process: LineProcess | None = None
         self._started = self._start()
@@ -141,7 +140,7 @@ class ProcessImplementation:
             process.kill()
             raise
         self._process = process
-        self._has_answered = False
+        self._answered = None
         return started
 
     def _launch(self) -> LineProcess:
@@ -191,7 +190,7 @@ class ProcessImplementation:
         except WireError as problem:
             answer = Malformed(str(problem))
         else:
-            self._has_answered = True
+            self._answered = request
             return self._read(message, request)
         self._end()
         return answer
@@ -205,29 +204,29 @@ class ProcessImplementation:
             message = read_message(line)
             if time.monotonic() > deadline:
                 raise NoLineError("")
-            if not self._has_answered or not has_earlier_seq(message, self._seq):
+            if self._answered is None or not has_earlier_seq(message, self._seq):
                 check_seq(message, self._seq)
                 return message
-            self._surplus = _surplus("its answer", line)
+            _tell_surplus(self._answered, line)
 
     def _look_back(self, process: LineProcess) -> str | None:
         """Find what came since the last answer; give a sentence about it where there was no answer yet."""
         unread = process.unread()
         if not unread:
             return None
+        if self._answered is None:
+            self._end()
+            return _surplus("its answer to start", unread)
+        _tell_surplus(self._answered, unread)
         if not unread.endswith(b"\n") or len(unread) > PIECE:
             # Nobody knows where the next answer would begin.
             self._end()
-        if self._has_answered:
-            self._surplus = _surplus("its answer", unread)
-            return None
-        self._end()
-        return _surplus("its answer to start", unread)
+        return None
 
-    def surplus(self) -> str | None:
-        """Return what followed the last answer but one, or, after `finish`, the last one; and forget it."""
-        surplus, self._surplus = self._surplus, None
-        return surplus
+    def hear_out(self) -> None:
+        """Look at what has come since the last answer, and tell the request that it follows."""
+        if self._process is not None and self._answered is not None:
+            self._look_back(self._process)
 
     def _read(self, message: Message, request: Request) -> Answer:
         try:
@@ -260,8 +259,8 @@ class ProcessImplementation:
         if self._process is not None:
             process, self._process = self._process, None
             said = process.stop(write_message(STOP), SECONDS_TO_STOP)
-            if said and self._has_answered:
-                self._surplus = _surplus("its answer", said)
+            if said and self._answered is not None:
+                _tell_surplus(self._answered, said)
 
     def close(self) -> None:
         """End the program. May be called more than once."""
@@ -310,6 +309,11 @@ def _surplus(after: str, said: bytes) -> str:
         f"after {after}, the process wrote {words} on its stdout, though nothing was asked; "
         "stdout is for answers, print anything else to stderr"
     )
+
+
+def _tell_surplus(request: Request, said: bytes) -> None:
+    if request.on_surplus is not None:
+        request.on_surplus(_surplus("its answer", said))
 
 
 def _split(command: str | Sequence[str]) -> list[str]:
