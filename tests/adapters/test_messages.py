@@ -234,6 +234,18 @@ def test_an_answer_that_does_not_fit_its_request_is_refused(change, problem):
         read_answer(OUTPUTS | change)
 
 
+def test_a_seq_may_be_written_with_a_point():
+    assert isinstance(read_answer(OUTPUTS | {"seq": 7.0}), Outputs)
+    assert follows_schema(OUTPUTS | {"seq": 7.0}, "run_answer")
+
+
+@pytest.mark.parametrize("kind", ["unsupported", "rejected", "error", "malformed"])
+def test_a_text_of_any_length_is_cut_where_it_is_read(kind):
+    answer = read_answer({"type": kind, "seq": 7, "message": "x" * 1_000_000})
+    text = answer.reason if isinstance(answer, Declined) else answer.message
+    assert text == "x" * messages.LONGEST_TEXT + "…"
+
+
 BROKEN_LINES = {
     "words": (b"loading the model\n", "is no JSON; stdout is for messages"),
     "nothing": (b"\n", "is no JSON"),
@@ -246,6 +258,10 @@ BROKEN_LINES = {
     "a bare NaN": (b'{"type": "outputs", "data": [NaN]}\n', 'write "nan" as a string'),
     "a bare infinity": (b'{"type": "outputs", "data": [-Infinity]}\n', 'write "-inf" as a string'),
     "a field twice": (b'{"type": "outputs", "seq": 1, "seq": 2}\n', '"seq" is there twice'),
+    "the last of many fields twice": (
+        b'{"type": "outputs"' + b"".join(b', "%d": 1' % number for number in range(100_000)) + b', "99999": 1}\n',
+        '"99999" is there twice',
+    ),
     "a number of ten thousand digits": (
         b'{"type": "outputs", "seq": ' + b"1" * 10_000 + b"}\n",
         "is no JSON",

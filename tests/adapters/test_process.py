@@ -13,7 +13,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from attnspec.adapters import process
+from attnspec.adapters import line_process, pipes, process
 from attnspec.adapters.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
 from attnspec.adapters.process import ProcessImplementation
 from attnspec.errors import ProtocolError, TargetError, UsageError
@@ -66,9 +66,14 @@ def program(tmp_path):
     return write
 
 
+WAYS = {"polled": pipes.PolledPipes, "threaded": pipes.ThreadedPipes} if os.name == "posix" else {}
+either_way = pytest.mark.parametrize("started", WAYS or ["of this system"], indirect=True)
+
+
 @pytest.fixture
-def started(program):
+def started(program, request, monkeypatch):
     """Start such a program; it is closed with the test, and no thread of it may stay behind."""
+    monkeypatch.setattr(line_process, "pipes_of", WAYS.get(getattr(request, "param", None), pipes.pipes_of))
     before = set(threading.enumerate())
     with contextlib.ExitStack() as stack:
 
@@ -81,8 +86,9 @@ def started(program):
     assert set(threading.enumerate()) <= before
 
 
-def softmax(*numbers):
-    return Request("softmax", "float64", {"x": np.array(numbers, dtype=np.float64)}, {})
+def softmax(*numbers, heard=None):
+    x = np.array(numbers, dtype=np.float64)
+    return Request("softmax", "float64", {"x": x}, {}, None if heard is None else heard.append)
 
 
 def values(answer):
@@ -150,6 +156,7 @@ OUT_OF_STEP = {
 }
 
 
+@either_way
 @pytest.mark.parametrize("name", OUT_OF_STEP)
 def test_a_program_that_falls_out_of_step_is_restarted(started, tmp_path, name):
     line, kind, message = OUT_OF_STEP[name]
@@ -185,13 +192,85 @@ def test_a_program_that_breaks_a_rule_in_step_is_kept(started, tmp_path, name):
     assert (tmp_path / "program.starts").read_text() == "+"
 
 
-def test_an_answer_too_many_is_found_with_the_next_request(started):
-    implementation = started(FIRST_RUN_ONLY + "answer(request); answer(request)\n")
-    assert values(implementation.run(softmax(1))) == [1]
-    answer = implementation.run(softmax(2))
-    assert isinstance(answer, Malformed)
-    assert "has seq 1, but the request had seq 2" in answer.message
+SURPLUS = {
+    "noise": ("print('loss: 0.3', flush=True)", 'wrote "loss: 0.3'),
+    "a blank line": ("print(flush=True)", r'wrote "\n" on its stdout'),
+    "a second answer": ("answer(request)", r'wrote "{\"type\": \"outputs\"'),
+    "half a line": ("print('loss', end='', flush=True)", 'wrote "loss" on its stdout'),
+    "more than a pipe holds": ("sys.stdout.write('[' * 300_000); sys.stdout.flush()", 'wrote "[[['),
+}
+
+
+def answered_and_more(started, more, heard):
+    """A program that has answered seq 1 and said more, as far as the pipe takes it."""
+    code = "\ndef on_run(request):\n    answer(request)\n    if request['seq'] == 1:\n        " + more + "\n"
+    implementation = started(code + "    starts.with_suffix('.said').touch()\n")
+    assert values(implementation.run(softmax(1, heard=heard))) == [1]
+    assert not heard
+    return implementation
+
+
+@either_way
+@pytest.mark.parametrize("name", SURPLUS)
+def test_what_follows_an_answer_is_told_of_that_answer(started, tmp_path, name):
+    more, sentence = SURPLUS[name]
+    heard = []
+    implementation = answered_and_more(started, more, heard)
+    if name == "more than a pipe holds":
+        time.sleep(0.2)
+    else:
+        assert appears(tmp_path / "program.said")
+    assert values(implementation.run(softmax(2, heard=["of another"]))) == [2]
+    assert [told.startswith("after its answer, the process") for told in heard] == [True]
+    assert sentence in heard[0]
     assert values(implementation.run(softmax(3))) == [3]
+    implementation.finish()
+    assert len(heard) == 1
+
+
+@either_way
+@pytest.mark.parametrize("name", SURPLUS)
+def test_what_follows_the_last_answer_is_found_when_nothing_more_is_asked(started, name):
+    more, sentence = SURPLUS[name]
+    heard = []
+    answered_and_more(started, more, heard).finish()
+    assert [sentence in told for told in heard] == [True]
+
+
+def test_an_answer_with_an_earlier_seq_belongs_to_the_answer_that_it_follows(started):
+    code = "\ndef on_run(request):\n    if request['seq'] == 2:\n        answer(request, seq=1)\n    answer(request)\n"
+    implementation = started(code)
+    first, second = [], []
+    assert values(implementation.run(softmax(1, heard=first))) == [1]
+    assert values(implementation.run(softmax(2, heard=second))) == [2]
+    implementation.finish()
+    assert ['\\"seq\\": 1' in told for told in first] == [True]
+    assert not second
+
+
+def test_what_follows_the_answer_to_start_costs_the_first_request(started, tmp_path):
+    code = "\ndef on_start(request):\n    start()\n    print('ready', flush=True)\n"
+    implementation = started(code + "    starts.with_suffix('.said').touch()\n")
+    assert appears(tmp_path / "program.said")
+    answer = implementation.run(softmax(1))
+    assert isinstance(answer, Malformed)
+    assert 'after its answer to start, the process wrote "ready' in answer.message
+
+
+def appears(path):
+    deadline = time.monotonic() + 30
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return path.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="stdout is inherited by a child")
+def test_a_program_is_dead_though_a_child_of_its_keeps_its_stdout_open(started):
+    code = "import subprocess\ndef on_run(request):\n"
+    code += "    subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])\n    os._exit(3)\n"
+    answer = started("\n" + code, timeout=40).run(softmax(1))
+    assert isinstance(answer, Crashed)
+    assert "ended with exit code 3" in answer.message
 
 
 def test_failed_restarts_cost_their_requests_and_the_run_goes_on(started):
@@ -218,7 +297,7 @@ def test_a_program_that_never_comes_back_is_given_up(started, tmp_path):
 CANNOT_START = {
     "ends at once": ("sys.exit('no GPU')", "exit code 1; last on its stderr:\n    no GPU"),
     "ends quietly": ("sys.exit(0)", "it ended with exit code 0"),
-    "hangs": ("time.sleep(60)", "it gave no answer within 0.5 seconds"),
+    "hangs": ("time.sleep(60)", "within 0.5 seconds; --start-timeout gives it longer"),
     "talks": ("print('Welcome!', flush=True)", 'the line "Welcome!" is no JSON'),
     "newer version": (
         "def on_start(request): start(protocol=2)",
@@ -233,6 +312,7 @@ CANNOT_START = {
 }
 
 
+@either_way
 @pytest.mark.parametrize("name", CANNOT_START)
 def test_no_agreement_at_the_start(started, name):
     code, message = CANNOT_START[name]
@@ -285,6 +365,7 @@ def test_stderr_is_never_judged_and_shown_on_request_only(started, capfd):
         assert capfd.readouterr().err == shown
 
 
+@either_way
 def test_large_messages_both_ways_with_a_chatty_stderr(started):
     code = "\nsys.stderr.write('x' * 3_000_000)\ndef on_run(request):\n"
     code += "    sys.stderr.write('word\\n' * 100_000)\n    answer(request)\n    sys.stderr.write('word' * 500_000)\n"
@@ -294,6 +375,7 @@ def test_large_messages_both_ways_with_a_chatty_stderr(started):
         assert values(implementation.run(softmax(*numbers))) == numbers.tolist()
 
 
+@either_way
 def test_a_program_that_does_not_read_is_timed_out(started):
     implementation = started(loop="on_start(sys.stdin.readline())\ntime.sleep(60)\n", timeout=0.3)
     begin = time.monotonic()
@@ -301,6 +383,7 @@ def test_a_program_that_does_not_read_is_timed_out(started):
     assert time.monotonic() - begin < 5
 
 
+@either_way
 def test_close_lets_the_program_end_by_itself(started, tmp_path):
     loop = LOOP + "starts.with_suffix('.end').write_text(request['type'])\n"
     implementation = started(loop=loop)

@@ -59,6 +59,28 @@ def test_a_list_may_hold_whole_numbers_and_more_digits_than_the_dtype_keeps():
     assert decode_tensor(tensor, "list", "x").tolist() == [1.0, float(np.float32(0.1)), np.inf]
 
 
+def test_a_whole_number_may_be_written_with_a_point():
+    for encoding, data in (("list", [0.5, 1]), ("base64", "AAAAAAAA4D8AAAAAAADwPw==")):
+        tensor = {"dtype": "float64", "shape": [2.0], "data": data}
+        assert decode_tensor(tensor, encoding, "x").tolist() == [0.5, 1.0]
+
+
+LARGE = {
+    "text": "x" * 1_000_000,
+    "texts": [["x" * 1_000_000] * 3],
+    "list": [[1] * 1_000_000],
+    "number": 10**5000,
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_quoted_is_cut(name):
+    data = LARGE[name]
+    with pytest.raises(WireError) as error:
+        decode_tensor({"dtype": "int64", "shape": [1], "data": data}, "list", "x")
+    assert len(str(error.value)) < 200
+
+
 def test_a_dtype_that_the_protocol_lacks_is_not_sent():
     with pytest.raises(WireError, match="complex128 cannot be sent"):
         encode_tensor(np.ones(2, complex), "list")
@@ -72,7 +94,10 @@ BROKEN_LISTS = {
     "dtype no string": ({"dtype": ["float64"], "shape": [1], "data": [1]}, "dtype must be one of"),
     "negative axis": ({"dtype": "float64", "shape": [-1], "data": []}, "shape must be"),
     "Boolean axis": ({"dtype": "float64", "shape": [True], "data": [1]}, "shape must be"),
-    "fractional axis": ({"dtype": "float64", "shape": [1.0], "data": [1]}, "shape must be"),
+    "fractional axis": ({"dtype": "float64", "shape": [1.5], "data": [1]}, "shape must be"),
+    "axis of ten thousand digits": ({"dtype": "float64", "shape": [10**9999, 0], "data": []}, "too large"),
+    "axis beyond every line": ({"dtype": "float64", "shape": [0, 2**26 + 1], "data": []}, "too large"),
+    "axes beyond every line": ({"dtype": "float64", "shape": [2**14, 2**13, 0], "data": []}, "too large"),
     "too many axes": ({"dtype": "float64", "shape": [1] * 33, "data": [1]}, "shape must be"),
     "a row too short": (
         {"dtype": "float64", "shape": [2, 2], "data": [[1, 2], [3]]},
@@ -109,7 +134,8 @@ BROKEN_BASE64 = {
     "no base64": ("float64", [1], "AAAA!AAA8D8=", "no valid base64"),
     "not ASCII": ("float64", [1], "é", "no valid base64"),
     "too short": ("float64", [2], "AAAAAAAA8D8=", "has 16 bytes, but data has 8"),
-    "absurd shape": ("float64", [2**62], "AAAAAAAA8D8=", "bytes, but data has 8"),
+    "absurd shape": ("float64", [2**62], "AAAAAAAA8D8=", "too large"),
+    "large shape": ("float64", [2**26], "AAAAAAAA8D8=", "has 536870912 bytes, but data has 8"),
     "absurd empty shape": ("float64", [0, 2**62, 2**62], "", "too large"),
     "bool of 2": ("bool", [1], "Ag==", "byte 0 or 1, not 2"),
 }

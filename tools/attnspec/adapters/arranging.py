@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.adapters.implementation import Answer, Declined, Implementation, Malformed, Outputs, Request
+from attnspec.adapters.implementation import (
+    Answer,
+    Declined,
+    Implementation,
+    Malformed,
+    Outputs,
+    Request,
+    finish,
+    hear_out,
+)
 from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
@@ -68,6 +77,14 @@ class LaidOut:
             edited = _edited(request, call, axes, entry)
             answers.append(answer._replace(inputs_changed=(*answer.inputs_changed, *edited)))
         return _gather(answers, tuple(lengths.values()), arrangement)
+
+    def hear_out(self) -> None:
+        """Look at what has come since the last answer."""
+        hear_out(self._implementation)
+
+    def finish(self) -> None:
+        """Have the implementation end, and hear all that it still says."""
+        finish(self._implementation)
 
     def close(self) -> None:
         """Close the implementation."""

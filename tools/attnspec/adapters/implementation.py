@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -28,12 +28,15 @@ class Request(NamedTuple):
         Tensors by name. Float tensors have the dtype of the run (bfloat16 by ml_dtypes).
     attributes
         Attributes by name, as plain Python values.
+    on_surplus
+        Is told, in a sentence, when more than the answer is found to have come; that may be long after the answer.
     """
 
     operation: str
     dtype: str
     inputs: Mapping[str, NDArray[Any]]
     attributes: Mapping[str, Any]
+    on_surplus: Callable[[str], None] | None = None
 
 
 class Outputs(NamedTuple):
@@ -142,3 +145,28 @@ class Implementation(Protocol):
     def close(self) -> None:
         """Release processes and other resources. May be called more than once."""
         ...
+
+
+@runtime_checkable
+class Conversing(Protocol):
+    """An implementation that can say more than it was asked for, as a program can."""
+
+    def hear_out(self) -> None:
+        """Look at what has come since the last answer, and tell the request that it follows."""
+        ...
+
+    def finish(self) -> None:
+        """Have it end, and hear all that it still says; it can be asked again, and is then started anew."""
+        ...
+
+
+def hear_out(implementation: Implementation) -> None:
+    """Look at what has come since the last answer, where more can come."""
+    if isinstance(implementation, Conversing):
+        implementation.hear_out()
+
+
+def finish(implementation: Implementation) -> None:
+    """Have an implementation end that can say more than it was asked for, and hear all that it still says."""
+    if isinstance(implementation, Conversing):
+        implementation.finish()

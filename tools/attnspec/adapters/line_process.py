@@ -1,28 +1,25 @@
-"""A child process that is spoken to line by line, without ever waiting for it longer than allowed.
-
-A thread each writes to its stdin, reads its stdout and drains its stderr. Neither a process that does not
-read, nor one that writes without end, nor a full pipe in either direction can then block the harness.
-"""
+"""A child process that is spoken to line by line, without ever waiting for it longer than allowed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import signal
 import subprocess
-import sys
-import threading
 import time
-from collections import deque
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from attnspec.adapters.keeper import Keeper
+from attnspec.adapters.last_words import LastWords
+from attnspec.adapters.pipes import PIECE, pipes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-STDERR_LINES_KEPT = 40
-STDERR_LINES_QUOTED = 4
-STDERR_WIDTH_KEPT = 200
+    from attnspec.adapters.transcript import Transcript
+
+_GLANCE = 0.05
+"""Seconds of silence after which is looked whether the process is still there: a child may hold its stdout open."""
 
 
 class ProcessEndedError(Exception):
@@ -30,14 +27,11 @@ class ProcessEndedError(Exception):
 
 
 class NoLineError(Exception):
-    """No line came in time."""
+    """No line came in time; the text is what the process said on its stderr."""
 
 
 class LineTooLongError(Exception):
     """The process wrote a line beyond the limit."""
-
-
-_TOO_LONG: Final = b""
 
 
 class LineProcess:
@@ -51,6 +45,8 @@ class LineProcess:
         Longest line in bytes that is read from it.
     show_stderr
         Whether its stderr is passed on to the user's as it comes.
+    transcript
+        Where each line is written down, both ways.
 
     Raises
     ------
@@ -58,80 +54,100 @@ class LineProcess:
         If the program cannot be started.
     """
 
-    def __init__(self, arguments: Sequence[str], *, line_limit: int, show_stderr: bool) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        line_limit: int,
+        show_stderr: bool,
+        transcript: Transcript | None = None,
+    ) -> None:
         # In a session of its own, Ctrl-C reaches the harness alone, and killing reaches grandchildren too.
         self._process = subprocess.Popen(
             arguments,
+            bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        self._keeper = Keeper(self._process.pid)
+        self._last_words = LastWords(show=show_stderr)
+        self._pipes = pipes_of(self._process, self._last_words.hear)
+        self._transcript = transcript
         self._line_limit = line_limit
-        self._show_stderr = show_stderr
-        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        # One line waiting is enough; a process that writes without end then blocks, and not our memory.
-        self._incoming: queue.Queue[bytes | None] = queue.Queue(maxsize=1)
-        self._abandoned = threading.Event()
-        self._stderr_lines: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
-        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        assert stdin is not None
-        assert stdout is not None
-        assert stderr is not None
-        self._writer = threading.Thread(target=self._write, args=(stdin,), daemon=True)
-        self._reader = threading.Thread(target=self._read, args=(stdout,), daemon=True)
-        self._drainer = threading.Thread(target=self._drain, args=(stderr,), daemon=True)
-        for thread in (self._writer, self._reader, self._drainer):
-            thread.start()
-
-    # Each stream belongs to one thread, which also closes it: closing it under a waiting thread would hang.
-
-    def _write(self, stdin: IO[bytes]) -> None:
-        with contextlib.suppress(OSError), stdin:
-            while (line := self._outgoing.get()) is not None:
-                stdin.write(line)
-                stdin.flush()
-
-    def _read(self, stdout: IO[bytes]) -> None:
-        with stdout:
-            while (line := stdout.readline(self._line_limit + 1)).endswith(b"\n"):
-                if self._abandoned.is_set():
-                    return
-                self._incoming.put(line)
-            if len(line) > self._line_limit:
-                self._incoming.put(_TOO_LONG)
-            # A last line without its newline was cut off by the end of the process, so that it is no line.
-            self._incoming.put(None)
-
-    def _drain(self, stderr: IO[bytes]) -> None:
-        with stderr:
-            while line := stderr.readline(64 * 1024):
-                text = line.decode("utf-8", errors="replace").rstrip()
-                if text:
-                    self._stderr_lines.append(text[:STDERR_WIDTH_KEPT])
-                if self._show_stderr:
-                    print(text, file=sys.stderr, flush=True)  # noqa: T201
+        self._is_open = True
+        self._read = bytearray()
+        self._searched = 0
+        self._at_end = False
 
     def send(self, line: bytes) -> None:
         """Send a line. Returns at once; a process that is gone shows when its answer is awaited."""
-        self._outgoing.put(line)
+        if self._transcript is not None:
+            self._transcript.sent(line)
+        self._pipes.send(line)
 
-    def receive(self, seconds: float) -> bytes:
+    def receive(self, deadline: float) -> bytes:
         """Wait for a line.
+
+        Parameters
+        ----------
+        deadline
+            Until when, on the clock of `time.monotonic`.
 
         Raises
         ------
         ProcessEndedError, NoLineError, LineTooLongError
             If there is none to be had.
         """
-        try:
-            line = self._incoming.get(timeout=seconds)
-        except queue.Empty:
-            raise NoLineError(f"gave no answer within {seconds:g} seconds{self._last_words()}") from None
-        if line is None:
-            raise ProcessEndedError(f"{self._how_it_ended()}{self._last_words()}")
-        if line == _TOO_LONG:
+        was_gone = False
+        while (line := self._take_line()) is None:
+            if len(self._read) > self._line_limit:
+                raise LineTooLongError(f"wrote a line longer than {self._line_limit} bytes")
+            # A last line without its newline was cut off by the end of the process, so that it is no line.
+            if self._at_end or was_gone:
+                raise ProcessEndedError(f"{self._how_it_ended()}{self._last_words}")
+            remaining = deadline - time.monotonic()
+            if not self._hear(min(remaining, _GLANCE)):
+                if remaining <= 0:
+                    raise NoLineError(str(self._last_words))
+                # What it wrote before its end may have come since, so that one more glance is taken.
+                was_gone = self._process.poll() is not None and not self._hear(0)
+        if len(line) > self._line_limit:
             raise LineTooLongError(f"wrote a line longer than {self._line_limit} bytes")
+        if self._transcript is not None:
+            self._transcript.received(line)
+        return line
+
+    def unread(self) -> bytes:
+        """Return what came and was not received, of which no more is read than twice what a pipe holds."""
+        while len(self._read) <= PIECE and not self._at_end and self._hear(0):
+            pass
+        unread = bytes(self._read)
+        self._read.clear()
+        self._searched = 0
+        if unread and self._transcript is not None:
+            self._transcript.received(unread)
+        return unread
+
+    def _hear(self, seconds: float) -> bool:
+        """Wait for something on its stdout; tell whether something came, which may be its end."""
+        piece = self._pipes.wait(seconds)
+        if piece is None:
+            return False
+        self._read += piece
+        self._at_end = not piece
+        return True
+
+    def _take_line(self) -> bytes | None:
+        end = self._read.find(b"\n", self._searched)
+        if end < 0:
+            # What was searched once is not searched again, or a long line would take the square of its length.
+            self._searched = len(self._read)
+            return None
+        line = bytes(memoryview(self._read)[: end + 1])
+        del self._read[: end + 1]
+        self._searched = 0
         return line
 
     def _how_it_ended(self) -> str:
@@ -139,6 +155,7 @@ class LineProcess:
             code = self._process.wait(timeout=1)
         except subprocess.TimeoutExpired:
             return "closed its stdout but kept running"
+        self._pipes.drain()
         if code >= 0:
             return f"ended with exit code {code}"
         try:
@@ -146,25 +163,28 @@ class LineProcess:
         except ValueError:
             return f"was ended by signal {-code}"
 
-    def _last_words(self) -> str:
-        if self._process.poll() is not None:
-            self._drainer.join(timeout=0.5)
-        lines = list(self._stderr_lines.copy())
-        # What is indented is a stack or an excerpt of source code, in Python and Node.js alike.
-        telling = [line for line in lines if len(line) > 1 and not line[0].isspace()] or lines
-        quoted = "".join(f"\n    {line.strip()}" for line in telling[-STDERR_LINES_QUOTED:])
-        return f"; last on its stderr:{quoted}" if quoted else ""
+    def stop(self, farewell: bytes, seconds: float) -> bytes:
+        """Say farewell, close its stdin, give it some seconds to end, then kill it.
 
-    def stop(self, farewell: bytes, seconds: float) -> None:
-        """Say farewell, close its stdin, give it some seconds to end, then kill it."""
-        self._outgoing.put(farewell)
-        self._outgoing.put(None)
+        Returns
+        -------
+        bytes
+            The beginning of what it wrote that was not received.
+        """
         deadline = time.monotonic() + seconds
-        while self._process.poll() is None and time.monotonic() < deadline:
+        self.send(farewell)
+        self._pipes.hang_up()
+        heard = self.unread()
+        while not self._at_end and self._process.poll() is None and (remaining := deadline - time.monotonic()) > 0:
             # Reading on keeps a process that still has something to say from waiting for us.
-            with contextlib.suppress(queue.Empty):
-                self._incoming.get(timeout=0.01)
+            self._hear(min(remaining, _GLANCE))
+            heard = (heard + self.unread())[:PIECE]
+        if self._at_end:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=max(0.0, deadline - time.monotonic()))
+        heard += self.unread()
         self.kill()
+        return heard
 
     def kill(self) -> None:
         """End the process and whatever it started. May be called more than once."""
@@ -175,11 +195,9 @@ class LineProcess:
         else:
             self._process.kill()
         self._process.wait()
-        self._abandoned.set()
-        self._outgoing.put(None)
-        deadline = time.monotonic() + 1
-        while self._reader.is_alive() and time.monotonic() < deadline:
-            with contextlib.suppress(queue.Empty):
-                self._incoming.get(timeout=0.01)
-        self._writer.join(timeout=1)
-        self._drainer.join(timeout=1)
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._keeper.dismiss()
+        self._pipes.drain()
+        self._pipes.close()

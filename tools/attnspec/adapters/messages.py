@@ -34,6 +34,7 @@ from attnspec.adapters.tensors_on_the_wire import (
     check_fields,
     decode_tensor,
     encode_tensor,
+    is_whole,
     quoted,
     word_for,
 )
@@ -52,6 +53,13 @@ VERSIONS = (1,)
 
 STOP: Message = {"type": "stop"}
 
+LONGEST_TEXT = 64 * 1024
+"""Characters of a text of the program that are carried any further; what is beyond is cut off where it is read."""
+
+_SHOWN_OF_A_LINE = 100
+_LONGEST_NAME = 100
+"""Characters up to which an unknown name is compared with those that there are."""
+
 
 @dataclass(frozen=True)
 class Started:
@@ -67,22 +75,27 @@ class StartRefusedError(WireError):
 
 def write_message(message: Message) -> bytes:
     """Write one message as one line."""
-    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    return _ENCODER.encode(message).encode("ascii") + b"\n"
 
 
 def read_message(line: bytes) -> Message:
     """Read one line as one JSON object with a ``type``, or raise :class:`WireError`."""
-    shown = quoted(line.decode("utf-8", errors="replace").rstrip("\r\n"), 100)
     try:
-        content = json.loads(line.decode("utf-8"), parse_constant=_no_such_number, object_pairs_hook=_without_doubles)
+        message = as_object(_DECODER.decode(line.decode("utf-8")))
     except WireError:
         raise
     except (ValueError, RecursionError):
-        raise WireError(f"the line {shown} is no JSON; stdout is for messages, print anything else to stderr") from None
-    message = as_object(content)
+        raise WireError(
+            f"the line {_shown(line)} is no JSON; stdout is for messages, print anything else to stderr"
+        ) from None
     if message is None or not isinstance(message.get("type"), str):
-        raise WireError(f'the line {shown} is no message; a message is an object with a "type"')
+        raise WireError(f'the line {_shown(line)} is no message; a message is an object with a "type"')
     return message
+
+
+def _shown(line: bytes) -> str:
+    # A character has at most four bytes.
+    return quoted(line[: 4 * _SHOWN_OF_A_LINE + 4].decode("utf-8", errors="replace").rstrip("\r\n"), _SHOWN_OF_A_LINE)
 
 
 def _no_such_number(word: str) -> NoReturn:
@@ -93,10 +106,17 @@ def _no_such_number(word: str) -> NoReturn:
 def _without_doubles(pairs: list[tuple[str, Any]]) -> Message:
     message = dict(pairs)
     if len(message) < len(pairs):
-        names = [name for name, _ in pairs]
-        double = next(name for name in names if names.count(name) > 1)
-        raise WireError(f"the field {quoted(double)} is there twice")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise WireError(f"the field {quoted(name)} is there twice")
+            seen.add(name)
     return message
+
+
+# Made once: json.loads and json.dumps make theirs anew for every message that is not of the plainest kind.
+_DECODER = json.JSONDecoder(parse_constant=_no_such_number, object_pairs_hook=_without_doubles)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
 
 
 # The harness's half
@@ -133,11 +153,11 @@ def read_started(message: Message, adapter: str) -> Started:
     optional = ("version", "dtypes", "conventions", "encoding")
     check_fields(message, where, required=("type", "protocol", "name", "operations"), optional=optional)
     protocol = message["protocol"]
-    if type(protocol) is not int or protocol not in VERSIONS:
+    if not is_whole(protocol) or protocol not in VERSIONS:
         offered = ", ".join(str(version) for version in VERSIONS)
         raise WireError(f"the program picked protocol {quoted(protocol)}, but this harness speaks {offered} only")
     encoding = message.get("encoding", ENCODINGS[0])
-    if encoding not in ENCODINGS:
+    if not isinstance(encoding, str) or encoding not in ENCODINGS:
         raise WireError(f'{where}: encoding must be "list" or "base64", not {quoted(encoding)}')
     declaration = Declaration(
         name=_text(message, "name", where),
@@ -166,8 +186,13 @@ def check_seq(message: Message, seq: int) -> None:
     """Raise :class:`WireError` unless the message answers the request with this number."""
     if "seq" not in message:
         raise WireError(f'the answer of type {quoted(message["type"])} has no field "seq"')
-    if type(message["seq"]) is not int or message["seq"] != seq:
+    if not is_whole(message["seq"]) or message["seq"] != seq:
         raise WireError(f"the answer has seq {quoted(message['seq'])}, but the request had seq {seq}")
+
+
+def has_earlier_seq(message: Message, seq: int) -> bool:
+    """Tell whether the message answers a request before the one with this number."""
+    return is_whole(message.get("seq")) and 1 <= message["seq"] < seq
 
 
 def read_answer(message: Message, request: Request, encoding: Encoding) -> Answer:
@@ -220,7 +245,8 @@ def _read_outputs(message: Message, request: Request, encoding: Encoding) -> Out
 def _text(message: Message, name: str, where: str) -> str:
     if not isinstance(message[name], str):
         raise WireError(f"{where}: {name} must be a string, not {quoted(message[name])}")
-    return message[name]
+    text: str = message[name]
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
 
 
 def _names(value: object, field: str, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -229,7 +255,8 @@ def _names(value: object, field: str, known: tuple[str, ...]) -> tuple[str, ...]
         raise WireError(f"{field} must be a list of at least one name, not {quoted(value)}")
     for name in names:
         if not isinstance(name, str) or name not in known:
-            near = difflib.get_close_matches(str(name), known, n=1)
+            is_short = isinstance(name, str) and len(name) <= _LONGEST_NAME
+            near = difflib.get_close_matches(name, known, n=1) if is_short else []
             advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
             raise WireError(f"{field} names {quoted(name)}, which this harness does not know; {advice}")
         if names.count(name) > 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,11 @@ from attnspec.adapters.implementation import Crashed, Declined, Malformed, Timed
 from attnspec.adapters.line_process import LineProcess, LineTooLongError, NoLineError, ProcessEndedError
 from attnspec.adapters.messages import (
     STOP,
+    Message,
     Started,
     StartRefusedError,
     check_seq,
+    has_earlier_seq,
     read_answer,
     read_message,
     read_started,
@@ -27,13 +30,15 @@ from attnspec.adapters.messages import (
     start_request,
     write_message,
 )
-from attnspec.adapters.tensors_on_the_wire import WireError
+from attnspec.adapters.pipes import PIECE
+from attnspec.adapters.tensors_on_the_wire import WireError, quoted
 from attnspec.errors import AttnspecError, ProtocolError, TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from attnspec.adapters.implementation import Answer, Declaration, Request
+    from attnspec.adapters.transcript import Transcript
 
 LINE_LIMIT = 64 * 1024 * 1024
 """Longest answer in bytes."""
@@ -42,6 +47,8 @@ RESTARTS_TRIED = 3
 """Failed restarts in a row after which the program is given up."""
 
 SECONDS_TO_STOP = 1.0
+
+_QUOTED_OF_SURPLUS = 100
 
 
 class ProcessImplementation:
@@ -63,6 +70,8 @@ class ProcessImplementation:
         Longest answer in bytes.
     show_stderr
         Whether the program's stderr is passed on to the user's as it comes. It is never judged.
+    transcript
+        Where every line is written down, both ways. It is not closed here.
 
     Raises
     ------
@@ -83,6 +92,7 @@ class ProcessImplementation:
         start_timeout: float = 60.0,
         line_limit: int = LINE_LIMIT,
         show_stderr: bool = False,
+        transcript: Transcript | None = None,
     ) -> None:
         self._arguments = _split(command)
         self._adapter = adapter or (command if isinstance(command, str) else shlex.join(command))
@@ -90,7 +100,9 @@ class ProcessImplementation:
         self._start_timeout = start_timeout
         self._line_limit = line_limit
         self._show_stderr = show_stderr
+        self._transcript = transcript
         self._seq = 0
+        self._answered: Request | None = None
         self._failed_restarts = 0
         self._process: LineProcess | None = None
         self._started = self._start()
@@ -104,7 +116,8 @@ class ProcessImplementation:
         process = self._launch()
         try:
             process.send(write_message(start_request()))
-            started = read_started(read_message(process.receive(self._start_timeout)), self._adapter)
+            line = process.receive(time.monotonic() + self._start_timeout)
+            started = read_started(read_message(line), self._adapter)
             conventions.check(started.declaration.conventions, said_by=self._adapter)
         except StartRefusedError as refusal:
             process.kill()
@@ -112,7 +125,13 @@ class ProcessImplementation:
         except WireError as problem:
             process.kill()
             raise ProtocolError(f"The command {self._adapter!r} does not follow the protocol: {problem}") from None
-        except (ProcessEndedError, NoLineError, LineTooLongError) as problem:
+        except NoLineError as words:
+            process.kill()
+            raise ProtocolError(
+                f"The command {self._adapter!r} did not answer the start request "
+                f"within {self._start_timeout:g} seconds; --start-timeout gives it longer{words}"
+            ) from None
+        except (ProcessEndedError, LineTooLongError) as problem:
             process.kill()
             raise ProtocolError(
                 f"The command {self._adapter!r} did not answer the start request: it {problem}"
@@ -121,12 +140,18 @@ class ProcessImplementation:
             process.kill()
             raise
         self._process = process
+        self._answered = None
         return started
 
     def _launch(self) -> LineProcess:
         program = self._arguments[0]
         try:
-            return LineProcess(self._arguments, line_limit=self._line_limit, show_stderr=self._show_stderr)
+            return LineProcess(
+                self._arguments,
+                line_limit=self._line_limit,
+                show_stderr=self._show_stderr,
+                transcript=self._transcript,
+            )
         except FileNotFoundError:
             if Path(program).name == program:
                 problem = f"{program} is not installed or not on PATH"
@@ -143,21 +168,21 @@ class ProcessImplementation:
     def run(self, request: Request) -> Answer:
         """Answer one request. Never raises for what the program does wrong.
 
-        After a crash, a time-out, a line that is no message, a wrong seq or an oversized line the two are out
-        of step, so that the program is ended, and started again before the next request.
+        After a crash, a time-out, a line that is no message, a seq that was not asked or an oversized line the two are
+        out of step, so that the program is ended, and started again before the next request.
         """
         if request.operation not in self.declaration.operations:
             return Declined(f"{self.declaration.name} does not offer {request.operation}")
+        if self._process is not None and (problem := self._look_back(self._process)):
+            return Malformed(problem)
         if self._process is None and (problem := self._restart()):
             return Crashed(problem, was_asked=False)
         assert self._process is not None
         self._seq += 1
         try:
-            self._process.send(write_message(run_request(self._seq, request, self._started.encoding)))
-            message = read_message(self._process.receive(self._timeout))
-            check_seq(message, self._seq)
-        except NoLineError as problem:
-            answer = TimedOut(f"the process {problem}")
+            message = self._ask(self._process, request)
+        except NoLineError as words:
+            answer = TimedOut(f"the process gave no answer within {self._timeout:g} seconds{words}")
         except ProcessEndedError as problem:
             answer = Crashed(f"the process {problem}")
         except LineTooLongError as problem:
@@ -165,11 +190,45 @@ class ProcessImplementation:
         except WireError as problem:
             answer = Malformed(str(problem))
         else:
+            self._answered = request
             return self._read(message, request)
         self._end()
         return answer
 
-    def _read(self, message: dict[str, object], request: Request) -> Answer:
+    def _ask(self, process: LineProcess, request: Request) -> Message:
+        """Send a request, and return the message with its seq."""
+        deadline = time.monotonic() + self._timeout
+        process.send(write_message(run_request(self._seq, request, self._started.encoding)))
+        while True:
+            line = process.receive(deadline)
+            message = read_message(line)
+            if time.monotonic() > deadline:
+                raise NoLineError("")
+            if self._answered is None or not has_earlier_seq(message, self._seq):
+                check_seq(message, self._seq)
+                return message
+            _tell_surplus(self._answered, line)
+
+    def _look_back(self, process: LineProcess) -> str | None:
+        """Find what came since the last answer; give a sentence about it where there was no answer yet."""
+        unread = process.unread()
+        if not unread:
+            return None
+        if self._answered is None:
+            self._end()
+            return _surplus("its answer to start", unread)
+        _tell_surplus(self._answered, unread)
+        if not unread.endswith(b"\n") or len(unread) > PIECE:
+            # Nobody knows where the next answer would begin.
+            self._end()
+        return None
+
+    def hear_out(self) -> None:
+        """Look at what has come since the last answer, and tell the request that it follows."""
+        if self._process is not None and self._answered is not None:
+            self._look_back(self._process)
+
+    def _read(self, message: Message, request: Request) -> Answer:
         try:
             return read_answer(message, request, self._started.encoding)
         except WireError as problem:
@@ -195,11 +254,17 @@ class ProcessImplementation:
             self._process.kill()
             self._process = None
 
-    def close(self) -> None:
-        """Send ``stop``, give the program a moment to end by itself, then kill it."""
+    def finish(self) -> None:
+        """Send ``stop``, give the program a moment to end by itself, then kill it; it can be asked again."""
         if self._process is not None:
-            self._process.stop(write_message(STOP), SECONDS_TO_STOP)
-            self._process = None
+            process, self._process = self._process, None
+            said = process.stop(write_message(STOP), SECONDS_TO_STOP)
+            if said and self._answered is not None:
+                _tell_surplus(self._answered, said)
+
+    def close(self) -> None:
+        """End the program. May be called more than once."""
+        self.finish()
 
 
 def isolated(
@@ -209,7 +274,9 @@ def isolated(
     renames: Mapping[str, str] | None = None,
     device: str | None = None,
     timeout: float = 30.0,
+    start_timeout: float = 60.0,
     show_stderr: bool = False,
+    transcript: Transcript | None = None,
 ) -> ProcessImplementation:
     """Run an in-process Python target in a process of its own, so that it can crash or be timed out.
 
@@ -217,7 +284,7 @@ def isolated(
     ----------
     target, bare_operation, renames, device
         As :func:`attnspec.adapters.loading.load` takes them; an object instead of a name cannot be isolated.
-    timeout, show_stderr
+    timeout, start_timeout, show_stderr, transcript
         As in :class:`ProcessImplementation`.
     """
     # -P: a json.py in the working folder must not stand in for the library's own.
@@ -226,7 +293,27 @@ def isolated(
     command += [f"--rename={own}={argument}" for argument, own in (renames or {}).items()]
     command += [f"--device={device}"] if device is not None else []
     command += ["--", target]
-    return ProcessImplementation(command, adapter=target, timeout=timeout, show_stderr=show_stderr)
+    return ProcessImplementation(
+        command,
+        adapter=target,
+        timeout=timeout,
+        start_timeout=start_timeout,
+        show_stderr=show_stderr,
+        transcript=transcript,
+    )
+
+
+def _surplus(after: str, said: bytes) -> str:
+    words = quoted(said[:_QUOTED_OF_SURPLUS].decode("utf-8", errors="replace"), _QUOTED_OF_SURPLUS)
+    return (
+        f"after {after}, the process wrote {words} on its stdout, though nothing was asked; "
+        "stdout is for answers, print anything else to stderr"
+    )
+
+
+def _tell_surplus(request: Request, said: bytes) -> None:
+    if request.on_surplus is not None:
+        request.on_surplus(_surplus("its answer", said))
 
 
 def _split(command: str | Sequence[str]) -> list[str]:

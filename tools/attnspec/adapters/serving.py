@@ -31,7 +31,7 @@ ENCODING: Encoding = "base64"
 """Every bit survives, and NumPy writes it without a loop."""
 
 
-def serve(implementation: Implementation, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+def serve(implementation: Implementation, stdin: IO[bytes], stdout: IO[bytes], encoding: Encoding = ENCODING) -> None:
     """Answer requests until ``stop`` or the end of `stdin`.
 
     Parameters
@@ -40,16 +40,18 @@ def serve(implementation: Implementation, stdin: IO[bytes], stdout: IO[bytes]) -
         What runs the operations.
     stdin, stdout
         The two ends of the protocol; the implementation must not have them.
+    encoding
+        How tensors are written.
     """
     for line in stdin:
         message = read_message(line)
         if message["type"] == "stop":
             return
         if message["type"] == "start":
-            _send(stdout, _start(implementation, message))
+            _send(stdout, _start(implementation, message, encoding))
         elif message["type"] == "run":
-            answer = implementation.run(read_run(message, ENCODING))
-            _send(stdout, answer_message(message["seq"], answer, ENCODING))
+            answer = implementation.run(read_run(message, encoding))
+            _send(stdout, answer_message(message["seq"], answer, encoding))
 
 
 def refuse(problem: str, stdin: IO[bytes], stdout: IO[bytes]) -> None:
@@ -63,14 +65,20 @@ def _send(stdout: IO[bytes], message: Message) -> None:
     stdout.flush()
 
 
-def _start(implementation: Implementation, message: Message) -> Message:
+def _start(implementation: Implementation, message: Message, encoding: Encoding) -> Message:
     if VERSIONS[0] not in message.get("versions", ()):
         return start_refused(f"it speaks protocol {VERSIONS[0]}, which the harness did not offer")
-    return started(implementation.declaration, ENCODING)
+    return started(implementation.declaration, encoding)
 
 
-def _keep_the_protocol_apart() -> tuple[IO[bytes], IO[bytes]]:
-    """Move the protocol off stdin and stdout, so that no print of the target, in C or Python, meets it."""
+def keep_the_protocol_apart() -> tuple[IO[bytes], IO[bytes]]:
+    """Move the protocol off stdin and stdout, so that no print of the target, in C or Python, meets it.
+
+    Returns
+    -------
+    tuple
+        The two ends of the protocol, requests first.
+    """
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -91,7 +99,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--device", metavar="DEVICE", help="where it is to run")
     options = parser.parse_args(arguments)
     pairs: list[list[str]] = [rename.split("=", 1)[::-1] for rename in options.rename]
-    stdin, stdout = _keep_the_protocol_apart()
+    stdin, stdout = keep_the_protocol_apart()
     with stdin, stdout:
         # Imported here, and only now: the import of the target may print.
         from attnspec.adapters.loading import load

@@ -7,10 +7,11 @@ strict, and whatever is wrong is said in one sentence. The spec is ``spec/protoc
 
 from __future__ import annotations
 
-import base64
 import binascii
 import json
 import math
+import sys
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -19,7 +20,7 @@ import numpy as np
 from attnspec.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -38,10 +39,17 @@ BYTES_OF = {
 }
 """Each dtype of the protocol, and the NumPy dtype of its little-endian bytes."""
 
+_STORAGE = {name: np.dtype(storage) for name, storage in BYTES_OF.items()}
+
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 """The words for the floats that JSON has no number for."""
 
 MOST_AXES = 32
+
+MOST_ELEMENTS = 2**26
+"""No line that is read holds more elements, and no axis of an empty tensor is longer."""
+
+_QUOTING = json.JSONEncoder(ensure_ascii=False)
 
 
 class WireError(ValueError):
@@ -50,8 +58,27 @@ class WireError(ValueError):
 
 def quoted(value: object, length: int = 60) -> str:
     """Write a JSON value for a message, cut to a readable length."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= length else f"{text[:length]}..."
+    pieces: list[str] = []
+    written = 0
+    # Piece by piece, so that no more is written of a large value than is shown.
+    for piece in _pieces(value[: length + 1] if isinstance(value, str) else value):
+        pieces.append(piece)
+        written += len(piece)
+        if written > length:
+            return f"{''.join(pieces)[:length]}..."
+    return "".join(pieces)
+
+
+def _pieces(value: object) -> Iterator[str]:
+    try:
+        yield from _QUOTING.iterencode(value)
+    except ValueError:  # a whole number of more digits than Python writes
+        yield "a number of too many digits"
+
+
+def is_whole(value: object) -> bool:
+    """Tell whether a JSON value is a whole number, as JSON Schema has it: 7 and 7.0 are the same."""
+    return type(value) is int or (type(value) is float and value.is_integer())
 
 
 def as_list(value: object) -> list[Any] | None:
@@ -84,31 +111,38 @@ def encode_tensor(array: NDArray[Any], encoding: Encoding) -> dict[str, Any]:
     WireError
         If the protocol has no such dtype.
     """
-    dtype = array.dtype.name
+    dtype = _name_of(array.dtype)
     if dtype not in BYTES_OF:
         raise WireError(f"dtype {dtype} cannot be sent; the protocol has {', '.join(BYTES_OF)}")
     if encoding == "base64":
-        numbers = np.ascontiguousarray(array)
-        if dtype == "bfloat16":
-            numbers = numbers.view(np.uint16)
-        data = base64.b64encode(numbers.astype(BYTES_OF[dtype]).tobytes()).decode("ascii")
+        data = binascii.b2a_base64(_little_endian(array).tobytes(), newline=False).decode("ascii")
     else:
-        data = _nested_list(array)
+        data = _nested_list(array, dtype)
     return {"dtype": dtype, "shape": list(array.shape), "data": data}
 
 
-def _nested_list(array: NDArray[Any]) -> Any:
-    if array.dtype.name in ("bool", "int64"):
+@cache
+def _name_of(dtype: np.dtype[Any]) -> str:
+    # NumPy puts the name together anew each time, which takes longer than to write a small tensor.
+    return dtype.name
+
+
+def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
+    is_big = array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and sys.byteorder == "big")
+    return array.byteswap() if is_big else array
+
+
+def _nested_list(array: NDArray[Any], dtype: str) -> Any:
+    if dtype in ("bool", "int64"):
         return array.tolist()
     # A float64 holds every value of the narrower dtypes, so that no digit is lost on the way.
     numbers = array.astype(np.float64)
-    return numbers.tolist() if np.isfinite(numbers).all() else _with_words(numbers.tolist())
-
-
-def _with_words(data: Any) -> Any:
-    if isinstance(data, list):
-        return [_with_words(item) for item in cast("list[Any]", data)]
-    return word_for(data)
+    finite = np.isfinite(numbers)
+    if finite.all():
+        return numbers.tolist()
+    words = numbers.astype(object)
+    words[~finite] = [word_for(number) for number in numbers[~finite].tolist()]
+    return words.tolist()
 
 
 def word_for(number: float) -> float | str:
@@ -151,16 +185,15 @@ def decode_tensor(document: object, encoding: Encoding, where: str) -> NDArray[A
         numbers = _from_base64(tensor["data"], dtype, shape, where)
     else:
         numbers = _from_list(tensor["data"], dtype, shape, where)
-    try:
-        return numbers.reshape(shape)
-    except ValueError:  # only an empty tensor with an absurd other axis comes here
-        raise WireError(f"{where}: shape {quoted(list(shape))} is too large") from None
+    return numbers.reshape(shape)
 
 
 def check_fields(
     document: Mapping[str, Any], where: str, *, required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> None:
     """Raise :class:`WireError` for a field that is missing or that the protocol does not have."""
+    if len(document) == len(required) and all(name in document for name in required):
+        return
     for name in required:
         if name not in document:
             raise WireError(f"{where} has no field {quoted(name)}")
@@ -174,13 +207,21 @@ def check_fields(
 
 def _shape(shape: object, where: str) -> tuple[int, ...]:
     lengths = as_list(shape)
-    if (
-        lengths is None
-        or len(lengths) > MOST_AXES
-        or not all(type(length) is int and length >= 0 for length in lengths)
-    ):
-        raise WireError(f"{where}: shape must be a list of whole numbers such as [2, 3], not {quoted(shape)}")
-    return tuple(lengths)
+    if lengths is None or len(lengths) > MOST_AXES:
+        raise _no_shape(shape, where)
+    elements = 1
+    for length in lengths:
+        if (type(length) is not int and not is_whole(length)) or length < 0:
+            raise _no_shape(shape, where)
+        # An empty axis counts as one: a tensor of no elements is no licence for axes of any length.
+        elements *= length or 1
+    if elements > MOST_ELEMENTS:
+        raise WireError(f"{where}: shape {quoted(shape)} is too large; a tensor has at most {MOST_ELEMENTS} elements")
+    return tuple(map(int, lengths))
+
+
+def _no_shape(shape: object, where: str) -> WireError:
+    return WireError(f"{where}: shape must be a list of whole numbers such as [2, 3], not {quoted(shape)}")
 
 
 def _from_base64(data: object, dtype: str, shape: tuple[int, ...], where: str) -> NDArray[Any]:
@@ -190,71 +231,73 @@ def _from_base64(data: object, dtype: str, shape: tuple[int, ...], where: str) -
             f"not {quoted(data)}"
         )
     try:
-        content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
+        content = bytearray(binascii.a2b_base64(data, strict_mode=True))
+    except ValueError:
         raise WireError(f"{where}: data is no valid base64: {quoted(data)}") from None
-    storage = np.dtype(BYTES_OF[dtype])
+    storage = _STORAGE[dtype]
     needed = math.prod(shape) * storage.itemsize
     if len(content) != needed:
         raise WireError(
             f"{where}: {dtype} of shape {quoted(list(shape))} has {needed} bytes, but data has {len(content)}"
         )
     numbers = np.frombuffer(content, storage)
-    if dtype == "bool":
-        if numbers.size and int(numbers.max()) > 1:
-            raise WireError(f"{where}: a bool is the byte 0 or 1, not {int(numbers.max())}")
-        return numbers.astype(np.bool_)
-    # frombuffer is read-only and keeps the byte order of the wire; the copy is writable and native.
-    numbers = numbers.astype(storage.newbyteorder("="))
-    return numbers.view(numpy_dtype("bfloat16")) if dtype == "bfloat16" else numbers
+    if dtype == "bool" and numbers.size and int(numbers.max()) > 1:
+        raise WireError(f"{where}: a bool is the byte 0 or 1, not {int(numbers.max())}")
+    return numbers.astype(storage.newbyteorder("="), copy=False).view(numpy_dtype(dtype))
 
 
 def _from_list(data: object, dtype: str, shape: tuple[int, ...], where: str) -> NDArray[Any]:
     items: list[Any] = [data]
     for length in shape:
-        for item in items:
-            row = as_list(item)
-            if row is None or len(row) != length:
-                raise WireError(
-                    f"{where}: data must be a list nested as shape {quoted(list(shape))} says, "
-                    f"but it has {quoted(item)} where {length} items belong"
-                )
+        if set(map(type, items)) - {list} or set(map(len, items)) - {length}:
+            raise _not_nested(items, length, shape, where)
         items = list(chain.from_iterable(items))
-    kinds = set(map(type, items))
-    if dtype in ("bool", "int64"):
-        kind, word = (bool, "true or false") if dtype == "bool" else (int, "whole numbers")
-        for stranger in kinds - {kind}:
-            example = next(item for item in items if type(item) is stranger)
-            raise WireError(f"{where}: the data of {dtype} are {word}, not {quoted(example)}")
-        try:
-            return np.array(items, dtype=numpy_dtype(dtype))
-        except OverflowError:
-            raise WireError(f"{where}: a number does not fit int64") from None
-    return _floats(items, dtype, where)
+    if dtype not in ("bool", "int64"):
+        return _floats(items, dtype, where)
+    kind, word = (bool, "true or false") if dtype == "bool" else (int, "whole numbers")
+    _check_kinds(items, (kind,), word, dtype, where)
+    try:
+        return np.array(items, dtype=numpy_dtype(dtype))
+    except OverflowError:
+        raise WireError(f"{where}: a number does not fit int64") from None
+
+
+def _not_nested(items: list[Any], length: int, shape: tuple[int, ...], where: str) -> WireError:
+    rows = map(as_list, items)
+    wrong = next(item for item, row in zip(items, rows, strict=True) if row is None or len(row) != length)
+    return WireError(
+        f"{where}: data must be a list nested as shape {quoted(list(shape))} says, "
+        f"but it has {quoted(wrong)} where {length} items belong"
+    )
+
+
+def _check_kinds(items: list[Any], kinds: tuple[type, ...], word: str, dtype: str, where: str) -> None:
+    if set(map(type, items)).difference(kinds):
+        stranger = next(item for item in items if type(item) not in kinds)
+        raise WireError(f"{where}: the data of {dtype} are {word}, not {quoted(stranger)}")
 
 
 def _floats(items: list[Any], dtype: str, where: str) -> NDArray[Any]:
+    words = [index for index, item in enumerate(items) if type(item) is str] if str in set(map(type, items)) else []
+    numbers = items.copy() if words else items
+    for index in words:
+        numbers[index] = NON_FINITE.get(items[index], items[index])
+    _check_kinds(numbers, (float, int), 'numbers, "inf", "-inf" or "nan"', "a float", where)
     try:
-        numbers = [item if type(item) is float else _float(item, where) for item in items]
+        wide = np.array(numbers, dtype=np.float64)
     except OverflowError:
         raise WireError(f"{where}: a number does not fit float64") from None
-    wide = np.array(numbers, dtype=np.float64)
+    infinite = np.isinf(wide)
     # Python reads 1e999 as an infinity; only the word means one.
-    if any(type(items[index]) is float for index in np.flatnonzero(np.isinf(wide))):
+    if infinite.any() and any(type(items[index]) is float for index in np.flatnonzero(infinite)):
         raise WireError(f"{where}: a number does not fit float64")
+    if dtype == "float64":
+        return wide
     with np.errstate(over="ignore", under="ignore"):
         narrow = wide.astype(numpy_dtype(dtype))
-    lost = np.isinf(narrow.astype(np.float64)) & np.isfinite(wide)
+    lost = np.isinf(narrow.astype(np.float64)) & ~infinite
     if lost.any():
         raise WireError(
             f'{where}: {float(wide[lost][0])!r} does not fit {dtype}; an infinity is written "inf" or "-inf"'
         )
     return narrow
-
-
-def _float(item: object, where: str) -> float:
-    if type(item) is int:
-        return float(item)
-    if isinstance(item, str) and item in NON_FINITE:
-        return NON_FINITE[item]
-    raise WireError(f'{where}: the data of a float are numbers, "inf", "-inf" or "nan", not {quoted(item)}')

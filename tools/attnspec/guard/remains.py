@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attnspec.comparison import WRONG, NotGraded, Verdict
 from attnspec.guard.ending import how_it_ended
 from attnspec.guard.journal import Entry
-from attnspec.runner import SECOND_CALL, Result, beside_their_twins, not_graded, planned_runs
+from attnspec.runner import OCCASIONS, Result, beside_their_twins, not_graded, planned_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from attnspec.comparison import Run
     from attnspec.guard.journal import Asked, Told
     from attnspec.runner import Key
-
-_OCCASIONS = {
-    "first": "",
-    "again": f"{SECOND_CALL}: ",
-    "changed": "a call with one argument changed: ",
-    "twin": "the valid twin: ",
-}
-"""Occasion to the beginning of a sentence about it."""
 
 
 def results_of(
@@ -80,7 +72,7 @@ def results_of(
 
 def _crash(asked: Asked, entries: Mapping[Key, Entry], ended: int) -> Entry:
     before = entries.get((asked.case, asked.dtype))
-    message = f"{_OCCASIONS[asked.occasion]}it {how_it_ended(ended)}"
+    message = f"{OCCASIONS[asked.occasion]}it {how_it_ended(ended)}"
     return Entry(Verdict("crash", message=message), before.seconds if before else 0.0, None)
 
 

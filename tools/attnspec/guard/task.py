@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from attnspec.adapters.implementation import finish, hear_out
 from attnspec.errors import AttnspecError
 from attnspec.validation import closing, in_layout, open_target, run_offered
 
@@ -105,6 +106,14 @@ class OneProcess:
         answer = self._implementation.run(request)
         _leave_if_copied(self._process)
         return answer
+
+    def hear_out(self) -> None:
+        """Look at what has come since the last answer."""
+        hear_out(self._implementation)
+
+    def finish(self) -> None:
+        """Have the implementation end, and hear all that it still says."""
+        finish(self._implementation)
 
     def close(self) -> None:
         """Close the implementation."""

@@ -86,7 +86,7 @@ class Validating:
         """Run and grade one case in one dtype, twice in a row; a refusal together with its valid twin."""
         alone = replace(self._suite, cases={case.id: case}, twins=self._twin_of(case))
         dtypes = self._dtypes if dtype == ANY else (dtype,)
-        (result,) = run_suite(alone, self._implementation, dtypes=dtypes, conventions=self._conventions)
+        (result,) = run_suite(alone, self._implementation, dtypes=dtypes, conventions=self._conventions, goes_on=True)
         passed = self._passed.setdefault(case.operation, [])
         if result.status == "pass" and len(passed) < _PASSES_KEPT:
             passed.append(result)

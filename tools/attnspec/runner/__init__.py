@@ -1,12 +1,11 @@
 """Running implementations over cases."""
 
 from attnspec.comparison import Run
-from attnspec.runner.following import Follower, Kept, Key, Occasion
+from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
 from attnspec.runner.offering import Offered, offered_part
 from attnspec.runner.preparing import not_graded
 from attnspec.runner.result import Result
 from attnspec.runner.running import (
-    SECOND_CALL,
     planned_dtypes,
     planned_runs,
     prepare_suite,
@@ -17,7 +16,7 @@ from attnspec.runner.running import (
 from attnspec.runner.twins import beside_their_twins
 
 __all__ = [
-    "SECOND_CALL",
+    "OCCASIONS",
     "Follower",
     "Kept",
     "Key",

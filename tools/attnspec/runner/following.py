@@ -5,11 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from attnspec.comparison import Run
     from attnspec.runner.result import Result
 
 Occasion = Literal["first", "again", "changed", "twin"]
 """Why the implementation is asked: for the first time, a second time, with one argument changed, for a valid twin."""
+
+SECOND_CALL = "a second call with the same inputs, after other cases had run"
+
+OCCASIONS: Mapping[Occasion, str] = {
+    "first": "",
+    "again": f"{SECOND_CALL}: ",
+    "changed": "a call with one argument changed: ",
+    "twin": "the valid twin: ",
+}
+"""Occasion to the beginning of a sentence about it."""
 
 Key = tuple[str, str]
 """Case id and dtype."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec.adapters.implementation import Outputs
-from attnspec.comparison import grade
+from attnspec.comparison import RIGHT, grade
 from attnspec.convention import Settles
 from attnspec.conventions import CHOICES, settling
 
@@ -30,7 +30,7 @@ def judged(run: Run, answer: Answer) -> Verdict:
         What came back. What it overwrote is empty where outputs need hold only until the next call.
     """
     verdict = grade(run, answer)
-    if verdict.status != "pass" or not isinstance(answer, Outputs) or not answer.overwritten:
+    if verdict.status not in RIGHT or not isinstance(answer, Outputs) or not answer.overwritten:
         return verdict
     return told_overwritten(verdict, answer)
 

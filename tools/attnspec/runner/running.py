@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attnspec import conventions as convention_rules
-from attnspec.adapters.implementation import Answer, Crashed, Outputs, Request
+from attnspec.adapters.implementation import Answer, Crashed, Outputs, Request, finish, hear_out
 from attnspec.comparison import RIGHT, NotGraded, Run, Verdict
 from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
 from attnspec.dtypes import ANY, to_run_dtype
+from attnspec.runner.afterwards import Afterwards
 from attnspec.runner.changed_arguments import changed_call
+from attnspec.runner.following import SECOND_CALL
 from attnspec.runner.judging import OUTPUTS_UNCHANGED, judged, told_overwritten
 from attnspec.runner.preparing import not_graded, prepare
 from attnspec.runner.presenting import presented
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from attnspec.comparison import Status
     from attnspec.runner.following import Follower, Occasion
 
-SECOND_CALL = "a second call with the same inputs, after other cases had run"
 _NO_ANSWER = ("error", "crash", "timeout", "malformed")
 """Statuses that keep their name in the second pass: there is no value that could differ."""
 
@@ -49,6 +50,7 @@ def run_suite(
     conventions: Mapping[str, str] | None = None,
     fail_fast: bool = False,
     follower: Follower | None = None,
+    goes_on: bool = False,
 ) -> tuple[Result, ...]:
     """Run the selected cases and return a result for each (case, dtype), in the order of ids and dtypes.
 
@@ -66,16 +68,21 @@ def run_suite(
         Stop at the first wrong result.
     follower
         Told what is asked, and each result as it comes.
+    goes_on
+        Whether the implementation is asked for more after this; else its process, if it has one, is ended, so that
+        what it still says is heard.
     """
     declaration = implementation.declaration
     resolved = resolved_for(declaration, conventions)
     asked = tuple(dtypes) if dtypes else declaration.dtypes
-    asking = _Asking(implementation, follower, _lending(resolved))
+    asking = _Asking(implementation, Afterwards(follower), _lending(resolved))
     # What an implementation warns about is not judged, and would only blur the report.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         results = _two_passes(suite, asking, asked, resolved, fail_fast=fail_fast)
-        return _with_twins(results, suite, asking, resolved)
+        checked = _with_twins(results, suite, asking, resolved)
+    (hear_out if goes_on else finish)(implementation)
+    return tuple(map(asking.follower.amended, checked))
 
 
 def prepare_suite(suite: Suite, operation: str, dtypes: Sequence[str]) -> tuple[Run, ...]:
@@ -114,7 +121,7 @@ def run_once(runs: Sequence[Run], suite: Suite, implementation: Implementation) 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         resolved = resolved_for(implementation.declaration, None)
-        asking = _Asking(implementation, None, _lending(resolved))
+        asking = _Asking(implementation, Afterwards(), _lending(resolved))
         results = [_first_pass(run, asking) for run in runs]
         return _with_twins(results, suite, asking, resolved)
 
@@ -136,7 +143,7 @@ class _Asking(NamedTuple):
     """An implementation, the operations that lend what they return, and who follows what is asked."""
 
     implementation: Implementation
-    follower: Follower | None
+    follower: Afterwards
     lending: frozenset[str]
 
     @property
@@ -145,14 +152,14 @@ class _Asking(NamedTuple):
 
     def ask(self, run: Run, occasion: Occasion, on_behalf_of: Run | None = None) -> tuple[Answer, float]:
         """Return the answer to a run, and the seconds that it took."""
-        if self.follower is not None:
-            self.follower.asks(on_behalf_of or run, occasion)
+        self.follower.asks(on_behalf_of or run, occasion)
         layouts = run.case.presentation
         inputs = {
             name: presented(to_run_dtype(array, run.dtype), layouts.get(name))
             for name, array in run.case.inputs.items()
         }
-        request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes))
+        heard = self.follower.listener(on_behalf_of or run, occasion)
+        request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes), heard)
         start = time.perf_counter()
         answer = self.implementation.run(request)
         seconds = time.perf_counter() - start
@@ -162,8 +169,7 @@ class _Asking(NamedTuple):
 
     def tell(self, result: Result) -> None:
         """Pass a result on to who follows."""
-        if self.follower is not None:
-            self.follower.has(result)
+        self.follower.has(result)
 
 
 def _two_passes(
@@ -182,15 +188,15 @@ def _two_passes(
             runs.append(run)
             results.append(result)
             asking.tell(result)
-            if fail_fast and result.is_wrong:
-                return results
+            if fail_fast and (result.is_wrong or not asking.follower.is_silent):
+                return [*map(asking.follower.amended, results)]
     for position in range(len(runs) - 1, -1, -1):
-        first = results[position]
+        first = asking.follower.amended(results[position])
         second = _second_pass(runs[position], first, asking)
         results[position] = _changed_argument(runs[position], second, asking)
         if results[position] is not first:
             asking.tell(results[position])
-    return results
+    return [*map(asking.follower.amended, results)]
 
 
 def planned_dtypes(case: Case, asked: Sequence[str]) -> list[str]:

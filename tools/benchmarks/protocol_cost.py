@@ -1,0 +1,177 @@
+"""What the process protocol adds to a call, beside what JSON and a pipe take by themselves.
+
+``python tools/benchmarks/protocol_cost.py [--rounds N] [--write [FILE]]`` asks the reference for every case in float64,
+in this process and behind the protocol, and sends the very messages through ``cat``, in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from measurement_page import MeasurementPage, add_write_option, publish, table
+
+import attnspec
+from attnspec.adapters.implementation import Request
+from attnspec.adapters.messages import answer_message, run_request
+from attnspec.adapters.process import ProcessImplementation
+from attnspec.adapters.serving import keep_the_protocol_apart, serve
+from attnspec.adapters.tensors_on_the_wire import ENCODINGS
+from attnspec.cases import load_suite
+from attnspec.dtypes import to_run_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.adapters.implementation import Implementation
+    from attnspec.adapters.messages import Message
+    from attnspec.adapters.tensors_on_the_wire import Encoding
+
+DTYPE = "float64"
+PIECE = 32 * 1024
+"""Bytes that are written to ``cat`` before they are read back: less than any pipe holds, so that nobody waits."""
+
+ABOUT = """
+What the process protocol adds to a call: the time of every case over the pipe, less the time of the same calls in the
+process of the harness. The program is the reference, served by the harness's own half of the protocol, so that both
+ends are in the figure: writing and reading tensors, checking both, and waiting for each other.
+
+Beside it stands what nobody can save: `json.dumps` of the same requests and answers, each line sent through `cat` and
+back, and `json.loads`. The ratio is the one of each round, of which the median is told; 3 is allowed.
+"""
+
+
+class Round(NamedTuple):
+    """Seconds that all calls took once."""
+
+    in_process: float
+    over_the_pipe: float
+    echoed: float
+
+    @property
+    def ratio(self) -> float:
+        """What the pipe adds, in echoes of the same messages."""
+        return (self.over_the_pipe - self.in_process) / self.echoed
+
+
+class Cat:
+    """The program ``cat``, which gives back each line."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
+
+    def echo(self, line: bytes) -> bytes:
+        """Send a line, and return it as it comes back."""
+        returned: list[bytes] = []
+        for start in range(0, len(line), PIECE):
+            owed = os.write(self._stdin, line[start : start + PIECE])
+            while owed:
+                piece = os.read(self._stdout, PIECE)
+                returned.append(piece)
+                owed -= len(piece)
+        return b"".join(returned)
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate()
+
+
+def requests() -> list[Request]:
+    """Return the request of every case that is run in `DTYPE`."""
+    return [
+        Request(
+            case.operation,
+            DTYPE,
+            {name: to_run_dtype(array, DTYPE) for name, array in case.inputs.items()},
+            dict(case.attributes),
+        )
+        for case in load_suite().cases.values()
+        if DTYPE in case.runs
+    ]
+
+
+def seconds_of_calls(implementation: Implementation, asked: Sequence[Request]) -> float:
+    """Return how long it takes to answer the requests, one after the other."""
+    start = time.perf_counter()
+    for request in asked:
+        implementation.run(request)
+    return time.perf_counter() - start
+
+
+def seconds_of_echo(messages: Sequence[Message], cat: Cat) -> float:
+    """Return how long it takes to dump, echo and load the messages."""
+    start = time.perf_counter()
+    for message in messages:
+        json.loads(cat.echo(json.dumps(message).encode() + b"\n"))
+    return time.perf_counter() - start
+
+
+def measure(encoding: Encoding, asked: Sequence[Request], rounds: int) -> list[Round]:
+    """Measure in turn, after one round that is not counted."""
+    with ExitStack() as stack:
+        here = stack.enter_context(closing(attnspec.load("reference")))
+        program = [sys.executable, __file__, "--serve", encoding]
+        there = stack.enter_context(closing(ProcessImplementation(program)))
+        cat = stack.enter_context(closing(Cat()))
+        messages: list[Message] = []
+        with np.errstate(all="ignore"):
+            for request in asked:
+                messages += [run_request(1, request, encoding), answer_message(1, here.run(request), encoding)]
+            measured = [
+                Round(seconds_of_calls(here, asked), seconds_of_calls(there, asked), seconds_of_echo(messages, cat))
+                for _ in range(rounds + 1)
+            ]
+    return measured[1:]
+
+
+def figures(measured: dict[Encoding, list[Round]], calls: int) -> list[str]:
+    """Return the table: microseconds a call, medians over the rounds."""
+
+    def microseconds(seconds: list[float]) -> str:
+        return f"{1e6 * statistics.median(seconds) / calls:.0f}"
+
+    rows = [
+        (
+            f"`{encoding}`",
+            microseconds([one.in_process for one in rounds]),
+            microseconds([one.over_the_pipe for one in rounds]),
+            microseconds([one.over_the_pipe - one.in_process for one in rounds]),
+            microseconds([one.echoed for one in rounds]),
+            f"{statistics.median(one.ratio for one in rounds):.2f}",
+        )
+        for encoding, rounds in measured.items()
+    ]
+    heading = ("encoding", "in process", "over the pipe", "added", "dump, echo and load", "ratio")
+    told = f"Microseconds a call, of {calls} calls; medians of {min(map(len, measured.values()))} rounds."
+    return [told, "", *table(heading, rows)]
+
+
+def main() -> None:
+    """Measure, print and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9, metavar="N", help="how many rounds are counted")
+    parser.add_argument("--serve", choices=ENCODINGS, help=argparse.SUPPRESS)
+    add_write_option(parser, "protocol-cost")
+    options = parser.parse_args()
+    if options.serve is not None:
+        stdin, stdout = keep_the_protocol_apart()
+        serve(attnspec.load("reference"), stdin, stdout, options.serve)
+        return
+    asked = requests()
+    measured = {encoding: measure(encoding, asked, options.rounds) for encoding in ENCODINGS}
+    publish(MeasurementPage("What the process protocol costs", ABOUT, figures(measured, len(asked))), options.write)
+
+
+if __name__ == "__main__":
+    main()
