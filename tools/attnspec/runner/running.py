@@ -20,7 +20,7 @@ from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, to_run_dtype
 from attnspec.runner.changed_arguments import changed_call
 from attnspec.runner.preparing import not_graded, prepare
-from attnspec.runner.presenting import presented
+from attnspec.runner.presenting import presented_all
 from attnspec.runner.result import Result
 from attnspec.runner.twins import beside_their_twins
 
@@ -136,11 +136,8 @@ class _Asking(NamedTuple):
         """Return the answer to a run, and the seconds that it took."""
         if self.follower is not None:
             self.follower.asks(on_behalf_of or run, occasion)
-        layouts = run.case.presentation
-        inputs = {
-            name: presented(to_run_dtype(array, run.dtype), layouts.get(name))
-            for name, array in run.case.inputs.items()
-        }
+        arrays = {name: to_run_dtype(array, run.dtype) for name, array in run.case.inputs.items()}
+        inputs = presented_all(arrays, run.case.presentation)
         request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes))
         start = time.perf_counter()
         answer = self.implementation.run(request)
