@@ -8,7 +8,7 @@ import pytest
 import attnspec
 from attnspec.cases import canonical_json
 from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
-from attnspec.runner.presenting import PRESENTATIONS, presented
+from attnspec.runner.presenting import PRESENTATIONS, SHARED, presented
 from attnspec_authoring.recipes import AuthoredCase, Source
 from attnspec_authoring.regeneration import filled_document
 from attnspec_reference import scaled_dot_product_attention
@@ -82,7 +82,7 @@ def test_what_lies_in_the_gaps_shows_when_it_is_read(dtype):
     assert np.isnan(behind[..., 1].astype(np.float64)).all()
 
 
-@pytest.mark.parametrize("layout", PRESENTATIONS)
+@pytest.mark.parametrize("layout", sorted(PRESENTATIONS.keys() - {SHARED}))
 def test_a_right_implementation_passes_in_every_layout(layout, tmp_path):
     names = ("query", "key", "value") if layout in ("heads_last", "broadcast") else ("query", "key", "value", "mask")
     folder = suite(tmp_path, **dict.fromkeys(names, layout))
@@ -172,3 +172,28 @@ def test_a_layout_wrapper_passes_the_views_on(tmp_path):
 def test_a_presentation_that_cannot_be_is_refused_when_it_is_authored(presentation, sentence, tmp_path):
     with pytest.raises(attnspec.errors.RecipeError, match=sentence):
         suite(tmp_path, **presentation)
+
+
+def test_inputs_that_are_shared_are_one_array(tmp_path):
+    seen = []
+
+    def attend(**arguments):
+        seen.append(arguments["query"] is arguments["key"] is arguments["value"])
+        return scaled_dot_product_attention(**arguments)
+
+    folder = suite(tmp_path, query=SHARED, key=SHARED, value=SHARED)
+    assert {result.status for result in results(attend, folder)} == {"pass"}
+    assert seen
+    assert all(seen)
+
+
+@pytest.mark.parametrize(("layout", "status"), [(SHARED, "fail"), (None, "pass")])
+def test_who_edits_an_input_and_takes_it_back_fails_where_it_is_shared(layout, status, tmp_path):
+    def attend(query, key, value, mask):
+        query *= 2
+        output = scaled_dot_product_attention(query, key, value, mask, scale=0.5 * 5**-0.5).output
+        query /= 2
+        return output
+
+    folder = suite(tmp_path, **(dict.fromkeys(("query", "key"), layout) if layout else {}))
+    assert {result.status for result in results(attend, folder)} == {status}

@@ -71,6 +71,10 @@ def _of_presentation(inputs: Mapping[str, Any], presentation: Mapping[str, str])
             return pointer, "heads_last is for tensors of rank 4"
         if layout == "broadcast" and not _is_repeated(inputs[name]["data"]):
             return pointer, "broadcast is for tensors with several entries along the first axis, all of them equal"
+    shared = [name for name, layout in presentation.items() if layout == "shared"]
+    for name in shared:
+        if len(shared) < 2 or inputs[name] != inputs[shared[0]]:
+            return f"/presentation/{name}", "shared is for several tensors that hold the same numbers in the same shape"
     return None
 
 

@@ -1,7 +1,9 @@
-"""Input numbers that any language can make again: integers, hashed and divided by 32.
+"""Input numbers that any language can make again: integers, hashed and divided.
 
-Every number has at most seven significant bits, so float64, float32, float16 and bfloat16 all hold it, and one
-golden serves all four. The numbers are spread like a bell with standard deviation 1.155, between -126/32 and 126/32.
+Those of :func:`grid` have at most seven significant bits, so float64, float32, float16 and bfloat16 all hold them, and
+one golden serves all four. Those of :func:`fine_grid` have up to ten, which bfloat16 does not hold. Those of
+:func:`decimals` have four decimals: no binary dtype holds them, so that every bit of a number is used in each, and each
+dtype has its own golden. All are spread like a bell around 0.
 """
 
 from __future__ import annotations
@@ -44,6 +46,27 @@ def grid(name: str, shape: tuple[int, ...], *, seed: int = 0) -> NDArray[np.floa
     NDArray[np.float64]
         Float64 of the given shape, exact in every dtype of the suite.
     """
+    return _bell(name, shape, seed, bits=6) / 32.0
+
+
+def fine_grid(name: str, shape: tuple[int, ...], *, seed: int = 0) -> NDArray[np.float64]:
+    """Draw multiples of 1/256 as :func:`grid` draws, from fields of 9 bits: exact in float16, mostly not in bfloat16.
+
+    They lie between -1022/256 and 1022/256, with standard deviation 1.155.
+    """
+    return _bell(name, shape, seed, bits=9) / 256.0
+
+
+def decimals(name: str, shape: tuple[int, ...], *, seed: int = 0) -> NDArray[np.float64]:
+    """Draw multiples of 1/10000 as :func:`grid` draws, from fields of 14 bits: exact in no dtype.
+
+    They lie between -3.2766 and 3.2766, with standard deviation 0.946.
+    """
+    return _bell(name, shape, seed, bits=14) / 10_000.0
+
+
+def _bell(name: str, shape: tuple[int, ...], seed: int, *, bits: int) -> NDArray[np.float64]:
+    """Return sums of four fields of a hash, less their mean: whole numbers spread like a bell around 0."""
     count = int(np.prod(shape, dtype=np.int64))
     base = splitmix64(seed ^ fnv1a64(name))
     # Sums and products of uint64 arrays are taken modulo 2**64, as the hash wants them.
@@ -51,8 +74,9 @@ def grid(name: str, shape: tuple[int, ...], *, seed: int = 0) -> NDArray[np.floa
     for shift, multiplier in _MULTIPLIERS:
         hashed = (hashed ^ (hashed >> np.uint64(shift))) * np.uint64(multiplier)
     hashed ^= hashed >> np.uint64(31)
-    fields = sum((hashed >> np.uint64(field)) & np.uint64(63) for field in _FIELDS)
-    return ((np.asarray(fields, dtype=np.float64) - 126.0) / 32.0).reshape(shape)
+    largest = (1 << bits) - 1
+    fields = sum((hashed >> np.uint64(field)) & np.uint64(largest) for field in _FIELDS)
+    return (np.asarray(fields, dtype=np.float64) - 2.0 * largest).reshape(shape)
 
 
 def splitmix64(state: int) -> int:

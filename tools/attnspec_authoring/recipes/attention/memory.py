@@ -171,13 +171,14 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention(
             "memory/one_array_three_times",
-            "Query, key and value hold the same numbers, read-only",
+            "Query, key and value are one array",
             shared,
             clauses=("sdpa.inputs_unchanged",),
+            revision=2,
             query=same,
             key=same,
             value=same,
-            presentation=dict.fromkeys(("query", "key", "value"), "readonly"),
+            presentation=dict.fromkeys(("query", "key", "value"), "shared"),
         ),
         attention(
             "memory/values_wider_fortran",

@@ -1,0 +1,67 @@
+"""The rows of a table, kept as text: a line a row, its levels in the order of the factors, its seed at the end.
+
+Rows are kept and not made anew, because their numbers are in the ids of cases: a row never moves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from attnspec.errors import RecipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from attnspec_authoring.covering.construction import Factors
+
+
+_SEED = "drawn_with"
+"""Heading of the last column."""
+
+
+class Row(NamedTuple):
+    """One row of a table.
+
+    Attributes
+    ----------
+    levels
+        Factor to level.
+    seed
+        With which the numbers of its case are drawn: the first one with which every feature shows.
+    """
+
+    levels: Mapping[str, str]
+    seed: int
+
+
+def read_rows(path: Path, factors: Factors) -> tuple[Row, ...]:
+    """Read the rows of a table.
+
+    Raises
+    ------
+    RecipeError
+        If a line does not hold a level of every factor and a seed.
+    """
+    if not path.exists():
+        return ()
+    heading, *lines = path.read_text(encoding="utf-8").splitlines()
+    if heading.split() != [*factors, _SEED]:
+        raise RecipeError(f"{path.name} has other columns than the factors of its table; write it anew.")
+    rows: list[Row] = []
+    for line in lines:
+        *levels, seed = line.split()
+        named = dict(zip(factors, levels, strict=True))
+        unknown = [level for name, level in named.items() if level not in factors[name]]
+        if unknown:
+            raise RecipeError(f"{path.name} holds {unknown[0]!r}, which is a level of no factor: {line!r}.")
+        rows.append(Row(named, int(seed)))
+    return tuple(rows)
+
+
+def write_rows(path: Path, factors: Factors, rows: Sequence[Row]) -> None:
+    """Write the rows of a table, in columns."""
+    lines = [[*factors, _SEED], *([*row.levels.values(), str(row.seed)] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    path.write_text("\n".join(text) + "\n", encoding="utf-8")

@@ -1,0 +1,53 @@
+"""A table of cases: its factors, which rows may be, and how a row becomes a case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attnspec_authoring.covering.rows import read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from attnspec_authoring.covering.construction import Factors
+    from attnspec_authoring.covering.rows import Row
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose rows are cases.
+
+    Attributes
+    ----------
+    name
+        What the ids of its cases begin with; a number of three digits follows.
+    file
+        Where its rows are kept.
+    factors
+        Factor to its levels.
+    allowed
+        Tells whether a row, or a part of one, may be.
+    case_of
+        Makes a case of an id, a row's levels and a seed.
+    """
+
+    name: str
+    file: Path
+    factors: Factors
+    allowed: Callable[[Mapping[str, str]], bool]
+    case_of: Callable[[str, Mapping[str, str], int], AuthoredCase]
+
+    def rows(self) -> tuple[Row, ...]:
+        """Return the rows that are kept."""
+        return read_rows(self.file, self.factors)
+
+    def case(self, number: int, row: Row) -> AuthoredCase:
+        """Return the case of a row."""
+        return self.case_of(f"{self.name}_{number:03}", row.levels, row.seed)
+
+    def cases(self) -> tuple[AuthoredCase, ...]:
+        """Return the case of every row that is kept."""
+        return tuple(self.case(number, row) for number, row in enumerate(self.rows()))
