@@ -49,7 +49,12 @@ def on_run(request):
     answer(request, data)
 
 
+def word(item):
+    return item if math.isfinite(item) else str(item)
+
+
 def answer(request, data, **more):
+    data = [list(map(word, row)) for row in data]
     tensor = {"dtype": "float64", "shape": request["inputs"]["x"]["shape"], "data": data}
     send({"type": "outputs", "seq": request["seq"], "outputs": {"output": tensor}} | more)
 

@@ -3,6 +3,7 @@
 import pytest
 from softmax_program import MAIN, command_of
 
+from attnspec.adapters import manners
 from attnspec.adapters.manners import manners_of
 from attnspec.errors import TargetError
 
@@ -107,8 +108,13 @@ FAULTS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _no_long_silence(monkeypatch):
+    monkeypatch.setattr(manners, "_SECONDS_OF_SILENCE", 0.02)
+
+
 def faults_of(command):
-    tried = [*manners_of(command, timeout=20, start_timeout=60)]
+    tried = [*manners_of(command, timeout=1 if "stdin.py" in command else 60, start_timeout=60)]
     return {manner.name: manner.fault for manner in tried if manner.fault is not None}
 
 
@@ -123,7 +129,7 @@ def test_what_a_program_lacks_is_told_in_a_sentence(name, tmp_path, monkeypatch)
     code, main, manner, sentence = FAULTS[name]
     if "before the end of stdin" in name:
         monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    found = faults_of(command_of(tmp_path, f"\n{code}", main))
+    found = faults_of(command_of(tmp_path, f"\n{code}", main, "stdin.py" if "stdin" in name else "program.py"))
     told = [fault for broken, fault in found.items() if manner in broken]
     assert told, found
     assert sentence in told[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,6 +48,12 @@ _LARGE_SEQ = 2_000_000_011
 
 _LARGE_FIELD = "x" * 2**20
 """Makes a line longer than the longest of the shipped cases, and than the buffers that languages read with."""
+
+_FEWEST_ELEMENTS = 4
+"""A smaller tensor is a special case, which a program may decline."""
+
+_MOST_TRIED = 8
+"""Requests that are tried until the program answers one by outputs."""
 
 _UNKNOWN_OPERATION = "no_such_operation"
 _HINT = {"hint": "a later harness may say more"}
@@ -132,22 +138,12 @@ class _Talk:
 
     @cached_property
     def request(self) -> Request:
-        """Return a request that the program should be able to answer."""
+        """A request that the program answers by outputs, if there is one among those that are tried."""
         started = self.started or self.start()
-        declaration = started.declaration
-        dtypes = (*declaration.dtypes, ANY)
-        fitting = [
-            (case, dtype)
-            for case in load_suite().cases.values()
-            if case.operation in declaration.operations and case.rejects is None
-            for dtype in case.runs
-            if dtype in dtypes and case.inputs
-        ]
-        if not fitting:
-            raise _FaultError("it declares dtypes in which no operation of its is ever asked for")
-        case, dtype = min(fitting, key=lambda one: sum(array.size for array in one[0].inputs.values()))
-        inputs = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
-        return Request(case.operation, dtype, inputs, dict(case.attributes))
+        requests = _small_requests(started.declaration.operations, started.declaration.dtypes)
+        if not requests:
+            raise _FaultError("it declares dtypes in which none of its operations is ever asked for")
+        return next((request for request in requests if self.ask(request)["type"] == "outputs"), requests[0])
 
     def ask(self, request: Request, *, in_reverse: bool = False, **more: Any) -> Message:
         """Ask for one operation, with more or other fields, or all fields in reverse; return a sound answer."""
@@ -208,6 +204,28 @@ class _Talk:
         self._process.hang_up()
         said, _ = self._process.hear_out(SECONDS_TO_STOP)
         return ", but did when its stdin was closed: flush after every answer" if said else ""
+
+
+@cache
+def _small_requests(operations: tuple[str, ...], dtypes: tuple[str, ...]) -> tuple[Request, ...]:
+    """Return the smallest requests that a program with these operations and dtypes is ever asked for."""
+    fitting = [
+        (case, dtype)
+        for case in load_suite().cases.values()
+        if case.operation in operations and case.rejects is None and case.inputs
+        for dtype in case.runs
+        if dtype in (*dtypes, ANY) and all(array.size >= _FEWEST_ELEMENTS for array in case.inputs.values())
+    ]
+    fitting.sort(key=lambda one: sum(array.size for array in one[0].inputs.values()))
+    return tuple(
+        Request(
+            case.operation,
+            dtype,
+            {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()},
+            dict(case.attributes),
+        )
+        for case, dtype in fitting[:_MOST_TRIED]
+    )
 
 
 @contextmanager
