@@ -280,3 +280,73 @@ def test_a_line_that_is_no_message_is_told_in_one_short_sentence(name):
 
 def test_windows_line_ends_are_read():
     assert messages.read_message(b'{"type": "stop"}\r\n') == messages.STOP
+
+
+SAMPLES = {
+    "start_answer": [
+        STARTED,
+        STARTED
+        | {"version": "0.3", "dtypes": ["float32"], "conventions": {"fully_masked_row": "nan"}, "encoding": "base64"},
+        {"type": "error", "message": "no GPU"},
+    ],
+    "run_answer": [
+        OUTPUTS | {"inputs_changed": ["x"]},
+        OUTPUTS | {"outputs": {"output": {"dtype": "float64", "shape": [], "data": "nan"}}},
+        OUTPUTS | {"outputs": {"output": {"dtype": "int64", "shape": [1, 0], "data": [[]]}}},
+        *({"type": kind, "seq": 7, "message": "no"} for kind in ("unsupported", "rejected", "error", "malformed")),
+    ],
+}
+STRANGERS = [None, True, 7, 7.0, 1.5, -1, 2**70, "", "x", "softmax", [], ["x"], ["softmax"], [1], [[1]], {}, {"x": "y"}]
+
+
+def changed_everywhere(value, strangers):
+    """Every value that differs from this one in one place: replaced, left out, or with one more field."""
+    yield from strangers
+    if isinstance(value, dict):
+        yield value | {"one more": 1}
+        for name, inner in value.items():
+            yield {other: item for other, item in value.items() if other != name}
+            for changed in changed_everywhere(inner, strangers):
+                yield value | {name: changed}
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield value[:index] + value[index + 1 :]
+            for changed in changed_everywhere(inner, strangers):
+                yield [*value[:index], changed, *value[index + 1 :]]
+
+
+def is_read(message, definition):
+    try:
+        line = messages.read_message(json.dumps(message).encode())
+        if definition == "start_answer":
+            messages.read_started(line, "node mine.mjs")
+        else:
+            read_answer(line)
+    except messages.StartRefusedError:
+        return True
+    except WireError as problem:
+        return None if re.search(ABOUT_THE_REQUEST, str(problem)) else False
+    return True
+
+
+ABOUT_THE_REQUEST = (
+    r"^the answer has seq (?!true)\d+, but the request had seq 7|softmax has no output|lacks \"output\"|"
+    r"does not know; (known are|did you mean)|picked protocol|where \d+ items belong|the data of .* are|"
+    r"does not fit|too large|must be a base64 string"
+)
+"""Beginnings of sentences about what the schema cannot know: the request, the contract, how shape and data fit."""
+
+
+@pytest.mark.parametrize("definition", SAMPLES)
+def test_schema_and_harness_agree_on_every_message_with_one_change(definition):
+    agreed = {True: 0, False: 0}
+    for sample in SAMPLES[definition]:
+        assert is_read(sample, definition)
+        assert follows_schema(sample, definition)
+        for message in changed_everywhere(sample, STRANGERS):
+            read = is_read(message, definition)
+            if read is not None:
+                assert follows_schema(message, definition) == read, message
+                agreed[read] += 1
+    assert agreed[True] > 10
+    assert agreed[False] > 200

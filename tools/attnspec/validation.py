@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _SECONDS = 30.0
 """How long one call may take in a process of its own, where the user does not say."""
 
+_SECONDS_TO_START = 60.0
+"""How long such a process may take until it is ready: frameworks load slowly and compute fast."""
+
 
 def validate(
     target: object,
@@ -236,7 +239,10 @@ def open_target(
     renames: Mapping[str, str],
     device: str | None,
     timeout: float | None,
+    start_timeout: float | None = None,
     isolate: bool = False,
+    show_stderr: bool = False,
+    transcript: Path | None = None,
 ) -> Implementation:
     """Open what a command line names: a program, or a Python target, here or in a process of its own.
 
@@ -250,8 +256,13 @@ def open_target(
         Contract argument to the target's own name for it, as `contract_names` gives it.
     timeout
         Seconds for each call; a Python target then runs in a process of its own.
+    start_timeout
+        Seconds for the start of a process.
     isolate
         Whether it does so without a time limit of the user's, too.
+    show_stderr, transcript
+        Whether what a process prints to its stderr is shown, and the file into which all is written that is said to it
+        and by it.
 
     Raises
     ------
@@ -262,11 +273,22 @@ def open_target(
         return load(target, bare_operation=operation, renames=renames, device=device)
     from attnspec.adapters.process import ProcessImplementation, isolated
 
-    limit = timeout or _SECONDS
+    limit, start = timeout or _SECONDS, start_timeout or _SECONDS_TO_START
     if command is not None:
-        return ProcessImplementation(command, timeout=limit)
+        return ProcessImplementation(
+            command, timeout=limit, start_timeout=start, show_stderr=show_stderr, transcript=transcript
+        )
     assert target is not None
-    return isolated(target, bare_operation=operation, renames=renames, device=device, timeout=limit)
+    return isolated(
+        target,
+        bare_operation=operation,
+        renames=renames,
+        device=device,
+        timeout=limit,
+        start_timeout=start,
+        show_stderr=show_stderr,
+        transcript=transcript,
+    )
 
 
 def in_layout(implementation: Implementation, layout: str | None) -> Implementation:

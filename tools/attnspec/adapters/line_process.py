@@ -163,17 +163,21 @@ class LineProcess:
         except ValueError:
             return f"was ended by signal {-code}"
 
-    def stop(self, farewell: bytes, seconds: float) -> bytes:
-        """Say farewell, close its stdin, give it some seconds to end, then kill it.
+    def hang_up(self) -> None:
+        """Close its stdin."""
+        self._pipes.hang_up()
+
+    def hear_out(self, seconds: float) -> tuple[bytes, bool]:
+        """Hear what it still says, until it ends or the time is over.
 
         Returns
         -------
         bytes
             The beginning of what it wrote that was not received.
+        bool
+            Whether it has ended.
         """
         deadline = time.monotonic() + seconds
-        self.send(farewell)
-        self._pipes.hang_up()
         heard = self.unread()
         while not self._at_end and self._process.poll() is None and (remaining := deadline - time.monotonic()) > 0:
             # Reading on keeps a process that still has something to say from waiting for us.
@@ -182,7 +186,13 @@ class LineProcess:
         if self._at_end:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=max(0.0, deadline - time.monotonic()))
-        heard += self.unread()
+        return heard + self.unread(), self._process.poll() is not None
+
+    def stop(self, farewell: bytes, seconds: float) -> bytes:
+        """Say farewell, close its stdin, give it some seconds to end, then kill it; return what it still said."""
+        self.send(farewell)
+        self.hang_up()
+        heard, _ = self.hear_out(seconds)
         self.kill()
         return heard
 

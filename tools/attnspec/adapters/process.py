@@ -6,16 +6,15 @@ answer); the program is then started anew for the next request. The spec is ``sp
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnspec import conventions
 from attnspec.adapters.implementation import Crashed, Declined, Malformed, TimedOut
-from attnspec.adapters.line_process import LineProcess, LineTooLongError, NoLineError, ProcessEndedError
+from attnspec.adapters.launching import LINE_LIMIT, SECONDS_TO_STOP, launch, split_command
+from attnspec.adapters.line_process import LineTooLongError, NoLineError, ProcessEndedError
 from attnspec.adapters.messages import (
     STOP,
     Message,
@@ -32,21 +31,18 @@ from attnspec.adapters.messages import (
 )
 from attnspec.adapters.pipes import PIECE
 from attnspec.adapters.tensors_on_the_wire import WireError, quoted
-from attnspec.errors import AttnspecError, ProtocolError, TargetError
+from attnspec.adapters.transcript import Transcript
+from attnspec.errors import AttnspecError, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from attnspec.adapters.implementation import Answer, Declaration, Request
-    from attnspec.adapters.transcript import Transcript
-
-LINE_LIMIT = 64 * 1024 * 1024
-"""Longest answer in bytes."""
+    from attnspec.adapters.line_process import LineProcess
 
 RESTARTS_TRIED = 3
 """Failed restarts in a row after which the program is given up."""
-
-SECONDS_TO_STOP = 1.0
 
 _QUOTED_OF_SURPLUS = 100
 
@@ -71,7 +67,7 @@ class ProcessImplementation:
     show_stderr
         Whether the program's stderr is passed on to the user's as it comes. It is never judged.
     transcript
-        Where every line is written down, both ways. It is not closed here.
+        The file into which every line is written, both ways.
 
     Raises
     ------
@@ -80,7 +76,7 @@ class ProcessImplementation:
     ProtocolError
         If it starts, but the two cannot agree on how to talk.
     UsageError
-        If it declares a convention that the spec does not know.
+        If it declares a convention that the spec does not know, or the transcript cannot be written.
     """
 
     def __init__(
@@ -92,20 +88,24 @@ class ProcessImplementation:
         start_timeout: float = 60.0,
         line_limit: int = LINE_LIMIT,
         show_stderr: bool = False,
-        transcript: Transcript | None = None,
+        transcript: Path | None = None,
     ) -> None:
-        self._arguments = _split(command)
+        self._arguments = split_command(command)
         self._adapter = adapter or (command if isinstance(command, str) else shlex.join(command))
         self._timeout = timeout
         self._start_timeout = start_timeout
         self._line_limit = line_limit
         self._show_stderr = show_stderr
-        self._transcript = transcript
+        self._transcript = None if transcript is None else Transcript(transcript)
         self._seq = 0
         self._answered: Request | None = None
         self._failed_restarts = 0
         self._process: LineProcess | None = None
-        self._started = self._start()
+        try:
+            self._started = self._start()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def declaration(self) -> Declaration:
@@ -113,7 +113,13 @@ class ProcessImplementation:
         return self._started.declaration
 
     def _start(self) -> Started:
-        process = self._launch()
+        process = launch(
+            self._arguments,
+            self._adapter,
+            line_limit=self._line_limit,
+            show_stderr=self._show_stderr,
+            transcript=self._transcript,
+        )
         try:
             process.send(write_message(start_request()))
             line = process.receive(time.monotonic() + self._start_timeout)
@@ -142,28 +148,6 @@ class ProcessImplementation:
         self._process = process
         self._answered = None
         return started
-
-    def _launch(self) -> LineProcess:
-        program = self._arguments[0]
-        try:
-            return LineProcess(
-                self._arguments,
-                line_limit=self._line_limit,
-                show_stderr=self._show_stderr,
-                transcript=self._transcript,
-            )
-        except FileNotFoundError:
-            if Path(program).name == program:
-                problem = f"{program} is not installed or not on PATH"
-            elif Path(program).exists():
-                problem = f"{program} names an interpreter in its first line that is not installed"
-            else:
-                problem = f"there is no program {program}"
-        except PermissionError:
-            problem = f"{program} is not executable"
-        except (OSError, ValueError) as error:
-            problem = f"{program} cannot be started ({error})"
-        raise TargetError(f"The command {self._adapter!r} cannot be run: {problem}.")
 
     def run(self, request: Request) -> Answer:
         """Answer one request. Never raises for what the program does wrong.
@@ -265,6 +249,8 @@ class ProcessImplementation:
     def close(self) -> None:
         """End the program. May be called more than once."""
         self.finish()
+        if self._transcript is not None:
+            self._transcript.close()
 
 
 def isolated(
@@ -276,7 +262,7 @@ def isolated(
     timeout: float = 30.0,
     start_timeout: float = 60.0,
     show_stderr: bool = False,
-    transcript: Transcript | None = None,
+    transcript: Path | None = None,
 ) -> ProcessImplementation:
     """Run an in-process Python target in a process of its own, so that it can crash or be timed out.
 
@@ -314,14 +300,3 @@ def _surplus(after: str, said: bytes) -> str:
 def _tell_surplus(request: Request, said: bytes) -> None:
     if request.on_surplus is not None:
         request.on_surplus(_surplus("its answer", said))
-
-
-def _split(command: str | Sequence[str]) -> list[str]:
-    try:
-        # Backslashes are part of paths on Windows, and quote elsewhere.
-        arguments = shlex.split(command, posix=os.name == "posix") if isinstance(command, str) else [*command]
-    except ValueError as problem:
-        raise TargetError(f"The command {command!r} cannot be read: {problem}.") from None
-    if not arguments:
-        raise TargetError('The command is empty; give one such as "node attention.mjs".')
-    return arguments

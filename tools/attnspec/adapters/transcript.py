@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, cast
 
 from attnspec.errors import UsageError
 
@@ -69,11 +69,15 @@ def _shown(line: bytes) -> bytes:
     text = line.strip()
     if b"\n" not in text:
         with suppress(ValueError, RecursionError):
-            json.loads(text)
+            json.loads(text, parse_constant=_no_number)
             return b'"message": ' + text
     words = line.decode("utf-8", errors="replace")
     words = words if len(words) <= _LONGEST_LINE else words[:_LONGEST_LINE] + "…"
     return b'"line": ' + json.dumps(words).encode()
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON, though Python reads it")
 
 
 class Said(NamedTuple):

@@ -19,6 +19,7 @@ from attnspec.command_line.gate import gate
 from attnspec.command_line.guarding import Guarding
 from attnspec.command_line.inspect import check, list_cases, show
 from attnspec.command_line.mistakes import mistakes
+from attnspec.command_line.protocol import protocol
 from attnspec.command_line.regenerate import regenerate
 from attnspec.command_line.release import release
 from attnspec.command_line.report import report
@@ -47,7 +48,7 @@ def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 
 
-for _command in (validate, gate, report, list_cases, show, explain, check, mistakes, regenerate, release):
+for _command in (validate, gate, report, list_cases, show, explain, check, mistakes, protocol, regenerate, release):
     attnspec.add_command(_command)
 
 

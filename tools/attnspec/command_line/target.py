@@ -76,13 +76,22 @@ def check_target(options: TargetOptions) -> None:
     if (target is None) == (command is None):
         raise UsageError("Say what to validate: either TARGET (such as reference, or ./mine.py) or --command.")
     # Written so that NaN, too, is refused.
-    if timeout is not None and not timeout <= _LONGEST_TIMEOUT:
-        raise UsageError(f"--timeout {timeout:g}: give a number of seconds, at most {_LONGEST_TIMEOUT}.")
+    for option, seconds in (("--timeout", timeout), ("--start-timeout", options.start_timeout)):
+        if seconds is not None and not seconds <= _LONGEST_TIMEOUT:
+            raise UsageError(f"{option} {seconds:g}: give a number of seconds, at most {_LONGEST_TIMEOUT}.")
     if options.give_up_after is not None and options.is_imported:
         raise UsageError(
             f"--give-up-after {options.give_up_after}: no call has a time limit in this process; add --timeout SECONDS."
         )
     _renames(options)
+    if options.is_imported:
+        for option, given in (
+            ("--start-timeout", options.start_timeout is not None),
+            ("--stderr", options.stderr),
+            ("--transcript", options.transcript is not None),
+        ):
+            if given:
+                raise UsageError(f"{option} is for a --command, or for a TARGET with --isolate.")
     if command is not None:
         for option, given in (
             ("--as", options.operation is not None),
@@ -105,5 +114,8 @@ def implementation_of(options: TargetOptions) -> Implementation:
         renames=_renames(options),
         device=options.device,
         timeout=options.timeout,
+        start_timeout=options.start_timeout,
         isolate=options.isolate,
+        show_stderr=options.stderr,
+        transcript=options.transcript,
     )

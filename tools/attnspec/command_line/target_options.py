@@ -32,12 +32,25 @@ _OPTIONS = (
         "--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call; implies --isolate."
     ),
     click.option(
+        "--start-timeout",
+        type=click.FloatRange(min=0.001),
+        metavar="SECONDS",
+        help="For the start of a program, or of an isolated TARGET; 60 if not said.",
+    ),
+    click.option(
         "--give-up-after",
         type=click.IntRange(min=1),
         metavar="N",
         help="Run no more after N timeouts in a row; 3 if not said.",
     ),
     click.option("--isolate", is_flag=True, help="Run TARGET in a process of its own, so that it may crash."),
+    click.option("--stderr", is_flag=True, help="Show what the program, or an isolated TARGET, prints to stderr."),
+    click.option(
+        "--transcript",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Write every message to and from the program into FILE.",
+    ),
     click.option("--report", "reports", multiple=True, metavar="FILE", help="FILE.json, .xml, .md, .html, badge.json."),
     click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files."),
     click.option("--quiet", is_flag=True, help="Print one closing line only."),
@@ -59,8 +72,11 @@ class TargetOptions:
     operation: str | None
     device: str | None
     timeout: float | None
+    start_timeout: float | None
     give_up_after: int | None
     isolate: bool
+    stderr: bool
+    transcript: Path | None
     reports: tuple[str, ...]
     golden: Path | None
     quiet: bool
