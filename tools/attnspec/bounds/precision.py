@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,9 @@ class Precision:
     stored: float | NDArray[Any]
     smallest: float | NDArray[Any]
     largest: float | NDArray[Any]
+    _at_ranks: dict[int, Precision] = field(
+        init=False, default_factory=dict[int, "Precision"], repr=False, compare=False
+    )
 
     @property
     def rounds_between_phases(self) -> Any:
@@ -60,8 +63,12 @@ class Precision:
         """Return the precision in a shape that broadcasts, with the runs in front, against tensors of a rank."""
         if isinstance(self.output, float):
             return self
-        shape = (-1,) + (1,) * rank
-        return Precision(*(np.reshape(getattr(self, name), shape) for name in _FIELDS))
+        known = self._at_ranks.get(rank)
+        if known is None:
+            shape = (-1,) + (1,) * rank
+            known = Precision(*(np.reshape(getattr(self, name), shape) for name in _FIELDS))
+            self._at_ranks[rank] = known
+        return known
 
 
 _FIELDS = ("output", "accumulator", "stored", "smallest", "largest")

@@ -15,6 +15,7 @@ from attnspec.bounds.estimates import (
     Estimate,
     Reach,
     denominator_error,
+    drift_of_shares,
     exponent_error,
     logarithm_error,
     norm,
@@ -26,6 +27,7 @@ from attnspec.bounds.estimates import (
 )
 from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.nonfinite import special_scores
+from attnspec.families.attention.rounding_cells import Norms, coherent_norms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,8 +52,8 @@ _LOWEST = -np.finfo(np.float64).max
 _ROUNDINGS_OF_BASE_2 = 2
 """The factor log2(e) and the product with it are each rounded once."""
 
-_INDEPENDENT_WEIGHTS = 2
-"""Deviations of a sum of weights that are rounded to the dtype each by itself, before they meet the values."""
+_INDEPENDENT_CELLS = 2
+"""Deviations of a sum of weights that are rounded to the dtype, each cell by itself, before they meet the values."""
 
 _ROUNDINGS_OF_SCALE = 2
 """The scale may be applied after the product, or split over query and key before it: two roundings either way."""
@@ -152,7 +154,7 @@ class AttentionTolerance:
     def weights(self) -> Estimate:
         """Shares of the keys."""
         softmax = self._softmax
-        error = share_error(softmax.shares, softmax.relative, softmax.terms, softmax.logarithm, self.precision)
+        error = share_error(softmax.shares, softmax.relative, softmax.drift, softmax.logarithm, self.precision)
         return Estimate(self._of_keys(softmax.shares), self._of_keys(error))
 
     @property
@@ -164,7 +166,7 @@ class AttentionTolerance:
     def reach_of_weights(self) -> Reach:
         """Between which numbers every weight lies."""
         softmax = self._softmax
-        return share_reach(self.weights, softmax.terms, softmax.logarithm, self.precision)
+        return share_reach(self.weights, softmax.drift, softmax.logarithm, self.precision)
 
     @cached_property
     def logsumexp(self) -> Estimate:
@@ -173,7 +175,7 @@ class AttentionTolerance:
         value, size = softmax.logsumexp[..., 0], softmax.logarithm[..., 0]
         from_logits = softmax.moved.sum(axis=-1)
         precision = self.precision.at_rank(value.ndim)
-        from_sum = denominator_error(_without_last_axis(softmax.terms), precision) + precision.accumulator * size
+        from_sum = denominator_error(softmax.drift[..., 0], precision) + precision.accumulator * size
         error = INNER * (from_logits + from_sum) + precision.output * size + precision.smallest
         if self.logsumexp_base_2:
             # The factor and the product are each rounded once more.
@@ -195,7 +197,8 @@ class AttentionTolerance:
         inner = _norm_of_moves(softmax.moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
         if not value.is_exact:
             inner += np.sqrt((shares * shares) @ (value.error * value.error))
-        return Estimate(output, INNER * inner + self._error_of_average(size, spread))
+        norms = coherent_norms(shares, value.value, output, spread, self.precision)
+        return Estimate(output, INNER * inner + self._error_of_average(size, norms))
 
     @cached_property
     def vacuous(self) -> NDArray[np.bool_]:
@@ -214,7 +217,7 @@ class AttentionTolerance:
         """
         lowest, highest = self._live_values
         farthest = np.maximum(np.abs(lowest), np.abs(highest))
-        beyond = self._error_of_average(farthest, farthest)
+        beyond = self._error_of_average(farthest, Norms(farthest, farthest))
         if not self.value.is_exact:
             beyond = beyond + INNER * self.value.error.max(axis=-2, keepdims=True, initial=0.0)
         return Reach(lowest - beyond, highest + beyond)
@@ -226,24 +229,24 @@ class AttentionTolerance:
         logits = self._of_keys(np.where(np.isfinite(self.masked.value), self.masked.value, 0.0))
         return np.any(np.maximum(size, np.abs(logits)) > largest, axis=-1)
 
-    def _error_of_average(self, size: NDArray[Any], spread: NDArray[Any]) -> NDArray[Any]:
+    def _error_of_average(self, size: NDArray[Any], norms: Norms) -> NDArray[Any]:
         """Return what averaging the values loses by itself.
 
         Parameters
         ----------
         size
             Absolute values of the averages (B, Hq, Sq, Ev).
-        spread
-            Euclidean norms of the weighed values (same shape).
+        norms
+            Norms of the weighed values.
         """
         softmax, precision = self._softmax, self.precision.at_rank(size.ndim)
         inner = (
-            summation_error(size, spread, softmax.terms, self.precision)
+            summation_error(size, norms.summed, softmax.terms, self.precision, softmax.drift)
             + logarithm_error(softmax.logarithm, precision) * size
         )
         # A kernel may round the weights to the dtype before it multiplies them with the values.
         rounded = precision.output * (1 + ROUNDED_TWICE * precision.rounds_between_phases)
-        outer = (rounded + precision.output) * size + _INDEPENDENT_WEIGHTS * rounded * spread
+        outer = (rounded + precision.output) * size + _INDEPENDENT_CELLS * rounded * norms.rounded
         flushed = precision.smallest * ((softmax.terms > 0) + self.live @ np.abs(self.value.value))
         return INNER * inner + outer + flushed
 
@@ -266,10 +269,11 @@ class AttentionTolerance:
         shares = exponentials / np.maximum(total, 1.0)
         relative = exponent_error(distance, self.masked.error, self.precision)
         terms = logits.shape[-1] if self.all_live else self.live.sum(axis=-1, keepdims=True, dtype=np.float64)
+        drift = drift_of_shares(shares, terms, self.precision)
         farthest = distance.max(initial=0.0, where=self.live)
         logsumexp = largest + np.log(total)
         logarithm = np.where(total > 0, np.abs(logsumexp), 0.0)
-        return _Softmax(logsumexp, logarithm, shares, relative, shares * relative, terms, farthest)
+        return _Softmax(logsumexp, logarithm, shares, relative, shares * relative, terms, drift, farthest)
 
     def _of_keys(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Return what belongs to the keys, without the column of a sink."""
@@ -280,7 +284,8 @@ class _Softmax(NamedTuple):
     """The softmax over keys: logsumexp, its absolute value, shares, and the relative error of each exponential.
 
     `logarithm` is 0 where a row has no keys; `moved` is how far the error of each exponential moves its share, were the
-    denominator exact; `terms` how many keys each row has, `farthest` how far a logit lies below its maximum at most.
+    denominator exact; `terms` how many keys each row has, `drift` how far its sums may drift, relative to them;
+    `farthest` how far a logit lies below its maximum at most.
     """
 
     logsumexp: NDArray[Any]
@@ -289,11 +294,8 @@ class _Softmax(NamedTuple):
     relative: NDArray[Any]
     moved: NDArray[Any]
     terms: NDArray[Any] | int
+    drift: NDArray[Any]
     farthest: float
-
-
-def _without_last_axis(terms: NDArray[Any] | int) -> NDArray[Any] | int:
-    return terms if isinstance(terms, int) else terms[..., 0]
 
 
 def attention_tolerance(

@@ -9,6 +9,7 @@ import numpy as np
 from attnspec.bounds.estimates import (
     Estimate,
     Reach,
+    drift_of_shares,
     exactly,
     exponent_error,
     linear,
@@ -64,7 +65,8 @@ def _softmax(
     drift = precision.at_rank(rows.ndim).accumulator * np.abs(rows)
     relative = exponent_error(distance, drift, precision)
     terms, logarithm = rows.shape[-1], np.abs(largest + np.log(total))
-    over_rows = Estimate(shares, share_error(shares, relative, terms, logarithm, precision))
+    drift = drift_of_shares(shares, terms, precision)
+    over_rows = Estimate(shares, share_error(shares, relative, drift, logarithm, precision))
 
     def placed(array: NDArray[Any]) -> NDArray[Any]:
         if axis is None:
@@ -72,7 +74,7 @@ def _softmax(
         return np.moveaxis(array, -1, axis if axis < 0 else axis - x.ndim)
 
     def reach() -> Reach:
-        return Reach(*map(placed, share_reach(over_rows, terms, logarithm, precision)))
+        return Reach(*map(placed, share_reach(over_rows, drift, logarithm, precision)))
 
     return Tolerance(
         given(output=Estimate(placed(shares), placed(over_rows.error))),
