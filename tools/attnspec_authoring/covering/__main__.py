@@ -6,7 +6,6 @@ Each new row gets the first seed with which every feature of its case shows. Row
 from __future__ import annotations
 
 import sys
-from itertools import count
 from typing import TYPE_CHECKING
 
 from attnspec_authoring.covering.construction import completed
@@ -15,6 +14,8 @@ from attnspec_authoring.covering.rows import Row, write_rows
 from attnspec_authoring.recipes.tables import switched_off, tables
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from attnspec_authoring.covering.table import Table
 
 _MOST_SEEDS = 40
@@ -27,18 +28,23 @@ def extended(table: Table) -> tuple[tuple[Row, ...], list[str]]:
     found = completed(table.factors, table.allowed, [row.levels for row in kept])
     rows, problems = list(kept), list[str]()
     for levels in found.rows[len(kept) :]:
-        idle: list[str] = []
-        for seed in count():
-            row = Row(levels, seed)
-            case = table.case(len(rows), row)
-            idle = idle_features(case, switched_off(case))
-            if not idle:
-                break
-            if seed == _MOST_SEEDS:
-                problems.append(f"{case.id}: {', '.join(idle)}: {case.title}")
-                break
+        row, idle = _drawn(table, len(rows), levels)
         rows.append(row)
+        if idle:
+            problems.append(f"{table.case(len(rows) - 1, row).title}: {', '.join(idle)}")
     return tuple(rows), problems
+
+
+def _drawn(table: Table, number: int, levels: Mapping[str, str]) -> tuple[Row, list[str]]:
+    """Return a row with the first seed with which every feature shows, or with none of which one does, and what not."""
+    idle: list[str] = []
+    for seed in range(_MOST_SEEDS):
+        row = Row(levels, seed)
+        case = table.case(number, row)
+        idle = idle_features(case, switched_off(case))
+        if not idle:
+            return row, []
+    return Row(levels, 0), idle
 
 
 def main() -> int:

@@ -67,5 +67,6 @@ def idle_features(case: AuthoredCase, without: Mapping[str, Call]) -> list[str]:
 def _result(operation: str, call: Call) -> NDArray[Any]:
     """Return the first output of the reference."""
     inputs, attributes = call
-    result = getattr(reference, operation)(**inputs, **attributes)
-    return np.asarray(result[0] if isinstance(result, tuple) else result)
+    result: Any = getattr(reference, operation)(**inputs, **attributes)
+    first: NDArray[Any] = result[0] if isinstance(result, tuple) else result
+    return first

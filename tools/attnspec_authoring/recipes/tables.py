@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.pairs.attention_cases import TABLE as ATTENTION_TABLE
+from attnspec_authoring.recipes.attention.pairs import TABLES
 from attnspec_authoring.recipes.attention.pairs.switched_off import switched_off
 
 if TYPE_CHECKING:
@@ -15,4 +15,4 @@ __all__ = ["switched_off", "tables"]
 
 def tables() -> tuple[Table, ...]:
     """Return every table of cases."""
-    return (ATTENTION_TABLE,)
+    return TABLES

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.pairs import attention_cases
+from attnspec_authoring.recipes.attention.pairs import attention_cases, layers, splits, steps
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
+TABLES = (attention_cases.TABLE, *layers.TABLES, *steps.TABLES)
+
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile pairs."""
-    return attention_cases.TABLE.cases()
+    return (*(case for table in TABLES for case in table.cases()), *splits.cases(), *steps.far_masks())

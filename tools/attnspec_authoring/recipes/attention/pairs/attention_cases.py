@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from attnspec_authoring.recipes.attention.attention import (
     every_row_keeps_one,
 )
 from attnspec_authoring.recipes.attention.pairs.attention_table import FACTORS, allowed
-from attnspec_authoring.recipes.attention.pairs.extents import mask_shape, sampled, sizes_of
+from attnspec_authoring.recipes.attention.pairs.extents import mask_shape, sample_of, sizes_of
 from attnspec_authoring.recipes.attention.pairs.numbers import attention_numbers, drawing, dtypes_of, is_exact
 
 if TYPE_CHECKING:
@@ -56,11 +57,12 @@ def case_of(case_id: str, levels: Mapping[str, str], seed: int) -> AuthoredCase:
         if layout == "broadcast":
             tensors[tensor] = np.broadcast_to(tensors[tensor][:1], tensors[tensor].shape)
     arguments: dict[str, Any] = {**tensors, **optional_inputs(levels, sizes, name), **attributes_of(levels, sizes)}
-    inputs = {argument: given for argument, given in arguments.items() if isinstance(given, np.ndarray)}
+    inputs: dict[str, NDArray[Any]] = {
+        argument: given for argument, given in arguments.items() if isinstance(given, np.ndarray)
+    }
     if depends_on_alignment(inputs, arguments):
         arguments["causal_alignment"] = BOTTOM_RIGHT if levels["placement"] == "bottom_right" else TOP_LEFT
     values = tensors["value"].shape[3]
-    sample = sampled(sizes.batch * sizes.heads * sizes.queries * values, values)
     outputs = ("output",) if levels["outputs"] == "output" else ("output", levels["outputs"])
     return attention(
         case_id,
@@ -69,7 +71,7 @@ def case_of(case_id: str, levels: Mapping[str, str], seed: int) -> AuthoredCase:
         outputs=outputs,
         dtypes=dtypes_of(numbers),
         presentation=presentation,
-        sample={"output": sample} if sample else None,
+        sample=sample_of("output", sizes.batch * sizes.heads * sizes.queries * values, values),
         exact=is_exact(numbers),
         **arguments,
     )
@@ -117,8 +119,9 @@ def optional_inputs(levels: Mapping[str, str], sizes: Sizes, name: str) -> dict[
         )
     if levels["alibi"] == "on":
         # So that the farthest keys lose some units.
-        fall: NDArray[np.float64] = 2.0 ** np.round(np.log2(6.0 / sizes.columns)) * 2.0 ** -(np.arange(sizes.heads) % 3)
-        made["alibi_slopes"] = fall if is_exact(numbers) else np.round(fall * (1.1 + 0.01 * np.arange(sizes.heads)), 5)
+        halvings: NDArray[np.int64] = np.arange(sizes.heads, dtype=np.int64) % 3
+        fall: NDArray[np.float64] = np.exp2(round(math.log2(6.0 / sizes.columns)) - halvings.astype(np.float64))
+        made["alibi_slopes"] = fall if is_exact(numbers) else np.round(fall * 1.13, 5)
     return made
 
 

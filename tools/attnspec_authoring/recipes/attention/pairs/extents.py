@@ -39,7 +39,7 @@ LARGE: Mapping[str, tuple[str, ...]] = {
 
 _STORED = 150
 _STEPS = (1, 7, 11, 13, 17)
-MOST_BYTES = 31_000
+MOST_BYTES = 27_000
 """Of a case's file, about."""
 MOST_MASKED = 1_600
 """Elements of a mask: beyond, it is one row for all queries."""
@@ -85,6 +85,12 @@ def mask_shape(levels: Mapping[str, str], sizes: Sizes) -> tuple[int, ...]:
     entries = sizes.batch if sizes.batch * rows * sizes.columns <= MOST_MASKED else 1
     of_rank = {"3": (heads, rows, sizes.columns), "4": (entries, 1, rows, sizes.columns)}
     return of_rank.get(levels.get("mask_rank", "2"), (rows, sizes.columns))
+
+
+def sample_of(output: str, elements: int, width: int) -> dict[str, tuple[int, ...]]:
+    """Return the sample of a long output, its last axis `width` long; of a short one none, because all is stored."""
+    sample = sampled(elements, width)
+    return {output: sample} if sample else {}
 
 
 def sampled(elements: int, width: int) -> tuple[int, ...]:

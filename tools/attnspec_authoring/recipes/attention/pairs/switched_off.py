@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.contract import OPERATIONS
 from attnspec_authoring.recipes.attention.attendance import attendance
 
 if TYPE_CHECKING:
@@ -32,12 +33,10 @@ def _without_attributes(case: AuthoredCase) -> dict[str, Call]:
         for name in ("scale", "is_causal", "axis", "softcap", "window")
         if name in case.attributes
     }
-    for name in ("mask", "sinks", "alibi_slopes", "key_lengths", "query_lengths", "w_output"):
-        if name in case.inputs:
+    for name in OPERATIONS[case.operation].optional_inputs:
+        # A past changes how long a mask is.
+        if name in case.inputs and not name.startswith("past_"):
             made[name] = ({key: array for key, array in case.inputs.items() if key != name}, case.attributes)
-    for name in ("b_query", "b_key", "b_value", "b_output"):
-        if name in case.inputs:
-            made[name] = ({**case.inputs, name: np.zeros_like(case.inputs[name])}, case.attributes)
     return made
 
 
@@ -70,12 +69,15 @@ def _with_heads(inputs: Mapping[str, NDArray[Any]], heads: NDArray[np.int64]) ->
 def _idle_by_design(case: AuthoredCase, feature: str) -> bool:
     """Tell what a case has that must change nothing.
 
-    That is what only scores tell where the scale is 0, a softcap of 0, an open window, lengths of queries that move no
-    query, and what is positional where the one query stands at the last key.
+    That is what only scores tell where the scale is 0, a softcap of 0, a bias of the keys, an open window, lengths of
+    queries that move no query, and what is positional where the one query stands at the last key.
     """
     attributes = case.attributes
     if feature in _OF_SCORES:
         return attributes.get("scale") == 0.0
+    if feature == "b_key":
+        # It adds the same to every score of a query, which the softmax takes away.
+        return True
     if feature == "softcap":
         return not attributes["softcap"]
     if feature == "query_lengths":
