@@ -23,7 +23,7 @@ FAULTS = {
         "a later harness",
     ),
     "noise": (
-        "def on_run(request):\n    right(request)\n    print('done', flush=True)\n",
+        "def on_run(request):\n    right_and(request, 'done\\n')\n",
         MAIN,
         "says nothing",
         "done",

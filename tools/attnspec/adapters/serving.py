@@ -7,6 +7,7 @@ target in a process of its own may crash or hang and costs one case only. The sp
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from typing import IO, TYPE_CHECKING
@@ -100,6 +101,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     pairs: list[list[str]] = [rename.split("=", 1)[::-1] for rename in options.rename]
     stdin, stdout = keep_the_protocol_apart()
+    # As in the process of the harness: messages are many lists that hold no cycles.
+    gc.set_threshold(100_000, 20, 20)
     with stdin, stdout:
         # Imported here, and only now: the import of the target may print.
         from attnspec.adapters.loading import load
