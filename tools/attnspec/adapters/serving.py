@@ -12,6 +12,7 @@ import os
 import sys
 from typing import IO, TYPE_CHECKING
 
+from attnspec.adapters.implementation import Declined
 from attnspec.adapters.messages import (
     VERSIONS,
     Message,
@@ -51,7 +52,9 @@ def serve(implementation: Implementation, stdin: IO[bytes], stdout: IO[bytes], e
         if message["type"] == "start":
             _send(stdout, _start(implementation, message, encoding))
         elif message["type"] == "run":
-            answer = implementation.run(read_run(message, encoding))
+            request = read_run(message, encoding)
+            offered = request.operation in implementation.declaration.operations
+            answer = implementation.run(request) if offered else Declined(f"{request.operation} is not offered")
             _send(stdout, answer_message(message["seq"], answer, encoding))
 
 
