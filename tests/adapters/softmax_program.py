@@ -13,8 +13,19 @@ SLEEPS = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
 runs = 0
 
 
+after_it = ""
+
+
 def send(message):
-    print(json.dumps(message), flush=True)
+    os.write(1, f"{json.dumps(message)}\\n{after_it}".encode())
+
+
+def right_and(request, more):
+    '''Answer rightly, and write more in one go with the answer, so that no request can come in between.'''
+    global after_it
+    after_it = more
+    right(request)
+    after_it = ""
 
 
 def number(item):
@@ -50,7 +61,7 @@ def on_run(request):
 
 
 def word(item):
-    return item if math.isfinite(item) else str(item)
+    return str(item) if item in (math.inf, -math.inf) or item != item else item
 
 
 def answer(request, data, **more):

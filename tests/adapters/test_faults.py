@@ -71,13 +71,17 @@ FAULTS = {
     "floods stderr": third("while True: os.write(2, b'word ' * 1000)", "pptpp", "gave no answer"),
     "closes its stdin": third("os.close(0)\nright(request)\ntime.sleep(600)", "ppptp", "gave no answer"),
     # surplus
-    "noise after the answer": third("right(request)\nprint('loss: 0.3', flush=True)", "ppmpp", SURPLUS),
-    "a blank line after the answer": third("right(request)\nprint(flush=True)", "ppmpp", SURPLUS),
-    "the answer twice": third("right(request)\nright(request)", "ppmpp", SURPLUS),
-    "half a line after the answer": third("right(request)\nos.write(1, b'loss')", "ppmpp", SURPLUS),
-    "a flood after the answer": third("right(request)\nwhile True: os.write(1, b'[' * 4096)", "ppmpp", SURPLUS),
+    "noise after the answer": third("right_and(request, 'loss: 0.3\\n')", "ppmpp", SURPLUS),
+    "a blank line after the answer": third("right_and(request, '\\n')", "ppmpp", SURPLUS),
+    "the answer twice": third(
+        "right_and(request, json.dumps({'type': 'outputs', 'seq': request['seq']}) + '\\n')", "ppmpp", SURPLUS
+    ),
+    "half a line after the answer": third("right_and(request, 'loss')", "ppmpp", SURPLUS),
+    "a flood after the answer": third(
+        "right_and(request, '[')\nwhile True: os.write(1, b'[' * 4096)", "ppmpp", SURPLUS
+    ),
     "noise after the last answer": Fault(
-        "\ndef on_run(request):\n    right(request)\n    request['seq'] > 9 and print('done', flush=True)\n",
+        "\ndef on_run(request): right_and(request, 'done\\n' if request['seq'] > 9 else '')\n",
         "mpppp",
         f"after other cases had run: {SURPLUS}",
     ),

@@ -1,5 +1,8 @@
 """The check of manners: a program that keeps them all, and for each manner one that lacks it, told in a sentence."""
 
+import shlex
+import sys
+
 import pytest
 from softmax_program import MAIN, command_of
 
@@ -23,7 +26,7 @@ FAULTS = {
         "a later harness",
     ),
     "noise": (
-        "def on_run(request):\n    right(request)\n    print('done', flush=True)\n",
+        "def on_run(request):\n    right_and(request, 'done\\n')\n",
         MAIN,
         "says nothing",
         "done",
@@ -122,6 +125,10 @@ def test_a_program_that_keeps_all_manners(tmp_path):
     tried = [*manners_of(command_of(tmp_path), timeout=20, start_timeout=60)]
     assert len(tried) == 13
     assert [manner for manner in tried if manner.fault is not None] == []
+
+
+def test_an_isolated_target_keeps_all_manners():
+    assert faults_of(f"{shlex.quote(sys.executable)} -P -m attnspec.adapters.serving reference") == {}
 
 
 @pytest.mark.parametrize("name", FAULTS)

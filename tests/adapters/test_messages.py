@@ -19,7 +19,7 @@ from attnspec.adapters.implementation import (
     Request,
     TimedOut,
 )
-from attnspec.adapters.tensors_on_the_wire import BYTES_OF, ENCODINGS, MOST_AXES, WireError
+from attnspec.adapters.tensors_on_the_wire import DTYPES, ENCODINGS, MOST_AXES, WireError
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 
@@ -44,7 +44,7 @@ def test_the_schema_is_one_and_names_what_the_code_names():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     definitions = SCHEMA["$defs"]
     assert all(re.search(definitions["operation"]["pattern"], operation) for operation in OPERATIONS)
-    assert definitions["tensor"]["properties"]["dtype"]["enum"] == list(BYTES_OF)
+    assert definitions["tensor"]["properties"]["dtype"]["enum"] == list(DTYPES)
     assert definitions["tensor"]["properties"]["shape"]["maxItems"] == MOST_AXES
     assert definitions["started"]["properties"]["dtypes"]["items"]["enum"] == list(FLOAT_DTYPES)
     assert definitions["run"]["properties"]["dtype"]["enum"] == [*FLOAT_DTYPES, ANY]

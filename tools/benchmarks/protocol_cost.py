@@ -7,6 +7,7 @@ in this process and behind the protocol, and sends the very messages through ``c
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import statistics
@@ -164,6 +165,8 @@ def main() -> None:
     parser.add_argument("--serve", choices=ENCODINGS, help=argparse.SUPPRESS)
     add_write_option(parser, "protocol-cost")
     options = parser.parse_args()
+    # As the command line has it, and the process of an isolated target.
+    gc.set_threshold(100_000, 20, 20)
     if options.serve is not None:
         stdin, stdout = keep_the_protocol_apart()
         serve(attnspec.load("reference"), stdin, stdout, options.serve)

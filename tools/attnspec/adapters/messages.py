@@ -206,9 +206,9 @@ def read_answer(message: Message, request: Request, encoding: Encoding) -> Answe
         If the answer does not follow the protocol.
     """
     kind = message["type"]
-    where = f"the answer {quoted(kind)}"
     if kind == "outputs":
         return _read_outputs(message, request, encoding)
+    where = f"the answer {quoted(kind)}"
     if kind not in ("unsupported", "rejected", "error", "malformed"):
         raise WireError(
             f"{where} has an unknown type; the types are outputs, unsupported, rejected, error and malformed"

@@ -7,10 +7,12 @@ target in a process of its own may crash or hang and costs one case only. The sp
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from typing import IO, TYPE_CHECKING
 
+from attnspec.adapters.implementation import Declined
 from attnspec.adapters.messages import (
     VERSIONS,
     Message,
@@ -50,7 +52,9 @@ def serve(implementation: Implementation, stdin: IO[bytes], stdout: IO[bytes], e
         if message["type"] == "start":
             _send(stdout, _start(implementation, message, encoding))
         elif message["type"] == "run":
-            answer = implementation.run(read_run(message, encoding))
+            request = read_run(message, encoding)
+            offered = request.operation in implementation.declaration.operations
+            answer = implementation.run(request) if offered else Declined(f"{request.operation} is not offered")
             _send(stdout, answer_message(message["seq"], answer, encoding))
 
 
@@ -100,6 +104,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     pairs: list[list[str]] = [rename.split("=", 1)[::-1] for rename in options.rename]
     stdin, stdout = keep_the_protocol_apart()
+    # As in the process of the harness: messages are many lists that hold no cycles.
+    gc.set_threshold(100_000, 20, 20)
     with stdin, stdout:
         # Imported here, and only now: the import of the target may print.
         from attnspec.adapters.loading import load

@@ -29,17 +29,8 @@ Encoding = Literal["list", "base64"]
 ENCODINGS: tuple[Encoding, ...] = ("list", "base64")
 """The encodings, the default first."""
 
-BYTES_OF = {
-    "float64": "<f8",
-    "float32": "<f4",
-    "float16": "<f2",
-    "bfloat16": "<u2",
-    "bool": "u1",
-    "int64": "<i8",
-}
-"""Each dtype of the protocol, and the NumPy dtype of its little-endian bytes."""
-
-_STORAGE = {name: np.dtype(storage) for name, storage in BYTES_OF.items()}
+DTYPES = ("float64", "float32", "float16", "bfloat16", "bool", "int64")
+"""Each dtype of the protocol."""
 
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 """The words for the floats that JSON has no number for."""
@@ -112,10 +103,10 @@ def encode_tensor(array: NDArray[Any], encoding: Encoding) -> dict[str, Any]:
         If the protocol has no such dtype.
     """
     dtype = _name_of(array.dtype)
-    if dtype not in BYTES_OF:
-        raise WireError(f"dtype {dtype} cannot be sent; the protocol has {', '.join(BYTES_OF)}")
+    if dtype not in DTYPES:
+        raise WireError(f"dtype {dtype} cannot be sent; the protocol has {', '.join(DTYPES)}")
     if encoding == "base64":
-        data = binascii.b2a_base64(_little_endian(array).tobytes(), newline=False).decode("ascii")
+        data = binascii.b2a_base64(_between_here_and_little_endian(array).tobytes(), newline=False).decode("ascii")
     else:
         data = _nested_list(array, dtype)
     return {"dtype": dtype, "shape": list(array.shape), "data": data}
@@ -127,7 +118,8 @@ def _name_of(dtype: np.dtype[Any]) -> str:
     return dtype.name
 
 
-def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
+def _between_here_and_little_endian(array: NDArray[Any]) -> NDArray[Any]:
+    """Swap the bytes of each element where this machine, or the array, has the largest first."""
     is_big = array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and sys.byteorder == "big")
     return array.byteswap() if is_big else array
 
@@ -179,8 +171,8 @@ def decode_tensor(document: object, encoding: Encoding, where: str) -> NDArray[A
         raise WireError(f"{where} must be an object with dtype, shape and data, not {quoted(document)}")
     check_fields(tensor, where, required=("dtype", "shape", "data"))
     dtype, shape = tensor["dtype"], _shape(tensor["shape"], where)
-    if not isinstance(dtype, str) or dtype not in BYTES_OF:
-        raise WireError(f"{where}: dtype must be one of {', '.join(BYTES_OF)}, not {quoted(dtype)}")
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise WireError(f"{where}: dtype must be one of {', '.join(DTYPES)}, not {quoted(dtype)}")
     if encoding == "base64":
         numbers = _from_base64(tensor["data"], dtype, shape, where)
     else:
@@ -192,7 +184,7 @@ def check_fields(
     document: Mapping[str, Any], where: str, *, required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> None:
     """Raise :class:`WireError` for a field that is missing or that the protocol does not have."""
-    if len(document) == len(required) and all(name in document for name in required):
+    if len(document) == len(required) and all(map(document.__contains__, required)):
         return
     for name in required:
         if name not in document:
@@ -234,16 +226,15 @@ def _from_base64(data: object, dtype: str, shape: tuple[int, ...], where: str) -
         content = bytearray(binascii.a2b_base64(data, strict_mode=True))
     except ValueError:
         raise WireError(f"{where}: data is no valid base64: {quoted(data)}") from None
-    storage = _STORAGE[dtype]
-    needed = math.prod(shape) * storage.itemsize
+    kind = numpy_dtype(dtype)
+    needed = math.prod(shape) * kind.itemsize
     if len(content) != needed:
         raise WireError(
             f"{where}: {dtype} of shape {quoted(list(shape))} has {needed} bytes, but data has {len(content)}"
         )
-    numbers = np.frombuffer(content, storage)
-    if dtype == "bool" and numbers.size and int(numbers.max()) > 1:
-        raise WireError(f"{where}: a bool is the byte 0 or 1, not {int(numbers.max())}")
-    return numbers.astype(storage.newbyteorder("="), copy=False).view(numpy_dtype(dtype))
+    if dtype == "bool" and max(content, default=0) > 1:
+        raise WireError(f"{where}: a bool is the byte 0 or 1, not {max(content)}")
+    return _between_here_and_little_endian(np.frombuffer(content, kind))
 
 
 def _from_list(data: object, dtype: str, shape: tuple[int, ...], where: str) -> NDArray[Any]:
