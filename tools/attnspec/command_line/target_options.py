@@ -38,6 +38,13 @@ _OPTIONS = (
         help="Run no more after N timeouts in a row; 3 if not said.",
     ),
     click.option("--isolate", is_flag=True, help="Run TARGET in a process of its own, so that it may crash."),
+    click.option(
+        "--jobs",
+        type=click.IntRange(1, 256),
+        default=1,
+        metavar="N",
+        help="Run N shares of the cases at the same time.",
+    ),
     click.option("--report", "reports", multiple=True, metavar="FILE", help="FILE.json, .xml, .md, .html, badge.json."),
     click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files."),
     click.option("--quiet", is_flag=True, help="Print one closing line only."),
@@ -61,6 +68,7 @@ class TargetOptions:
     timeout: float | None
     give_up_after: int | None
     isolate: bool
+    jobs: int
     reports: tuple[str, ...]
     golden: Path | None
     quiet: bool

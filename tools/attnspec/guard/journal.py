@@ -41,7 +41,7 @@ _LONGEST_MESSAGE = 64 * 1024
 _PASSES_AT_ONCE = 24
 """Passes of an operation whose outputs are kept as something goes wrong, should the process end by accident."""
 
-Ending = Literal["finished", "refused", "interrupted"]
+Ending = Literal["finished", "refused", "interrupted", "given up"]
 
 
 class Asked(NamedTuple):
