@@ -15,7 +15,7 @@ from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.reports.invocation import Invocation
 from attnspec.reports.report import Report
-from attnspec.runner import offered_part, run_suite
+from attnspec.runner import offered_part, run_suite, share_of
 from attnspec.version import __version__
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Suite
     from attnspec.diagnosis import Diagnosis
     from attnspec.reports.wording import EndedEarly
-    from attnspec.runner import Follower, Result
+    from attnspec.runner import Follower, Result, Share
 
 
 _SECONDS = 30.0
@@ -146,6 +146,7 @@ def run_offered(
     conventions: Mapping[str, str],
     fail_fast: bool,
     follower: Follower | None = None,
+    share: Share | None = None,
 ) -> tuple[Result, ...]:
     """Run the selected cases that concern an implementation.
 
@@ -153,6 +154,8 @@ def run_offered(
     ----------
     suite, implementation, dtypes, conventions, fail_fast, follower
         As `attnspec.runner.run_suite` takes them.
+    share
+        Which part of the cases is run; all of them if None.
 
     Raises
     ------
@@ -160,8 +163,9 @@ def run_offered(
         If a dtype or a convention is unknown.
     """
     check_asked(dtypes, conventions)
+    offered = offered_part(suite, implementation.declaration.operations).suite
     return run_suite(
-        offered_part(suite, implementation.declaration.operations).suite,
+        offered if share is None else share_of(offered, share),
         implementation,
         dtypes=dtypes,
         conventions=conventions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.implementation import TimedOut
+from attnspec.adapters.implementation import TimedOut, finish, hear_out
 
 if TYPE_CHECKING:
     from attnspec.adapters.implementation import Answer, Declaration, Implementation, Request
@@ -51,6 +51,14 @@ class Patience:
         answer = self._implementation.run(request)
         self._in_a_row = self._in_a_row + 1 if isinstance(answer, TimedOut) else 0
         return answer
+
+    def hear_out(self) -> None:
+        """Look at what has come since the last answer."""
+        hear_out(self._implementation)
+
+    def finish(self) -> None:
+        """Have the implementation end, and hear all that it still says."""
+        finish(self._implementation)
 
     def close(self) -> None:
         """Close the implementation."""

@@ -8,27 +8,25 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from attnspec.guard.journal import Journal, Told
+    from attnspec.guard.journal import Journal
+    from attnspec.guard.together import Part
     from attnspec.guard.ways import Way
 
 _GUARDED = "attnspec.command_line.guarded"
 
 
 class Ended(NamedTuple):
-    """A guarded process that has ended.
+    """Guarded processes that have ended.
 
     Attributes
     ----------
-    code
-        Its exit status, or the negated signal.
-    told
-        What it told.
+    parts
+        What each told, and how it ended.
     received
         The signal that asked this process to end meanwhile, or None.
     """
 
-    code: int
-    told: Told
+    parts: Sequence[Part]
     received: int | None
 
 
@@ -63,11 +61,12 @@ def conclusion_elsewhere(guarding: Guarding) -> int | None:
         How the command is guarded; it is told how the process ended.
     """
     from attnspec.guard.spawned import Spawned
+    from attnspec.guard.together import Part
     from attnspec.guard.watching import Watch
 
     with Watch() as watch, Spawned(_GUARDED, guarding.words) as child:
         code = watch.wait_for(child)
         status = child.journal.conclusion
         if status is None:
-            guarding.ended = Ended(code, child.journal.read(), watch.received)
+            guarding.ended = Ended((Part(child.journal.read(), code),), watch.received)
     return status

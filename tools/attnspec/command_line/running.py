@@ -69,13 +69,13 @@ def run_target(
 
     for path in options.reports:
         check_writable(Path(path))
-    check_target(options)
+    check_target(options, fail_fast=fail_fast)
     check_asked(options.dtypes, pairs(options.conventions, "--convention"))
     suite = load_selected(options, check)
     guarding: Guarding = click.get_current_context().obj
     if guarding.ended is not None:
         return Ran(_remains(options, suite, guarding.ended), suite)
-    if guarding.way == "fork" and options.is_imported:
+    if options.jobs > 1 or (guarding.way == "fork" and options.is_imported):
         return Ran(_remains(options, suite, _forked(options, suite, console, fail_fast=fail_fast)), suite)
     return Ran(_run_here(options, suite, console, guarding.journal, fail_fast=fail_fast), suite)
 
@@ -89,17 +89,21 @@ def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
 
 
 def _forked(options: TargetOptions, suite: Suite, console: Console, *, fail_fast: bool) -> Ended:
-    """Run it in a copy of this process, and wait for its end."""
+    """Run it in copies of this process, one a job, and wait for their end."""
     from attnspec.guard.forked import Forked
     from attnspec.guard.journal import Journal
+    from attnspec.guard.together import Together
     from attnspec.guard.watching import Watch
+    from attnspec.runner import Share
 
-    journal = Journal.anonymous()
+    journals = [Journal.anonymous() for _ in range(options.jobs)]
     with Watch() as watch:
-        child = Forked(task_of(options, fail_fast=fail_fast), suite, journal, watch.release)
-        with progress(console, journal, quiet=options.quiet):
-            code = watch.wait_for(child)
-    return Ended(code, journal.read(), watch.received)
+        tasks = [task_of(options, Share(job, options.jobs), fail_fast=fail_fast) for job in range(options.jobs)]
+        children = [Forked(task, suite, journal, watch.release) for task, journal in zip(tasks, journals, strict=True)]
+        together = Together(children, journals)
+        with progress(console, together, quiet=options.quiet):
+            watch.wait_for(together)
+    return Ended(together.parts, watch.received)
 
 
 def _run_here(
@@ -145,39 +149,46 @@ def _run_here(
 
 
 def _remains(options: TargetOptions, suite: Suite, ended: Ended) -> Report:
-    """Return the report of what a guarded process told, however it ended."""
+    """Return the report of what guarded processes told, however they ended."""
     from attnspec.guard.ending import how_it_ended
+    from attnspec.guard.remains import with_crash
+    from attnspec.guard.together import as_one
 
-    told, declaration = ended.told, ended.told.declaration
+    told = as_one([part.told for part in ended.parts])
     if ended.received is not None or told.ending == "interrupted":
-        if declaration is not None:
-            write_reports(options, _report_of(options, suite, told, declaration, None), suite)
+        if told.declaration is not None:
+            write_reports(options, _report_of(options, suite, told, told.declaration, "interrupted"), suite)
         raise Terminated(ended.received or signal.SIGINT)
     if told.ending == "refused":
         raise AttnspecError(told.problem)
-    if declaration is None or (told.asked is None and told.ending is None):
-        when = "while it was imported" if declaration is None else "before it was asked for the first case"
-        raise TargetError(
-            f"{options.target} {how_it_ended(ended.code)} {when}, so that nothing was validated. "
-            "Import it in an interpreter of your own to see why."
-        )
-    return _report_of(options, suite, told, declaration, ended.code)
+    for part in ended.parts:
+        declaration = part.told.declaration
+        if declaration is None or (part.told.asked is None and part.told.ending is None):
+            when = "while it was imported" if declaration is None else "before it was asked for the first case"
+            raise TargetError(
+                f"{options.target} {how_it_ended(part.code)} {when}, so that nothing was validated. "
+                "Import it in an interpreter of your own to see why."
+            )
+    told = as_one([with_crash(*part) for part in ended.parts])
+    assert told.declaration is not None
+    ended_early = None if told.ending == "finished" else "given up" if told.ending == "given up" else "crashed"
+    return _report_of(options, suite, told, told.declaration, ended_early)
 
 
-def _report_of(options: TargetOptions, suite: Suite, told: Told, declaration: Declaration, code: int | None) -> Report:
-    """Return the report of what a journal tells; `code` is how the process ended, None where it was interrupted."""
+def _report_of(
+    options: TargetOptions, suite: Suite, told: Told, declaration: Declaration, ended_early: EndedEarly | None
+) -> Report:
+    """Return the report of what a journal tells."""
     from attnspec.guard.remains import results_of
     from attnspec.runner import offered_part, resolved_for
     from attnspec.validation import pairs
 
-    ended_early = None if told.ending == "finished" else "interrupted" if code is None else "crashed"
     results = results_of(
         told,
         offered_part(suite, declaration.operations).suite,
         declaration,
         options.dtypes or declaration.dtypes,
         resolved_for(declaration, pairs(options.conventions, "--convention")),
-        ended=None if ended_early is None else code,
     )
     return _report(options, suite, declaration, results, ended_early)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec.errors import UsageError
+from attnspec.guard.ways import way_of_this_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from attnspec.command_line.target_options import TargetOptions
     from attnspec.guard.task import Task
     from attnspec.reports.invocation import Invocation
+    from attnspec.runner import Share
 
 _LONGEST_TIMEOUT = 86_400
 
@@ -28,14 +30,14 @@ def load_selected(options: TargetOptions, check: Callable[[Suite], None] | None)
     return suite
 
 
-def task_of(options: TargetOptions, *, fail_fast: bool) -> Task:
-    """Return what a guarded process is to do."""
+def task_of(options: TargetOptions, share: Share, *, fail_fast: bool) -> Task:
+    """Return what a guarded process is to do with its share of the cases."""
     from attnspec.guard.task import Task
     from attnspec.validation import pairs
 
-    assert options.target is not None
     return Task(
         target=options.target,
+        command=options.command,
         operation=options.operation,
         renames=_renames(options),
         device=options.device,
@@ -43,6 +45,12 @@ def task_of(options: TargetOptions, *, fail_fast: bool) -> Task:
         dtypes=options.dtypes,
         conventions=pairs(options.conventions, "--convention"),
         fail_fast=fail_fast,
+        isolate=options.isolate,
+        timeout=options.timeout,
+        start_timeout=options.start_timeout,
+        show_stderr=options.stderr,
+        give_up_after=options.give_up_after,
+        share=share,
     )
 
 
@@ -70,7 +78,7 @@ def _renames(options: TargetOptions) -> Mapping[str, str]:
     return contract_names(pairs(options.renames, "--rename"))
 
 
-def check_target(options: TargetOptions) -> None:
+def check_target(options: TargetOptions, *, fail_fast: bool = False) -> None:
     """Raise `UsageError` if the options contradict each other; found out before anything is run."""
     target, command, timeout = options.target, options.command, options.timeout
     if (target is None) == (command is None):
@@ -83,6 +91,12 @@ def check_target(options: TargetOptions) -> None:
         raise UsageError(
             f"--give-up-after {options.give_up_after}: no call has a time limit in this process; add --timeout SECONDS."
         )
+    if options.jobs > 1 and fail_fast:
+        raise UsageError(f"--jobs {options.jobs} and --fail-fast: which result is the first, only one job can say.")
+    if options.jobs > 1 and options.transcript is not None:
+        raise UsageError(f"--jobs {options.jobs} and --transcript: a transcript holds what one program says.")
+    if options.jobs > 1 and way_of_this_system() != "fork":
+        raise UsageError(f"--jobs {options.jobs}: several jobs need a process that can be copied, and here none can.")
     _renames(options)
     if options.is_imported:
         for option, given in (

@@ -44,6 +44,13 @@ _OPTIONS = (
         help="Run no more after N timeouts in a row; 3 if not said.",
     ),
     click.option("--isolate", is_flag=True, help="Run TARGET in a process of its own, so that it may crash."),
+    click.option(
+        "--jobs",
+        type=click.IntRange(1, 256),
+        default=1,
+        metavar="N",
+        help="Run N shares of the cases at the same time.",
+    ),
     click.option("--stderr", is_flag=True, help="Show what the program, or an isolated TARGET, prints to stderr."),
     click.option(
         "--transcript",
@@ -75,6 +82,7 @@ class TargetOptions:
     start_timeout: float | None
     give_up_after: int | None
     isolate: bool
+    jobs: int
     stderr: bool
     transcript: Path | None
     reports: tuple[str, ...]

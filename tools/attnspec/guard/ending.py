@@ -15,13 +15,13 @@ _PR_SET_PDEATHSIG = 1
 """From linux/prctl.h: the signal that a process gets when its parent dies."""
 
 
-def die_with(parent: int) -> None:
-    """Have the system end this process when its parent is killed, where it can."""
+def die_with(parent: int, by: signal.Signals | None = None) -> None:
+    """Have the system end this process when its parent is killed, where it can: by SIGKILL, or another signal."""
     if sys.platform == "linux":
         import ctypes
 
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by or signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
 

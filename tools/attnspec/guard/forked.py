@@ -35,6 +35,9 @@ class Forked:
 
     def __init__(self, task: Task, suite: Suite, journal: Journal, at_first: Callable[[], None]) -> None:
         parent = os.getpid()
+        # A process that drives a program must end that, too.
+        self._signal = signal.SIGKILL if task.is_imported else signal.SIGTERM
+        self._has_ended = False
         for operation in {case.operation for case in suite.cases.values()}:
             family_of(operation)  # both processes need it, and one import serves both
         flush()  # or both would write what is still buffered
@@ -46,19 +49,21 @@ class Forked:
             self._pid = os.fork()
         if self._pid == 0:
             at_first()
-            die_with(parent)
+            die_with(parent, self._signal)
             _perform_and_leave(task, suite, journal)
         gc.unfreeze()
 
     def wait(self) -> int:
         """Wait for its end; return its exit status, or the negated signal."""
         _, status = os.waitpid(self._pid, 0)
+        self._has_ended = True
         return os.waitstatus_to_exitcode(status)
 
     def kill(self) -> None:
         """End it at once."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
+        if not self._has_ended:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, self._signal)
 
 
 def _perform_and_leave(task: Task, suite: Suite, journal: Journal) -> NoReturn:

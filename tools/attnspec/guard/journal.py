@@ -39,9 +39,9 @@ _FOR_OUTPUTS = SIZE // 2
 """Beyond this, no outputs are kept, so that there is always room for verdicts."""
 _LONGEST_MESSAGE = 64 * 1024
 _PASSES_AT_ONCE = 24
-"""Passes of an operation whose outputs are kept as they come, to diagnose by them if the process ends by accident."""
+"""Passes of an operation whose outputs are kept as something goes wrong, should the process end by accident."""
 
-Ending = Literal["finished", "refused", "interrupted"]
+Ending = Literal["finished", "refused", "interrupted", "given up"]
 
 
 class Asked(NamedTuple):
@@ -103,9 +103,9 @@ class Journal:
         self._seen: dict[Key, Verdict] = {}
         self._slot = 1
         self._same_bits: dict[Key, bool | None] = {}
-        self._passes: Counter[str] = Counter()
-        self._wrong = False
-        self._later: dict[Key, Result] = {}
+        self._passed: dict[str, dict[Key, Result]] = {}
+        self._passes_kept: Counter[str] = Counter()
+        self._wrong: set[str] = set()
 
     @classmethod
     def anonymous(cls) -> Journal:
@@ -154,17 +154,17 @@ class Journal:
         verdict = result.verdict
         if len(verdict.message) > _LONGEST_MESSAGE:
             verdict = verdict._replace(message=verdict.message[:_LONGEST_MESSAGE] + " …")
-        self._append(("has", *key, Entry(verdict, result.seconds, result.same_bits)))
-        self._later.pop(key, None)
+        self._append(("has", *key, _plain(verdict), result.seconds, result.same_bits))
+        operation = result.case.operation
+        passed = self._passed.setdefault(operation, {})
+        passed.pop(key, None)
         if result.is_wrong:
-            self._wrong = True
+            self._wrong.add(operation)
             self._keep_outputs(result)
         elif result.got is not None:
-            self._passes[result.case.operation] += 1
-            if self._passes[result.case.operation] <= _PASSES_AT_ONCE:
-                self._keep_outputs(result)
-            else:
-                self._later[key] = result
+            passed[key] = result
+        if operation in self._wrong:
+            self._keep_passes(operation, _PASSES_AT_ONCE)
 
     def ends(self, ending: Ending, problem: str = "") -> None:
         """Write down how the run ended, and what only a run that ends by itself tells.
@@ -172,10 +172,16 @@ class Journal:
         That is whether second passes gave the same bits, and the outputs of all passes where something was wrong.
         """
         self._append(("same", self._same_bits))
-        if self._wrong:
-            for result in self._later.values():
-                self._keep_outputs(result)
+        for operation in self._wrong:
+            self._keep_passes(operation, len(self._seen))
         self._append(("ends", ending, problem[:_LONGEST_MESSAGE]))
+
+    def _keep_passes(self, operation: str, most: int) -> None:
+        """Keep the outputs of passes of an operation, up to so many; a diagnosis of what is wrong needs them."""
+        passed = self._passed[operation]
+        while passed and self._passes_kept[operation] < most:
+            self._passes_kept[operation] += 1
+            self._keep_outputs(passed.pop(next(iter(passed))))
 
     def _keep_outputs(self, result: Result) -> None:
         if result.got is None:
@@ -225,19 +231,20 @@ class Journal:
         problem = ""
         outputs: dict[Key, slice] = {}
         key = ("", "")
+        verdict = _reading()
         for record in self._records():
             match record:
+                case ("has", case, dtype, plain, seconds, same_bits):
+                    results[case, dtype] = Entry(verdict(plain), seconds, same_bits)
+                    outputs.pop((case, dtype), None)
                 case ("declares", declaration):
                     pass
-                case ("has", case, dtype, entry):
-                    results[case, dtype] = entry
-                    outputs.pop((case, dtype), None)
                 case ("outputs", case, dtype):
                     key = (case, dtype)
                 case ("at", span):
                     outputs[key] = span
-                case ("same", same_bits):
-                    results |= {of: results[of]._replace(same_bits=same) for of, same in same_bits.items()}
+                case ("same", later):
+                    results |= {of: results[of]._replace(same_bits=same) for of, same in later.items()}
                 case ("ends", ending, problem):
                     pass
                 case _:
@@ -247,3 +254,22 @@ class Journal:
             return pickle.loads(self._memory[outputs[of]]) if of in outputs else None
 
         return Told(declaration, self._asked(), results, ending, problem, got)
+
+
+def _plain(verdict: Verdict) -> tuple[Any, ...]:
+    """Return a verdict as a tuple of tuples, which is written and read in a tenth of the time."""
+    if verdict.worst is None:
+        return (None, *verdict)
+    return ((*vars(verdict.worst).values(),), *verdict._replace(worst=None))
+
+
+def _reading() -> Callable[[tuple[Any, ...]], Verdict]:
+    """Return what gives the verdict that `_plain` was given."""
+    from attnspec.comparison import Verdict, Worst
+
+    def verdict(plain: tuple[Any, ...]) -> Verdict:
+        worst, *fields = plain
+        read = Verdict(*fields)
+        return read if worst is None else read._replace(worst=Worst(*worst))
+
+    return verdict

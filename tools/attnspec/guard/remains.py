@@ -25,8 +25,6 @@ def results_of(
     declaration: Declaration,
     asked: Sequence[str],
     resolved: Mapping[str, Mapping[str, str]],
-    *,
-    ended: int | None,
 ) -> tuple[Result, ...]:
     """Return the results that a journal holds, in the order of ids and dtypes.
 
@@ -42,13 +40,8 @@ def results_of(
         The dtypes that were asked for.
     resolved
         Every convention's choice for each operation.
-    ended
-        The exit status, or the negated signal, of a process that ended by accident: what it was asked last is then a
-        crash. None for a run that was finished or interrupted.
     """
-    entries = dict(told.results)
-    if ended is not None and told.asked is not None:
-        entries[told.asked.case, told.asked.dtype] = _crash(told.asked, entries, ended)
+    entries = told.results
     finished = told.ending == "finished"
     # What was owed is computed anew only where there is something to diagnose, or something left.
     prepared = not finished or any(entry.verdict.status in WRONG for entry in entries.values())
@@ -68,6 +61,22 @@ def results_of(
     if finished:
         return tuple(results)
     return beside_their_twins(results, suite, None)
+
+
+def with_crash(told: Told, code: int) -> Told:
+    """Return what a process told that ended by accident: what it was asked last is a crash.
+
+    Parameters
+    ----------
+    told
+        Its journal; of a process that ended by its own account, it is returned as it is.
+    code
+        The exit status, or the negated signal.
+    """
+    if told.ending is not None or told.asked is None:
+        return told
+    key = (told.asked.case, told.asked.dtype)
+    return told._replace(results={**told.results, key: _crash(told.asked, told.results, code)})
 
 
 def _crash(asked: Asked, entries: Mapping[Key, Entry], ended: int) -> Entry:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attnspec.adapters.implementation import finish, hear_out
+from attnspec.adapters.patience import TIMEOUTS_IN_A_ROW, GaveUpError, Patience
 from attnspec.errors import AttnspecError
+from attnspec.guard.watching import ending_by_exception
 from attnspec.validation import closing, in_layout, open_target, run_offered
 
 if TYPE_CHECKING:
@@ -16,19 +19,31 @@ if TYPE_CHECKING:
     from attnspec.adapters import Answer, Declaration, Implementation, Request
     from attnspec.cases import Suite
     from attnspec.guard.journal import Journal
+    from attnspec.runner import Share
 
 
 @dataclass(frozen=True)
 class Task:
-    """A Python target and how it is run; the names are those of `attnspec.validation.validate`.
+    """A target and how it is run; the names are those of `attnspec.validation.validate`.
 
     Attributes
     ----------
+    command
+        A program that speaks the process protocol, where there is no target.
     renames
         Contract argument to the target's own name for it.
+    isolate, timeout, start_timeout
+        Whether a Python target runs in one more process, and the seconds that a call and a start are given.
+    show_stderr
+        Whether what that process, or a program, prints to its stderr is shown.
+    give_up_after
+        How many timeouts in a row are the last.
+    share
+        Which part of the cases is run.
     """
 
-    target: str
+    target: str | None
+    command: str | None
     operation: str | None
     renames: Mapping[str, str]
     device: str | None
@@ -36,6 +51,17 @@ class Task:
     dtypes: tuple[str, ...]
     conventions: Mapping[str, str]
     fail_fast: bool
+    isolate: bool
+    timeout: float | None
+    start_timeout: float | None
+    show_stderr: bool
+    give_up_after: int | None
+    share: Share
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether it is Python that runs in the guarded process itself."""
+        return self.command is None and not self.isolate and self.timeout is None
 
 
 def perform(task: Task, suite: Suite, journal: Journal) -> None:
@@ -54,14 +80,20 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
     try:
         target = open_target(
             task.target,
-            None,
+            task.command,
             operation=task.operation,
             renames=task.renames,
             device=task.device,
-            timeout=None,
+            timeout=task.timeout,
+            start_timeout=task.start_timeout,
+            show_stderr=task.show_stderr,
+            isolate=task.isolate,
         )
-        implementation = OneProcess(in_layout(target, task.layout), process)
-        with closing(implementation):
+        one = OneProcess(in_layout(target, task.layout), process)
+        implementation = Patience(one, task.give_up_after or TIMEOUTS_IN_A_ROW)
+        # What an imported target does to itself is an accident; a program must be ended with this process.
+        signals = nullcontext() if task.is_imported else ending_by_exception()
+        with signals, closing(implementation):
             journal.declares(implementation.declaration)
             run_offered(
                 suite,
@@ -70,8 +102,11 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
                 conventions=task.conventions,
                 fail_fast=task.fail_fast,
                 follower=journal,
+                share=task.share,
             )
             journal.ends("finished")
+    except GaveUpError:
+        journal.ends("given up")
     except AttnspecError as error:
         _leave_if_copied(process)
         journal.ends("refused", str(error))

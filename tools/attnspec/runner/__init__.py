@@ -13,6 +13,7 @@ from attnspec.runner.running import (
     run_once,
     run_suite,
 )
+from attnspec.runner.sharing import Share, share_of
 from attnspec.runner.twins import beside_their_twins
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Offered",
     "Result",
     "Run",
+    "Share",
     "beside_their_twins",
     "not_graded",
     "offered_part",
@@ -33,4 +35,5 @@ __all__ = [
     "resolved_for",
     "run_once",
     "run_suite",
+    "share_of",
 ]

@@ -1,0 +1,76 @@
+"""Several guarded processes, each with a share of the cases: watched as one, and told as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec.guard.journal import Ending, Entry, Journal, Told
+    from attnspec.guard.watching import Child
+    from attnspec.runner import Key
+
+
+class Part(NamedTuple):
+    """What one process told, and its exit status or the negated signal."""
+
+    told: Told
+    code: int
+
+
+class Together:
+    """Running processes, waited for and ended together.
+
+    Parameters
+    ----------
+    children, journals
+        The processes, and where each writes.
+    """
+
+    def __init__(self, children: Sequence[Child], journals: Sequence[Journal]) -> None:
+        self._children = children
+        self._journals = journals
+        self._codes: list[int] = []
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What each told, once all have ended."""
+        return tuple(Part(journal.read(), code) for journal, code in zip(self._journals, self._codes, strict=True))
+
+    @property
+    def count(self) -> int:
+        """How many (case, dtype) have a result."""
+        return sum(journal.count for journal in self._journals)
+
+    def wait(self) -> int:
+        """Wait for the end of all; return the first exit status, or negated signal, that is not 0."""
+        self._codes = [child.wait() for child in self._children]
+        return next(filter(None, self._codes), 0)
+
+    def kill(self) -> None:
+        """End them at once."""
+        for child in self._children:
+            child.kill()
+
+
+def as_one(parts: Sequence[Told]) -> Told:
+    """Return what several processes told as if one had told it.
+
+    The run has ended as one of them did: refused, then interrupted, then by accident, then given up, before finished.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    order: tuple[Ending | None, ...] = ("refused", "interrupted", None, "given up", "finished")
+    last = min(parts, key=lambda told: order.index(told.ending))
+    results: dict[Key, Entry] = {}
+    for told in parts:
+        results |= told.results
+
+    def got(of: Key) -> Mapping[str, NDArray[Any]] | None:
+        return next(filter(None, (told.got(of) for told in parts)), None)
+
+    return last._replace(results=results, got=got)
