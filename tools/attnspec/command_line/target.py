@@ -91,12 +91,8 @@ def check_target(options: TargetOptions, *, fail_fast: bool = False) -> None:
         raise UsageError(
             f"--give-up-after {options.give_up_after}: no call has a time limit in this process; add --timeout SECONDS."
         )
-    if options.jobs > 1 and fail_fast:
-        raise UsageError(f"--jobs {options.jobs} and --fail-fast: which result is the first, only one job can say.")
-    if options.jobs > 1 and options.transcript is not None:
-        raise UsageError(f"--jobs {options.jobs} and --transcript: a transcript holds what one program says.")
-    if options.jobs > 1 and way_of_this_system() != "fork":
-        raise UsageError(f"--jobs {options.jobs}: several jobs need a process that can be copied, and here none can.")
+    if options.jobs > 1:
+        _check_jobs(options, fail_fast=fail_fast)
     _renames(options)
     if options.is_imported:
         for option, given in (
@@ -115,6 +111,16 @@ def check_target(options: TargetOptions, *, fail_fast: bool = False) -> None:
         ):
             if given:
                 raise UsageError(f"{option} is for Python targets; a --command follows the protocol by itself.")
+
+
+def _check_jobs(options: TargetOptions, *, fail_fast: bool) -> None:
+    """Raise `UsageError` if not several jobs can do what is asked for."""
+    if fail_fast:
+        raise UsageError(f"--jobs {options.jobs} and --fail-fast: which result is the first, only one job can say.")
+    if options.transcript is not None:
+        raise UsageError(f"--jobs {options.jobs} and --transcript: a transcript holds what one program says.")
+    if way_of_this_system() != "fork":
+        raise UsageError(f"--jobs {options.jobs}: several jobs need a process that can be copied, and here none can.")
 
 
 def implementation_of(options: TargetOptions) -> Implementation:
