@@ -68,5 +68,5 @@ def _result(operation: str, call: Call) -> NDArray[Any]:
     """Return the first output of the reference."""
     inputs, attributes = call
     result: Any = getattr(reference, operation)(**inputs, **attributes)
-    first: NDArray[Any] = result[0] if isinstance(result, tuple) else result
-    return first
+    # A named tuple of outputs, or the only output.
+    return np.asarray(getattr(result, OPERATIONS[operation].outputs[0], result))

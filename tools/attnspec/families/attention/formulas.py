@@ -206,6 +206,7 @@ def _glorot_normal(case: Case) -> list[str]:
         'print("mean", output.mean(), "standard deviation", output.std(), "should be", spread)',
         "assert abs(output.mean()) < 6 * spread / np.sqrt(output.size)",
         "assert abs(output.std() - spread) < 6 * spread / np.sqrt(2 * output.size)",
+        "assert abs(output).max() > 2.5 * spread",
     ]
 
 

@@ -78,6 +78,13 @@ def past_refusals() -> tuple[AuthoredCase, ...]:
             {"key_lengths": np.array([5, -1, 3])},
             "The key length -1 is negative.",
         ),
+        (
+            "negative_query_length",
+            "A negative query length is refused",
+            "length",
+            {"query_lengths": np.array([4, -1, 3])},
+            "The query length -1 is negative.",
+        ),
     )
     return (
         *(

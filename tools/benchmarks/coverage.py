@@ -1,0 +1,58 @@
+"""Which levels of which factors meet in the golden cases, and which do not.
+
+``python tools/benchmarks/coverage.py`` reads every golden case and counts, for each operation; ``--write`` writes the
+counts and the holes to ``spec/measurements/coverage.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from measurement_page import MeasurementPage, add_write_option, publish, table
+
+from attnspec.cases import load_suite
+from attnspec.contract import OPERATIONS
+from attnspec_authoring.covering.coverage import coverage, missing, summary
+
+ABOUT = """
+What the golden cases hold, counted from the cases themselves: for each operation every optional input and attribute,
+the memory layout of every input, the extents of every axis, and the class of the numbers. An input that is given
+counts under its layout. Extents are classed as kernels see them: powers of two from 16 to 256, one more, and what lies
+over; 80 and 96, which are widths of heads. An axis of a tensor is told where it differs from that of the tensors before
+it. Refusals are left out.
+
+The second table of an operation lists the pairs of levels that meet in no case: how many pairs of two factors meet,
+how many do not, and which. Two large extents, from 16 on, are not asked to meet, for the size of the files. Many other
+holes cannot be filled: a past and lengths exclude each other, and what is not there lies nowhere. The tables of the
+profile `pairs` (`tools/attnspec_authoring/recipes`) say which pairs are filled on purpose; a test holds them to that.
+"""
+
+
+def figures() -> list[str]:
+    """Count, and return the page's tables."""
+    cases = [case for case in load_suite().cases.values() if case.rejects is None]
+    lines: list[str] = []
+    for name in OPERATIONS:
+        found = coverage(case for case in cases if case.operation == name)
+        met = sum(bool(count) for count in found.pairs.values())
+        holes = missing(found)
+        lines += [f"## `{name}`", ""]
+        lines += [f"{met} pairs of levels meet; {sum(int(str(row[2])) for row in holes)} do not.", ""]
+        lines += [*table(("factor", "cases"), summary(found)), ""]
+        if holes:
+            # Words stand on the left, as in a table of two columns.
+            rows = [(row[0], f"{row[1]} meet, {row[2]} do not: {row[3]}") for row in holes]
+            lines += [*table(("factors", "pairs"), rows), ""]
+    return lines
+
+
+def main() -> None:
+    """Count, print, and write the page where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_write_option(parser, "coverage")
+    options = parser.parse_args()
+    publish(MeasurementPage("What meets in the cases", ABOUT, figures()), options.write)
+
+
+if __name__ == "__main__":
+    main()
