@@ -45,6 +45,12 @@ _OPTIONS = (
         metavar="N",
         help="Run N shares of the cases at the same time.",
     ),
+    click.option(
+        "--resume",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Keep results in FILE as they come, and go on with those that it holds.",
+    ),
     click.option("--report", "reports", multiple=True, metavar="FILE", help="FILE.json, .xml, .md, .html, badge.json."),
     click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files."),
     click.option("--quiet", is_flag=True, help="Print one closing line only."),
@@ -69,6 +75,7 @@ class TargetOptions:
     give_up_after: int | None
     isolate: bool
     jobs: int
+    resume: Path | None
     reports: tuple[str, ...]
     golden: Path | None
     quiet: bool
