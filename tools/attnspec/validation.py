@@ -19,14 +19,14 @@ from attnspec.runner import offered_part, run_suite, share_of
 from attnspec.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from pathlib import Path
 
     from attnspec.adapters import Declaration, Implementation
     from attnspec.cases import Suite
     from attnspec.diagnosis import Diagnosis
     from attnspec.reports.wording import EndedEarly
-    from attnspec.runner import Follower, Result, Share
+    from attnspec.runner import Follower, Result, Run, Share
 
 
 _SECONDS = 30.0
@@ -147,12 +147,13 @@ def run_offered(
     fail_fast: bool,
     follower: Follower | None = None,
     share: Share | None = None,
+    known: Callable[[Run], Result | None] | None = None,
 ) -> tuple[Result, ...]:
     """Run the selected cases that concern an implementation.
 
     Parameters
     ----------
-    suite, implementation, dtypes, conventions, fail_fast, follower
+    suite, implementation, dtypes, conventions, fail_fast, follower, known
         As `attnspec.runner.run_suite` takes them.
     share
         Which part of the cases is run; all of them if None.
@@ -171,6 +172,7 @@ def run_offered(
         conventions=conventions,
         fail_fast=fail_fast,
         follower=follower,
+        known=known,
     )
 
 

@@ -12,7 +12,14 @@ import click
 
 from attnspec.command_line.console import progress
 from attnspec.command_line.guarding import Ended
-from attnspec.command_line.target import check_target, implementation_of, invocation_of, load_selected, task_of
+from attnspec.command_line.target import (
+    check_target,
+    implementation_of,
+    invocation_of,
+    kept_by,
+    load_selected,
+    task_of,
+)
 from attnspec.errors import AttnspecError, TargetError, Terminated
 
 if TYPE_CHECKING:
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
     from attnspec.command_line.guarding import Guarding
     from attnspec.command_line.target_options import TargetOptions
     from attnspec.guard.journal import Journal, Told
+    from attnspec.guard.keeping import KeptJournal
     from attnspec.reports import Report
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result
@@ -73,11 +81,13 @@ def run_target(
     check_asked(options.dtypes, pairs(options.conventions, "--convention"))
     suite = load_selected(options, check)
     guarding: Guarding = click.get_current_context().obj
+    kept = kept_by(options, suite)
     if guarding.ended is not None:
-        return Ran(_remains(options, suite, guarding.ended), suite)
+        return Ran(_remains(options, suite, guarding.ended, kept), suite)
     if options.jobs > 1 or (guarding.way == "fork" and options.is_imported):
-        return Ran(_remains(options, suite, _forked(options, suite, console, fail_fast=fail_fast)), suite)
-    return Ran(_run_here(options, suite, console, guarding.journal, fail_fast=fail_fast), suite)
+        ended = _forked(options, suite, console, kept, fail_fast=fail_fast)
+        return Ran(_remains(options, suite, ended, kept), suite)
+    return Ran(_run_here(options, suite, console, guarding.journal, kept, fail_fast=fail_fast), suite)
 
 
 def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
@@ -88,7 +98,9 @@ def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
         write_report(report, Path(path), suite)
 
 
-def _forked(options: TargetOptions, suite: Suite, console: Console, *, fail_fast: bool) -> Ended:
+def _forked(
+    options: TargetOptions, suite: Suite, console: Console, kept: KeptJournal | None, *, fail_fast: bool
+) -> Ended:
     """Run it in copies of this process, one a job, and wait for their end."""
     from attnspec.guard.forked import Forked
     from attnspec.guard.journal import Journal
@@ -96,7 +108,7 @@ def _forked(options: TargetOptions, suite: Suite, console: Console, *, fail_fast
     from attnspec.guard.watching import Watch
     from attnspec.runner import Share
 
-    journals = [Journal.anonymous() for _ in range(options.jobs)]
+    journals = [Journal.anonymous() for _ in range(options.jobs)] if kept is None else [kept]
     with Watch() as watch:
         tasks = [task_of(options, Share(job, options.jobs), fail_fast=fail_fast) for job in range(options.jobs)]
         children = [Forked(task, suite, journal, watch.release) for task, journal in zip(tasks, journals, strict=True)]
@@ -107,7 +119,13 @@ def _forked(options: TargetOptions, suite: Suite, console: Console, *, fail_fast
 
 
 def _run_here(
-    options: TargetOptions, suite: Suite, console: Console, journal: Journal | None, *, fail_fast: bool
+    options: TargetOptions,
+    suite: Suite,
+    console: Console,
+    journal: Journal | None,
+    kept: KeptJournal | None,
+    *,
+    fail_fast: bool,
 ) -> Report:
     """Run it from this process: a program, a target in a process that is spoken to, or one that is not guarded here."""
     from attnspec.adapters.patience import TIMEOUTS_IN_A_ROW, GaveUpError, Patience
@@ -116,7 +134,15 @@ def _run_here(
     from attnspec.runner import Kept, beside_their_twins
     from attnspec.validation import closing, in_layout, pairs, run_offered
 
-    follower, process = Kept(journal), os.getpid()
+    journals = tuple(filter(None, (journal, kept)))
+    follower, process = Kept(*journals), os.getpid()
+
+    def so_far(ended_early: EndedEarly) -> Report:
+        if kept is not None:
+            return _report_of(options, suite, kept.read(), declaration, ended_early)
+        results = beside_their_twins(tuple(follower.results.values()), suite, None)
+        return _report(options, suite, declaration, results, ended_early)
+
     # In a guarded process, what the target does to itself is an accident; signals from outside are the parent's.
     signals = ending_by_exception() if journal is None else nullcontext()
     # The names of reports are relative to the folder of the user, wherever the target goes.
@@ -124,8 +150,8 @@ def _run_here(
         alone = OneProcess(in_layout(target, options.layout), process)
         implementation = Patience(alone, options.give_up_after or TIMEOUTS_IN_A_ROW)
         declaration = implementation.declaration
-        if journal is not None:
-            journal.declares(declaration)
+        for each in journals:
+            each.declares(declaration)
         try:
             with progress(console, follower, quiet=options.quiet):
                 results = run_offered(
@@ -135,20 +161,19 @@ def _run_here(
                     conventions=pairs(options.conventions, "--convention"),
                     fail_fast=fail_fast,
                     follower=follower,
+                    known=None if kept is None else kept.known,
                 )
         except KeyboardInterrupt:
-            kept = beside_their_twins(tuple(follower.results.values()), suite, None)
-            write_reports(options, _report(options, suite, declaration, kept, "interrupted"), suite)
+            write_reports(options, so_far("interrupted"), suite)
             raise
         except GaveUpError:
-            kept = beside_their_twins(tuple(follower.results.values()), suite, None)
-            return _report(options, suite, declaration, kept, "given up")
-        if journal is not None:
-            journal.ends("finished")
+            return so_far("given up")
+        for each in journals:
+            each.ends("finished")
     return _report(options, suite, declaration, results, None)
 
 
-def _remains(options: TargetOptions, suite: Suite, ended: Ended) -> Report:
+def _remains(options: TargetOptions, suite: Suite, ended: Ended, kept: KeptJournal | None) -> Report:
     """Return the report of what guarded processes told, however they ended."""
     from attnspec.guard.ending import how_it_ended
     from attnspec.guard.remains import with_crash
@@ -170,6 +195,8 @@ def _remains(options: TargetOptions, suite: Suite, ended: Ended) -> Report:
                 "Import it in an interpreter of your own to see why."
             )
     told = as_one([with_crash(*part) for part in ended.parts])
+    if kept is not None and told.ending is None and told.asked is not None:
+        kept.adds(told, {(told.asked.case, told.asked.dtype)})
     assert told.declaration is not None
     ended_early = None if told.ending == "finished" else "given up" if told.ending == "given up" else "crashed"
     return _report_of(options, suite, told, told.declaration, ended_early)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attnspec.adapters import Implementation
     from attnspec.cases import Suite
     from attnspec.command_line.target_options import TargetOptions
+    from attnspec.guard.keeping import KeptJournal
     from attnspec.guard.task import Task
     from attnspec.reports.invocation import Invocation
     from attnspec.runner import Share
@@ -52,6 +53,36 @@ def task_of(options: TargetOptions, share: Share, *, fail_fast: bool) -> Task:
         give_up_after=options.give_up_after,
         share=share,
     )
+
+
+def kept_by(options: TargetOptions, suite: Suite) -> KeptJournal | None:
+    """Return the journal in the file that keeps results; None where the options name none.
+
+    Raises
+    ------
+    UsageError
+        If the file is about another suite, target or options.
+    """
+    if options.resume is None:
+        return None
+    from attnspec.guard.keeping import open_kept
+
+    about = {
+        "the suite": suite.digest,
+        "TARGET": options.target or "",
+        "--command": options.command or "",
+        "--dtype": ", ".join(options.dtypes),
+        "--profile": ", ".join(options.profiles),
+        "--select": ", ".join(options.select),
+        "--convention": ", ".join(options.conventions),
+        "--rename": ", ".join(options.renames),
+        "--layout": options.layout or "",
+        "--as": options.operation or "",
+        "--device": options.device or "",
+        "--timeout": "" if options.timeout is None else f"{options.timeout:g}",
+        "--isolate": "given" if options.isolate else "",
+    }
+    return open_kept(options.resume, about)
 
 
 def invocation_of(options: TargetOptions) -> Invocation:
@@ -117,6 +148,8 @@ def _check_jobs(options: TargetOptions, *, fail_fast: bool) -> None:
     """Raise `UsageError` if not several jobs can do what is asked for."""
     if fail_fast:
         raise UsageError(f"--jobs {options.jobs} and --fail-fast: which result is the first, only one job can say.")
+    if options.resume is not None:
+        raise UsageError(f"--jobs {options.jobs} and --resume: only one job can keep its results in a file.")
     if options.transcript is not None:
         raise UsageError(f"--jobs {options.jobs} and --transcript: a transcript holds what one program says.")
     if way_of_this_system() != "fork":

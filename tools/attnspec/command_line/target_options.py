@@ -58,6 +58,12 @@ _OPTIONS = (
         type=click.Path(path_type=Path),
         help="Write every message to and from the program into FILE.",
     ),
+    click.option(
+        "--resume",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Keep results in FILE as they come, and go on with those that it holds.",
+    ),
     click.option("--report", "reports", multiple=True, metavar="FILE", help="FILE.json, .xml, .md, .html, badge.json."),
     click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files."),
     click.option("--quiet", is_flag=True, help="Print one closing line only."),
@@ -85,6 +91,7 @@ class TargetOptions:
     jobs: int
     stderr: bool
     transcript: Path | None
+    resume: Path | None
     reports: tuple[str, ...]
     golden: Path | None
     quiet: bool

@@ -10,10 +10,11 @@ import mmap
 import pickle
 import struct
 from collections import Counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping, Set
 
     from numpy.typing import NDArray
 
@@ -32,7 +33,9 @@ _QUESTION = struct.Struct("<Q")
 """Which of two slots holds what is being asked, and how long that is: the other slot is written meanwhile."""
 _SLOT = 1024
 _SLOTS = _HEAD.size + _CONCLUSION.size + _QUESTION.size
-_START = _SLOTS + 2 * _SLOT
+_SIGNATURE = b"attnspec journal 1\n"
+"""Between the slots and the records of a journal that is kept in a file."""
+_START = _SLOTS + 2 * _SLOT + len(_SIGNATURE)
 _RECORD = struct.Struct("<Q?")
 """Bytes of a record, and whether it holds outputs, which are read only where they are needed."""
 _FOR_OUTPUTS = SIZE // 2
@@ -77,6 +80,10 @@ class Told(NamedTuple):
         The sentence, where the run was refused.
     got
         Gives the returned outputs of a (case, dtype), or None; of passes, all only where something was wrong.
+    settled
+        Each (case, dtype) that no second pass can change any more; known of a journal in a file alone.
+    about
+        What a journal in a file is about, by name.
     """
 
     declaration: Declaration | None
@@ -85,6 +92,8 @@ class Told(NamedTuple):
     ending: Ending | None
     problem: str
     got: Callable[[Key], Mapping[str, NDArray[Any]] | None]
+    settled: Set[Key] = frozenset()
+    about: Mapping[str, str] = MappingProxyType({})
 
 
 class Journal:
@@ -95,6 +104,9 @@ class Journal:
     memory
         The memory, all zeros before the first use.
     """
+
+    SIGNED = _START
+    """So many bytes at its beginning tell a journal in a file from anything else."""
 
     def __init__(self, memory: mmap.mmap) -> None:
         self._memory = memory
@@ -113,6 +125,15 @@ class Journal:
         # Reserved memory would count against strict limits before it is used.
         flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
         return cls(mmap.mmap(-1, SIZE, flags=flags))
+
+    @staticmethod
+    def is_signed(beginning: bytes) -> bool:
+        """Tell whether a file is a journal, by its first bytes."""
+        return beginning.endswith(_SIGNATURE) and len(beginning) == _START
+
+    def signs(self) -> None:
+        """Mark the memory as a journal, for one that is kept in a file."""
+        self._memory[_START - len(_SIGNATURE) : _START] = _SIGNATURE
 
     @property
     def count(self) -> int:
@@ -154,7 +175,7 @@ class Journal:
         verdict = result.verdict
         if len(verdict.message) > _LONGEST_MESSAGE:
             verdict = verdict._replace(message=verdict.message[:_LONGEST_MESSAGE] + " …")
-        self._append(("has", *key, _plain(verdict), result.seconds, result.same_bits))
+        self._append_entry(key, Entry(verdict, result.seconds, result.same_bits))
         operation = result.case.operation
         passed = self._passed.setdefault(operation, {})
         passed.pop(key, None)
@@ -191,6 +212,16 @@ class Journal:
             self._append(("outputs", result.case.id, result.dtype))
             self._write(outputs, holds_outputs=True)
 
+    def _append_entry(self, key: Key, entry: Entry) -> None:
+        self._append(("has", *key, _plain(entry.verdict), entry.seconds, entry.same_bits))
+
+    def _find_end(self) -> None:
+        """Go on writing where another process stopped."""
+        self._used, self._count = _HEAD.unpack_from(self._memory)
+
+    def _forget_question(self) -> None:
+        _QUESTION.pack_into(self._memory, _SLOTS - _QUESTION.size, 0)
+
     def _append(self, record: tuple[Any, ...]) -> None:
         self._write(pickle.dumps(record, 5), holds_outputs=False)
 
@@ -220,8 +251,11 @@ class Journal:
             length, holds_outputs = _RECORD.unpack_from(self._memory, place)
             place += _RECORD.size
             span = slice(place, place + length)
-            yield ("at", span) if holds_outputs else pickle.loads(self._memory[span])
+            yield ("at", span) if holds_outputs else self._loads(self._memory[span])
             place += length
+
+    def _loads(self, content: bytes) -> Any:
+        return pickle.loads(content)
 
     def read(self) -> Told:
         """Return what the journal holds."""
@@ -230,15 +264,25 @@ class Journal:
         ending: Ending | None = None
         problem = ""
         outputs: dict[Key, slice] = {}
+        settled: set[Key] = set()
+        about: Mapping[str, str] = {}
         key = ("", "")
         verdict = _reading()
         for record in self._records():
             match record:
                 case ("has", case, dtype, plain, seconds, same_bits):
                     results[case, dtype] = Entry(verdict(plain), seconds, same_bits)
+                    (settled.discard if results[case, dtype].verdict.status == "pass" else settled.add)((case, dtype))
                     outputs.pop((case, dtype), None)
+                case ("again", case, dtype, same_bits):
+                    results[case, dtype] = results[case, dtype]._replace(same_bits=same_bits)
+                    settled.add((case, dtype))
                 case ("declares", declaration):
                     pass
+                case ("about", about):
+                    pass
+                case ("goes on",):
+                    ending, problem = None, ""
                 case ("outputs", case, dtype):
                     key = (case, dtype)
                 case ("at", span):
@@ -251,9 +295,9 @@ class Journal:
                     raise ValueError(f"the journal holds {record[0]!r}")
 
         def got(of: Key) -> Mapping[str, NDArray[Any]] | None:
-            return pickle.loads(self._memory[outputs[of]]) if of in outputs else None
+            return self._loads(self._memory[outputs[of]]) if of in outputs else None
 
-        return Told(declaration, self._asked(), results, ending, problem, got)
+        return Told(declaration, self._asked(), results, ending, problem, got, settled, about)
 
 
 def _plain(verdict: Verdict) -> tuple[Any, ...]:

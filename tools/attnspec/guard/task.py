@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attnspec.adapters.implementation import finish, hear_out
 from attnspec.adapters.patience import TIMEOUTS_IN_A_ROW, GaveUpError, Patience
 from attnspec.errors import AttnspecError
+from attnspec.guard.keeping import KeptJournal
 from attnspec.guard.watching import ending_by_exception
 from attnspec.validation import closing, in_layout, open_target, run_offered
 
@@ -103,6 +104,7 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
                 fail_fast=task.fail_fast,
                 follower=journal,
                 share=task.share,
+                known=journal.known if isinstance(journal, KeptJournal) else None,
             )
             journal.ends("finished")
     except GaveUpError:

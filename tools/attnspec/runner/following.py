@@ -44,13 +44,13 @@ class Kept:
 
     Parameters
     ----------
-    another
+    others
         Who else follows the run.
     """
 
-    def __init__(self, another: Follower | None = None) -> None:
+    def __init__(self, *others: Follower) -> None:
         self.results: dict[Key, Result] = {}
-        self._another = another
+        self._others = others
 
     @property
     def count(self) -> int:
@@ -59,11 +59,11 @@ class Kept:
 
     def asks(self, run: Run, occasion: Occasion) -> None:
         """Nothing to keep."""
-        if self._another is not None:
-            self._another.asks(run, occasion)
+        for other in self._others:
+            other.asks(run, occasion)
 
     def has(self, result: Result) -> None:
         """Keep it."""
         self.results[result.case.id, result.dtype] = result
-        if self._another is not None:
-            self._another.has(result)
+        for other in self._others:
+            other.has(result)

@@ -29,7 +29,7 @@ from attnspec.runner.result import Result
 from attnspec.runner.twins import beside_their_twins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,6 +51,7 @@ def run_suite(
     fail_fast: bool = False,
     follower: Follower | None = None,
     goes_on: bool = False,
+    known: Callable[[Run], Result | None] | None = None,
 ) -> tuple[Result, ...]:
     """Run the selected cases and return a result for each (case, dtype), in the order of ids and dtypes.
 
@@ -71,6 +72,8 @@ def run_suite(
     goes_on
         Whether the implementation is asked for more after this; else its process, if it has one, is ended, so that
         what it still says is heard.
+    known
+        Gives the result of a run that an earlier one has settled; it is not asked for again.
     """
     declaration = implementation.declaration
     resolved = resolved_for(declaration, conventions)
@@ -79,7 +82,7 @@ def run_suite(
     # What an implementation warns about is not judged, and would only blur the report.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        results = _two_passes(suite, asking, asked, resolved, fail_fast=fail_fast)
+        results = _two_passes(suite, asking, asked, resolved, known, fail_fast=fail_fast)
         checked = _with_twins(results, suite, asking, resolved)
     (hear_out if goes_on else finish)(implementation)
     return tuple(map(asking.follower.amended, checked))
@@ -174,20 +177,27 @@ def _two_passes(
     asking: _Asking,
     asked: Sequence[str],
     resolved: Mapping[str, Mapping[str, str]],
+    known: Callable[[Run], Result | None] | None,
     *,
     fail_fast: bool,
 ) -> list[Result]:
     runs: list[Run] = []
     results: list[Result] = []
+    settled: set[int] = set()
     for case in suite.cases.values():
         for run in planned_runs(case, asked, asking.declaration, resolved[case.operation]):
-            result = _first_pass(run, asking)
+            earlier = known(run) if known is not None else None
+            if earlier is not None:
+                settled.add(len(results))
+            result = earlier or _first_pass(run, asking)
             runs.append(run)
             results.append(result)
             asking.tell(result)
             if fail_fast and (result.is_wrong or not asking.follower.is_silent):
                 return [*map(asking.follower.amended, results)]
     for position in range(len(runs) - 1, -1, -1):
+        if position in settled:
+            continue
         first = asking.follower.amended(results[position])
         second = _second_pass(runs[position], first, asking)
         results[position] = _changed_argument(runs[position], second, asking)

@@ -1,0 +1,220 @@
+"""Results are kept as they come, survive SIGKILL, and a second run goes on and comes to the same report."""
+
+import itertools
+import signal
+import time
+
+import pytest
+
+WRONG = """
+import os
+import numpy as np
+
+calls = 0
+
+
+def softmax(x, axis=-1):
+    global calls
+    calls += 1
+    with open("calls", "a") as file:
+        file.write("+")
+    if calls == HANGS and not os.path.exists("goes_on"):
+        open("hangs", "w").close()
+        while True:
+            pass
+    exponentials = np.exp(x - x.max(axis=0, keepdims=True))
+    return exponentials / exponentials.sum(axis=0, keepdims=True)
+
+
+def causal_mask(query_length, key_length=None, offset=0, additive=False):
+    raise NotImplementedError("later")
+"""
+"""It is right along the first axis alone, so that some cases pass and some fail, with something to diagnose."""
+
+OPTIONS = ("--profile", "documents", "--profile", "layout", "--select", "*softmax*", "--resume", "kept")
+GUARDS = pytest.mark.parametrize(
+    ("guard", "words"), [("fork", ()), ("subprocess", ()), ("fork", ("--isolate",))], ids=["fork", "spawn", "isolate"]
+)
+
+
+class Resumed:
+    def __init__(self, command):
+        self.command = command
+
+    def adapter(self, *, hangs=0, source=WRONG):
+        (self.command.folder / "mine.py").write_text(source.replace("HANGS", str(hangs)), "utf-8")
+
+    def calls(self):
+        path = self.command.folder / "calls"
+        number = len(path.read_text("utf-8")) if path.exists() else 0
+        path.unlink(missing_ok=True)
+        return number
+
+    def clear(self):
+        for name in ("kept", "hangs", "goes_on", "report.json"):
+            (self.command.folder / name).unlink(missing_ok=True)
+        self.calls()
+
+    def killed(self, *words, number=signal.SIGKILL, **options):
+        """Run it until it hangs, and end it."""
+        process = self.command.start(*words, **options)
+        deadline = time.monotonic() + 60
+        while not (self.command.folder / "hangs").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(number)
+        ran = self.command.end(process)
+        (self.command.folder / "goes_on").touch()
+        return ran
+
+
+@pytest.fixture
+def resumed(command):
+    return Resumed(command)
+
+
+def told(report):
+    """A report without what differs from run to run."""
+    results = [{key: value for key, value in result.items() if key != "seconds"} for result in report["results"]]
+    return report | {"results": results}
+
+
+@GUARDS
+@pytest.mark.parametrize("hangs", [1, 4, 14])
+def test_after_sigkill_it_goes_on_and_comes_to_the_same_report(hangs, guard, words, resumed):
+    words = ("validate", *words, *OPTIONS)
+    resumed.adapter()
+    whole = resumed.command(*words, guard=guard)
+    needed = resumed.calls()
+    statuses = {result["status"] for result in whole.report["results"]}
+    assert {"pass", "fail"} <= statuses
+    assert whole.report["diagnosis"]
+    resumed.clear()
+    resumed.adapter(hangs=hangs)
+    killed = resumed.killed(*words, guard=guard)
+    assert (killed.status, killed.report, killed.left) == (-signal.SIGKILL, None, [])
+    assert resumed.calls() == hangs
+    again = resumed.command(*words, guard=guard)
+    assert (again.status, again.out) == (whole.status, whole.out)
+    assert told(again.report) == told(whole.report)
+    # What failed is not asked again, what only passed once is asked from the start.
+    assert needed - hangs < resumed.calls() <= needed
+    done = resumed.command(*words, guard=guard)
+    assert resumed.calls() == 0
+    assert told(done.report) == told(whole.report)
+
+
+@GUARDS
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_says_how_far_it_got_and_goes_on(number, status, guard, words, resumed):
+    words = ("validate", *words, *OPTIONS)
+    resumed.adapter()
+    whole = resumed.command(*words, guard=guard)
+    resumed.clear()
+    resumed.adapter(hangs=4)
+    partial = resumed.killed(*words, number=number, guard=guard)
+    assert partial.status == status
+    assert partial.report["not_run"] == len(whole.report["results"]) - len(partial.report["results"]) > 0
+    assert partial.report["results"]
+    again = resumed.command(*words, guard=guard)
+    assert told(again.report) == told(whole.report)
+
+
+def test_after_a_crash_it_goes_on_behind_it(command):
+    command.adapter("\ndef accident(x):\n    os._exit(0)\n")
+    words = ("validate", "--resume", "kept")
+    first = command(*words)
+    assert list(first.statuses.values()) == ["pass", "pass", "crash"]
+    second = command(*words)
+    assert second.status == 1
+    # The third call of this run is of the second pass again.
+    assert second.statuses["rows"] == "crash"
+    runs = itertools.takewhile(lambda ran: "not_run" in ran.report, (command(*words) for _ in range(5)))
+    assert len(list(runs)) < 5
+    last = command(*words)
+    assert len(last.statuses) == 5
+    assert last.status == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--dtype", "float32"), "--dtype was not said and is float32"),
+        (("--isolate",), "--isolate was not said and is given"),
+        (("--convention", "no_keys=nan"), "--convention was not said and is no_keys=nan"),
+        (("--as", "softmax"), "--as was not said and is softmax"),
+    ],
+)
+def test_a_file_of_another_run_is_refused(words, said, command):
+    command.adapter("")
+    assert command("validate", "--resume", "kept").status == 0
+    before = (command.folder / "kept").read_bytes()
+    ran = command("validate", "--resume", "kept", *words)
+    assert ran.status == 2
+    assert f"--resume kept: it holds results of another run: {said}." in ran.err
+    assert (command.folder / "kept").read_bytes() == before
+
+
+def test_a_file_of_another_target_or_suite_is_refused(command):
+    command.adapter("")
+    assert command("validate", "--resume", "kept").status == 0
+    ran = command("validate", "--resume", "kept", target=("reference",))
+    assert ran.status == 2
+    assert "TARGET was ./mine.py and is reference." in ran.err
+    content = bytearray((command.folder / "kept").read_bytes())
+    place = content.index(b"the suite") + len(b"the suite") + 8
+    content[place] = ord("0") if content[place] != ord("0") else ord("1")
+    (command.folder / "kept").write_bytes(content)
+    ran = command("validate", "--resume", "kept")
+    assert ran.status == 2
+    assert "the suite was" in ran.err
+
+
+def test_a_target_that_declares_something_else_now_is_refused(command):
+    command.adapter("")
+    assert command("validate", "--resume", "kept").status == 0
+    command.adapter("\nversion = '2'\n")
+    ran = command("validate", "--resume", "kept")
+    assert ran.status == 2
+    assert "mine declares something else than when the file of --resume was written." in ran.err
+
+
+@pytest.mark.parametrize("content", [b"{}", b"\0" * 5000, b"x" * 5000])
+def test_a_file_that_holds_something_else_is_left_alone(content, command):
+    command.adapter("")
+    (command.folder / "kept").write_bytes(content)
+    ran = command("validate", "--resume", "kept")
+    assert ran.status == 2
+    assert "--resume kept: the file holds something else." in ran.err
+    assert (command.folder / "kept").read_bytes() == content
+
+
+def test_a_file_cannot_run_anything(command):
+    import pickle
+
+    command.adapter("")
+    assert command("validate", "--resume", "kept").status == 0
+    content = (command.folder / "kept").read_bytes()
+
+    class Evil:
+        def __reduce__(self):
+            return (print, ("evil",))
+
+    start = content.index(b"attnspec journal 1\n") + len(b"attnspec journal 1\n") + 9
+    evil = pickle.dumps(("about", Evil()), 5)
+    length = int.from_bytes(content[start - 9 : start - 1], "little")
+    assert len(evil) <= length
+    (command.folder / "kept").write_bytes(content[:start] + evil.ljust(length, b".") + content[start + length :])
+    ran = command("validate", "--resume", "kept")
+    assert ran.status == 2
+    assert "--resume kept: the file is damaged." in ran.err
+    assert "evil" not in ran.out
+
+
+def test_a_folder_that_is_not_there_and_several_jobs_are_refused(command):
+    command.adapter("")
+    ran = command("validate", "--resume", "nowhere/kept")
+    assert ran.status == 2
+    assert "--resume nowhere/kept: the file cannot be opened" in ran.err
+    ran = command("validate", "--resume", "kept", "--jobs", "2")
+    assert ran.status == 2
+    assert "--jobs 2 and --resume: only one job can keep its results in a file." in ran.err
