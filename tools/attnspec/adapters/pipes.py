@@ -115,8 +115,7 @@ class PolledPipes:
         while True:
             events = dict(self._poll.poll(max(0.0, 1000 * (deadline - time.monotonic()))))
             if self._stdout in events:
-                with contextlib.suppress(BlockingIOError):
-                    return os.read(self._stdout, PIECE)
+                return os.read(self._stdout, PIECE)
             if self._stderr in events and not self._read_stderr():
                 self._poll.unregister(self._stderr)
             if self._stdin in events:

@@ -13,7 +13,7 @@ import math
 import sys
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -74,12 +74,12 @@ def is_whole(value: object) -> bool:
 
 def as_list(value: object) -> list[Any] | None:
     """Give a JSON list as one, and None for anything else."""
-    return cast("list[Any]", value) if isinstance(value, list) else None
+    return value if isinstance(value, list) else None  # pyright: ignore[reportUnknownVariableType]
 
 
 def as_object(value: object) -> dict[str, Any] | None:
     """Give a JSON object as one, and None for anything else."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType]
 
 
 def encode_tensor(array: NDArray[Any], encoding: Encoding) -> dict[str, Any]:
