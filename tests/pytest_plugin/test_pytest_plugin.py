@@ -347,3 +347,10 @@ def test_hostile_messages_stay_on_their_lines(run, pytester):
     assert len(text) < 5_000
     result.assert_outcomes(failed=1, skipped=1)
     assert JUnitXml.fromfile(str(pytester.path / "junit.xml"))
+
+
+def test_the_header_says_that_nothing_guards_this_process(run):
+    said = "attnspec: TARGET runs in this process, unprotected; `attnspec validate` guards its runs"
+    assert said in run("--attnspec=right.py", SOFTMAX).outlines
+    assert said not in run("--attnspec=right.py", "--attnspec-timeout=20", SOFTMAX).outlines
+    assert said not in run().outlines
