@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SOFTMAX = """
-import atexit, ctypes, faulthandler, os, signal, sys, threading, time
+import atexit, ctypes, faulthandler, gc, os, signal, sys, threading, time, warnings
 import numpy as np
 
 calls = 0

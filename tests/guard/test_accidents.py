@@ -78,6 +78,22 @@ ACCIDENTS = {
     "call: stdout taken": at_a_call("sys.stdout = sys.stderr = None", 0, "conforms", "ppppp"),
     "call: all files closed": at_a_call("os.closerange(0, 256)", 0, "conforms", "ppppp"),
     "call: another folder": at_a_call("os.chdir('/')", 0, "conforms", "ppppp"),
+    "call: stdin read": at_a_call("assert sys.stdin.read() == ''", 0, "conforms", "ppppp"),
+    "call: stdin closed": at_a_call("sys.stdin.close()\nos.close(0)", 0, "conforms", "ppppp"),
+    "call: warnings become errors": at_a_call("warnings.simplefilter('error')", 0, "conforms", "ppppp"),
+    "call: NumPy raises from now on": at_a_call("np.seterr(all='raise')", 0, "conforms", "ppppp"),
+    "call: the clock stands still": at_a_call(
+        "time.time = time.monotonic = time.perf_counter = lambda: 0.0", 0, "conforms", "ppppp"
+    ),
+    "call: the clock is broken": at_a_call("time.perf_counter = time.time = None", 0, "conforms", "ppppp"),
+    "call: a daemon thread that stays": at_a_call(
+        "threading.Thread(target=time.sleep, args=(600,), daemon=True).start()", 0, "conforms", "ppppp"
+    ),
+    "call: more output than a pipe holds": at_a_call("print('x' * 300_000, flush=True)", 0, "conforms", "ppppp"),
+    "call: more errors than a pipe holds": at_a_call(
+        "print('x' * 300_000, file=sys.stderr, flush=True)", 0, "conforms", "ppppp"
+    ),
+    "call: collecting is switched off": at_a_call("gc.disable()\ngc.set_threshold(0)", 0, "conforms", "ppppp"),
     "call: signals ignored": at_a_call("signal.signal(signal.SIGTERM, signal.SIG_IGN)", 0, "conforms", "ppppp"),
     # at the end
     "end: os._exit(0) after a wrong answer": Accident(

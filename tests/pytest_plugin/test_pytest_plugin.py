@@ -375,3 +375,10 @@ def test_a_run_of_which_nothing_was_graded_has_failed(run, pytester):
     assert result.parseoutcomes() == {"ungraded": 1}
     result.stdout.fnmatch_lines(["attnspec: nothing could be graded*"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_the_header_says_that_nothing_guards_this_process(run):
+    said = "attnspec: TARGET runs in this process, unprotected; `attnspec validate` guards its runs"
+    assert said in run("--attnspec=right.py", SOFTMAX).outlines
+    assert said not in run("--attnspec=right.py", "--attnspec-timeout=20", SOFTMAX).outlines
+    assert said not in run().outlines

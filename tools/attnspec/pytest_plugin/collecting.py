@@ -73,6 +73,12 @@ class Collecting:
             report.result = [*(report.result or ()), cases]
         return report
 
+    def pytest_report_header(self, config: pytest.Config) -> str | None:
+        """Say that nothing guards the process of pytest from what TARGET does to it."""
+        if config.getoption("attnspec") is None or config.getoption("attnspec_timeout") is not None:
+            return None
+        return "attnspec: TARGET runs in this process, unprotected; `attnspec validate` guards its runs"
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what came of the items."""
         if report.when == "call" and report.nodeid.startswith(f"{_ROOT}/"):

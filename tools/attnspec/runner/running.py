@@ -7,8 +7,8 @@ without regard to it.
 
 from __future__ import annotations
 
-import time
 import warnings
+from time import perf_counter  # bound here, whatever an implementation makes of the module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -160,9 +160,9 @@ class _Asking(NamedTuple):
         inputs = presented_all(arrays, run.case.presentation)
         heard = self.follower.listener(on_behalf_of or run, occasion)
         request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes), heard)
-        start = time.perf_counter()
+        start = perf_counter()
         answer = self.implementation.run(request)
-        seconds = time.perf_counter() - start
+        seconds = perf_counter() - start
         if isinstance(answer, Outputs) and answer.overwritten and run.case.operation in self.lending:
             answer = answer._replace(overwritten=())
         return answer, seconds
