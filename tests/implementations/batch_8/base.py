@@ -101,6 +101,9 @@ class Attention:
     def check_rest(self, c):
         refuse_unless(c.causal_alignment in ("top_left", "bottom_right"), "alignment")
         refuse_unless(c.softcap is None or c.softcap >= 0, "softcap")
+        for lengths, most in ((c.key_lengths, c.key.shape[2]), (c.query_lengths, c.query.shape[2])):
+            refuse_unless(lengths is None or lengths.shape == c.query.shape[:1], "lengths")
+            refuse_unless(lengths is None or all(0 <= length <= most for length in lengths), "lengths")
 
     # -- the steps
     def prepend(self, c):

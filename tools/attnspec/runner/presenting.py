@@ -16,6 +16,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+SHARED = "shared"
+"""The layout of inputs that are one array, which is handed over more than once."""
+
+
+def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+    """Return the inputs of a call, each in its memory layout, and those that share an array as that one array.
+
+    Parameters
+    ----------
+    arrays
+        Input name to a fresh array in C order, which may be given away.
+    layouts
+        Input name to one of `PRESENTATIONS`; the ordinary layout where it is missing. Inputs that are `SHARED` hold
+        the same numbers.
+
+    Notes
+    -----
+    Clauses ``sdpa.memory_layout``, ``sdpa.inputs_unchanged``.
+    """
+    handed: dict[str, NDArray[Any]] = {}
+    shared: NDArray[Any] | None = None
+    for name, array in arrays.items():
+        layout = layouts.get(name)
+        if layout == SHARED:
+            shared = array if shared is None else shared
+            handed[name] = shared
+        else:
+            handed[name] = presented(array, layout)
+    return handed
+
+
 def presented(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
     """Return an array in a memory layout.
 
@@ -57,6 +88,24 @@ def broadcast(array: NDArray[Any]) -> NDArray[Any]:
     return np.lib.stride_tricks.as_strided(array[:1], array.shape, (0, *array.strides[1:]), writeable=True)
 
 
+def heads_broadcast(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array (B, H, S, E) whose heads, which are equal, lie in one place of memory."""
+    strides = (array.strides[0], 0, *array.strides[2:])
+    return np.lib.stride_tricks.as_strided(array, array.shape, strides, writeable=True)
+
+
+def offset(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that begins inside a larger array, whose other elements show when they are read."""
+    larger = np.full(array.size + 5, np.nan if array.dtype.kind not in "bi" else 1, dtype=array.dtype)
+    larger[3:-2] = array.reshape(-1)
+    return larger[3:-2].reshape(array.shape)
+
+
+def unmoved(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array itself: one that several inputs share lies in memory as usual."""
+    return array
+
+
 def readonly(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array that cannot be written to."""
     array.flags.writeable = False
@@ -69,6 +118,9 @@ PRESENTATIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "reversed": reversed_in_memory,
     "gapped": gapped,
     "broadcast": broadcast,
+    "heads_broadcast": heads_broadcast,
+    "offset": offset,
     "readonly": readonly,
+    SHARED: unmoved,
 }
 """Every memory layout that a case may ask for."""

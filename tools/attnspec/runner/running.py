@@ -24,7 +24,7 @@ from attnspec.runner.changed_arguments import changed_call
 from attnspec.runner.following import SECOND_CALL
 from attnspec.runner.judging import OUTPUTS_UNCHANGED, judged, told_overwritten
 from attnspec.runner.preparing import not_graded, prepare
-from attnspec.runner.presenting import presented
+from attnspec.runner.presenting import presented_all
 from attnspec.runner.result import Result
 from attnspec.runner.twins import beside_their_twins
 
@@ -153,11 +153,8 @@ class _Asking(NamedTuple):
     def ask(self, run: Run, occasion: Occasion, on_behalf_of: Run | None = None) -> tuple[Answer, float]:
         """Return the answer to a run, and the seconds that it took."""
         self.follower.asks(on_behalf_of or run, occasion)
-        layouts = run.case.presentation
-        inputs = {
-            name: presented(to_run_dtype(array, run.dtype), layouts.get(name))
-            for name, array in run.case.inputs.items()
-        }
+        arrays = {name: to_run_dtype(array, run.dtype) for name, array in run.case.inputs.items()}
+        inputs = presented_all(arrays, run.case.presentation)
         heard = self.follower.listener(on_behalf_of or run, occasion)
         request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes), heard)
         start = time.perf_counter()

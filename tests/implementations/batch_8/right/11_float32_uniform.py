@@ -23,6 +23,8 @@ def scaled_dot_product_attention(query, key, value, mask=None, key_lengths=None,
         s = np.tanh(s / f(softcap)) * f(softcap)
     L = np.full(B, Sk) if key_lengths is None else np.asarray(key_lengths)
     N = np.full(B, Sq) if query_lengths is None else np.asarray(query_lengths)
+    if L.shape != (B,) or N.shape != (B,) or (L < 0).any() or (L > Sk).any() or (N < 0).any() or (N > Sq).any():
+        raise ValueError("lengths do not fit")
     start = L - N if causal_alignment == "bottom_right" else np.zeros(B, int)
     ahead = np.arange(Sk) - (start[:, None] + np.arange(Sq))[:, :, None]
     keep = np.broadcast_to(np.arange(Sk) < L[:, None, None], ahead.shape).copy()

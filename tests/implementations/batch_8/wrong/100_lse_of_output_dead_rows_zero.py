@@ -34,6 +34,11 @@ def _check(query, key, value, mask, past_key, past_value, key_lengths, query_len
             raise ValueError("mask does not fit")
         if any(have not in (1, want) for have, want in zip(mask.shape[::-1], full[::-1])):
             raise ValueError("mask does not broadcast")
+    for lengths, most in ((key_lengths, key.shape[2]), (query_lengths, query.shape[2])):
+        if lengths is not None and (
+            lengths.shape != query.shape[:1] or any(not 0 <= length <= most for length in lengths)
+        ):
+            raise ValueError("lengths do not fit")
     return past
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.stress import hidden_gaps, long_rows, magnitudes, projections
+from attnspec_authoring.recipes.attention.stress import (
+    digits,
+    hidden_gaps,
+    long_rows,
+    magnitudes,
+    overflow,
+    projections,
+)
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -12,4 +19,11 @@ if TYPE_CHECKING:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile stress."""
-    return (*magnitudes.cases(), *hidden_gaps.cases(), *long_rows.cases(), *projections.cases())
+    return (
+        *magnitudes.cases(),
+        *hidden_gaps.cases(),
+        *long_rows.cases(),
+        *projections.cases(),
+        *overflow.cases(),
+        *digits.cases(),
+    )

@@ -1,4 +1,4 @@
-"""Profile memory: how inputs lie in memory, whether they are left alone, and whether an answer can be had twice."""
+"""Layouts of query, key, value, mask and past, and equal shapes with one thing changed."""
 
 from __future__ import annotations
 
@@ -96,10 +96,8 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     mixed = {"query": "heads_last", "key": "gapped", "value": "reversed", "mask": "fortran"}
     grouped = Sizes(1, 6, 2, 4, 5)
     only_head = Sizes(1, 2, 1, 2, 3, 2)
-    shared = Sizes(1, 2, 2, 5, 5)
     long = Sizes(3, 2, 1, 4, 33, 1)
     repeated = long.drawn("memory/broadcast_33_keys")
-    same = shared.drawn("memory/one_array_three_times")["query"]
     return (
         attention(
             "memory/mixed",
@@ -170,16 +168,6 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             presentation={"key_lengths": "readonly", "sinks": "readonly"},
         ),
         attention(
-            "memory/one_array_three_times",
-            "Query, key and value hold the same numbers, read-only",
-            shared,
-            clauses=("sdpa.inputs_unchanged",),
-            query=same,
-            key=same,
-            value=same,
-            presentation=dict.fromkeys(("query", "key", "value"), "readonly"),
-        ),
-        attention(
             "memory/values_wider_fortran",
             "Values wider than the keys, with their first axis first in memory",
             Sizes(1, 2, 2, 4, 5, 3, 7),
@@ -248,5 +236,5 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
 
 
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of the profile memory."""
+    """Return the layouts of attention's tensors, and repeated cases."""
     return (*layout_cases(), *combined_cases(), *repeated_cases())
