@@ -71,11 +71,12 @@ def test_a_memory_may_leave_out_the_bias_of_keys():
     assert {result.status for result in results} == {"pass"}
 
 
-def test_every_argument_that_reaches_the_output_is_changed_once():
+def test_every_argument_that_reaches_the_output_is_changed_by_a_case():
     arguments = {(name, argument) for name, operation in OPERATIONS.items() for argument in operation.arguments}
     changed = collections.Counter((operation, argument) for operation, argument, _ in CHANGED)
     assert changed.keys() == arguments - REACH_NO_FIRST_OUTPUT
-    assert set(changed.values()) == {1}
+    # Up and down, so that a memory of the largest value is found out as well as one of the first.
+    assert changed["rotary_frequencies", "sequence_length"] > 1
 
 
 # Twice the tolerance lies between any two right answers; one more is for the error of the reference.

@@ -17,16 +17,19 @@ OPERATION = "scaled_dot_product_attention"
 SHAPE = (2, 3, 4, 5)
 
 
-def ordinary(dtype="float64", *, equal_entries=False):
+def ordinary(dtype="float64", *, equal_entries=False, equal_heads=False):
     numbers = (np.arange(120) % 37 - 18).reshape(SHAPE) / 8
     if equal_entries:
         numbers[1] = numbers[0]
+    if equal_heads:
+        numbers[:] = numbers[:, :1]
     return numbers.astype(numpy_dtype(dtype))
 
 
 def suite(folder, **presentation):
     """A suite of one case whose inputs are handed over so."""
-    inputs = {name: ordinary(equal_entries=True) for name in ("query", "key", "value")}
+    heads = "heads_broadcast" in presentation.values()
+    inputs = {name: ordinary(equal_entries=True, equal_heads=heads) for name in ("query", "key", "value")}
     case = AuthoredCase(
         id="memory/one",
         title="One case.",
@@ -38,7 +41,7 @@ def suite(folder, **presentation):
         presentation=presentation,
     )
     path = folder / "memory" / "one.json"
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     path.write_text(canonical_json(filled_document(case)))
     return folder
 
@@ -51,7 +54,7 @@ def results(function, folder, dtypes=FLOAT_DTYPES):
 @pytest.mark.parametrize("dtype", [*FLOAT_DTYPES, "bool", "int64"])
 @pytest.mark.parametrize("layout", PRESENTATIONS)
 def test_a_layout_changes_memory_and_nothing_else(layout, dtype):
-    array = ordinary(dtype, equal_entries=True)
+    array = ordinary(dtype, equal_entries=True, equal_heads=layout == "heads_broadcast")
     handed = presented(array.copy(), layout)
     assert handed.dtype == array.dtype
     assert handed.shape == array.shape
@@ -60,7 +63,7 @@ def test_a_layout_changes_memory_and_nothing_else(layout, dtype):
 
 
 def test_each_layout_is_what_its_name_says():
-    handed = {layout: presented(ordinary(equal_entries=True), layout) for layout in PRESENTATIONS}
+    handed = {layout: presented(ordinary(equal_entries=True, equal_heads=True), layout) for layout in PRESENTATIONS}
     size = 8
     assert handed["fortran"].flags.f_contiguous
     assert not handed["fortran"].flags.c_contiguous
@@ -69,6 +72,9 @@ def test_each_layout_is_what_its_name_says():
     assert all(stride < 0 for stride in handed["reversed"].strides)
     assert handed["gapped"].strides == (120 * size, 40 * size, 10 * size, 2 * size)
     assert handed["broadcast"].strides == (0, 20 * size, 5 * size, size)
+    assert handed["heads_broadcast"].strides == (60 * size, 0, 5 * size, size)
+    assert handed["offset"].flags.c_contiguous
+    assert handed["offset"].base.size > handed["offset"].size
     assert handed["readonly"].flags.c_contiguous
     plain = presented(ordinary(), None)
     assert plain.flags.c_contiguous
@@ -84,7 +90,8 @@ def test_what_lies_in_the_gaps_shows_when_it_is_read(dtype):
 
 @pytest.mark.parametrize("layout", sorted(PRESENTATIONS.keys() - {SHARED}))
 def test_a_right_implementation_passes_in_every_layout(layout, tmp_path):
-    names = ("query", "key", "value") if layout in ("heads_last", "broadcast") else ("query", "key", "value", "mask")
+    every = layout not in ("heads_last", "broadcast", "heads_broadcast", "shared")
+    names = ("query", "key", "value", *(("mask",) if every else ()))
     folder = suite(tmp_path, **dict.fromkeys(names, layout))
     seen = []
 
@@ -94,7 +101,9 @@ def test_a_right_implementation_passes_in_every_layout(layout, tmp_path):
 
     graded = results(attend, folder)
     assert [result.status for result in graded] == ["pass"] * 4, [result.verdict.message for result in graded]
-    expected = {presented(ordinary(dtype, equal_entries=True), layout).strides for dtype in FLOAT_DTYPES}
+    expected = {
+        presented(ordinary(dtype, equal_entries=True, equal_heads=True), layout).strides for dtype in FLOAT_DTYPES
+    }
     assert set(seen) == expected
 
 
@@ -144,6 +153,31 @@ def test_who_raises_because_an_input_is_read_only_is_in_error(tmp_path):
     assert "read-only" in result.verdict.message
 
 
+def test_inputs_that_share_an_array_are_one_object(tmp_path):
+    seen = []
+
+    def attend(**arguments):
+        seen.append(arguments["query"] is arguments["key"] and arguments["value"] is not arguments["key"])
+        return scaled_dot_product_attention(**arguments)
+
+    assert {result.status for result in results(attend, suite(tmp_path, query="shared", key="shared"))} == {"pass"}
+    assert set(seen) == {True}
+
+
+def test_who_scales_one_of_two_inputs_in_place_is_found_out_where_they_are_one(tmp_path):
+    def attend(**arguments):
+        kept = arguments["query"].copy()
+        arguments["query"] *= 0.5
+        returned = scaled_dot_product_attention(**arguments, scale=2.0 * 5**-0.5).output
+        arguments["query"][...] = kept
+        return returned
+
+    (apart,) = results(attend, suite(tmp_path / "apart"), ["float64"])
+    (shared,) = results(attend, suite(tmp_path / "shared", query="shared", key="shared"), ["float64"])
+    assert apart.status == "pass", apart.verdict.message
+    assert (shared.status, shared.verdict.check) == ("fail", "values")
+
+
 def test_a_layout_wrapper_passes_the_views_on(tmp_path):
     seen = []
 
@@ -167,6 +201,9 @@ def test_a_layout_wrapper_passes_the_views_on(tmp_path):
         ({"sinks": "readonly"}, "there is no such input"),
         ({"mask": "heads_last"}, "rank 4"),
         ({"mask": "broadcast"}, "all of them equal"),
+        ({"mask": "heads_broadcast"}, "rank 4"),
+        ({"query": "shared"}, "several tensors"),
+        ({"query": "shared", "mask": "shared"}, "same numbers"),
     ],
 )
 def test_a_presentation_that_cannot_be_is_refused_when_it_is_authored(presentation, sentence, tmp_path):

@@ -67,10 +67,12 @@ def _of_presentation(inputs: Mapping[str, Any], presentation: Mapping[str, str])
         pointer = f"/presentation/{name}"
         if name not in inputs:
             return pointer, f"there is no such input; there are {', '.join(inputs)}"
-        if layout == "heads_last" and len(inputs[name]["shape"]) != 4:
-            return pointer, "heads_last is for tensors of rank 4"
+        if layout in ("heads_last", "heads_broadcast") and len(inputs[name]["shape"]) != 4:
+            return pointer, f"{layout} is for tensors of rank 4"
         if layout == "broadcast" and not _is_repeated(inputs[name]["data"]):
             return pointer, "broadcast is for tensors with several entries along the first axis, all of them equal"
+        if layout == "heads_broadcast" and not all(_is_repeated(heads) for heads in inputs[name]["data"]):
+            return pointer, "heads_broadcast is for tensors with several heads, all of them equal"
     shared = [name for name, layout in presentation.items() if layout == "shared"]
     for name in shared:
         if len(shared) < 2 or inputs[name] != inputs[shared[0]]:

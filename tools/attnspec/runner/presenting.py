@@ -88,6 +88,19 @@ def broadcast(array: NDArray[Any]) -> NDArray[Any]:
     return np.lib.stride_tricks.as_strided(array[:1], array.shape, (0, *array.strides[1:]), writeable=True)
 
 
+def heads_broadcast(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array (B, H, S, E) whose heads, which are equal, lie in one place of memory."""
+    strides = (array.strides[0], 0, *array.strides[2:])
+    return np.lib.stride_tricks.as_strided(array, array.shape, strides, writeable=True)
+
+
+def offset(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that begins inside a larger array, whose other elements show when they are read."""
+    larger = np.full(array.size + 5, np.nan if array.dtype.kind not in "bi" else 1, dtype=array.dtype)
+    larger[3:-2] = array.reshape(-1)
+    return larger[3:-2].reshape(array.shape)
+
+
 def unmoved(array: NDArray[Any]) -> NDArray[Any]:
     """Return the array itself: one that several inputs share lies in memory as usual."""
     return array
@@ -105,6 +118,8 @@ PRESENTATIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "reversed": reversed_in_memory,
     "gapped": gapped,
     "broadcast": broadcast,
+    "heads_broadcast": heads_broadcast,
+    "offset": offset,
     "readonly": readonly,
     SHARED: unmoved,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -220,6 +220,83 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def beyond_the_keys() -> tuple[AuthoredCase, ...]:
+    """Hold queries beyond all keys: the distances of a row grow alike, as its logits, logsumexp and sink show."""
+    shown = ("output", "weights", "logsumexp", "logits")
+    slopes: dict[str, Any] = {"alibi_slopes": SLOPES, "causal_alignment": TOP_LEFT}
+    several = Sizes(3, 2, 2, 7, 4)
+    return (
+        attention("alibi/beyond_the_keys", "Seven queries, four keys", several, outputs=shown, **slopes),
+        attention("alibi/beyond_the_keys_sinks", "The same with sinks", several, sinks=[0.5, -1.0], **slopes),
+        attention(
+            "alibi/beyond_one_key_sinks",
+            "Five queries, one key, and sinks",
+            Sizes(3, 2, 2, 5, 1),
+            sinks=[0.0, -2.0],
+            **slopes,
+        ),
+        attention(
+            "alibi/beyond_the_lengths",
+            "Queries beyond the keys that count",
+            Sizes(3, 2, 2, 5, 6),
+            outputs=shown,
+            key_lengths=[1, 6, 3],
+            **slopes,
+        ),
+        attention(
+            "alibi/beyond_the_lengths_sinks",
+            "Queries beyond the keys that count, and sinks",
+            Sizes(3, 2, 2, 5, 6),
+            key_lengths=[1, 6, 3],
+            sinks=[0.5, -1.0],
+            **slopes,
+        ),
+        attention(
+            "alibi/before_the_keys_sinks",
+            "The last of seven queries at the last of four keys, and sinks",
+            several,
+            sinks=[0.5, -1.0],
+            alibi_slopes=SLOPES,
+            causal_alignment=BOTTOM_RIGHT,
+        ),
+    )
+
+
+def padded_cases() -> tuple[AuthoredCase, ...]:
+    """Hold masks of padded keys for each entry: padding moves no position, neither of keys nor of queries."""
+    padding = {
+        "left": np.arange(5) >= np.array([0, 3, 2])[:, np.newaxis],
+        "gaps": np.array([[1, 0, 1, 1, 0], [0, 1, 0, 1, 1], [1, 1, 0, 0, 1]], dtype=np.bool_),
+    }
+    rules: dict[str, dict[str, Any]] = {
+        "both_sides": {"causal_alignment": TOP_LEFT},
+        "causal": {"is_causal": True, "causal_alignment": BOTTOM_RIGHT},
+    }
+    made: list[AuthoredCase] = []
+    for kind, seen in padding.items():
+        for name, rule in rules.items():
+            for form in ("boolean", "float"):
+                mask = seen.reshape(3, 1, 1, 5)
+                made.append(
+                    attention(
+                        f"alibi/padded_{kind}_{name}_{form}",
+                        f"Slopes beside a {form} mask of padded keys for each entry, {kind}, {name.replace('_', ' ')}",
+                        Sizes(3, 2, 2, 4, 5),
+                        alibi_slopes=[1.0, 0.25],
+                        mask=mask if form == "boolean" else np.where(mask, 0.0, -np.inf),
+                        **rule,
+                    )
+                )
+    return tuple(made)
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile alibi."""
-    return (*slope_cases(), *position_cases(), *combined_cases(), *pairwise_cases("alibi"))
+    return (
+        *slope_cases(),
+        *position_cases(),
+        *combined_cases(),
+        *beyond_the_keys(),
+        *padded_cases(),
+        *pairwise_cases("alibi"),
+    )

@@ -17,6 +17,7 @@ from attnspec_authoring.recipes.attention.attention import (
     float_mask,
 )
 from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
+from attnspec_authoring.recipes.attention.nonfinite_kept import kept_cases
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -366,4 +367,11 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile nonfinite, with the one that a document refuses."""
-    return (*attended_cases(), *attended_under_rules(), *causal_cases(), *excluded_cases(), nan_in_query())
+    return (
+        *attended_cases(),
+        *attended_under_rules(),
+        *causal_cases(),
+        *excluded_cases(),
+        *kept_cases(),
+        nan_in_query(),
+    )

@@ -1,4 +1,4 @@
-"""Profile tails: lengths at and around the tiles in which kernels work.
+"""Profile tails: lengths at and around the tiles in which kernels work, and those that a byte does not count.
 
 The last key wins, or every score is negative. What fills up the last tile scores zero as a rule; it shows where zero is
 more than the true scores.
@@ -18,6 +18,7 @@ from attnspec_authoring.recipes.attention.attention import (
     boolean_mask,
     float_mask,
 )
+from attnspec_authoring.recipes.attention.far_positions import far_cases
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -200,4 +201,4 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile tails."""
-    return (*key_cases(), *decoding_cases(), *query_cases(), *combined_cases())
+    return (*key_cases(), *decoding_cases(), *query_cases(), *combined_cases(), *far_cases())

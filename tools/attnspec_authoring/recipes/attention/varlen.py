@@ -22,6 +22,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.attention.lengths_alone import alone_cases
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
@@ -346,5 +347,6 @@ def cases() -> tuple[AuthoredCase, ...]:
         *packed_cases(),
         *tile_cases(),
         *combined_cases(),
+        *alone_cases(),
         *pairwise_cases("varlen"),
     )

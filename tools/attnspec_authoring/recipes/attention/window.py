@@ -263,6 +263,35 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def before_the_keys() -> tuple[AuthoredCase, ...]:
+    """Hold several tiles of queries, the first of which stand before all keys: some rows have none."""
+    sides: tuple[tuple[str, Window], ...] = (
+        ("2_1", [2, 1]),
+        ("0_0", [0, 0]),
+        ("1_open", [1, None]),
+        ("open_2", [None, 2]),
+        ("20_3", [20, 3]),
+    )
+    return tuple(
+        attention(
+            f"window/{queries}_queries_before_{keys}_keys_{name}",
+            f"The last of {queries} queries at the last of {keys} keys, window {window}",
+            Sizes(1, 2, 1, queries, keys, 1),
+            window=list(window),
+            causal_alignment=BOTTOM_RIGHT,
+        )
+        for queries, keys in ((21, 9), (40, 19), (70, 35))
+        for name, window in sides
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile window."""
-    return (*bound_cases(), *drawn_cases(), *position_cases(), *combined_cases(), *pairwise_cases("window"))
+    return (
+        *bound_cases(),
+        *drawn_cases(),
+        *position_cases(),
+        *combined_cases(),
+        *before_the_keys(),
+        *pairwise_cases("window"),
+    )

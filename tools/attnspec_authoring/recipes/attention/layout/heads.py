@@ -37,6 +37,28 @@ def causal_mask(
     )
 
 
+def far_masks() -> tuple[tuple[str, str, dict[str, Any]], ...]:
+    """Return lengths of zero, and positions beyond a byte on either side."""
+    return (
+        ("no_keys", "three queries, no keys", {"query_length": 3, "key_length": 0}),
+        ("no_keys_offset", "three queries, no keys, an offset", {"query_length": 3, "key_length": 0, "offset": 2}),
+        ("no_queries", "no queries, three keys", {"query_length": 0, "key_length": 3}),
+        ("nothing", "no queries, no keys", {"query_length": 0}),
+        ("keys_131", "two queries at the end of 131 keys", {"query_length": 2, "key_length": 131, "offset": 128}),
+        ("keys_260", "two queries at the end of 260 keys", {"query_length": 2, "key_length": 260, "offset": 257}),
+        (
+            "queries_131",
+            "131 queries, the last at the second key",
+            {"query_length": 131, "key_length": 2, "offset": -129},
+        ),
+        (
+            "queries_260",
+            "260 queries, the last at the second key",
+            {"query_length": 260, "key_length": 2, "offset": -258},
+        ),
+    )
+
+
 def mask_cases() -> tuple[AuthoredCase, ...]:
     """Hold masks of unequal lengths and several offsets."""
     return (
@@ -82,6 +104,33 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
             offset=4,
             additive=True,
         ),
+        *(
+            causal_mask(f"{name}_{kind}", f"{what}, {how}", additive=additive, **lengths)
+            for kind, how, additive in (("boolean", "truth values", False), ("additive", "numbers to add", True))
+            for name, what, lengths in far_masks()
+        ),
+        causal_mask(
+            "fewer_keys_afterwards",
+            "six queries, five keys, and fewer afterwards",
+            query_length=6,
+            key_length=5,
+            changed_argument=ChangedArgument("key_length", 3),
+        ),
+        causal_mask(
+            "fewer_queries_afterwards",
+            "seven queries, five keys, and fewer afterwards",
+            query_length=7,
+            key_length=5,
+            changed_argument=ChangedArgument("query_length", 2),
+        ),
+        causal_mask(
+            "later_afterwards",
+            "three queries before six keys, and at them afterwards",
+            query_length=3,
+            key_length=6,
+            offset=-1,
+            changed_argument=ChangedArgument("offset", 3),
+        ),
         causal_mask("far_offset", "an offset beyond the keys hides nothing", query_length=3, key_length=4, offset=9),
     )
 
@@ -98,21 +147,25 @@ def layout(
     *,
     num_heads: int | None = None,
     start: int = 0,
+    profile: str = "layout",
+    x: NDArray[np.float64] | None = None,
+    presentation: str | None = None,
     url: str | None = None,
     changed_argument: ChangedArgument | None = None,
     revision: int = 1,
 ) -> AuthoredCase:
-    """Make a case of split_heads if a number of heads is given, else of combine_heads."""
+    """Make a case of split_heads if a number of heads is given, else of combine_heads; `x` counts if it is None."""
     operation = "combine_heads" if num_heads is None else "split_heads"
     return AuthoredCase(
-        id=f"layout/{operation}_{name}",
+        id=f"{profile}/{operation}_{name}",
         title=f"{operation.split('_', maxsplit=1)[0].capitalize()} heads: {title}",
         operation=operation,
         clauses=(f"{operation}.order", f"{operation}.shape"),
-        source=made_for("layout") if url is None else reported(url),
-        inputs={"x": counted(shape, start)},
+        source=made_for(profile) if url is None else reported(url),
+        inputs={"x": counted(shape, start) if x is None else x},
         attributes={} if num_heads is None else {"num_heads": num_heads},
         dtypes=EVERY_DTYPE,
+        presentation={} if presentation is None else {"x": presentation},
         changed_argument=changed_argument,
         revision=revision,
     )

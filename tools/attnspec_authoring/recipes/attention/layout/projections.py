@@ -38,12 +38,19 @@ def single_head(
     tokens: int,
     widths: tuple[int, int, int, int | None],
     *,
+    profile: str = "layout",
+    replaced: Mapping[str, NDArray[Any]] | None = None,
+    dtypes: tuple[str, ...] = EVERY_DTYPE,
+    presentation: Mapping[str, str] | None = None,
     changed_argument: ChangedArgument | None = None,
     revision: int = 1,
     **attributes: Any,
 ) -> AuthoredCase:
-    """Make a case of single-head attention; the widths are those of tokens, keys, values and output."""
-    case_id = f"layout/single_head_{name}"
+    """Make a case of single-head attention; the widths are those of tokens, keys, values and output.
+
+    What is `replaced` goes before what is drawn.
+    """
+    case_id = f"{profile}/single_head_{name}"
     width, of_keys, of_values, of_output = widths
     shapes: dict[str, tuple[int, ...]] = {
         "x": (tokens, width),
@@ -66,11 +73,12 @@ def single_head(
         title=f"Single head: {title}",
         operation="single_head_attention",
         clauses=tuple(f"single_head.{clause}" for clause in clauses),
-        source=made_for("layout"),
-        inputs=drawn(case_id, shapes),
+        source=made_for(profile),
+        inputs={**drawn(case_id, shapes), **(replaced or {})},
         attributes=attributes,
         outputs=("output", "weights"),
-        dtypes=EVERY_DTYPE,
+        dtypes=dtypes,
+        presentation=presentation or {},
         changed_argument=changed_argument,
         revision=revision,
     )
@@ -150,12 +158,20 @@ def multi_head(
     url: str | None = None,
     mask: NDArray[Any] | None = None,
     outputs: tuple[str, ...] = ("output",),
+    profile: str = "layout",
+    replaced: Mapping[str, NDArray[Any]] | None = None,
+    dtypes: tuple[str, ...] = EVERY_DTYPE,
+    presentation: Mapping[str, str] | None = None,
+    conventions: tuple[str, ...] = (),
     changed_argument: ChangedArgument | None = None,
     revision: int = 1,
     **attributes: Any,
 ) -> AuthoredCase:
-    """Make a case of multi-head attention; the lengths are those of batch, queries and keys."""
-    case_id = f"layout/multi_head_{name}"
+    """Make a case of multi-head attention; the lengths are those of batch, queries and keys.
+
+    What is `replaced` goes before what is drawn.
+    """
+    case_id = f"{profile}/multi_head_{name}"
     batch, queries, keys = lengths
     shapes: dict[str, tuple[int, ...]] = {
         "query": (batch, queries, width),
@@ -172,11 +188,13 @@ def multi_head(
         title=f"Multi-head: {title}",
         operation="multi_head_attention",
         clauses=tuple(dict.fromkeys((*clauses, *(f"multi_head.{clause}" for clause in base)))),
-        source=made_for("layout") if url is None else reported(url),
-        inputs={**drawn(case_id, shapes), **({} if mask is None else {"mask": mask})},
+        source=made_for(profile) if url is None else reported(url),
+        inputs={**drawn(case_id, shapes), **({} if mask is None else {"mask": mask}), **(replaced or {})},
         attributes={"num_heads": num_heads, **attributes},
         outputs=outputs,
-        dtypes=EVERY_DTYPE,
+        dtypes=dtypes,
+        presentation=presentation or {},
+        conventions=conventions,
         changed_argument=changed_argument,
         revision=revision,
     )

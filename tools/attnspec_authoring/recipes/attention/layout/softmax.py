@@ -12,6 +12,8 @@ from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE,
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 AXIS = ("softmax.definition", "softmax.axis.explicit")
@@ -24,6 +26,7 @@ def softmax(
     *,
     clauses: tuple[str, ...] = ("softmax.definition", "softmax.axis.default"),
     dtypes: tuple[str, ...] = EVERY_DTYPE,
+    profile: str = "layout",
     presentation: str | None = None,
     sample: tuple[int, ...] = (),
     changed_argument: ChangedArgument | None = None,
@@ -31,14 +34,14 @@ def softmax(
     **attributes: Any,
 ) -> AuthoredCase:
     """Make a case of softmax from an array, or from a shape that is drawn."""
-    case_id = f"layout/softmax_{name}"
+    case_id = f"{profile}/softmax_{name}"
     drawn = grid(f"{case_id}/x", x) if isinstance(x, tuple) else x
     return AuthoredCase(
         id=case_id,
         title=f"Softmax: {title}",
         operation="softmax",
         clauses=clauses,
-        source=made_for("layout"),
+        source=made_for(profile),
         inputs={"x": require_exact(drawn, dtypes, named=case_id)},
         attributes=attributes,
         dtypes=dtypes,
@@ -165,26 +168,32 @@ def context(
     tokens: int,
     width: int,
     *,
-    clause: str,
+    clause: str = "context_vector.scale.default",
+    profile: str = "layout",
+    replaced: Mapping[str, NDArray[Any]] | None = None,
+    dtypes: tuple[str, ...] = EVERY_DTYPE,
+    presentation: Mapping[str, str] | None = None,
     changed_argument: ChangedArgument | None = None,
     revision: int = 1,
     **attributes: Any,
 ) -> AuthoredCase:
-    """Make a case of the context vector with drawn states."""
-    case_id = f"layout/context_{name}"
+    """Make a case of the context vector with drawn states; what is `replaced` goes before them."""
+    case_id = f"{profile}/context_{name}"
     return AuthoredCase(
         id=case_id,
         title=f"Context vector: {title}",
         operation="context_vector",
         clauses=(clause, "context_vector.raw_scores", "context_vector.softmax", "context_vector.context"),
-        source=made_for("layout"),
+        source=made_for(profile),
         inputs={
             "encoder_states": grid(f"{case_id}/encoder_states", (tokens, width)),
             "decoder_state": grid(f"{case_id}/decoder_state", (width,)),
+            **(replaced or {}),
         },
         attributes=attributes,
         outputs=("context", "weights", "scores", "raw_scores"),
-        dtypes=EVERY_DTYPE,
+        dtypes=dtypes,
+        presentation=presentation or {},
         changed_argument=changed_argument,
         revision=revision,
     )

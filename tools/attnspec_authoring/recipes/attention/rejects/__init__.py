@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.rejects import others, shapes, twins
+from attnspec_authoring.recipes.attention.rejects import (
+    lengths_and_masks,
+    other_operations,
+    others,
+    shapes,
+    sizes,
+    twins,
+)
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -12,4 +19,11 @@ if TYPE_CHECKING:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile rejects, twins included."""
-    return (*twins.twins(), *shapes.cases(), *others.cases())
+    return (
+        *twins.twins(),
+        *shapes.cases(),
+        *sizes.cases(),
+        *lengths_and_masks.cases(),
+        *others.cases(),
+        *other_operations.cases(),
+    )

@@ -50,6 +50,12 @@ def twins() -> tuple[AuthoredCase, ...]:
         attention(
             "rejects/twin_grouped", "Valid twin: six query heads over two", GROUPED, clauses=("sdpa.heads.grouped",)
         ),
+        attention(
+            "rejects/twin_grouped_mask",
+            "Valid twin: a mask for each of six query heads over two",
+            GROUPED,
+            mask=boolean_mask("rejects/twin_grouped_mask", (6, 4, 5)),
+        ),
         attention("rejects/twin_past", "Valid twin: a past of three keys", PAST, clauses=("sdpa.past.concatenation",)),
         attention(
             "rejects/twin_past_mask",

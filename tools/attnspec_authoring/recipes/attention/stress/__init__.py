@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.stress import hidden_gaps, long_rows, magnitudes, projections, ties
+from attnspec_authoring.recipes.attention.stress import (
+    digits,
+    hidden_gaps,
+    long_rows,
+    magnitudes,
+    overflow,
+    projections,
+    ties,
+)
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -12,4 +20,12 @@ if TYPE_CHECKING:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile stress."""
-    return (*magnitudes.cases(), *hidden_gaps.cases(), *long_rows.cases(), *projections.cases(), *ties.cases())
+    return (
+        *magnitudes.cases(),
+        *hidden_gaps.cases(),
+        *long_rows.cases(),
+        *projections.cases(),
+        *overflow.cases(),
+        *digits.cases(),
+        *ties.cases(),
+    )

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.rotary.rotary import frequencies, rejects, rotations, scalings, tables, yarn
+from attnspec_authoring.recipes.rotary.rotary import (
+    bounds,
+    frequencies,
+    layouts,
+    nonfinite,
+    rejects,
+    rotations,
+    scalings,
+    sizes,
+    tables,
+    yarn,
+)
 from attnspec_authoring.recipes.rotary.rotary.changed_arguments import with_changed_arguments
 
 if TYPE_CHECKING:
@@ -15,5 +26,5 @@ __all__ = ["cases"]
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile `rotary`."""
-    modules = (frequencies, scalings, yarn, tables, rotations, rejects)
+    modules = (frequencies, scalings, yarn, tables, rotations, nonfinite, layouts, rejects, bounds, sizes)
     return with_changed_arguments(case for module in modules for case in module.cases())

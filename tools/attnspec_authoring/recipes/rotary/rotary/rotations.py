@@ -1,4 +1,4 @@
-"""Rotations: both pairings, all widths, batch entries and heads, and NaN."""
+"""Rotations: both pairings, all widths, batch entries and heads."""
 
 from __future__ import annotations
 
@@ -139,43 +139,6 @@ def numbers() -> tuple[AuthoredCase, ...]:
     )
 
 
-def nonfinite() -> tuple[AuthoredCase, ...]:
-    """Hold NaN and infinity in features of one pair, and in one that is not rotated."""
-
-    def holding(name: str, *placed: tuple[tuple[int, ...], float]) -> NDArray[np.float64]:
-        x = grid(f"rotary/{name}", (1, 1, 2, 7))
-        for place, number in placed:
-            x[place] = number
-        return x
-
-    reach: dict[str, Any] = {"clauses": ("nonfinite",)}
-    return (
-        *both("nan", "NaN in a first feature", (1, 1, 2, 7), 6, x=holding("nan", ((0, 0, 0, 0), np.nan)), **reach),
-        *both(
-            "nan_second", "NaN in a last feature", (1, 1, 2, 7), 6, x=holding("nan_2", ((0, 0, 1, 5), np.nan)), **reach
-        ),
-        *both(
-            "infinity", "infinity in a feature", (1, 1, 2, 7), 6, x=holding("infinity", ((0, 0, 1, 2), np.inf)), **reach
-        ),
-        *both(
-            "infinities",
-            "infinities of both signs",
-            (1, 1, 2, 7),
-            4,
-            x=holding("infinities", ((0, 0, 0, 0), -np.inf), ((0, 0, 1, 1), np.inf), ((0, 0, 1, 2), -np.inf)),
-            **reach,
-        ),
-        *both(
-            "nan_untouched",
-            "NaN in a feature that is not rotated",
-            (1, 1, 2, 7),
-            4,
-            x=holding("nan_6", ((0, 0, 1, 6), np.nan), ((0, 0, 0, 4), np.inf)),
-            **reach,
-        ),
-    )
-
-
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of rotations."""
-    return (*shapes(), *numbers(), *nonfinite())
+    """Return the cases of rotations of finite numbers."""
+    return (*shapes(), *numbers())

@@ -1,0 +1,35 @@
+import pathlib
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base  # noqa: E402
+
+
+class Attention(base.Attention):
+    def add_mask(self, c):
+        self.plain = c.logits
+        super().add_mask(c)
+
+    def normalise(self, c):
+        super().normalise(c)
+        if c.mask is not None and c.mask.dtype != bool:
+            plain = np.where(c.keep, self.plain, -np.inf)
+            total = np.exp(plain).sum(axis=3)
+            if c.sinks is not None:
+                total = total + np.exp(c.sinks)[:, None]
+            c.logsumexp = np.log(total)
+
+
+_attend = Attention()
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False,
+                                 causal_alignment="top_left", scale=None, softcap=None, window=None):
+    results = _attend(query, key, value, mask, past_key, past_value, key_lengths, query_lengths, sinks, alibi_slopes,
+                      is_causal, causal_alignment, scale, softcap, window)
+    return results
+
+dtypes = ("float64", "float32")

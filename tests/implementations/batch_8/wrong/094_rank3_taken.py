@@ -1,0 +1,35 @@
+import pathlib
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base  # noqa: E402
+
+
+class Attention(base.Attention):
+    def check_rank(self, c):
+        if c.query.ndim == c.key.ndim == c.value.ndim == 3:
+            c.query, c.key, c.value = c.query[None], c.key[None], c.value[None]
+            self.flat = True
+        else:
+            self.flat = False
+        super().check_rank(c)
+
+    def round(self, c):
+        super().round(c)
+        if self.flat:
+            c.output = c.output[0]
+
+
+_attend = Attention()
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False,
+                                 causal_alignment="top_left", scale=None, softcap=None, window=None):
+    results = _attend(query, key, value, mask, past_key, past_value, key_lengths, query_lengths, sinks, alibi_slopes,
+                      is_causal, causal_alignment, scale, softcap, window)
+    return results["output"]
+
+dtypes = ("float64", "float32")

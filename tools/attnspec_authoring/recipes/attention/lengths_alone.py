@@ -1,0 +1,64 @@
+"""Lengths of queries alone, of keys alone, and of both, where there are as many queries as keys and where not.
+
+Code that takes one kind of lengths for the other goes wrong only where both have the same bound, and nothing else
+hides what lies behind them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attendance import depends_on_alignment
+from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, attention
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+SQUARE = Sizes(3, 2, 1, 5, 5)
+MORE_QUERIES = Sizes(3, 2, 1, 6, 4)
+FEATURES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "causal": {"is_causal": True},
+    "window": {"window": [2, 1]},
+    "alibi": {"alibi_slopes": [0.25, 1.0]},
+}
+
+
+def lengths_of(sizes: Sizes) -> dict[str, dict[str, Any]]:
+    """Return lengths of queries, of keys, and of both, that differ from each other in every entry."""
+    queries, keys = [sizes.queries - 3, sizes.queries, 1], [sizes.keys, 2, sizes.keys - 1]
+    return {
+        "query_lengths": {"query_lengths": queries},
+        "key_lengths": {"key_lengths": keys},
+        "both_lengths": {"query_lengths": queries, "key_lengths": keys},
+    }
+
+
+def alone_cases() -> tuple[AuthoredCase, ...]:
+    """Return each kind of lengths beside each feature that places queries, under both alignments where they differ."""
+    made: list[AuthoredCase] = []
+    for shape, sizes in (("square", SQUARE), ("more_queries", MORE_QUERIES)):
+        for kind, lengths in lengths_of(sizes).items():
+            for feature, arguments in FEATURES.items():
+                case_id = f"varlen/{shape}_{kind}_{feature}"
+                inputs = {**sizes.drawn(case_id), **{name: np.asarray(value) for name, value in lengths.items()}}
+                slopes = {name: np.asarray(value) for name, value in arguments.items() if name == "alibi_slopes"}
+                attributes = {name: value for name, value in arguments.items() if name != "alibi_slopes"}
+                differ = depends_on_alignment({**inputs, **slopes}, attributes)
+                for alignment in (TOP_LEFT, BOTTOM_RIGHT) if differ else (None,):
+                    at = "" if alignment is None else f", {alignment.replace('_', ' ')}"
+                    made.append(
+                        attention(
+                            case_id if alignment is None else f"{case_id}_{alignment}",
+                            f"{kind.replace('_', ' ').capitalize()}, {sizes.queries} queries and {sizes.keys} keys, "
+                            f"{feature}{at}",
+                            sizes,
+                            drawn_as=case_id,
+                            **({} if alignment is None else {"causal_alignment": alignment}),
+                            **lengths,
+                            **arguments,
+                        )
+                    )
+    return tuple(made)

@@ -1,0 +1,240 @@
+"""Layouts of query, key, value, mask and past, and equal shapes with one thing changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.cases import ChangedArgument
+from attnspec_authoring.recipes.attention.attention import Sizes, attention, boolean_mask, float_mask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+SIZES = Sizes(1, 2, 2, 4, 5)
+BATCH = Sizes(3, 2, 2, 4, 5)
+LAYOUTS = {
+    "fortran": "lies in memory with its first axis first",
+    "heads_last": "lies in memory with tokens before heads",
+    "reversed": "runs backwards through memory",
+    "gapped": "has gaps in memory",
+    "broadcast": "is one batch entry that stands for all",
+    "readonly": "cannot be written to",
+}
+TENSORS: tuple[str, ...] = ("query", "key", "value", "mask")
+REPORTS = {
+    ("heads_last", "query"): "https://github.com/pytorch/pytorch/issues/181133",
+    ("gapped", "mask"): "https://github.com/facebookresearch/xformers/issues/788",
+    ("gapped", "value"): "https://github.com/pytorch/pytorch/issues/163597",
+    ("readonly", "mask"): "https://github.com/deepspeedai/DeepSpeed/pull/1913",
+}
+
+
+def same_for_every_entry(tensor: NDArray[Any]) -> NDArray[Any]:
+    """Repeat the first batch entry."""
+    return np.broadcast_to(tensor[:1], tensor.shape)
+
+
+def sizes_for(presentation: dict[str, str]) -> Sizes:
+    """Return three batch entries where one is to stand for all, else a single one."""
+    return BATCH if "broadcast" in presentation.values() else SIZES
+
+
+def laid_out(case_id: str, presentation: dict[str, str]) -> dict[str, Any]:
+    """Draw inputs and a float mask, repeating the first batch entry where the presentation needs it."""
+    sizes = sizes_for(presentation)
+    tensors: dict[str, Any] = {**sizes.drawn(case_id), "mask": float_mask(case_id, sizes.mask)}
+    return {
+        name: same_for_every_entry(tensor) if presentation.get(name) == "broadcast" else tensor
+        for name, tensor in tensors.items()
+    }
+
+
+def layout_cases() -> tuple[AuthoredCase, ...]:
+    """Hold every layout of every tensor by itself, and of all together."""
+    made: list[AuthoredCase] = []
+    for layout, what in LAYOUTS.items():
+        clauses = ("sdpa.memory_layout", *(("sdpa.inputs_unchanged",) if layout == "readonly" else ()))
+        for tensor in TENSORS:
+            case_id = f"memory/{layout}_{tensor}"
+            presentation = {tensor: layout}
+            tensors = laid_out(case_id, presentation)
+            if tensor != "mask":
+                del tensors["mask"]
+            made.append(
+                attention(
+                    case_id,
+                    f"The {tensor} {what}",
+                    sizes_for(presentation),
+                    clauses=clauses,
+                    url=REPORTS.get((layout, tensor)),
+                    presentation=presentation,
+                    **tensors,
+                )
+            )
+        together: dict[str, str] = dict.fromkeys(TENSORS, layout)
+        case_id = f"memory/{layout}_everything"
+        made.append(
+            attention(
+                case_id,
+                f"Each of query, key, value and mask {what}",
+                sizes_for(together),
+                clauses=clauses,
+                presentation=together,
+                **laid_out(case_id, together),
+            )
+        )
+    return tuple(made)
+
+
+def combined_cases() -> tuple[AuthoredCase, ...]:
+    """Put layouts together with grouped heads, a past, lengths and a Boolean mask."""
+    past = Sizes(1, 2, 2, 4, 4, past=3)
+    mixed = {"query": "heads_last", "key": "gapped", "value": "reversed", "mask": "fortran"}
+    grouped = Sizes(1, 6, 2, 4, 5)
+    only_head = Sizes(1, 2, 1, 2, 3, 2)
+    long = Sizes(3, 2, 1, 4, 33, 1)
+    repeated = long.drawn("memory/broadcast_33_keys")
+    return (
+        attention(
+            "memory/mixed",
+            "Each input lies in memory in its own way, the key of the only key head with gaps",
+            only_head,
+            url="https://github.com/NVIDIA/TransformerEngine/issues/1195",
+            presentation=mixed,
+            mask=float_mask("memory/mixed", only_head.mask),
+        ),
+        attention(
+            "memory/grouped_heads_last",
+            "Grouped heads, with tokens before heads in memory",
+            grouped,
+            clauses=("sdpa.memory_layout", "sdpa.heads.grouped"),
+            url="https://github.com/PrimeIntellect-ai/prime-rl/pull/2681",
+            presentation={"query": "heads_last", "key": "heads_last", "value": "heads_last"},
+        ),
+        attention(
+            "memory/past_readonly",
+            "A past that cannot be written to",
+            past,
+            clauses=("sdpa.inputs_unchanged",),
+            outputs=("output", "present_key", "present_value"),
+            presentation={"past_key": "readonly", "past_value": "readonly"},
+        ),
+        attention(
+            "memory/past_gapped",
+            "A past with gaps in memory",
+            past,
+            clauses=("sdpa.memory_layout",),
+            is_causal=True,
+            presentation={"past_key": "gapped", "past_value": "heads_last"},
+        ),
+        attention(
+            "memory/boolean_mask_gapped",
+            "A Boolean mask with gaps in memory",
+            BATCH,
+            clauses=("sdpa.memory_layout",),
+            mask=boolean_mask("memory/boolean_mask_gapped", (3, 1, 4, 5)),
+            presentation={"mask": "gapped"},
+        ),
+        attention(
+            "memory/boolean_mask_reversed",
+            "A Boolean mask of rank 2 that runs backwards through memory",
+            SIZES,
+            clauses=("sdpa.memory_layout",),
+            mask=boolean_mask("memory/boolean_mask_reversed", (4, 5)),
+            presentation={"mask": "reversed"},
+        ),
+        attention(
+            "memory/broadcast_33_keys",
+            "Thirty-three keys and values that are one batch entry standing for all, under a mask",
+            long,
+            clauses=("sdpa.memory_layout", "sdpa.mask.additive"),
+            url="https://github.com/pytorch/pytorch/issues/191937",
+            mask=float_mask("memory/broadcast_33_keys", (1, 33)),
+            key=same_for_every_entry(repeated["key"]),
+            value=same_for_every_entry(repeated["value"]),
+            presentation={"key": "broadcast", "value": "broadcast"},
+        ),
+        attention(
+            "memory/lengths_readonly",
+            "Lengths and sinks that cannot be written to",
+            BATCH,
+            clauses=("sdpa.inputs_unchanged",),
+            key_lengths=[5, 2, 3],
+            sinks=[0.5, -1.0],
+            presentation={"key_lengths": "readonly", "sinks": "readonly"},
+        ),
+        attention(
+            "memory/values_wider_fortran",
+            "Values wider than the keys, with their first axis first in memory",
+            Sizes(1, 2, 2, 4, 5, 3, 7),
+            clauses=("sdpa.memory_layout",),
+            presentation={"value": "fortran"},
+        ),
+        attention(
+            "memory/wide_rows_reversed",
+            "Sixteen features that run backwards through memory",
+            Sizes(1, 2, 2, 3, 4, 16),
+            clauses=("sdpa.memory_layout",),
+            presentation={"query": "reversed", "key": "reversed", "value": "reversed"},
+        ),
+    )
+
+
+def repeated_cases() -> tuple[AuthoredCase, ...]:
+    """Hold the same shapes with one thing changed each: whoever keeps an answer or a plan by shape is found out."""
+    shape = Sizes(1, 2, 2, 5, 5)
+    changed: tuple[tuple[str, dict[str, Any], str | None, ChangedArgument | None], ...] = (
+        ("nothing", {}, None, ChangedArgument("value", reversed=True)),
+        (
+            "the scale",
+            {"scale": 1.5},
+            "https://github.com/openvinotoolkit/openvino/pull/31365",
+            ChangedArgument("scale", 0.5),
+        ),
+        ("causality", {"is_causal": True}, None, ChangedArgument("is_causal", False)),
+        (
+            "the softcap",
+            {"softcap": 1.0},
+            "https://github.com/sgl-project/sglang/pull/34093",
+            ChangedArgument("softcap", 2.0),
+        ),
+        ("the window", {"window": [1, 1]}, None, ChangedArgument("window", [2, 0])),
+        (
+            "the mask",
+            {"mask": boolean_mask("memory/repeated", (5, 5))},
+            "https://github.com/flashinfer-ai/flashinfer/pull/4270",
+            ChangedArgument("mask", reversed=True),
+        ),
+        (
+            "the mask's values",
+            {"mask": boolean_mask("memory/repeated again", (5, 5))},
+            "https://github.com/NVIDIA/cudnn-frontend/pull/993",
+            None,
+        ),
+        ("the sinks", {"sinks": np.array([1.0, -1.0])}, None, ChangedArgument("sinks", reversed=True)),
+    )
+    return tuple(
+        attention(
+            f"memory/repeated_{what.replace(' ', '_').replace(chr(39), '')}",
+            f"Equal shapes and inputs, with another choice of {what}"
+            if arguments
+            else "Inputs that other cases repeat",
+            shape,
+            clauses=("sdpa.repeatable",),
+            url=url,
+            drawn_as="memory/repeated",
+            changed_argument=changed_argument,
+            revision=2 if changed_argument else 1,
+            **arguments,
+        )
+        for what, arguments, url, changed_argument in changed
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the layouts of attention's tensors, and repeated cases."""
+    return (*layout_cases(), *combined_cases(), *repeated_cases())

@@ -1,0 +1,157 @@
+"""One array that is given for several inputs at once: every pair whose shapes may be equal, beside others that differ.
+
+Code that takes inputs that are the same object for self-attention, or that scales one of them in place, goes wrong here
+and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.cases import ChangedArgument
+from attnspec_authoring.recipes.attention.attention import Sizes, attention
+from attnspec_authoring.recipes.attention.layout.projections import BIASES, QUARTER, multi_head, single_head
+from attnspec_authoring.recipes.generator import grid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+MEMORY = "memory"
+SIZES = Sizes(1, 2, 2, 4, 4)
+AFTER_PAST = Sizes(1, 2, 2, 4, 4, past=4)
+OF_ATTENTION: tuple[tuple[str, ...], ...] = (("query", "key"), ("key", "value"), ("query", "value"))
+WEIGHTS = ("w_query", "w_key", "w_value", "w_output")
+
+
+def shared(names: Sequence[str], array: NDArray[Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return inputs that hold one array, and the presentation that hands it over as one."""
+    return dict.fromkeys(names, array), dict.fromkeys(names, "shared")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in words."""
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Return names as the part of an id."""
+    return "_and_".join(names)
+
+
+def attention_cases() -> tuple[AuthoredCase, ...]:
+    """Share arrays among query, key, value, past, sinks, slopes and lengths."""
+
+    def sharing(names: Sequence[str], sizes: Sizes, case_id: str, **more: Any) -> AuthoredCase:
+        array = grid(f"{case_id}/shared", (sizes.batch, sizes.heads, sizes.keys, sizes.width))
+        inputs, presentation = shared(names, array)
+        clauses = ("sdpa.inputs_unchanged",)
+        title = f"One array is given as {listed(names)}"
+        return attention(case_id, title, sizes, clauses=clauses, presentation=presentation, **inputs, **more)
+
+    of_past = (
+        ("past_key", "past_value"),
+        ("key", "past_key"),
+        ("value", "past_value"),
+        ("query", "past_key"),
+        ("key", "value", "past_key", "past_value"),
+    )
+    three = "memory/one_array_three_times"
+    same, presentation = shared(("query", "key", "value"), Sizes(1, 2, 2, 5, 5).drawn(three)["query"])
+    numbers, of_numbers = shared(("sinks", "alibi_slopes"), np.array([0.5, 1.25]))
+    lengths, of_lengths = shared(("key_lengths", "query_lengths"), np.array([3, 5, 2]))
+    return (
+        attention(
+            three,
+            "One array is given as query, key and value",
+            Sizes(1, 2, 2, 5, 5),
+            clauses=("sdpa.inputs_unchanged",),
+            presentation=presentation,
+            revision=2,
+            **same,
+        ),
+        *(sharing(names, SIZES, f"memory/one_array_as_{joined(names)}") for names in OF_ATTENTION),
+        *(
+            sharing(names, AFTER_PAST, f"memory/one_array_as_{joined(names)}", outputs=("output", "present_value"))
+            for names in of_past
+        ),
+        attention(
+            "memory/one_array_as_sinks_and_slopes",
+            "One array is given as sinks and alibi_slopes",
+            Sizes(1, 2, 1, 4, 4),
+            clauses=("sdpa.inputs_unchanged",),
+            presentation=of_numbers,
+            **numbers,
+        ),
+        attention(
+            "memory/one_array_as_lengths",
+            "One array is given as key_lengths and query_lengths",
+            Sizes(3, 1, 1, 5, 5),
+            clauses=("sdpa.inputs_unchanged",),
+            presentation=of_lengths,
+            **lengths,
+        ),
+        attention(
+            "memory/one_array_as_query_and_key_scaled",
+            "One array is given as query and key, with a negative scale and a cap",
+            SIZES,
+            clauses=("sdpa.inputs_unchanged",),
+            presentation=dict.fromkeys(("query", "key"), "shared"),
+            scale=-0.75,
+            softcap=2.0,
+            **dict.fromkeys(("query", "key"), SIZES.drawn("memory/one_array_scaled")["query"]),
+        ),
+    )
+
+
+def multi_head_cases() -> tuple[AuthoredCase, ...]:
+    """Share arrays among tokens, among weight matrices, and among biases."""
+    width = 6
+
+    def sharing(names: Sequence[str], shape: tuple[int, ...], **more: Any) -> AuthoredCase:
+        name = f"one_array_as_{joined(names)}"
+        factor = 1.0 if len(shape) == 3 else QUARTER
+        inputs, presentation = shared(names, grid(f"memory/multi_head_{name}/shared", shape) * factor)
+        title = f"one array is given as {listed(names)}"
+        lengths = (1, 4, 4)
+        return multi_head(
+            name, title, lengths, profile=MEMORY, width=width, replaced=inputs, presentation=presentation, **more
+        )
+
+    pairs = tuple((one, other) for number, one in enumerate(WEIGHTS) for other in WEIGHTS[number + 1 :])
+    of_biases = tuple((one, other) for number, one in enumerate(BIASES) for other in BIASES[number + 1 :])
+    every_token = ("query", "key", "value")
+    return (
+        *(sharing(names, (1, 4, width), outputs=("output", "weights")) for names in OF_ATTENTION),
+        sharing(every_token, (1, 4, width), changed_argument=ChangedArgument("w_value", reversed=True)),
+        *(sharing(names, (width, width)) for names in (*pairs, WEIGHTS[:3], WEIGHTS)),
+        *(sharing(names, (width,), biases=BIASES) for names in (*of_biases, BIASES)),
+    )
+
+
+def single_head_cases() -> tuple[AuthoredCase, ...]:
+    """Share arrays among weight matrices, and with the tokens."""
+
+    def sharing(names: Sequence[str], output: int | None) -> AuthoredCase:
+        name = f"one_array_as_{joined(names)}"
+        inputs, presentation = shared(names, grid(f"memory/single_head_{name}/shared", (4, 4)) * QUARTER)
+        title = f"one array is given as {listed(names)}"
+        widths = (4, 4, 4, output)
+        return single_head(name, title, 4, widths, profile=MEMORY, replaced=inputs, presentation=presentation)
+
+    return (
+        *(sharing(names, None) for names in (WEIGHTS[:2], WEIGHTS[1:3], WEIGHTS[::2], WEIGHTS[:3])),
+        *(sharing(names, 4) for names in (("w_query", "w_output"), ("w_value", "w_output"), WEIGHTS)),
+        *(sharing(names, None) for names in (("x", "w_query"), ("x", "w_key"), ("x", "w_value"))),
+        sharing(("x", "w_output"), 4),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases in which inputs are one array."""
+    return (*attention_cases(), *multi_head_cases(), *single_head_cases())

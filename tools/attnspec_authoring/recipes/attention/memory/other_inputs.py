@@ -1,0 +1,306 @@
+"""Memory layouts of every input that is not query, key, value or mask of attention, and of a few features together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import Sizes, attention, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.layout.heads import counted
+from attnspec_authoring.recipes.attention.layout.heads import layout as of_heads
+from attnspec_authoring.recipes.attention.layout.projections import BIASES, multi_head, single_head
+from attnspec_authoring.recipes.attention.layout.softmax import AXIS, context, softmax
+from attnspec_authoring.recipes.generator import grid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+MEMORY = "memory"
+LAYOUTS = {
+    "fortran": "with the first axis first in memory",
+    "reversed": "backwards in memory",
+    "gapped": "with gaps in memory",
+    "offset": "inside of larger arrays",
+}
+ONE_AXIS = tuple(layout for layout in LAYOUTS if layout != "fortran")
+"""Layouts that an array of one axis can have."""
+WEIGHTS = ("w_query", "w_key", "w_value", "w_output")
+
+
+def every(names: Iterable[str], layout: str) -> dict[str, str]:
+    """Return the presentation of all inputs in one layout."""
+    return dict.fromkeys(names, layout)
+
+
+def one_head_for_all(case_id: str, tensor: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Draw a tensor whose heads are equal."""
+    return {tensor: np.broadcast_to(grid(f"{case_id}/one_head", (shape[0], 1, *shape[2:])), shape).copy()}
+
+
+def attention_cases() -> tuple[AuthoredCase, ...]:
+    """Hold pasts, sinks, slopes and lengths in every layout, offsets of the others, and heads that are one head."""
+    sizes = Sizes(3, 2, 2, 4, 5)
+    past = Sizes(1, 2, 2, 4, 5, past=3)
+    grouped = Sizes(1, 6, 2, 4, 5)
+    clauses = ("sdpa.memory_layout",)
+    named: dict[str, dict[str, Any]] = {
+        "sinks": {"sinks": [0.5, -1.0]},
+        "slopes": {"alibi_slopes": [0.25, 1.5], "causal_alignment": "top_left"},
+    }
+    lengths = ("key_lengths", "query_lengths")
+    return (
+        *(
+            attention(
+                f"memory/{layout}_past_{tensor}",
+                f"The past {tensor} lies {how}",
+                past,
+                clauses=clauses,
+                outputs=("output", "present_key", "present_value"),
+                presentation={f"past_{tensor}": layout},
+            )
+            for layout, how in LAYOUTS.items()
+            for tensor in ("key", "value")
+        ),
+        *(
+            attention(
+                f"memory/{layout}_{name}",
+                f"The {name} lie {LAYOUTS[layout]}",
+                Sizes(1, 2, 1, 4, 5),
+                clauses=clauses,
+                presentation={tensor: layout for tensor in inputs if tensor != "causal_alignment"},
+                **inputs,
+            )
+            for layout in ONE_AXIS
+            for name, inputs in named.items()
+        ),
+        *(
+            attention(
+                f"memory/{layout}_{name}",
+                f"The {name.replace('_', ' ')} lie {LAYOUTS[layout]}",
+                Sizes(3, 1, 1, 4, 5),
+                clauses=clauses,
+                presentation={name: layout},
+                key_lengths=[5, 2, 4],
+                query_lengths=[1, 4, 3],
+            )
+            for layout in ONE_AXIS
+            for name in lengths
+        ),
+        *(
+            attention(
+                f"memory/offset_{tensor}",
+                f"The {tensor} lies inside of a larger array",
+                sizes,
+                clauses=clauses,
+                presentation={tensor: "offset"},
+            )
+            for tensor in ("query", "key", "value")
+        ),
+        attention(
+            "memory/offset_mask",
+            "The mask lies inside of a larger array",
+            sizes,
+            clauses=clauses,
+            presentation={"mask": "offset"},
+            mask=float_mask("memory/offset_mask", sizes.mask),
+        ),
+        *(
+            attention(
+                f"memory/one_head_of_{tensor}",
+                f"The {tensor} is one head in memory that stands for several",
+                sizes if tensor == "query" else grouped,
+                clauses=clauses,
+                presentation={tensor: "heads_broadcast"},
+                **one_head_for_all(f"memory/one_head_of_{tensor}", tensor, shape),
+            )
+            for tensor, shape in (("query", (3, 2, 4, 3)), ("key", (1, 2, 5, 3)), ("value", (1, 2, 5, 3)))
+        ),
+        attention(
+            "memory/one_head_of_past",
+            "Past keys and values are one head each in memory that stands for several",
+            past,
+            clauses=clauses,
+            presentation=every(("past_key", "past_value"), "heads_broadcast"),
+            **one_head_for_all("memory/one_head_of_past_key", "past_key", (1, 2, 3, 3)),
+            **one_head_for_all("memory/one_head_of_past_value", "past_value", (1, 2, 3, 3)),
+        ),
+        attention(
+            "memory/one_row_of_mask",
+            "A Boolean mask of four rows that are one row in memory",
+            Sizes(1, 2, 2, 4, 5),
+            clauses=clauses,
+            presentation={"mask": "broadcast"},
+            mask=np.broadcast_to(boolean_mask("memory/one_row_of_mask", (1, 5)), (4, 5)).copy(),
+        ),
+    )
+
+
+def multi_head_cases() -> tuple[AuthoredCase, ...]:
+    """Hold tokens, weight matrices, biases and masks of multi-head attention in every layout."""
+    tokens = ("query", "key", "value")
+    mask = float_mask("memory/multi_head_mask", (2, 2, 3, 5))
+    return (
+        *(
+            multi_head(
+                f"{layout}_{part}",
+                f"{what} lie {how}",
+                (2, 3, 5),
+                width=4,
+                num_heads=2,
+                profile=MEMORY,
+                presentation=every(names, layout),
+            )
+            for layout, how in LAYOUTS.items()
+            for part, what, names in (
+                ("tokens", "the tokens", tokens),
+                ("weights", "the weight matrices", WEIGHTS),
+            )
+        ),
+        *(
+            multi_head(
+                f"{layout}_biases",
+                f"the biases lie {LAYOUTS[layout]}",
+                (2, 3, 5),
+                width=4,
+                num_heads=2,
+                biases=BIASES,
+                profile=MEMORY,
+                presentation=every(BIASES, layout),
+            )
+            for layout in ONE_AXIS
+        ),
+        *(
+            multi_head(
+                f"{layout}_mask",
+                f"a float mask lies {how}",
+                (2, 3, 5),
+                width=4,
+                num_heads=2,
+                mask=mask,
+                profile=MEMORY,
+                presentation={"mask": layout},
+            )
+            for layout, how in LAYOUTS.items()
+        ),
+    )
+
+
+def single_head_cases() -> tuple[AuthoredCase, ...]:
+    """Hold tokens and weight matrices of single-head attention in every layout."""
+    return tuple(
+        single_head(
+            f"{layout}_{part}",
+            f"{what} {how}",
+            4,
+            (5, 3, 2, 6),
+            profile=MEMORY,
+            presentation=every(names, layout),
+        )
+        for layout, how in LAYOUTS.items()
+        for part, what, names in (("tokens", "the tokens lie", ("x",)), ("weights", "the weight matrices lie", WEIGHTS))
+    )
+
+
+def state_cases() -> tuple[AuthoredCase, ...]:
+    """Hold encoder and decoder states in every layout."""
+    return (
+        *(
+            context(
+                f"{layout}_encoder_states",
+                f"the encoder states lie {how}",
+                6,
+                3,
+                profile=MEMORY,
+                presentation={"encoder_states": layout},
+            )
+            for layout, how in LAYOUTS.items()
+        ),
+        *(
+            context(
+                f"{layout}_decoder_state",
+                f"the decoder state lies {LAYOUTS[layout]}",
+                6,
+                3,
+                profile=MEMORY,
+                presentation={"decoder_state": layout},
+            )
+            for layout in ONE_AXIS
+        ),
+    )
+
+
+def moving_cases() -> tuple[AuthoredCase, ...]:
+    """Hold softmax and the cutting and joining of heads in every layout."""
+    tokens, heads = (2, 3, 8), (2, 4, 3, 2)
+    equal = np.broadcast_to(counted(tokens[1:], 0), tokens).copy()
+    equal_heads = np.broadcast_to(counted((2, 1, 3, 2), 0), heads).copy()
+    return (
+        *(
+            of_heads(f"{layout}", f"tokens that lie {how}", tokens, num_heads=4, profile=MEMORY, presentation=layout)
+            for layout, how in LAYOUTS.items()
+        ),
+        of_heads(
+            "broadcast",
+            "tokens of one batch entry that stands for all",
+            tokens,
+            num_heads=4,
+            profile=MEMORY,
+            x=equal,
+            presentation="broadcast",
+        ),
+        *(
+            of_heads(f"{layout}", f"heads that lie {how}, joined", heads, profile=MEMORY, presentation=layout)
+            for layout, how in (*LAYOUTS.items(), ("heads_last", "behind the tokens in memory"))
+        ),
+        of_heads(
+            "one_head",
+            "heads that are one head in memory, joined",
+            heads,
+            profile=MEMORY,
+            x=equal_heads,
+            presentation="heads_broadcast",
+        ),
+        *(
+            softmax(f"{layout}_rows", f"rows that lie {how}", (4, 6), profile=MEMORY, presentation=layout)
+            for layout, how in LAYOUTS.items()
+            if layout in ONE_AXIS[1:]
+        ),
+        *(
+            softmax(
+                f"{layout}_columns",
+                f"columns that lie {how}",
+                (4, 6),
+                clauses=AXIS,
+                profile=MEMORY,
+                presentation=layout,
+                axis=0,
+            )
+            for layout, how in LAYOUTS.items()
+        ),
+        *(
+            softmax(
+                f"{layout}_whole",
+                f"a whole array that lies {how}",
+                (2, 3, 4),
+                clauses=("softmax.axis.whole",),
+                profile=MEMORY,
+                presentation=layout,
+                axis=None,
+            )
+            for layout, how in LAYOUTS.items()
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the layouts of the inputs that no other module lays out."""
+    return (
+        *attention_cases(),
+        *multi_head_cases(),
+        *single_head_cases(),
+        *state_cases(),
+        *moving_cases(),
+    )
