@@ -41,7 +41,7 @@ def one_head_for_all(case_id: str, tensor: str, shape: tuple[int, ...]) -> dict[
 
 
 def attention_cases() -> tuple[AuthoredCase, ...]:
-    """Hold pasts, sinks, slopes and lengths in every layout, the others inside larger arrays, and heads that are one."""
+    """Hold pasts, sinks, slopes and lengths in every layout, the others inside larger arrays, and equal heads."""
     sizes = Sizes(3, 2, 2, 4, 5)
     past = Sizes(1, 2, 2, 4, 5, past=3)
     grouped = Sizes(1, 6, 2, 4, 5)
