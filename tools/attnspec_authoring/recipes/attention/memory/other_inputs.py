@@ -85,6 +85,8 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
                 presentation={name: layout},
                 key_lengths=[5, 2, 4],
                 query_lengths=[1, 4, 3],
+                is_causal=True,
+                causal_alignment="bottom_right",
             )
             for layout in ONE_AXIS
             for name in lengths
