@@ -73,8 +73,8 @@ def test_each_layout_is_what_its_name_says():
     assert handed["gapped"].strides == (120 * size, 40 * size, 10 * size, 2 * size)
     assert handed["broadcast"].strides == (0, 20 * size, 5 * size, size)
     assert handed["heads_broadcast"].strides == (60 * size, 0, 5 * size, size)
-    assert handed["offset"].flags.c_contiguous
-    assert handed["offset"].base.size > handed["offset"].size
+    assert handed["inside"].flags.c_contiguous
+    assert handed["inside"].base.size > handed["inside"].size
     assert handed["readonly"].flags.c_contiguous
     plain = presented(ordinary(), None)
     assert plain.flags.c_contiguous

@@ -94,7 +94,7 @@ def heads_broadcast(array: NDArray[Any]) -> NDArray[Any]:
     return np.lib.stride_tricks.as_strided(array, array.shape, strides, writeable=True)
 
 
-def offset(array: NDArray[Any]) -> NDArray[Any]:
+def inside(array: NDArray[Any]) -> NDArray[Any]:
     """Return a view that begins inside a larger array, whose other elements show when they are read."""
     larger = np.full(array.size + 5, np.nan if array.dtype.kind not in "bi" else 1, dtype=array.dtype)
     larger[3:-2] = array.reshape(-1)
@@ -119,7 +119,7 @@ PRESENTATIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "gapped": gapped,
     "broadcast": broadcast,
     "heads_broadcast": heads_broadcast,
-    "offset": offset,
+    "inside": inside,
     "readonly": readonly,
     SHARED: unmoved,
 }

@@ -84,13 +84,17 @@ def _has_nonfinite(array: NDArray[Any]) -> bool:
 
 
 def _is_counted(positions: NDArray[Any]) -> bool:
-    return bool(
-        np.array_equal(positions, np.broadcast_to(np.arange(positions.shape[-1], dtype=np.int64), positions.shape))
-    )
+    return all(row == list(range(len(row))) for row in _rows(positions))
 
 
 def _repeats(positions: NDArray[Any]) -> bool:
-    return any(len(set(row)) < len(row) for row in np.atleast_2d(positions).tolist())
+    return any(len(set(row)) < len(row) for row in _rows(positions))
+
+
+def _rows(positions: NDArray[Any]) -> list[list[int]]:
+    """Return the positions of each batch entry; a refused case may hold more axes than two, or none."""
+    rows = np.atleast_2d(positions)
+    return rows.reshape(-1, rows.shape[-1]).tolist()
 
 
 _BY_OPERATION = {

@@ -23,7 +23,7 @@ LAYOUTS = {
     "fortran": "with the first axis first in memory",
     "reversed": "backwards in memory",
     "gapped": "with gaps in memory",
-    "offset": "inside of larger arrays",
+    "inside": "inside of larger arrays",
 }
 ONE_AXIS = tuple(layout for layout in LAYOUTS if layout != "fortran")
 """Layouts that an array of one axis can have."""
@@ -41,7 +41,7 @@ def one_head_for_all(case_id: str, tensor: str, shape: tuple[int, ...]) -> dict[
 
 
 def attention_cases() -> tuple[AuthoredCase, ...]:
-    """Hold pasts, sinks, slopes and lengths in every layout, offsets of the others, and heads that are one head."""
+    """Hold pasts, sinks, slopes and lengths in every layout, the others inside larger arrays, and equal heads."""
     sizes = Sizes(3, 2, 2, 4, 5)
     past = Sizes(1, 2, 2, 4, 5, past=3)
     grouped = Sizes(1, 6, 2, 4, 5)
@@ -85,27 +85,29 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
                 presentation={name: layout},
                 key_lengths=[5, 2, 4],
                 query_lengths=[1, 4, 3],
+                is_causal=True,
+                causal_alignment="bottom_right",
             )
             for layout in ONE_AXIS
             for name in lengths
         ),
         *(
             attention(
-                f"memory/offset_{tensor}",
+                f"memory/inside_{tensor}",
                 f"The {tensor} lies inside of a larger array",
                 sizes,
                 clauses=clauses,
-                presentation={tensor: "offset"},
+                presentation={tensor: "inside"},
             )
             for tensor in ("query", "key", "value")
         ),
         attention(
-            "memory/offset_mask",
+            "memory/inside_mask",
             "The mask lies inside of a larger array",
             sizes,
             clauses=clauses,
-            presentation={"mask": "offset"},
-            mask=float_mask("memory/offset_mask", sizes.mask),
+            presentation={"mask": "inside"},
+            mask=float_mask("memory/inside_mask", sizes.mask),
         ),
         *(
             attention(

@@ -18,7 +18,7 @@ LAYOUTS = {
     "fortran": "with the first axis first in memory",
     "reversed": "backwards in memory",
     "gapped": "with gaps in memory",
-    "offset": "inside of larger arrays",
+    "inside": "inside of larger arrays",
 }
 SHAPE = (2, 3, 2, 6)
 POSITIONS = [[3, 0, 7], [1, 12, 5]]
