@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from attnspec_reference.precision import Array
 
 OPERATION = "glorot_normal"
+TRUNCATED_DEVIATION = 0.87962566103423978
+"""Standard deviation of the standard normal distribution that is cut off at -2 and 2."""
 
 
 def spread(formula: Callable[[int, int], float]) -> Computation:
@@ -101,6 +103,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="A truncated normal is drawn and its standard deviation is not corrected.",
         remedy="Draw from the whole normal distribution.",
         function=drawn(truncated),
+    ),
+    mistake(
+        id="glorot_normal.truncated_and_stretched",
+        clause="glorot_normal.tails",
+        sentence="The distribution is cut off at two standard deviations and stretched to the right one.",
+        engineer="A truncated normal is drawn and divided by 0.8796, as Keras does.",
+        remedy="Draw from the whole normal distribution.",
+        function=drawn(lambda generator, shape: truncated(generator, shape) / TRUNCATED_DEVIATION),
     ),
     mistake(
         id="glorot_normal.mean_shifted",

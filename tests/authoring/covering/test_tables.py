@@ -35,7 +35,7 @@ def test_every_feature_of_every_case_shows(name):
 
 
 def test_a_feature_that_does_not_show_is_found():
-    case = next(case for case in CASES["pairs/attention"] if "sinks" in case.inputs and "past_key" not in case.inputs)
+    case = next(case for case in CASES["pairs/attention"] if "sinks" in case.inputs and "mask" not in case.inputs)
     faint = replace(case, inputs={**case.inputs, "sinks": np.full_like(case.inputs["sinks"], -200.0)})
     assert "sinks in float64" in idle_features(faint, switched_off(faint))
 

@@ -24,6 +24,14 @@ def normal(seed, deviation=DEVIATION, mean=0.0):
     return np.random.default_rng(seed).normal(mean, deviation, (FAN_IN, FAN_OUT))
 
 
+def cut_off(seed):
+    """Draw again what lies beyond two standard deviations, and stretch to the variance that is owed."""
+    generator = np.random.default_rng(seed)
+    numbers = generator.normal(0.0, 1.0, 2 * FAN_IN * FAN_OUT)
+    kept = numbers[np.abs(numbers) < 2][: FAN_IN * FAN_OUT].reshape(FAN_IN, FAN_OUT)
+    return kept * DEVIATION / kept.std()
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_normal_sample_passes_for_any_seed(seed):
     for dtype in (np.float64, np.float32):
@@ -40,6 +48,7 @@ WRONG = {
         np.random.default_rng(4).uniform(-DEVIATION * math.sqrt(3), DEVIATION * math.sqrt(3), (FAN_IN, FAN_OUT)),
         "not normal: its Kolmogorov-Smirnov probability",
     ),
+    "cut off and stretched": (cut_off(8), "cut off: no element lies more than 2.5"),
     "two values": (DEVIATION * np.sign(normal(5)), "not normal"),
     "one number is infinite": (np.where(np.arange(FAN_OUT) == 3, np.inf, normal(6)), "not finite"),
     "one number is NaN": (np.where(np.arange(FAN_OUT) == 3, np.nan, normal(6)), "not finite"),

@@ -56,8 +56,6 @@ def lacks_property(
     numbers = sample.astype(np.float64).ravel()
     owed = math.sqrt(2 / (shape[0] + shape[1]))
     problem = _moment_problem(numbers, owed, numbers.size)
-    if problem is None and np.max(np.abs(numbers)) <= BEYOND * owed:
-        problem = f"the sample is cut off: no element lies more than {BEYOND} standard deviations from 0"
     if problem is None:
         probability = _normal_probability(numbers / owed)
         if probability < SMALLEST_PROBABILITY:
@@ -65,6 +63,8 @@ def lacks_property(
                 f"the sample is not normal: its Kolmogorov-Smirnov probability is {probability:.1e}, "
                 f"below {SMALLEST_PROBABILITY:.0e}"
             )
+    if problem is None and np.max(np.abs(numbers)) <= BEYOND * owed:
+        problem = f"the sample is cut off: no element lies more than {BEYOND} standard deviations from 0"
     return None if problem is None else PropertyProblem("values", problem)
 
 

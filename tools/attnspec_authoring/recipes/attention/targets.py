@@ -123,6 +123,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "glorot_normal.one_over_sum",
         "glorot_normal.uniform",
         "glorot_normal.truncated",
+        "glorot_normal.truncated_and_stretched",
         "glorot_normal.mean_shifted",
         "glorot_normal.only_positive",
         "glorot_normal.transposed",

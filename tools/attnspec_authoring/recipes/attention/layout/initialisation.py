@@ -10,8 +10,8 @@ CLAUSES = ("shape", "mean", "standard_deviation", "distribution", "tails", "seed
 
 
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of Glorot normal weights."""
-    wide, square = {"fan_in": 32, "fan_out": 128}, {"fan_in": 64, "fan_out": 64}
+    """Return the case of Glorot normal weights."""
+    wide = {"fan_in": 32, "fan_out": 128}
     return (
         AuthoredCase(
             id="layout/glorot_normal_wide",
@@ -24,16 +24,5 @@ def cases() -> tuple[AuthoredCase, ...]:
             properties={"distribution": "normal", **wide},
             changed_argument=ChangedArgument("fan_out", 129),
             revision=2,
-        ),
-        AuthoredCase(
-            id="layout/glorot_normal_other_seed",
-            title="Glorot normal weights of a 64x64 matrix, and others with another seed",
-            operation="glorot_normal",
-            clauses=("glorot_normal.seed", "glorot_normal.tails"),
-            source=made_for("layout"),
-            attributes={**square, "seed": 7},
-            dtypes=(),
-            properties={"distribution": "normal", **square},
-            changed_argument=ChangedArgument("seed", 8),
         ),
     )

@@ -134,7 +134,7 @@ def _saturates(levels: Mapping[str, str]) -> bool:
 
 def _extents_fit(levels: Mapping[str, str]) -> bool:
     """Hold that one new key comes after a past, and that as many entries as heads are more than one."""
-    if levels.get("keys") == "1" and levels.get("cache", "past_6") not in PAST:
+    if levels.get("keys") == "1" and levels.get("cache", "past_3") not in PAST:
         return False
     if levels.get("keys") == "1" and levels.get("mask", "none") in _SPECIAL_ROW:
         return False
@@ -211,7 +211,7 @@ def _is_taken_from(levels: Mapping[str, str]) -> bool:
 
 def _layouts_fit(levels: Mapping[str, str]) -> bool:
     """Hold that what lies in another layout is there, and that one tensor at most stands for all entries."""
-    if levels.get("past_layout", "plain") != "plain" and levels.get("cache", "past_6") not in PAST:
+    if levels.get("past_layout", "plain") != "plain" and levels.get("cache", "past_3") not in PAST:
         return False
     if levels.get("vector_layout", "plain") != "plain":
         vectors = {"sinks": "on", "alibi": "on", "cache": "key_lengths"}

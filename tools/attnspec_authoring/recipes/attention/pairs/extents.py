@@ -25,7 +25,7 @@ HEADS: Mapping[str, tuple[int, int]] = {
 QUERIES = ("4", "1", "as_keys", "17", "64", "65", "129")
 KEYS = ("5", "1", "16", "17", "64", "65", "128", "129", "256", "257", "300")
 WIDTHS = ("3", "1", "8", "32", "64", "80", "96", "128")
-PAST: Mapping[str, int] = {"past_6": 6, "past_64": 64, "past_257": 257}
+PAST: Mapping[str, int] = {"past_3": 3, "past_64": 64, "past_257": 257}
 
 LARGE: Mapping[str, tuple[str, ...]] = {
     "heads": ("9", "17_over_1", "65_over_5"),
@@ -39,7 +39,7 @@ LARGE: Mapping[str, tuple[str, ...]] = {
 
 _STORED = 150
 _STEPS = (1, 7, 11, 13, 17)
-MOST_BYTES = 27_000
+MOST_BYTES = 13_000
 """Of a case's file, about."""
 MOST_MASKED = 1_600
 """Elements of a mask: beyond, it is one row for all queries."""

@@ -1,7 +1,8 @@
 """Features of many digits, in widths that matrix units take and in wider ones: none of their bits may be dropped.
 
 Other cases hold numbers of few bits, so that every dtype holds them; products of those are exact in single precision,
-and a unit that keeps ten bits of its inputs keeps all of them. These here have twenty bits, or forty-six.
+and a unit that keeps ten bits of its inputs keeps all of them. These here have twenty bits, or forty-six; attention
+meets such numbers in every width in the profile pairs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import Sizes, attention
 from attnspec_authoring.recipes.attention.layout.projections import QUARTER, multi_head, single_head
 from attnspec_authoring.recipes.attention.layout.softmax import context
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
@@ -42,30 +42,8 @@ def drawn(name: str, shapes: Mapping[str, tuple[int, ...]], parts: int) -> dict[
     }
 
 
-def attention_cases() -> tuple[AuthoredCase, ...]:
-    """Hold widths of queries and values around multiples of eight, in both precisions."""
-    clauses = ("sdpa.scores", "sdpa.output")
-    made: list[AuthoredCase] = []
-    for width, value_width in ((8, 8), (16, 3), (24, 24), (32, 8), (64, 2), (3, 16), (72, 1), (96, 1), (128, 1)):
-        for parts, dtypes in ((2, SINGLE_AND_DOUBLE), (4, ("float64",))):
-            case_id = f"stress/digits_{width}_{value_width}_{parts}"
-            sizes = Sizes(1, 2, 1, 3, 4, width, value_width)
-            made.append(
-                attention(
-                    case_id,
-                    f"Queries and keys of width {width}, values of width {value_width}, each number of "
-                    f"{20 if parts == 2 else 46} bits",
-                    sizes,
-                    clauses=clauses,
-                    dtypes=dtypes,
-                    **drawn(case_id, sizes.shapes(), parts),
-                )
-            )
-    return tuple(made)
-
-
-def other_cases() -> tuple[AuthoredCase, ...]:
-    """Hold the other operations in widths of whole tiles, and in one beyond 64."""
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of many digits: layers and context vectors in widths of whole tiles, and in one beyond 64."""
     made: list[AuthoredCase] = []
     for parts, dtypes in ((2, SINGLE_AND_DOUBLE), (4, ("float64",))):
         bits = 20 if parts == 2 else 46
@@ -111,8 +89,3 @@ def other_cases() -> tuple[AuthoredCase, ...]:
             ),
         ]
     return tuple(made)
-
-
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of many digits."""
-    return (*attention_cases(), *other_cases())
