@@ -39,7 +39,7 @@ LARGE: Mapping[str, tuple[str, ...]] = {
 
 _STORED = 150
 _STEPS = (1, 7, 11, 13, 17)
-MOST_BYTES = 13_000
+MOST_BYTES = 11_000
 """Of a case's file, about."""
 MOST_MASKED = 1_600
 """Elements of a mask: beyond, it is one row for all queries."""
