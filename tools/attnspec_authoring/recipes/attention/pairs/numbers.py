@@ -76,12 +76,13 @@ def attention_numbers(
         # Below the numbers that some add to a divisor, so that such an addition shows.
         value = np.round(value * 1e4) / 1e12
     elif numbers == "cancelling":
-        # After the first key, neighbours tie two by two, and their values nearly cancel.
+        # After the first key, neighbours nearly tie two by two, and their values nearly cancel. Were they to cancel
+        # fully, the tolerance would hold right orders of summation to less than one rounding of a part.
         places: NDArray[np.int64] = np.arange(keys, dtype=np.int64)
         second: NDArray[np.bool_] = (places > 0) & (places % 2 == 0)
         of_first: NDArray[np.int64] = places - second
-        key = key[:, :, of_first]
-        value = np.where(second[:, np.newaxis], value / 16.0 - value[:, :, of_first], value)
+        key = key[:, :, of_first] + second[:, np.newaxis] * key / 8.0
+        value = np.where(second[:, np.newaxis], value / 4.0 - value[:, :, of_first], value)
     elif numbers == "rising":
         # A maximum that rises from tile to tile: the first feature of a key is larger the later it stands.
         query = np.concatenate([np.abs(query[..., :1]) / 2.0 + 1.0, query[..., 1:]], axis=-1)

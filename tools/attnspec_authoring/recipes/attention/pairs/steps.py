@@ -37,7 +37,7 @@ SOFTMAX: Factors = {
 }
 CONTEXT_VECTOR: Factors = {
     "tokens": ("5", "64", "129", "300"),
-    "width": ("3", "1", "80"),
+    "width": ("3", "2", "80"),
     "scale": ("default", "explicit", "negative"),
     "numbers": NUMBERS,
     "state_layout": LAYOUTS,
