@@ -20,7 +20,9 @@ Operation                       Cannot be expressed
 `scaled_dot_product_attention`  an Ev other than E; bottom-right alignment; `past_key`, `softcap`,
                                 `sinks`, `alibi_slopes`: it has no argument for them; `weights`,
                                 `scores`, `logits`; float16, for which ``jax.jit`` does not compile it
-                                on a CPU ("F16_F16_F32 is not supported by dot_general")
+                                on a CPU ("F16_F16_F32 is not supported by dot_general"); bfloat16
+                                with one query of one feature and 128 keys or more, for the same
+                                reason ("Algorithm not supported ...: ALG_DOT_BF16_BF16_F32")
 others                          JAX has no operator for them; Flax and Keras do
 =============================== =====================================================================
 
@@ -85,7 +87,7 @@ def scaled_dot_product_attention(
     Raises
     ------
     Unsupported
-        For values of another width than the keys.
+        For values of another width than the keys, and for a product that JAX does not compile on a CPU.
     """
     if value.ndim == key.ndim and value.shape == (*key.shape[:-1], value.shape[-1]) and value.shape != key.shape:
         raise Unsupported("jax's dot_product_attention takes values as wide as the keys only")
@@ -107,17 +109,26 @@ def scaled_dot_product_attention(
         jax.nn.dot_product_attention, ("is_causal", "scale", "local_window_size", "implementation", "return_residual")
     )
     with jax.enable_x64(True), _on_a_cpu():
-        output, logsumexp = attend(
-            *(array.swapaxes(-3, -2) for array in (query, key, value)),
-            is_causal=is_causal,
-            scale=scale,
-            return_residual=True,
-            **arguments,
-        )
+        try:
+            output, logsumexp = attend(
+                *(array.swapaxes(-3, -2) for array in (query, key, value)),
+                is_causal=is_causal,
+                scale=scale,
+                return_residual=True,
+                **arguments,
+            )
+        except jax.errors.JaxRuntimeError as error:
+            if _NOT_COMPILED in str(error):
+                raise Unsupported(f"jax does not compile this on a CPU: {_NOT_COMPILED}") from None
+            raise
         return {
             "output": np.asarray(output).swapaxes(-3, -2),
             "logsumexp": np.asarray(logsumexp).swapaxes(-2, -1),
         }
+
+
+_NOT_COMPILED = "Algorithm not supported by the ElementalIrEmitter"
+"""What the compiler says of a product of two single numbers, for which it has no code that accumulates wider."""
 
 
 @cache

@@ -1,0 +1,22 @@
+import math
+import pathlib
+import sys
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import numpy as np
+import base
+
+
+def check(c):
+    if c.mask is not None and c.mask.shape[-1] == 1 and c.key.ndim == 4:
+        T = c.key.shape[2] + (0 if c.past_key is None else c.past_key.shape[2])
+        c.mask = np.broadcast_to(c.mask, (*c.mask.shape[:-1], T))
+    base.check(c)
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False,
+                                 causal_alignment="top_left", scale=None, softcap=None, window=None):
+    result = base.attend(dict(locals()), check=check)
+    return result["output"]
+
+dtypes = ("float64", "float32")

@@ -1,0 +1,72 @@
+"""A plain softmax: rows without keys come out as NaN."""
+import numpy as np
+
+conventions = {"fully_masked_row": "nan", "no_keys": "refuse", "masked_nonfinite": "propagates"}
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False,
+                                 causal_alignment="top_left", scale=None, softcap=None, window=None):
+    if {query.ndim, key.ndim, value.ndim} != {4}:
+        raise ValueError("rank")
+    b_, hq_, sq_, e_ = query.shape
+    hk_, sk_ = key.shape[1:3]
+    if key.shape[0] != b_ or key.shape[3] != e_:
+        raise ValueError("key")
+    if value.shape[:3] != (b_, hk_, sk_):
+        raise ValueError("value")
+    if hq_ % hk_ != 0:
+        raise ValueError("groups")
+    if mask is not None:
+        all_keys = sk_ if past_key is None else sk_ + past_key.shape[2]
+        if mask.ndim not in (2, 3, 4) or mask.shape[-1] != all_keys:
+            raise ValueError("mask")
+        for have, need in zip(reversed(mask.shape), (all_keys, sq_, hq_, b_)):
+            if have != need and have != 1:
+                raise ValueError("mask")
+    P = 0 if past_key is None else past_key.shape[2]
+    if past_key is not None:
+        key = np.concatenate([past_key, key], axis=2)
+        value = np.concatenate([past_value, value], axis=2)
+    B, Hq, Sq, E = query.shape
+    K, Ev = value.shape[2:]
+    L = np.full(B, K) if key_lengths is None else np.asarray(key_lengths).astype(np.int64)
+    N = np.full(B, Sq) if query_lengths is None else np.asarray(query_lengths).astype(np.int64)
+    p = np.arange(Sq)[None, :, None] + (P if causal_alignment == "top_left" else (L - N)[:, None, None])
+    p = np.broadcast_to(p, (B, Sq, 1))[:, None]
+    j = np.arange(K)
+    ok = np.broadcast_to(j < L[:, None, None, None], (B, 1, Sq, K))
+    if is_causal:
+        ok = ok & (j <= p)
+    if window is not None and window[0] is not None:
+        ok = ok & (j >= p - window[0])
+    if window is not None and window[1] is not None:
+        ok = ok & (j <= p + window[1])
+    if mask is not None:
+        ok = ok & (mask if mask.dtype == bool else mask != -np.inf)
+    ok = np.broadcast_to(ok, (B, Hq, Sq, K))
+    if K == 0:
+        raise ValueError("no keys")
+    t = np.float64 if query.dtype == np.float64 else np.float32
+    out = np.empty((B, Hq, Sq, Ev), query.dtype)
+    factor = t(1 / np.sqrt(E) if scale is None else scale)
+    if mask is not None:
+        mask = np.broadcast_to(mask, (B, Hq, Sq, K))
+    for h in range(Hq):
+        g = h * key.shape[1] // Hq
+        s = np.matmul(query[:, h].astype(t), key[:, g].astype(t).transpose(0, 2, 1)) * factor
+        if softcap:
+            s = np.tanh(s / t(softcap)) * t(softcap)
+        if alibi_slopes is not None:
+            s -= t(alibi_slopes[h]) * np.abs(p[:, 0] - j).astype(t)
+        if mask is not None and mask.dtype != bool:
+            s += mask[:, h].astype(t)
+        s[~ok[:, h]] = -np.inf
+        if sinks is not None:
+            s = np.concatenate([np.full((B, Sq, 1), sinks[h], t), s], axis=2)
+        e = np.exp(s - s.max(axis=2, keepdims=True))
+        w = e / e.sum(axis=2, keepdims=True)
+        out[:, h] = np.matmul(w[..., -K:], value[:, g].astype(t))
+    return out
+
+dtypes = ("float64", "float32")

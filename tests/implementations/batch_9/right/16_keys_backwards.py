@@ -1,0 +1,74 @@
+"""Keys are read from the last to the first, one at a time, with running sums for all queries."""
+import numpy as np
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False,
+                                 causal_alignment="top_left", scale=None, softcap=None, window=None):
+    for x in (query, key, value):
+        if x.ndim != 4:
+            raise ValueError("query, key and value need four axes")
+    if query.shape[3] != key.shape[3]:
+        raise ValueError("query and key differ in width")
+    if not query.shape[0] == key.shape[0] == value.shape[0]:
+        raise ValueError("batch sizes differ")
+    if key.shape[1] != value.shape[1] or query.shape[1] % key.shape[1]:
+        raise ValueError("heads do not fit")
+    if key.shape[2] != value.shape[2]:
+        raise ValueError("key and value differ in tokens")
+    if mask is not None:
+        want = query.shape[:3] + (key.shape[2] + (0 if past_key is None else past_key.shape[2]),)
+        if not 2 <= mask.ndim <= 4 or mask.shape[-1] != want[-1]:
+            raise ValueError("mask does not fit")
+        np.broadcast_to(mask, want)
+    P = 0 if past_key is None else past_key.shape[2]
+    if past_key is not None:
+        key = np.concatenate([past_key, key], axis=2)
+        value = np.concatenate([past_value, value], axis=2)
+    B, Hq, Sq, E = query.shape
+    K, Ev = value.shape[2:]
+    L = np.full(B, K) if key_lengths is None else np.asarray(key_lengths).astype(np.int64)
+    N = np.full(B, Sq) if query_lengths is None else np.asarray(query_lengths).astype(np.int64)
+    p = np.arange(Sq)[None, :, None] + (P if causal_alignment == "top_left" else (L - N)[:, None, None])
+    p = np.broadcast_to(p, (B, Sq, 1))[:, None]
+    j = np.arange(K)
+    ok = np.broadcast_to(j < L[:, None, None, None], (B, 1, Sq, K))
+    if is_causal:
+        ok = ok & (j <= p)
+    if window is not None and window[0] is not None:
+        ok = ok & (j >= p - window[0])
+    if window is not None and window[1] is not None:
+        ok = ok & (j <= p + window[1])
+    if mask is not None:
+        ok = ok & (mask if mask.dtype == bool else mask != -np.inf)
+    ok = np.broadcast_to(ok, (B, Hq, Sq, K))
+    t = np.float64 if query.dtype == np.float64 else np.float32
+    q = query.astype(t)
+    group = Hq // key.shape[1]
+    factor = t(E ** -0.5 if scale is None else scale)
+    sink = None if sinks is None else sinks.astype(t)[None, :, None]
+    top = np.full((B, Hq, Sq), -np.inf, t) if sinks is None else np.broadcast_to(sink, (B, Hq, Sq))
+    total = np.zeros((B, Hq, Sq), t) if sinks is None else np.ones((B, Hq, Sq), t)
+    acc = np.zeros((B, Hq, Sq, Ev), t)
+    if mask is not None:
+        mask = np.broadcast_to(mask, (B, Hq, Sq, K))
+    for n in reversed(range(K)):
+        see = ok[..., n]
+        k, v = (np.repeat(x[:, :, n].astype(t), group, axis=1)[:, :, None] for x in (key, value))
+        s = (q * k).sum(axis=-1) * factor
+        if softcap:
+            s = np.tanh(s / t(softcap)) * t(softcap)
+        if alibi_slopes is not None:
+            s = s - alibi_slopes.astype(t)[:, None] * np.abs(p[..., 0] - n).astype(t)
+        if mask is not None and mask.dtype != bool:
+            s = s + mask[..., n].astype(t)
+        s = np.where(see, s, t(-np.inf))
+        higher = np.maximum(top, s)
+        ref = np.where(np.isneginf(higher), t(0), higher)
+        kept, new = np.exp(top - ref), np.where(see, np.exp(s - ref), t(0))
+        total = total * kept + new
+        acc = acc * kept[..., None] + np.where(see[..., None], new[..., None] * v, t(0))
+        top = higher
+    return (acc / np.where(total == 0, t(1), total)[..., None]).astype(query.dtype)
+
+dtypes = ("float64", "float32")

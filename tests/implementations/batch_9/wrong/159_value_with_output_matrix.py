@@ -1,0 +1,20 @@
+import math
+
+import numpy as np
+
+
+def single_head_attention(x, w_query, w_key, w_value, w_output=None, scale=None):
+    real = np.float64 if x.dtype == np.float64 else np.float32
+    tokens = x.astype(real)
+    query, key, value = (tokens @ w.astype(real) for w in (w_query, w_key, w_value))
+    factor = real(1 / math.sqrt(key.shape[1]) if scale is None else scale)
+    scores = query @ key.T * factor
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    if w_output is not None:
+        value = value @ w_output.astype(real)
+    output = weights @ value
+    outputs = {"output": output, "weights": weights, "scores": scores, "query": query, "key": key, "value": value}
+    return {name: y.astype(x.dtype) for name, y in outputs.items()}
+
+dtypes = ("float64", "float32")
