@@ -216,10 +216,9 @@ def test_what_follows_an_answer_is_told_of_that_answer(started, tmp_path, name):
     more, sentence = SURPLUS[name]
     heard = []
     implementation = answered_and_more(started, more, heard)
-    if name == "more than a pipe holds":
-        time.sleep(0.2)
-    else:
-        assert appears(tmp_path / "program.said")
+    # What fills the pipe is not all said; and a thread that reads needs a moment, too.
+    assert name == "more than a pipe holds" or appears(tmp_path / "program.said")
+    time.sleep(0.5)
     assert values(implementation.run(softmax(2, heard=["of another"]))) == [2]
     assert [told.startswith("after its answer, the process") for told in heard] == [True]
     assert sentence in heard[0]

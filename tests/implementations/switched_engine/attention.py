@@ -64,6 +64,8 @@ def attend(  # noqa: PLR0912, PLR0915 - one line after the other, as a student w
     (batch, heads, rows, width), (shared, columns) = q.shape, k.shape[1:3]
 
     # Which key head each query head reads.
+    if shared and heads % shared:
+        raise ValueError("query heads are no multiple of the key heads")
     owner = np.arange(heads) // max(heads // max(shared, 1), 1)
     if wrong("heads_tiled") and shared:
         owner = np.arange(heads) % shared

@@ -199,7 +199,6 @@ def of_parameters() -> tuple[AuthoredCase, ...]:
         ("llama3", "factor"),
         ("llama3", "original_length"),
         ("llama3", "low_frequency_factor"),
-        ("longrope", "factor"),
         ("longrope", "original_length"),
         ("longrope", "short_factors"),
         ("yarn", "factor"),
@@ -237,15 +236,18 @@ def of_parameters() -> tuple[AuthoredCase, ...]:
 
 
 def of_lists() -> tuple[AuthoredCase, ...]:
-    """Refuse short and long factors that are fewer or more than the pairs, alone and together."""
+    """Refuse short and long factors that are fewer or more than the pairs, alone and together.
+
+    The list that the length does not ask for is looked at by strict implementations alone.
+    """
     fewer, more, single, none = [2.0, 4.0], [2.0, 4.0, 8.0, 16.0], [2.0], list[float]()
     wrong: tuple[tuple[str, str, dict[str, Any], bool], ...] = (
-        ("fewer_long_factors", "Two long factors for three pairs", {"long_factors": fewer}, False),
-        ("more_long_factors", "Four long factors for three pairs", {"long_factors": more}, False),
+        ("fewer_long_factors", "Two long factors for three pairs", {"long_factors": fewer}, True),
+        ("more_long_factors", "Four long factors for three pairs", {"long_factors": more}, True),
         ("single_long_factor", "One long factor for three pairs", {"long_factors": single}, True),
         ("more_short_factors", "Four short factors for three pairs", {"short_factors": more}, False),
         ("no_short_factors", "No short factor for three pairs", {"short_factors": none}, False),
-        ("no_long_factors", "No long factor for three pairs", {"long_factors": none}, False),
+        ("no_long_factors", "No long factor for three pairs", {"long_factors": none}, True),
         (
             "fewer_of_both",
             "Two factors in both lists for three pairs",
@@ -259,9 +261,9 @@ def of_lists() -> tuple[AuthoredCase, ...]:
             False,
         ),
     )
-    long = {
-        "fewer_short_factors_of_a_long_text": {"short_factors": fewer},
-        "more_long_factors_of_a_long_text": {"long_factors": more},
+    long: dict[str, tuple[dict[str, Any], bool]] = {
+        "fewer_short_factors_of_a_long_text": ({"short_factors": fewer}, True),
+        "more_long_factors_of_a_long_text": ({"long_factors": more}, False),
     }
     return (
         *(
@@ -284,8 +286,9 @@ def of_lists() -> tuple[AuthoredCase, ...]:
                 twin_of("longrope"),
                 "One list does not have a factor for each of three pairs.",
                 attributes=without(LONGROPE, sequence_length=128, **changed),
+                strict=strict,
             )
-            for name, changed in long.items()
+            for name, (changed, strict) in long.items()
         ),
     )
 
