@@ -130,7 +130,7 @@ def conventions(
         "fully_masked_row": dead and has_keys,
         "logsumexp_base": alive and "logsumexp" in outputs,
         "masked_nonfinite": excludes_nonfinite(inputs, seen),
-        "no_keys": dead and not has_keys,
+        "no_keys": bool(seen.dead.any()) and not has_keys,
         "nonfinite_input": holds_nonfinite(inputs),
     }
     return tuple(sorted(name for name, depends in sensitive.items() if depends))

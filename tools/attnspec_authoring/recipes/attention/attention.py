@@ -210,7 +210,7 @@ def feature_clauses(
         "logsumexp": logsumexp,
         "fully_masked_row": dead and not sinks and not empty,
         "logsumexp.fully_masked_row": dead and logsumexp and not sinks,
-        "no_keys": dead and empty and not sinks,
+        "no_keys": dead and empty,
         "nonfinite_input": holds_nonfinite(inputs),
         "masked_nonfinite": excludes_nonfinite(inputs, seen),
     }
