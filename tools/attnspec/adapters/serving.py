@@ -23,6 +23,7 @@ from attnspec.adapters.messages import (
     started,
     write_message,
 )
+from attnspec.adapters.pipes import PIECE
 from attnspec.errors import AttnspecError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def keep_the_protocol_apart() -> tuple[IO[bytes], IO[bytes]]:
     tuple
         The two ends of the protocol, requests first.
     """
-    stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    stdin, stdout = os.fdopen(os.dup(0), "rb", PIECE), os.fdopen(os.dup(1), "wb", PIECE)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
