@@ -14,9 +14,8 @@ from attnspec.adapters.implementation import (
     Malformed,
     Outputs,
     Request,
-    finish,
-    hear_out,
 )
+from attnspec.adapters.wrapped import Wrapped
 from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.adapters.implementation import Declaration
     from attnspec.arrangement import Arrangement, Axes, Layout
 
 
@@ -32,7 +30,7 @@ _AXIS = {"b": "batch entry", "h": "head"}
 """What an axis that a layout lacks is called in messages."""
 
 
-class LaidOut:
+class LaidOut(Wrapped):
     """An implementation behind a layout.
 
     Parameters
@@ -46,14 +44,9 @@ class LaidOut:
     """
 
     def __init__(self, implementation: Implementation, layout: Layout, name: str) -> None:
-        self._implementation = implementation
+        super().__init__(implementation)
         self._layout = layout
         self._name = name
-
-    @property
-    def declaration(self) -> Declaration:
-        """What the implementation says about itself."""
-        return self._implementation.declaration
 
     def run(self, request: Request) -> Answer:
         """Call the implementation once, or once for each entry of the axes that it does not know."""
@@ -77,18 +70,6 @@ class LaidOut:
             edited = _edited(request, call, axes, entry)
             answers.append(answer._replace(inputs_changed=(*answer.inputs_changed, *edited)))
         return _gather(answers, tuple(lengths.values()), arrangement)
-
-    def hear_out(self) -> None:
-        """Look at what has come since the last answer."""
-        hear_out(self._implementation)
-
-    def finish(self) -> None:
-        """Have the implementation end, and hear all that it still says."""
-        finish(self._implementation)
-
-    def close(self) -> None:
-        """Close the implementation."""
-        self._implementation.close()
 
 
 def _axes_of_inputs(request: Request, arrangement: Arrangement) -> dict[str, Axes]:

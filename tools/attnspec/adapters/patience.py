@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.implementation import TimedOut, finish, hear_out
+from attnspec.adapters.implementation import TimedOut
+from attnspec.adapters.wrapped import Wrapped
 
 if TYPE_CHECKING:
-    from attnspec.adapters.implementation import Answer, Declaration, Implementation, Request
+    from attnspec.adapters.implementation import Answer, Implementation, Request
 
 TIMEOUTS_IN_A_ROW = 3
 """After so many the rest is not run, where the user does not say."""
@@ -17,7 +18,7 @@ class GaveUpError(Exception):
     """The implementation is not asked any more, because it timed out too often in a row."""
 
 
-class Patience:
+class Patience(Wrapped):
     """An implementation that is asked until it has timed out some times in a row.
 
     Parameters
@@ -29,14 +30,9 @@ class Patience:
     """
 
     def __init__(self, implementation: Implementation, timeouts: int) -> None:
-        self._implementation = implementation
+        super().__init__(implementation)
         self._timeouts = timeouts
         self._in_a_row = 0
-
-    @property
-    def declaration(self) -> Declaration:
-        """What the implementation says about itself."""
-        return self._implementation.declaration
 
     def run(self, request: Request) -> Answer:
         """Answer one request.
@@ -51,15 +47,3 @@ class Patience:
         answer = self._implementation.run(request)
         self._in_a_row = self._in_a_row + 1 if isinstance(answer, TimedOut) else 0
         return answer
-
-    def hear_out(self) -> None:
-        """Look at what has come since the last answer."""
-        hear_out(self._implementation)
-
-    def finish(self) -> None:
-        """Have the implementation end, and hear all that it still says."""
-        finish(self._implementation)
-
-    def close(self) -> None:
-        """Close the implementation."""
-        self._implementation.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from contextlib import chdir, nullcontext
 from pathlib import Path
@@ -14,7 +13,6 @@ from attnspec.command_line.console import progress
 from attnspec.command_line.guarding import Ended
 from attnspec.command_line.target import (
     check_target,
-    implementation_of,
     invocation_of,
     kept_by,
     load_selected,
@@ -128,14 +126,15 @@ def _run_here(
     fail_fast: bool,
 ) -> Report:
     """Run it from this process: a program, a target in a process that is spoken to, or one that is not guarded here."""
-    from attnspec.adapters.patience import TIMEOUTS_IN_A_ROW, GaveUpError, Patience
-    from attnspec.guard.task import OneProcess
+    from attnspec.adapters.patience import GaveUpError
+    from attnspec.guard.task import opened
     from attnspec.guard.watching import ending_by_exception
-    from attnspec.runner import Kept, beside_their_twins
-    from attnspec.validation import closing, in_layout, pairs, run_offered
+    from attnspec.runner import Kept, Share, beside_their_twins
+    from attnspec.validation import closing, run_offered
 
     journals = tuple(filter(None, (journal, kept)))
-    follower, process = Kept(*journals), os.getpid()
+    follower = Kept(*journals)
+    task = task_of(options, Share(0, 1), fail_fast=fail_fast)
 
     def so_far(ended_early: EndedEarly) -> Report:
         if kept is not None:
@@ -146,9 +145,7 @@ def _run_here(
     # In a guarded process, what the target does to itself is an accident; signals from outside are the parent's.
     signals = ending_by_exception() if journal is None else nullcontext()
     # The names of reports are relative to the folder of the user, wherever the target goes.
-    with chdir(Path.cwd()), signals, closing(implementation_of(options)) as target:
-        alone = OneProcess(in_layout(target, options.layout), process)
-        implementation = Patience(alone, options.give_up_after or TIMEOUTS_IN_A_ROW)
+    with chdir(Path.cwd()), signals, closing(opened(task)) as implementation:
         declaration = implementation.declaration
         for each in journals:
             each.declares(declaration)
@@ -157,9 +154,9 @@ def _run_here(
                 results = run_offered(
                     suite,
                     implementation,
-                    dtypes=options.dtypes,
-                    conventions=pairs(options.conventions, "--convention"),
-                    fail_fast=fail_fast,
+                    dtypes=task.dtypes,
+                    conventions=task.conventions,
+                    fail_fast=task.fail_fast,
                     follower=follower,
                     known=None if kept is None else kept.known,
                 )

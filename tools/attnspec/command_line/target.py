@@ -10,7 +10,6 @@ from attnspec.guard.ways import way_of_this_system
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec.adapters import Implementation
     from attnspec.cases import Suite
     from attnspec.command_line.target_options import TargetOptions
     from attnspec.guard.keeping import KeptJournal
@@ -50,6 +49,7 @@ def task_of(options: TargetOptions, share: Share, *, fail_fast: bool) -> Task:
         timeout=options.timeout,
         start_timeout=options.start_timeout,
         show_stderr=options.stderr,
+        transcript=options.transcript,
         give_up_after=options.give_up_after,
         share=share,
     )
@@ -154,21 +154,3 @@ def _check_jobs(options: TargetOptions, *, fail_fast: bool) -> None:
         raise UsageError(f"--jobs {options.jobs} and --transcript: a transcript holds what one program says.")
     if way_of_this_system() != "fork":
         raise UsageError(f"--jobs {options.jobs}: several jobs need a process that can be copied, and here none can.")
-
-
-def implementation_of(options: TargetOptions) -> Implementation:
-    """Open what the options name, in this process or in one that is spoken to."""
-    from attnspec.validation import open_target
-
-    return open_target(
-        options.target,
-        options.command,
-        operation=options.operation,
-        renames=_renames(options),
-        device=options.device,
-        timeout=options.timeout,
-        start_timeout=options.start_timeout,
-        isolate=options.isolate,
-        show_stderr=options.stderr,
-        transcript=options.transcript,
-    )

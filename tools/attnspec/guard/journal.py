@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Set
+    from collections.abc import Callable, Collection, Generator, Mapping, Set
 
     from numpy.typing import NDArray
 
@@ -267,12 +267,12 @@ class Journal:
         settled: set[Key] = set()
         about: Mapping[str, str] = {}
         key = ("", "")
-        verdict = _reading()
+        verdict, right = _reading()
         for record in self._records():
             match record:
                 case ("has", case, dtype, plain, seconds, same_bits):
                     results[case, dtype] = Entry(verdict(plain), seconds, same_bits)
-                    (settled.discard if results[case, dtype].verdict.status == "pass" else settled.add)((case, dtype))
+                    (settled.discard if results[case, dtype].verdict.status in right else settled.add)((case, dtype))
                     outputs.pop((case, dtype), None)
                 case ("again", case, dtype, same_bits):
                     results[case, dtype] = results[case, dtype]._replace(same_bits=same_bits)
@@ -307,13 +307,13 @@ def _plain(verdict: Verdict) -> tuple[Any, ...]:
     return ((*vars(verdict.worst).values(),), *verdict._replace(worst=None))
 
 
-def _reading() -> Callable[[tuple[Any, ...]], Verdict]:
-    """Return what gives the verdict that `_plain` was given."""
-    from attnspec.comparison import Verdict, Worst
+def _reading() -> tuple[Callable[[tuple[Any, ...]], Verdict], Collection[str]]:
+    """Return what gives the verdict that `_plain` was given, and the statuses that a second call may still change."""
+    from attnspec.comparison import RIGHT, Verdict, Worst
 
     def verdict(plain: tuple[Any, ...]) -> Verdict:
         worst, *fields = plain
         read = Verdict(*fields)
         return read if worst is None else read._replace(worst=Worst(*worst))
 
-    return verdict
+    return verdict, RIGHT

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.implementation import finish, hear_out
 from attnspec.adapters.patience import TIMEOUTS_IN_A_ROW, GaveUpError, Patience
+from attnspec.adapters.wrapped import Wrapped
 from attnspec.errors import AttnspecError
 from attnspec.guard.keeping import KeptJournal
 from attnspec.guard.watching import ending_by_exception
@@ -16,8 +16,9 @@ from attnspec.validation import closing, in_layout, open_target, run_offered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from attnspec.adapters import Answer, Declaration, Implementation, Request
+    from attnspec.adapters import Answer, Implementation, Request
     from attnspec.cases import Suite
     from attnspec.guard.journal import Journal
     from attnspec.runner import Share
@@ -35,8 +36,9 @@ class Task:
         Contract argument to the target's own name for it.
     isolate, timeout, start_timeout
         Whether a Python target runs in one more process, and the seconds that a call and a start are given.
-    show_stderr
-        Whether what that process, or a program, prints to its stderr is shown.
+    show_stderr, transcript
+        Whether what that process, or a program, prints to its stderr is shown, and the file into which all is written
+        that is said to it and by it.
     give_up_after
         How many timeouts in a row are the last.
     share
@@ -56,6 +58,7 @@ class Task:
     timeout: float | None
     start_timeout: float | None
     show_stderr: bool
+    transcript: Path | None
     give_up_after: int | None
     share: Share
 
@@ -63,6 +66,39 @@ class Task:
     def is_imported(self) -> bool:
         """Whether it is Python that runs in the guarded process itself."""
         return self.command is None and not self.isolate and self.timeout is None
+
+
+def opened(task: Task) -> Implementation:
+    """Open the target of a task, in its layout, to be asked by this process alone and as long as it answers in time.
+
+    Parameters
+    ----------
+    task
+        What to open.
+
+    Raises
+    ------
+    AttnspecError
+        If it cannot be loaded or started.
+    """
+    process = os.getpid()
+    target = open_target(
+        task.target,
+        task.command,
+        operation=task.operation,
+        renames=task.renames,
+        device=task.device,
+        timeout=task.timeout,
+        start_timeout=task.start_timeout,
+        isolate=task.isolate,
+        show_stderr=task.show_stderr,
+        transcript=task.transcript,
+    )
+    with ExitStack() as until_it_stands:
+        until_it_stands.callback(target.close)
+        alone = OneProcess(in_layout(target, task.layout), process)
+        until_it_stands.pop_all()
+    return Patience(alone, task.give_up_after or TIMEOUTS_IN_A_ROW)
 
 
 def perform(task: Task, suite: Suite, journal: Journal) -> None:
@@ -79,19 +115,7 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
     """
     process = os.getpid()
     try:
-        target = open_target(
-            task.target,
-            task.command,
-            operation=task.operation,
-            renames=task.renames,
-            device=task.device,
-            timeout=task.timeout,
-            start_timeout=task.start_timeout,
-            show_stderr=task.show_stderr,
-            isolate=task.isolate,
-        )
-        one = OneProcess(in_layout(target, task.layout), process)
-        implementation = Patience(one, task.give_up_after or TIMEOUTS_IN_A_ROW)
+        implementation = opened(task)
         # What an imported target does to itself is an accident; a program must be ended with this process.
         signals = nullcontext() if task.is_imported else ending_by_exception()
         with signals, closing(implementation):
@@ -117,7 +141,7 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
         journal.ends("interrupted")
 
 
-class OneProcess:
+class OneProcess(Wrapped):
     """An implementation that may fork: the copy that comes back from a call beside the original goes no further.
 
     Parameters
@@ -129,32 +153,15 @@ class OneProcess:
     """
 
     def __init__(self, implementation: Implementation, process: int) -> None:
-        self._implementation = implementation
+        super().__init__(implementation)
         self._process = process
         _leave_if_copied(process)
-
-    @property
-    def declaration(self) -> Declaration:
-        """What the implementation says about itself."""
-        return self._implementation.declaration
 
     def run(self, request: Request) -> Answer:
         """Answer one request, in the original process alone."""
         answer = self._implementation.run(request)
         _leave_if_copied(self._process)
         return answer
-
-    def hear_out(self) -> None:
-        """Look at what has come since the last answer."""
-        hear_out(self._implementation)
-
-    def finish(self) -> None:
-        """Have the implementation end, and hear all that it still says."""
-        finish(self._implementation)
-
-    def close(self) -> None:
-        """Close the implementation."""
-        self._implementation.close()
 
 
 def _leave_if_copied(process: int) -> None:
