@@ -20,6 +20,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe_sizes,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
+from attnspec_authoring.recipes.attention.present_outputs import present_output_cases
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -367,4 +368,12 @@ def buffer_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile cache."""
-    return (*past_cases(), *present_cases(), *chunk_cases(), *mask_cases(), *buffer_cases(), *pairwise_cases("cache"))
+    return (
+        *past_cases(),
+        *present_cases(),
+        *present_output_cases(),
+        *chunk_cases(),
+        *mask_cases(),
+        *buffer_cases(),
+        *pairwise_cases("cache"),
+    )

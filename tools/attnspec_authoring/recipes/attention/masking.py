@@ -17,6 +17,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.attention.no_keys import no_keys_cases
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
@@ -385,4 +386,11 @@ def dead_row_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile masking."""
-    return (*shape_cases(), *meaning_cases(), *number_cases(), *dead_row_cases(), *pairwise_cases("masking"))
+    return (
+        *shape_cases(),
+        *meaning_cases(),
+        *number_cases(),
+        *dead_row_cases(),
+        *no_keys_cases(),
+        *pairwise_cases("masking"),
+    )

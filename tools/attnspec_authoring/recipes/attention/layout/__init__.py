@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.layout import fully_masked, heads, initialisation, projections, softmax
+from attnspec_authoring.recipes.attention.layout import (
+    empty_axes,
+    fully_masked,
+    heads,
+    initialisation,
+    projections,
+    softmax,
+)
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -12,4 +19,11 @@ if TYPE_CHECKING:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile layout."""
-    return (*softmax.cases(), *heads.cases(), *projections.cases(), *fully_masked.cases(), *initialisation.cases())
+    return (
+        *softmax.cases(),
+        *heads.cases(),
+        *projections.cases(),
+        *fully_masked.cases(),
+        *empty_axes.cases(),
+        *initialisation.cases(),
+    )

@@ -131,6 +131,28 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
             offset=-1,
             changed_argument=ChangedArgument("offset", 3),
         ),
+        *(
+            causal_mask(
+                f"square_offset_{name}_{kind}",
+                f"five queries, as many keys, an offset of {offset}, {how}",
+                query_length=5,
+                offset=offset,
+                additive=additive,
+            )
+            for kind, how, additive in (("boolean", "truth values", False), ("additive", "numbers to add", True))
+            for name, offset in (("2", 2), ("minus_2", -2))
+        ),
+        causal_mask(
+            "square_offset_key_length_null",
+            "four queries, the number of keys null, an offset of 3",
+            query_length=4,
+            key_length=None,
+            offset=3,
+        ),
+        causal_mask("square_offset_7", "three queries, as many keys, an offset beyond them", query_length=3, offset=7),
+        causal_mask("square_offset_minus_7", "three queries before all keys", query_length=3, offset=-7),
+        causal_mask("one_query_offset", "one query, one key, an offset of 1", query_length=1, offset=1),
+        causal_mask("no_queries_offset", "no query, no key, an offset of 3", query_length=0, offset=3),
         causal_mask("far_offset", "an offset beyond the keys hides nothing", query_length=3, key_length=4, offset=9),
     )
 
@@ -149,6 +171,7 @@ def layout(
     start: int = 0,
     profile: str = "layout",
     x: NDArray[np.float64] | None = None,
+    dtypes: tuple[str, ...] = EVERY_DTYPE,
     presentation: str | None = None,
     url: str | None = None,
     changed_argument: ChangedArgument | None = None,
@@ -164,7 +187,7 @@ def layout(
         source=made_for(profile) if url is None else reported(url),
         inputs={"x": counted(shape, start) if x is None else x},
         attributes={} if num_heads is None else {"num_heads": num_heads},
-        dtypes=EVERY_DTYPE,
+        dtypes=dtypes,
         presentation={} if presentation is None else {"x": presentation},
         changed_argument=changed_argument,
         revision=revision,

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.attention.stress import (
     digits,
+    far_scales,
     hidden_gaps,
     long_rows,
+    lowest_masks,
     magnitudes,
     overflow,
     projections,
@@ -26,6 +28,8 @@ def cases() -> tuple[AuthoredCase, ...]:
         *long_rows.cases(),
         *projections.cases(),
         *overflow.cases(),
+        *lowest_masks.cases(),
+        *far_scales.cases(),
         *digits.cases(),
         *ties.cases(),
     )

@@ -28,8 +28,11 @@ CLAUSES = ("sdpa.mask.boolean", "sdpa.softmax.stability")
 def below(gap: float) -> dict[str, Any]:
     """Give allowed keys scores around minus `gap`, hidden ones around zero or above."""
     low = np.where(ONE_OR_MORE, -gap, 0.0)
-    # Beyond 2**24 single precision tells no halves apart.
-    fine = grid(f"gap of {gap}/fine", (3, 5)) * (1.0 if gap < 2.0**20 else 0.0)
+    # Beyond 2**24 single precision tells no halves apart, and a logarithm of it no shares (decision 6): there one of
+    # the allowed keys lies far above the others.
+    fine = (
+        grid(f"gap of {gap}/fine", (3, 5)) if gap < 2.0**20 else np.arange(5.0) * np.where(ONE_OR_MORE, gap / 8.0, 0.0)
+    )
     scores = low + fine
     made = with_scores(scores.tolist())
     # Both heads see the keys in the same order, so that one mask serves both.

@@ -158,6 +158,9 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
     """Hold float masks that are large and finite at every key: they exclude nothing, and their differences count."""
     sizes = Sizes(1, 2, 1, 3, 5, 2)
     differences = np.array([[0.0, 1.0, -1.0, 0.5, 2.0], [0.0, 0.0, 0.0, 0.0, 0.0], [-2.0, 3.0, 0.0, 1.0, -1.0]])
+    # Beyond 2**14 a logarithm of single precision is too coarse for differences of one (decision 6). With one key of
+    # each row far above the others, a computation through it is as right as any.
+    ahead = 64.0 * np.array([[0.0, 1.0, -1.0, 0.5, 2.0], [0.0, 1.0, 0.0, 0.0, 0.0], [-2.0, 3.0, 0.0, 1.0, -1.0]])
     clauses = ("sdpa.mask.additive", "sdpa.softmax.stability")
     made: list[AuthoredCase] = []
     for name, amount in (
@@ -175,15 +178,17 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
                     sizes,
                     clauses=clauses,
                     dtypes=SINGLE_AND_DOUBLE,
-                    mask=factor * amount + differences,
+                    mask=factor * amount + (differences if amount < 2.0**14 else ahead),
                 )
             )
-    one_row = np.stack([np.full(5, -10000.0), differences[0], np.full(5, -100000.0)])
+    one_row = np.stack([np.full(5, -10000.0), differences[0], ahead[1] - 100000.0])
     beside = differences.copy()
     beside[1, 1:] = HIDDEN
     beside[1, 0] = -10000.0
-    # Queries are zero, so that the scores are lost in no dtype; the keys at the largest number share equally.
+    # Queries are zero, so that the scores are lost in no dtype; the keys at the largest number share equally, or there
+    # is one in each row.
     far = np.array([[-1.0, -2.0, -1.0, -4.0, -1.0], [-2.0, -2.0, -2.0, -2.0, -1.0], [-1.0, -1.0, -1.0, -1.0, -1.0]])
+    farther = np.array([[-2.0, -4.0, -1.0, -4.0, -2.0], [-2.0, -2.0, -2.0, -2.0, -1.0], [-3.0, -1.0, -2.0, -4.0, -2.0]])
     still: dict[str, Any] = {"query": np.zeros(sizes.shapes()["query"])}
     return (
         *made,
@@ -210,7 +215,7 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
                 sizes,
                 clauses=clauses,
                 dtypes=("float64", "float32", "bfloat16"),
-                mask=far * 2.0**power,
+                mask=farther * 2.0**power,
                 **still,
             )
             for power in (17, 40, 99, 120)
@@ -240,7 +245,7 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
             width=4,
             num_heads=2,
             profile=PROFILE,
-            mask=differences - 100000.0,
+            mask=ahead - 100000.0,
             dtypes=SINGLE_AND_DOUBLE,
             is_causal=True,
         ),

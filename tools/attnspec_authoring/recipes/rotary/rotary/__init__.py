@@ -9,6 +9,7 @@ from attnspec_authoring.recipes.rotary.rotary import (
     frequencies,
     layouts,
     nonfinite,
+    pairs,
     rejects,
     rotations,
     scalings,
@@ -26,5 +27,5 @@ __all__ = ["cases"]
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile `rotary`."""
-    modules = (frequencies, scalings, yarn, tables, rotations, nonfinite, layouts, rejects, bounds, sizes)
+    modules = (frequencies, scalings, yarn, tables, rotations, pairs, nonfinite, layouts, rejects, bounds, sizes)
     return with_changed_arguments(case for module in modules for case in module.cases())
