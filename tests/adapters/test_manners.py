@@ -117,7 +117,7 @@ def _no_long_silence(monkeypatch):
 
 
 def faults_of(command):
-    tried = [*manners_of(command, timeout=1 if "stdin.py" in command else 60, start_timeout=60)]
+    tried = [*manners_of(command, timeout=0.3 if "stdin.py" in command else 60, start_timeout=60)]
     return {manner.name: manner.fault for manner in tried if manner.fault is not None}
 
 

@@ -45,11 +45,11 @@ def test_the_engine_is_right_without_mistakes(engine):
 
 
 def named_in():
-    """Every mistake of the sample in three dtypes; in narrow ones most are proofs, which take their time."""
-    for mistake in SAMPLE:
-        yield pytest.param(mistake, "float64", id=mistake)
+    """Every mistake of the sample in three dtypes; most are proofs, which take their time."""
+    for number, mistake in enumerate(SAMPLE):
+        yield pytest.param(mistake, "float64", id=mistake, marks=() if number % 2 == 0 else pytest.mark.proof)
         for dtype in () if mistake.startswith("causal_mask") else ("float32", "bfloat16"):
-            quick = mistake.endswith(".scale_missing")
+            quick = mistake == "context_vector.scale_missing"
             yield pytest.param(mistake, dtype, id=f"{mistake}-{dtype}", marks=() if quick else pytest.mark.proof)
 
 

@@ -140,11 +140,11 @@ def test_the_schema_takes_the_names_of_all_operations_by_pattern() -> None:
 
 
 def test_every_named_clause_erratum_mistake_and_twin_exists() -> None:
-    mistakes = {mistake.id for mistake in CATALOGUE}
+    clauses, errata_listed, mistakes = clauses_of_the_pages(), errata_of_the_page(), {entry.id for entry in CATALOGUE}
     for case_id, document in documents().items():
-        assert set(document["clauses"]) <= clauses_of_the_pages(), case_id
+        assert set(document["clauses"]) <= clauses, case_id
         errata = {*document.get("errata", ()), *(entry.get("erratum") for entry in document.get("printed", ()))}
-        assert errata - {None} <= errata_of_the_page(), case_id
+        assert errata - {None} <= errata_listed, case_id
         assert set(document.get("targets", ())) <= mistakes, case_id
         if "rejects" in document:
             twin = documents()[document["rejects"]["twin"]]

@@ -126,23 +126,48 @@ def assert_contained(ran, accident: Accident) -> None:
     assert ran.left == []
 
 
-@pytest.mark.parametrize("kind", ACCIDENTS)
+IN_MAKE_TEST = {
+    "import: os._exit(0)",
+    "import: sys.exit(0)",
+    "import: a copy that goes on",
+    "call: os._exit(0)",
+    "call: os._exit(0) in a thread",
+    "call: segfault",
+    "call: all files closed, then the end",
+    "last call of the first pass: os._exit(0)",
+    "second pass: os._exit(0)",
+    "call: sys.exit(0)",
+    "call: GeneratorExit",
+    "call: recursion without end",
+    "call: a copy that goes on",
+    "call: all files closed",
+    "call: another folder",
+    "call: the clock is broken",
+    "call: more output than a pipe holds",
+    "call: signals ignored",
+    "end: os._exit(0) after a wrong answer",
+    "end: a thread that stays",
+    "interrupts itself",
+}
+"""Some of each kind; all others are a proof, which takes its time."""
+
+
+def accidents(quick):
+    return [pytest.param(kind, marks=() if kind in quick else pytest.mark.proof) for kind in ACCIDENTS]
+
+
+@pytest.mark.parametrize("kind", accidents(IN_MAKE_TEST))
 def test_no_verdict_by_accident(kind, command):
     accident = ACCIDENTS[kind]
     command.adapter(accident.source, call=accident.call)
     assert_contained(command("validate"), accident)
 
 
-IN_MAKE_TEST = ("import: os._exit(0)", "call: os._exit(0)", "second pass: os._exit(0)", "interrupts itself")
+WITHOUT_A_FORK = ("import: os._exit(0)", "call: os._exit(0)", "second pass: os._exit(0)", "interrupts itself")
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(kind, marks=() if kind in IN_MAKE_TEST else pytest.mark.proof)
-        for kind in ACCIDENTS
-        if kind not in NOT_AS_WELL
-    ],
+    "kind", [accident for accident in accidents(WITHOUT_A_FORK) if accident.values[0] not in NOT_AS_WELL]
 )
 def test_no_verdict_by_accident_without_a_fork(kind, command):
     accident = ACCIDENTS[kind]
@@ -150,7 +175,9 @@ def test_no_verdict_by_accident_without_a_fork(kind, command):
     assert_contained(command("validate", guard="subprocess"), accident)
 
 
-@pytest.mark.parametrize("kind", NOT_AS_WELL)
+@pytest.mark.parametrize(
+    "kind", [NOT_AS_WELL[0], *(pytest.param(kind, marks=pytest.mark.proof) for kind in NOT_AS_WELL[1:])]
+)
 def test_without_a_fork_the_status_still_says_it(kind, command):
     accident = ACCIDENTS[kind]
     command.adapter(accident.source, call=accident.call)

@@ -46,10 +46,10 @@ def hanging(command):
     [
         ((), ALWAYS, "ttt", 3),
         (("--give-up-after", "1"), ALWAYS, "t", 1),
-        (("--give-up-after", "4"), ALWAYS, "tttt", 4),
-        ((), {2, 3, 4}, "pttt", 4),
+        pytest.param(("--give-up-after", "4"), ALWAYS, "tttt", 4, marks=pytest.mark.proof),
+        pytest.param((), {2, 3, 4}, "pttt", 4, marks=pytest.mark.proof),
         # the second pass: calls 6 to 10 ask the five cases again, the last one first
-        ((), {6, 7, 8}, "ppttt", 8),
+        pytest.param((), {6, 7, 8}, "ppttt", 8, marks=pytest.mark.proof),
         (("--give-up-after", "2"), {5, 6}, "ppptt", 6),
     ],
 )
@@ -74,6 +74,7 @@ def test_timeouts_that_are_fewer_cost_their_cases_alone(words, hangs, hanging):
     assert "ended_early" not in ran.report
 
 
+@pytest.mark.proof
 def test_timeouts_at_the_very_end_leave_nothing_out(hanging):
     ran = hanging("validate", hangs={8, 9, 10})
     assert (ran.status, ran.short) == (1, "tttpp")

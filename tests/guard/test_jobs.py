@@ -41,8 +41,15 @@ def told(report):
     )
 
 
-@pytest.mark.parametrize("jobs", ["2", "5"])
-@pytest.mark.parametrize("kept", ["imported", "isolated"])
+@pytest.mark.parametrize(
+    ("kept", "jobs"),
+    [
+        ("imported", "5"),
+        ("isolated", "2"),
+        pytest.param("imported", "2", marks=pytest.mark.proof),
+        pytest.param("isolated", "5", marks=pytest.mark.proof),
+    ],
+)
 def test_several_jobs_come_to_the_same_report(kept, jobs, command):
     (command.folder / "mine.py").write_text(WRONG_ROWS, "utf-8")
     words = ("--isolate",) if kept == "isolated" else ()

@@ -31,10 +31,10 @@ def causal_mask(query_length, key_length=None, offset=0, additive=False):
 """
 """It is right along the first axis alone, so that some cases pass and some fail, with something to diagnose."""
 
+PROOF = pytest.mark.proof
 OPTIONS = ("--profile", "documents", "--profile", "layout", "--select", "*softmax*", "--resume", "kept")
-GUARDS = pytest.mark.parametrize(
-    ("guard", "words"), [("fork", ()), ("subprocess", ()), ("fork", ("--isolate",))], ids=["fork", "spawn", "isolate"]
-)
+GUARDS = {"fork": ("fork", ()), "spawn": ("subprocess", ()), "isolate": ("fork", ("--isolate",))}
+"""Each way of keeping the target apart, with the option that asks for it."""
 
 
 class Resumed:
@@ -78,8 +78,18 @@ def told(report):
     return report | {"results": results}
 
 
-@GUARDS
-@pytest.mark.parametrize("hangs", [1, 4, 14])
+def everywhere(values, quick):
+    """Each value under each guard; all but the quick ones are proofs, which take their time."""
+    return [
+        pytest.param(value, *GUARDS[guard], id=f"{value}-{guard}", marks=() if (value, guard) in quick else PROOF)
+        for value in values
+        for guard in GUARDS
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hangs", "guard", "words"), everywhere([1, 4, 14], [(4, "fork"), (4, "spawn"), (4, "isolate")])
+)
 def test_after_sigkill_it_goes_on_and_comes_to_the_same_report(hangs, guard, words, resumed):
     words = ("validate", *words, *OPTIONS)
     resumed.adapter()
@@ -103,16 +113,18 @@ def test_after_sigkill_it_goes_on_and_comes_to_the_same_report(hangs, guard, wor
     assert told(done.report) == told(whole.report)
 
 
-@GUARDS
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_run_says_how_far_it_got_and_goes_on(number, status, guard, words, resumed):
+@pytest.mark.parametrize(
+    ("name", "guard", "words"), everywhere(["SIGINT", "SIGTERM"], [("SIGINT", "fork"), ("SIGTERM", "isolate")])
+)
+def test_an_interrupted_run_says_how_far_it_got_and_goes_on(name, guard, words, resumed):
+    number = signal.Signals[name]
     words = ("validate", *words, *OPTIONS)
     resumed.adapter()
     whole = resumed.command(*words, guard=guard)
     resumed.clear()
     resumed.adapter(hangs=4)
     partial = resumed.killed(*words, number=number, guard=guard)
-    assert partial.status == status
+    assert partial.status == 128 + number
     assert partial.report["not_run"] == len(whole.report["results"]) - len(partial.report["results"]) > 0
     assert partial.report["results"]
     again = resumed.command(*words, guard=guard)
@@ -135,23 +147,20 @@ def test_after_a_crash_it_goes_on_behind_it(command):
     assert last.status == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
+def test_a_file_of_another_run_is_refused(command):
+    command.adapter("")
+    assert command("validate", "--resume", "kept").status == 0
+    before = (command.folder / "kept").read_bytes()
+    for words, said in (
         (("--dtype", "float32"), "--dtype was not said and is float32"),
         (("--isolate",), "--isolate was not said and is given"),
         (("--convention", "no_keys=nan"), "--convention was not said and is no_keys=nan"),
         (("--as", "softmax"), "--as was not said and is softmax"),
-    ],
-)
-def test_a_file_of_another_run_is_refused(words, said, command):
-    command.adapter("")
-    assert command("validate", "--resume", "kept").status == 0
-    before = (command.folder / "kept").read_bytes()
-    ran = command("validate", "--resume", "kept", *words)
-    assert ran.status == 2
-    assert f"--resume kept: it holds results of another run: {said}." in ran.err
-    assert (command.folder / "kept").read_bytes() == before
+    ):
+        ran = command("validate", "--resume", "kept", *words)
+        assert ran.status == 2
+        assert f"--resume kept: it holds results of another run: {said}." in ran.err
+        assert (command.folder / "kept").read_bytes() == before
 
 
 def test_a_file_of_another_target_or_suite_is_refused(command):

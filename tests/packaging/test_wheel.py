@@ -26,11 +26,15 @@ PACKAGES = {
 }
 
 
-def run(*command: str | Path, folder: Path) -> str:
+def ended(*command: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
-    done = subprocess.run(
+    return subprocess.run(
         [*map(str, command)], cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
+
+
+def run(*command: str | Path, folder: Path) -> str:
+    done = ended(*command, folder=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -128,7 +132,7 @@ def test_it_works_from_an_empty_folder(environment, tmp_path) -> None:
     programs, packages = environment
     where = run(programs / "python", "-c", "import attnspec; print(attnspec.__file__)", folder=tmp_path)
     assert Path(where.strip()).is_relative_to(packages)
-    verdict = run(programs / "attnspec", "validate", "reference", "--quiet", folder=tmp_path)
+    verdict = run(programs / "attnspec", "validate", "reference", "--profile", "smoke", "--quiet", folder=tmp_path)
     assert " conforms: " in verdict
     assert len(verdict.splitlines()) == 1
     clause = run(programs / "attnspec", "explain", "sdpa.scale.default", folder=tmp_path)
@@ -148,14 +152,13 @@ def test_the_installed_files_are_sound(environment, tmp_path) -> None:
 @pytest.mark.parametrize("command", [["regenerate", "--check"], ["release", "--changes"], ["mistakes", "--matrix"]])
 def test_what_only_authors_need_says_where_it_works(environment, tmp_path, command) -> None:
     programs, _ = environment
-    done = subprocess.run(
-        [programs / "attnspec", *command], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = ended(programs / "attnspec", *command, folder=tmp_path)
     assert done.returncode == 2
     assert "works in a checkout of attnspec" in done.stderr
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.proof
 def test_the_sdist_gives_the_same_wheel(contents, tmp_path) -> None:
     sdist = built(ROOT, "sdist", tmp_path / "sdist")
     with tarfile.open(sdist) as archive:

@@ -57,7 +57,7 @@ def test_a_case_fails_a_wrong_one(path, examiner):
     assert first_failure(path, examiner) is not None
 
 
-@pytest.mark.parametrize("path", some_quick(right(), 12))
+@pytest.mark.parametrize("path", some_quick(right(), 25))
 def test_no_case_fails_a_right_one(path, examiner):
     failure = first_failure(path, examiner)
     assert failure is None, f"{failure.case.id}: {failure.verdict.message}"

@@ -8,7 +8,7 @@ from right import LOOPS, RIGHT, THROUGH_LOGSUMEXP
 
 from attnspec.adapters import load
 
-QUICK = ("Contexts", "Dense", "Modules", "Packed", "Shapes", "SingleHead", "Softmax")
+QUICK = ("Contexts", "Dense", "Modules", "Shapes", "SingleHead", "Softmax")
 """One of each kind; that no case fails the others is a proof, which takes its time."""
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from attnspec.adapters import load
 from attnspec.cases import Suite, load_suite
-from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.runner import run_suite
+from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.runner import prepare_suite, run_once, run_suite
 from attnspec_authoring.mutation.mutated_reference import load_mutated_reference
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from attnspec.adapters import Implementation
-    from attnspec.runner import Result
+    from attnspec.cases import Case
+    from attnspec.runner import Result, Run
     from attnspec_authoring.mutation.mutants import Mutant
 
 SECONDS_ALLOWED = 60
@@ -66,13 +67,13 @@ class Examiner:
 
     suite: Suite
     failures: Counter[str] = field(default_factory=Counter[str])
+    _prepared: dict[tuple[str, bool], tuple[Run, ...]] = field(
+        default_factory=dict[tuple[str, bool], tuple["Run", ...]]
+    )
 
     def first_failure(self, implementation: Implementation, dtypes: Sequence[str] = FLOAT_DTYPES) -> Result | None:
         """Validate an implementation up to the first result that is wrong: in the first dtype, then in the others."""
-        operations = implementation.declaration.operations
-        cases = [case for case in self.suite.cases.values() if case.operation in operations]
-        cases.sort(key=lambda case: -self.failures[case.id])
-        suite = replace(self.suite, cases={case.id: case for case in cases})
+        suite = replace(self.suite, cases={case.id: case for case in self._ordered(implementation)})
         for some in filter(None, (dtypes[:1], dtypes[1:])):
             for result in run_suite(suite, implementation, dtypes=some, fail_fast=True):
                 if result.is_wrong:
@@ -80,13 +81,62 @@ class Examiner:
                     return result
         return None
 
+    def first_failure_of_a_first_pass(self, implementation: Implementation) -> Result | None:
+        """Do the same with an implementation that declares nothing and keeps nothing from call to call.
+
+        Its tolerances are the same as those of any other such one, and are computed once; it is asked once.
+        """
+        cases = self._ordered(implementation)
+        for in_first_dtype in (True, False):
+            for part in _parts(cases):
+                runs = [run for case in self._with_twins(part) for run in self._runs(case, in_first_dtype)]
+                for result in run_once(runs, self.suite, implementation):
+                    if result.is_wrong:
+                        self.failures[result.case.id] += 1
+                        return result
+        return None
+
+    def _ordered(self, implementation: Implementation) -> list[Case]:
+        operations = implementation.declaration.operations
+        cases = [case for case in self.suite.cases.values() if case.operation in operations]
+        return sorted(cases, key=lambda case: -self.failures[case.id])
+
+    def _with_twins(self, part: Sequence[Case]) -> list[Case]:
+        """Add the valid twins of refusals, which are graded with them."""
+        known = {**self.suite.twins, **self.suite.cases}
+        twins = [known[case.rejects.twin] for case in part if case.rejects is not None]
+        return [*{case.id: case for case in (*part, *twins)}.values()]
+
+    def _runs(self, case: Case, in_first_dtype: bool) -> Sequence[Run]:
+        key = (case.id, in_first_dtype)
+        if key not in self._prepared:
+            alone = replace(self.suite, cases={case.id: case})
+            runs = prepare_suite(alone, case.operation, FLOAT_DTYPES[:1] if in_first_dtype else FLOAT_DTYPES[1:])
+            self._prepared[key] = tuple(run for run in runs if in_first_dtype or run.dtype != ANY)
+        return self._prepared[key]
+
+
+_LARGEST_PART = 64
+"""How many cases are asked for before it is seen whether one has failed, once many have not."""
+
+
+def _parts(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
+    """Cut cases into parts, small ones first: most mutants fail one of the first cases."""
+    start, size = 0, 1
+    while start < len(cases):
+        yield cases[start : start + size]
+        start, size = start + size, min(2 * size, _LARGEST_PART)
+
 
 def try_mutant(mutant: Mutant, examiner: Examiner) -> Outcome:
-    """Validate one mutant until a case fails it: in float64, then in the other dtypes."""
+    """Validate one mutant until a case fails it: in float64, then in the other dtypes.
+
+    The reference keeps nothing from call to call, and no rule makes it: a second pass would tell nothing more.
+    """
     try:
         with _limited_time(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            failure = examiner.first_failure(load(load_mutated_reference(mutant)))
+            failure = examiner.first_failure_of_a_first_pass(load(load_mutated_reference(mutant)))
     except MutantHangsError:
         return Outcome(mutant.id, f"it was still running after {SECONDS_ALLOWED} seconds")
     except Exception as error:

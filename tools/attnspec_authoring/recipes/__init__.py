@@ -1,5 +1,7 @@
 """Recipes: the authored part of every golden case, a package a family, in it a package or module a profile."""
 
+from functools import cache
+
 from attnspec_authoring.recipes.authoring import (
     EVERY_DTYPE,
     SINGLE_AND_DOUBLE,
@@ -20,8 +22,9 @@ __all__ = [
 ]
 
 
+@cache
 def authored_cases() -> tuple[AuthoredCase, ...]:
-    """Return every authored case of the suite, sorted by id."""
+    """Return every authored case of the suite, sorted by id; they are made once a process."""
     from attnspec_authoring.recipes import attention, rotary
 
     families = (attention, rotary)
