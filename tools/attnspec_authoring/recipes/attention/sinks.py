@@ -156,6 +156,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             url="https://github.com/Dao-AILab/flash-attention/pull/2752",
             outputs=STEPS,
             sinks=[0.5, -1.25],
+            revision=2,
         ),
         attention(
             "sinks/past", "Sinks over past and new keys", Sizes(1, 2, 2, 4, 4, past=3), is_causal=True, sinks=SINKS
