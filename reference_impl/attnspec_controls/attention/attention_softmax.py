@@ -114,7 +114,13 @@ def keys_reversed(attention: Attention, value: Array) -> Attention:
 def powers_of_two(logits: Array, largest: Array) -> Array:
     """Take powers of two, the logarithm of e folded into both terms of the exponent, as fused kernels do."""
     shift = np.where(largest == -np.inf, 0, largest)
-    return np.exp2(logits * math.log2(math.e) - shift * math.log2(math.e))
+    return np.exp2(_in_bits(logits) - _in_bits(shift))
+
+
+def _in_bits(numbers: Array) -> Array:
+    """Express numbers in units of log 2; the lowest finite ones stay finite, for minus infinity would exclude a key."""
+    most = np.finfo(numbers.dtype).max
+    return np.where(np.isfinite(numbers), np.clip(numbers * math.log2(math.e), -most, most), numbers)
 
 
 CONTROLS: tuple[Control, ...] = (

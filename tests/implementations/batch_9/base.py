@@ -20,7 +20,7 @@ class Attention:
                  query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left",
                  scale=None, softcap=None, window=None):
         with np.errstate(all="ignore"):
-            self.check(query, key, value, mask, past_key, past_value)
+            self.check(query, key, value, mask, past_key, past_value, key_lengths, query_lengths)
             self.is_causal, self.alignment = is_causal, causal_alignment
             self.window = tuple(window) if window is not None else (None, None)
             self.dtype = query.dtype
@@ -49,14 +49,21 @@ class Attention:
                        "logits": logits, "present_key": present_key, "present_value": present_value}
             return {name: self.round(x) for name, x in outputs.items()}
 
-    def check(self, query, key, value, mask, past_key, past_value):
+    def check(self, query, key, value, mask, past_key, past_value, key_lengths, query_lengths):
         refuse(any(x.ndim != 4 for x in (query, key, value)), "rank")
         refuse(query.shape[-1] != key.shape[-1], "width")
         refuse(len({x.shape[0] for x in (query, key, value)}) != 1, "batch")
         refuse(key.shape[1] != value.shape[1], "key and value heads")
         refuse(key.shape[1] == 0 or query.shape[1] % key.shape[1] != 0, "grouped")
         refuse(key.shape[2] != value.shape[2], "length")
-        past = 0 if past_key is None else past_key.shape[2]
+        for lengths, most in ((key_lengths, key.shape[2]), (query_lengths, query.shape[2])):
+            refuse(lengths is not None and lengths.shape != query.shape[:1], "lengths")
+            refuse(lengths is not None and any(not 0 <= length <= most for length in lengths), "lengths")
+        past = 0
+        if past_key is not None:
+            refuse(past_key.shape[:2] != key.shape[:2] or past_key.shape[3] != key.shape[3], "past")
+            refuse(past_value.shape != (*past_key.shape[:3], value.shape[3]), "past")
+            past = past_key.shape[2]
         if mask is not None:
             target = (query.shape[0], query.shape[1], query.shape[2], past + key.shape[2])
             refuse(mask.ndim < 2 or mask.ndim > 4, "mask rank")

@@ -68,7 +68,7 @@ class Modules(Wide):
         return [self.split(x, num_heads) for x in projected]
 
     def split(self, x, num_heads):
-        return x.reshape(*x.shape[:2], num_heads, -1) if x.size else x.reshape(*x.shape[:2], num_heads, 0)
+        return x.reshape(*x.shape[:2], num_heads, x.shape[2] // num_heads)
 
     def scores(self, query, key, scale):
         return np.einsum("bqhe,bkhe->bhqk", query, key) * (query.shape[-1] ** -0.5 if scale is None else scale)
@@ -87,7 +87,7 @@ class Modules(Wide):
         return exponentials / np.where(total == 0, 1, total)
 
     def merge(self, mixed):
-        return mixed.reshape(*mixed.shape[:2], -1)
+        return mixed.reshape(*mixed.shape[:2], mixed.shape[2] * mixed.shape[3])
 
     def out(self, mixed, weight, bias):
         return mixed @ weight if bias is None else mixed @ weight + bias

@@ -10,7 +10,8 @@ class PowersOfTwo(Tiled):
     """Scores in units of log2(e), and exp2: no multiplication inside the exponential."""
 
     def fold(self, largest, denominator, total, logits, values):
-        scaled = logits * LOG2_E
+        # The lowest number of a dtype would become minus infinity, which excludes.
+        scaled = np.where(logits == -np.inf, logits, np.maximum(logits * LOG2_E, np.finfo(logits.dtype).min))
         new = np.maximum(largest, scaled.max(axis=1, keepdims=True))
         shift = np.where(new == -np.inf, 0, new)
         correction, parts = np.exp2(largest - shift), np.exp2(scaled - shift)

@@ -46,6 +46,17 @@ def _one_sequence(q, k, v, first, factor, softcap, slopes, sinks, mask, left, ri
 def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
                                  query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False,
                                  causal_alignment="top_left", scale=None, softcap=None, window=None):
+    for lengths, most in ((key_lengths, key.shape[-2]), (query_lengths, query.shape[-2])):
+        if lengths is not None and (
+            lengths.shape != query.shape[:1] or any(not 0 <= length <= most for length in lengths)
+        ):
+            raise ValueError("lengths do not fit")
+    if past_key is not None and key.ndim == value.ndim == 4 and (
+        past_key.shape[:2] != key.shape[:2]
+        or past_key.shape[3] != key.shape[3]
+        or past_value.shape != (*past_key.shape[:3], value.shape[3])
+    ):
+        raise ValueError("past does not fit")
     if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
         raise ValueError("rank")
     B, Hq, Sq, E = query.shape

@@ -40,7 +40,7 @@ def scaled_dot_product_attention(query, key, value, mask=None, key_lengths=None,
     elif mask is not None:
         keep = keep & ~np.isneginf(mask)
         s = s + np.where(np.isneginf(mask), 0, mask).astype(f)
-    s = np.where(keep, s, LOWEST)
+    s = np.where(keep, s, np.where(keep.any(axis=3, keepdims=True), f(-np.inf), LOWEST))
     e = np.exp(s - s.max(axis=3, keepdims=True))
     w = e / e.sum(axis=3, keepdims=True)
     return np.einsum("bhij,bhjv->bhiv", w, v).astype(query.dtype)

@@ -23,9 +23,9 @@ def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, b
     q = q if b_query is None else q + b_query
     k = k if b_key is None else k + b_key
     v = v if b_value is None else v + b_value
-    q = q.reshape(batch, n, num_heads, -1)
-    k = k.reshape(batch, m, num_heads, -1)
-    v = v.reshape(batch, m, num_heads, -1)
+    q = q.reshape(batch, n, num_heads, width // num_heads)
+    k = k.reshape(batch, m, num_heads, width // num_heads)
+    v = v.reshape(batch, m, num_heads, width // num_heads)
     factor = q.shape[3] ** -0.5 if scale is None else scale
     logits = np.einsum("bihe,bjhe->bhij", q, k) * query.dtype.type(factor)
     bias = np.zeros((batch, num_heads, n, m), query.dtype)

@@ -115,7 +115,8 @@ def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, pa
                             else:
                                 keep &= ~np.isneginf(tile)
                                 s = s + tile
-                        s = np.where(keep, s * real.type(LOG2E), -np.inf)
+                        s = np.where(np.isneginf(s), s, np.maximum(s * real.type(LOG2E), np.finfo(real).min))
+                        s = np.where(keep, s, -np.inf)
                         m_new = np.maximum(m, s.max(axis=1))
                         shift = np.where(np.isneginf(m_new), 0, m_new)
                         p = np.exp2(s - shift[:, None])

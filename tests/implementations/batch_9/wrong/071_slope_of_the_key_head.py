@@ -7,6 +7,17 @@ LN2 = 0.69314718055994530942
 def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
                                  query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False,
                                  causal_alignment="top_left", scale=None, softcap=None, window=None):
+    for lengths, most in ((key_lengths, key.shape[-2]), (query_lengths, query.shape[-2])):
+        if lengths is not None and (
+            lengths.shape != query.shape[:1] or any(not 0 <= length <= most for length in lengths)
+        ):
+            raise ValueError("lengths do not fit")
+    if past_key is not None and key.ndim == value.ndim == 4 and (
+        past_key.shape[:2] != key.shape[:2]
+        or past_key.shape[3] != key.shape[3]
+        or past_value.shape != (*past_key.shape[:3], value.shape[3])
+    ):
+        raise ValueError("past does not fit")
     for x in (query, key, value):
         if x.ndim != 4:
             raise ValueError("query, key and value need four axes")
@@ -67,7 +78,7 @@ def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, pa
             ok = ok & m5
         else:
             ok = ok & (m5 > -np.inf)
-            x = x + m5.astype(ft) * ft(LOG2E)
+            x = x + np.maximum(m5.astype(ft) * ft(LOG2E), np.finfo(ft).min)
     ok = np.broadcast_to(ok, x.shape)
     x = np.where(ok, x, ft(-np.inf))
     top = x.max(axis=-1, keepdims=True, initial=-np.inf)

@@ -15,7 +15,7 @@ def rotary_frequencies(width, theta=10000, scaling="none", factor=None, original
                        low_frequency_factor=None, high_frequency_factor=None, short_factors=None, long_factors=None,
                        proportion=1, beta_fast=32, beta_slow=1, truncate=True, magnitude_scaling=None,
                        magnitude_scaling_all_dimensions=None, attention_factor=None):
-    scaling = scaling or "none"
+    scaling = "none" if scaling is None else scaling
     if width < 2 or width % 2 == 1:
         raise ValueError("width")
     if scaling not in KINDS:
