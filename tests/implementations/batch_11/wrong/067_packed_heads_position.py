@@ -1,0 +1,26 @@
+"""The steps of base, one of them in another form."""
+import math
+import pathlib
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+dtypes = ("float64", "float32")
+
+
+class Steps(base.SDPA):
+    def place(self, s):
+        super().place(s)
+        group = s.Hq // s.Hkv if s.Hkv else 1
+        if group > 1 and s.Sq <= 4:
+            i = (np.arange(group * s.Sq) // group).reshape(group, s.Sq)
+            s.p = s.p[:, :, :1] + np.tile(i, (s.Hkv, 1))[..., None]
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False,
+                                 causal_alignment="top_left", scale=None, softcap=None, window=None):
+    outputs = Steps().run(**locals())
+    return outputs["output"]

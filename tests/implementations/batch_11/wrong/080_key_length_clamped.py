@@ -1,0 +1,24 @@
+"""The steps of base, one of them in another form."""
+import math
+import pathlib
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+dtypes = ("float64", "float32")
+
+
+class Steps(base.SDPA):
+    def check(self, **arguments):
+        if arguments["key_lengths"] is not None and np.ndim(arguments["key"]) == 4:
+            arguments["key_lengths"] = np.minimum(arguments["key_lengths"], arguments["key"].shape[2])
+        return super().check(**arguments)
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False,
+                                 causal_alignment="top_left", scale=None, softcap=None, window=None):
+    outputs = Steps().run(**locals())
+    return outputs

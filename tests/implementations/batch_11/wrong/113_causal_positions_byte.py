@@ -1,0 +1,18 @@
+"""Causal mask, written out."""
+import math
+import pathlib
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+dtypes = ("float64", "float32")
+
+
+def causal_mask(query_length, key_length=None, offset=0, additive=False):
+    key_length = query_length if key_length is None else key_length
+    i = (np.arange(query_length) + offset).astype(np.int8)
+    ok = np.arange(key_length).astype(np.int8)[None] <= i[:, None]
+    return np.where(ok, 0.0, -np.inf) if additive else ok

@@ -1,0 +1,19 @@
+"""Split heads, written out."""
+import math
+import pathlib
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+dtypes = ("float64", "float32")
+
+
+def split_heads(x, num_heads):
+    x = np.asarray(x)
+    base.refuse(x.ndim != 3 or num_heads < 1 or x.shape[2] % num_heads, "shape")
+    B, S, D = x.shape
+    flat = x.ravel(order="A")
+    return flat.reshape(B, S, num_heads, D // num_heads).swapaxes(1, 2).copy()

@@ -1,0 +1,20 @@
+"""Context vector, written out."""
+import math
+import pathlib
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+dtypes = ("float64", "float32")
+
+
+def context_vector(encoder_states, decoder_state, scale=None):
+    states, state = np.asarray(encoder_states), np.asarray(decoder_state)
+    base.refuse(states.ndim != 2 or state.ndim != 1, "rank")
+    raw = (states * state).sum(1)
+    scores = raw * states.dtype.type(1 / math.sqrt(states.shape[1]) if scale is None else scale)
+    weights = base.softmax(scores)
+    return {"context": weights @ states, "weights": weights, "scores": scores, "raw_scores": raw}
