@@ -60,6 +60,12 @@ def test_mutants_are_tried_in_processes_of_their_own():
     assert all(outcome.killed_by for outcome in outcomes)
 
 
+def test_a_mutant_that_answers_otherwise_each_time_is_killed(examiner):
+    drawing = "glorot_normal.draw_standard_normal: np.random.default_rng(seed) -> np.random"
+    (mutant,) = (mutant for mutant in MUTANTS if mutant.id == drawing)
+    assert try_mutant(mutant, examiner).killed_by.endswith("repeatable")
+
+
 def test_a_mutant_that_hangs_is_killed(examiner, monkeypatch):
     monkeypatch.setattr("attnspec_authoring.mutation.trials.SECONDS_ALLOWED", 1)
     mutant = next(mutant for mutant in MUTANTS if mutant.module == "attention.causal_mask")
