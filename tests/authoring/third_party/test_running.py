@@ -4,9 +4,7 @@ import os
 import subprocess
 import sys
 
-import pytest
-
-from attnspec_authoring.third_party import run_implementation, running
+from attnspec_authoring.third_party import run_implementation
 
 CASE = "documents/001/softmax_of_rows"
 
@@ -18,16 +16,6 @@ def test_a_report_comes_back():
     assert [(entry["case"], entry["dtype"], entry["status"]) for entry in outcome.results] == [
         (CASE, "float32", "pass")
     ]
-
-
-@pytest.mark.parametrize(("says_already", "seen"), [(None, "plain"), ("mine", "mine")])
-def test_what_its_environment_says_is_said_unless_it_is_said_already(says_already, seen, tmp_path, monkeypatch):
-    path = tmp_path / "says.py"
-    path.write_text("import os\n\nname = 'says'\nversion = os.environ['KIND']\n\ndef softmax(x): return x\n", "utf-8")
-    monkeypatch.setitem(running.ENVIRONMENTS, str(path), {"KIND": "plain"})
-    if says_already is not None:
-        monkeypatch.setenv("KIND", says_already)
-    assert run_implementation(str(path), [f"--select={CASE}"]).version == seen
 
 
 def test_what_cannot_be_loaded_says_why():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -14,16 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-
-ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
-    # JAX compiles a function for each shape, dtype and set of arguments: 1,315 of them in these cases. Its optimiser
-    # and newer code generator had 270 of the 405 seconds that this took a processor. With JAX 0.10.2 no status differs
-    # without them, and in 126 of 4,963 results the size of a rounding error does. `attnspec validate jax` and the tests
-    # of the adapter leave JAX as its users have it.
-    "jax": {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"},
-}
-"""What is said to an implementation by its environment, unless the environment says it already."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +55,9 @@ def run_implementation(name: str, options: Sequence[str] = (), *, timeout: float
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        environment = {**ENVIRONMENTS.get(name, {}), **os.environ}
         command = [sys.executable, "-m", "attnspec", "validate", name, "--quiet", "--report", str(report), *options]
         try:
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, timeout=timeout, check=False
-            )
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
         except subprocess.TimeoutExpired:
             return Outcome(name, None, (), time.perf_counter() - start, f"it took more than {timeout:g} seconds")
         seconds = time.perf_counter() - start
