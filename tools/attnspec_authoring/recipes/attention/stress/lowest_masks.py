@@ -1,4 +1,4 @@
-"""Float masks that hold the most negative number of a dtype: it excludes nothing, and is not to be told by its size.
+"""Float masks that hold about the most negative number of a dtype: it excludes nothing, and is not told by its size.
 
 Libraries write it where they mean minus infinity. Here each query has one key that is not excluded, and that key has
 the lowest number; so its value comes out, whatever else the row holds. Two such keys would share, which a computation
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 SIZES = Sizes(1, 2, 1, 3, 5, 1)
 AFTER_A_PAST = Sizes(1, 2, 1, 3, 3, 1, past=2)
-LOWEST = {"float32": -(2.0 - 2.0**-23) * 2.0**127, "float16": -65504.0, "bfloat16": -(2.0 - 2.0**-7) * 2.0**127}
-"""The most negative finite number of a dtype."""
+LOWEST = {"float32": -(2.0 - 2.0**-22) * 2.0**126, "float16": -65504.0, "bfloat16": -(2.0 - 2.0**-6) * 2.0**126}
+"""The most negative number of float16, and half of what float32 and bfloat16 hold: logits are carried in float32, and
+those who fold the logarithm of 2 into the exponent multiply them by 1.44 there, which the clause leaves them room for."""
 OFFERED = {
     "float32": ("float64", "float32"),
     "float16": ("float64", "float32", "float16"),
@@ -75,7 +76,7 @@ def of_one_dtype(dtype: str) -> tuple[AuthoredCase, ...]:
     of_attention = (
         attention(
             f"stress/lowest_mask_{name}_{dtype}",
-            f"The lowest number of {dtype} at the only key that is left: {how}",
+            f"A number as low as {dtype} holds at the only key that is left: {how}",
             sizes,
             clauses=("sdpa.mask.additive", "sdpa.softmax.stability"),
             dtypes=OFFERED[dtype],
@@ -91,7 +92,7 @@ def of_one_dtype(dtype: str) -> tuple[AuthoredCase, ...]:
         *of_attention,
         multi_head(
             f"lowest_mask_{dtype}",
-            f"the lowest number of {dtype} at the only key that is left",
+            f"a number as low as {dtype} holds at the only key that is left",
             (1, 3, 5),
             width=1,
             num_heads=1,
