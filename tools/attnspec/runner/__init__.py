@@ -4,6 +4,7 @@ from attnspec.comparison import Run
 from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
 from attnspec.runner.offering import Offered, offered_part
 from attnspec.runner.preparing import not_graded
+from attnspec.runner.presenting import presented_all
 from attnspec.runner.result import Result
 from attnspec.runner.running import (
     planned_dtypes,
@@ -32,6 +33,7 @@ __all__ = [
     "planned_dtypes",
     "planned_runs",
     "prepare_suite",
+    "presented_all",
     "resolved_for",
     "run_once",
     "run_suite",
