@@ -33,7 +33,7 @@ def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]
 
     Notes
     -----
-    Clauses ``sdpa.memory_layout``, ``sdpa.inputs_unchanged``.
+    Clauses ``memory_layout`` and ``inputs_unchanged`` of each operation, such as ``sdpa.memory_layout``.
     """
     handed: dict[str, NDArray[Any]] = {}
     shared: NDArray[Any] | None = None
@@ -59,7 +59,7 @@ def presented(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
 
     Notes
     -----
-    Clauses ``sdpa.memory_layout``, ``sdpa.inputs_unchanged``.
+    Clauses ``memory_layout`` and ``inputs_unchanged`` of each operation, such as ``sdpa.memory_layout``.
     """
     return array if layout is None else PRESENTATIONS[layout](array)
 
