@@ -34,7 +34,7 @@ OPERATIONS = sorted({mistake.operation for mistake in CATALOGUE})
 
 
 def copied(arguments):
-    return {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+    return {name: value.copy() if isinstance(value, np.ndarray | list) else value for name, value in arguments.items()}
 
 
 def outcome(mistake, arguments):

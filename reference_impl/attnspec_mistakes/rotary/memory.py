@@ -9,13 +9,23 @@ from attnspec_mistakes.departures import altered, named_output
 from attnspec_mistakes.memory import as_it_lies_in_memory, overwriting, remembering, without_gaps
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.rotary.apply_rotary import apply_rotary
-from attnspec_reference.rotary.rotary_frequencies import rotary_frequencies
+from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
 from attnspec_reference.rotary.rotary_tables import rotary_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from attnspec_reference.precision import Array
+
+
+def factors_inverted(**arguments: Any) -> RotaryFrequencies:
+    """Put the reciprocal of each factor into the caller's lists."""
+    frequencies = rotary_frequencies(**arguments)
+    for name in ("short_factors", "long_factors"):
+        factors = arguments.get(name)
+        if factors is not None:
+            factors[:] = [1.0 / factor for factor in factors]
+    return frequencies
 
 
 def next_positions(arguments: Mapping[str, Any], _outputs: Mapping[str, Array]) -> Array:
@@ -28,12 +38,20 @@ def rotated(_arguments: Mapping[str, Any], outputs: Mapping[str, Array]) -> Arra
     return outputs["output"]
 
 
+of_frequencies = partial(Mistake, operation="rotary_frequencies")
 of_tables = partial(Mistake, operation="rotary_tables")
 of_applying = partial(Mistake, operation="apply_rotary")
 
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
-        operation="rotary_frequencies",
+    of_frequencies(
+        id="rotary_frequencies.factors_inverted_in_place",
+        clause="rotary_frequencies.inputs_unchanged",
+        sentence="The factors were turned into reciprocals within the caller's lists.",
+        engineer="Divisions become multiplications, and the lists of the configuration are inverted in place.",
+        remedy="Invert copies of the lists.",
+        function=factors_inverted,
+    ),
+    of_frequencies(
         id="rotary_frequencies.length_remembered",
         clause="rotary_frequencies.repeatable",
         sentence="The frequencies of an earlier text were used again, whatever the length of this one.",

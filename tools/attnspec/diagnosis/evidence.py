@@ -18,7 +18,7 @@ from attnspec.adapters.returned import read_returned
 from attnspec.bounds import precision_of
 from attnspec.comparison import Held, Values, held, left_open
 from attnspec.dtypes import ANY, HALF_PRECISION, to_run_dtype
-from attnspec.runner import presented_all
+from attnspec.runner import own_attributes, presented_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -267,7 +267,7 @@ def outputs_of(mistake: Mistake, run: Run) -> Mapping[str, NDArray[Any]] | None:
     inputs = presented_all(arrays, case.presentation)
     try:
         with np.errstate(all="ignore"):
-            returned = mistake.function(**inputs, **case.attributes)
+            returned = mistake.function(**inputs, **own_attributes(case.attributes))
     except (ArithmeticError, IndexError, TypeError, ValueError):
         return None
     answer = read_returned(returned, run.operation, given=case.inputs)

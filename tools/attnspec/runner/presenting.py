@@ -47,6 +47,11 @@ def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]
     return handed
 
 
+def own_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a call, with lists of its own: who edits one must not change the case."""
+    return {name: [*value] if isinstance(value, list) else value for name, value in attributes.items()}
+
+
 def presented(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
     """Return an array in a memory layout.
 

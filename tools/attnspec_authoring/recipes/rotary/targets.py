@@ -80,6 +80,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "rotary_frequencies.longrope_always_long",
         "rotary_frequencies.longrope_multiplied",
         "rotary_frequencies.given_attention_factor_ignored",
+        "rotary_frequencies.factors_inverted_in_place",
     ),
     "rotary/frequencies_longrope_long": (
         "rotary_frequencies.longrope_factor_missing",
