@@ -81,7 +81,9 @@ def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
     operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
     facts, attended = diagnosis["facts"], diagnosis["attended"]
     if diagnosis["clause"] is None:
-        return [wording.no_known_mistake(operation, explains, of), *facts, *attended]
+        return [*_suspicion(diagnosis), *facts, *attended]
+    if not diagnosis["sentence"]:
+        return [wording.broken_by_check(diagnosis["clause"], operation, explains, of), *facts, *attended]
     lines = [
         wording.known_mistake(diagnosis["sentence"], diagnosis["mistake"], operation, explains, of),
         wording.broken_clause(diagnosis["clause"]),
@@ -91,6 +93,15 @@ def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
     if diagnosis["erratum"] is not None:
         lines.append(wording.same_erratum(diagnosis["erratum"]))
     return [*lines, *attended, *facts]
+
+
+def _suspicion(diagnosis: Mapping[str, Any]) -> list[str]:
+    """Return what failures without a name point at; that nothing explains them, where they point at nothing."""
+    operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
+    told = [suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]]
+    if not told:
+        return [wording.no_known_mistake(operation, explains, of)]
+    return wording.suspected(told, operation, explains)
 
 
 def diagnosis_of(document: Mapping[str, Any], operation: str) -> list[str]:
