@@ -18,7 +18,7 @@ from attnspec_mistakes.mistake import Mistake
 __all__ = ["CATALOGUE", "Mistake", "mistakes_of"]
 
 CATALOGUE: tuple[Mistake, ...] = (*attention.MISTAKES, *rotary.MISTAKES)
-"""Every mistake, family by family, in the order of the operations in the specification."""
+"""Every mistake, family by family."""
 
 
 def mistakes_of(operation: str) -> tuple[Mistake, ...]:

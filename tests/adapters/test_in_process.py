@@ -99,6 +99,17 @@ def test_inputs_that_are_edited_in_place_are_named():
     assert answer.inputs_changed == ("x",)
 
 
+def test_a_list_that_is_edited_in_place_is_named():
+    def rotary_frequencies(short_factors, long_factors, **_):
+        short_factors.reverse()
+        return {"inverse_frequencies": np.array(long_factors), "attention_factor": np.array(1.0)}
+
+    attributes = {"width": 4, "scaling": "longrope", "short_factors": [1.0, 2.0], "long_factors": [2.0, 4.0]}
+    request = Request("rotary_frequencies", "float64", {}, attributes)
+    answer = load(SimpleNamespace(rotary_frequencies=rotary_frequencies)).run(request)
+    assert answer.inputs_changed == ("short_factors",)
+
+
 def test_an_edit_that_is_undone_and_an_edit_of_zeros_sign_are_told_apart():
     def undone(x):
         x += 1

@@ -178,3 +178,21 @@ def test_a_declared_convention_that_is_not_kept_names_no_mistake(engine):
     assert entry.mistake == "unknown"
     assert not any(fact.startswith("Alone, ") for fact in entry.facts)
     assert not any("NaN or infinity among the inputs" in fact for fact in entry.facts)
+
+
+def test_memory_that_is_misread_is_named():
+    """The numbers of such a mistake depend on how the inputs lie in memory: it must get them as the case did."""
+    from types import SimpleNamespace
+
+    import attnspec
+
+    def in_the_order_of_memory(x, axis=-1):
+        x = np.array(x.ravel(order="K")).reshape(x.shape)
+        exponentials = np.exp(x - x.max(axis=axis, keepdims=True))
+        return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+    own = SimpleNamespace(softmax=in_the_order_of_memory)
+    report = attnspec.validate(own, select=["memory/softmax_*", "layout/softmax_*"], dtypes="float64")
+    (entry,) = report.diagnosis
+    assert (entry.mistake, entry.clause) == ("softmax.strides_ignored", "softmax.memory_layout")
+    assert entry.explains == entry.of == len(report.wrong) > 0

@@ -100,6 +100,25 @@ def test_misbehaviour_costs_its_case_alone(kind):
     assert results[ROWS].is_wrong == (status not in ("pass", "unsupported"))
 
 
+def test_a_list_that_is_edited_costs_its_case_alone():
+    """Each call gets lists of its own, so that an edit does not reach the case, nor the next call."""
+    import attnspec_reference
+
+    def rotary_frequencies(**arguments):
+        right = attnspec_reference.rotary_frequencies(**arguments)
+        if arguments.get("short_factors") == [1.0, 1.25, 1.5]:
+            arguments["short_factors"].reverse()
+        return right
+
+    select = "rotary/frequencies_longrope_*"
+    results = results_of(SimpleNamespace(rotary_frequencies=rotary_frequencies), select)
+    edited = {key for key, result in results.items() if result.case.attributes["short_factors"] == [1.0, 1.25, 1.5]}
+    assert edited
+    assert {key for key, result in results.items() if result.is_wrong} == edited
+    assert {results[key].verdict.check for key in edited} == {"inputs_unchanged"}
+    assert "changed its input 'short_factors' in place" in results[min(edited)].verdict.message
+
+
 def test_a_double_among_singles_is_told_the_usual_cause():
     def softmax(x, axis=-1):
         return right(x, axis) * (np.sqrt(4) / 2)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from attnspec.command_line import main
+from attnspec.contract import OPERATIONS
 from attnspec.specification import clauses, errata
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +64,16 @@ def test_every_clause_is_read_in_the_order_of_the_pages() -> None:
 def test_every_page_has_clauses() -> None:
     assert PAGES
     assert {clause.page for clause in clauses().values()} == {f"{page.parent.name}/{page.name}" for page in PAGES}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)
+def test_every_page_says_what_the_harness_holds_every_operation_to(operation) -> None:
+    owed = ["seed" if "seed" in operation.attributes else "repeatable"]
+    if operation.takes:
+        owed += ["inputs_unchanged", "memory_layout"]
+    page = f"{operation.family}/{operation.name}.md"
+    said = {clause.id for clause in clauses().values() if clause.page == page}
+    assert said >= {f"{operation.short_name}.{name}" for name in owed}
 
 
 def test_a_clause_is_one_line_that_ends_a_sentence() -> None:

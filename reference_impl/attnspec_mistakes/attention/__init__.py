@@ -1,4 +1,4 @@
-"""What goes wrong in attention, in the order of the operations in the specification."""
+"""What goes wrong in attention, in the order of the operations in the specification; around all of them at last."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from attnspec_mistakes.attention import (
     context_vector,
     glorot_normal,
     heads,
+    memory,
     multi_head_attention,
     scaled_dot_product_attention,
     single_head_attention,
@@ -29,4 +30,5 @@ MISTAKES: tuple[Mistake, ...] = (
     *multi_head_attention.MISTAKES,
     *context_vector.MISTAKES,
     *glorot_normal.MISTAKES,
+    *memory.MISTAKES,
 )

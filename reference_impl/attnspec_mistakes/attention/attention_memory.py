@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attnspec_mistakes.departures import altered
+from attnspec_mistakes.memory import as_it_lies_in_memory, read_forwards, remembering, without_gaps
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.phases import applied_scale
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-
-if TYPE_CHECKING:
-    from attnspec_reference.precision import Array
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -55,45 +53,9 @@ def cache_written_in_place(**arguments: Any) -> Attention:
     return attention
 
 
-class Remembering:
-    """An attention that hears one argument only once for all calls with inputs of the same shapes."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.remembered: dict[tuple[Any, ...], Any] = {}
-
-    def __call__(self, **arguments: Any) -> Attention:
-        """Attend with what was given for the argument the first time."""
-        shapes: tuple[Any, ...] = tuple(
-            (name, np.shape(arguments[name]), str(arguments[name].dtype)) for name in ("query", "key", "value")
-        )
-        given = arguments.get(self.name)
-        place = (*shapes, getattr(given, "shape", None))
-        arguments[self.name] = self.remembered.setdefault(place, given)
-        return scaled_dot_product_attention(**{name: value for name, value in arguments.items() if value is not None})
-
-
-def as_it_lies_in_memory(array: Array) -> Array:
-    """Read an array in the order in which it lies in memory."""
-    return np.array(array.ravel(order="K")).reshape(array.shape)
-
-
-def without_gaps(array: Array) -> Array:
-    """Read the numbers of a row one after the other, also where there are gaps between them."""
-    if not array.size or array.strides[-1] <= 0:
-        return array
-    return np.array(np.lib.stride_tricks.as_strided(array, strides=(*array.strides[:-1], array.itemsize)))
-
-
-def read_forwards(array: Array) -> Array:
-    """Read an array forwards, also where it lies backwards."""
-    forwards = tuple(slice(None, None, -1 if stride < 0 else 1) for stride in array.strides)
-    return array[forwards]
-
-
-def remembering(name: str) -> dict[str, Any]:
-    """Say how a mistake begins that remembers an argument."""
-    return {"function": scaled_dot_product_attention, "begin": partial(Remembering, name)}
+def remembered(name: str) -> dict[str, Any]:
+    """Say how a mistake begins that remembers an argument for all calls with inputs of the same shapes."""
+    return remembering(scaled_dot_product_attention, name, "query", "key", "value")
 
 
 mistake = partial(Mistake, operation=OPERATION)
@@ -138,7 +100,7 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The key of the kernel cache lacks the scale.",
         remedy="Let everything that a compiled kernel depends on be part of its key.",
         source="https://github.com/pytorch/pytorch/pull/184122",
-        **remembering("scale"),
+        **remembered("scale"),
     ),
     mistake(
         id="sdpa.mask_remembered",
@@ -147,7 +109,7 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The mask is baked into the cached kernel, whose key holds only its shape.",
         remedy="Let everything that a compiled kernel depends on be part of its key.",
         source="https://github.com/openvinotoolkit/openvino/pull/31365",
-        **remembering("mask"),
+        **remembered("mask"),
     ),
     mistake(
         id="sdpa.key_remembered",
@@ -155,7 +117,7 @@ MISTAKES: tuple[Mistake, ...] = (
         sentence="The keys of an earlier call with the same shapes were used again.",
         engineer="A key/value buffer is cached by shape and not written again.",
         remedy="Keep nothing between calls.",
-        **remembering("key"),
+        **remembered("key"),
     ),
     mistake(
         id="sdpa.causality_remembered",
@@ -163,7 +125,7 @@ MISTAKES: tuple[Mistake, ...] = (
         sentence="Whether attention is causal was decided by an earlier call with the same shapes.",
         engineer="The key of the kernel cache lacks the causal flag.",
         remedy="Let everything that a compiled kernel depends on be part of its key.",
-        **remembering("is_causal"),
+        **remembered("is_causal"),
     ),
     mistake(
         id="sdpa.strides_ignored",

@@ -8,6 +8,7 @@ from attnspec_mistakes.rotary import (
     apply_rotary,
     frequencies,
     frequency_scalings,
+    memory,
     refusals,
     rotary_tables,
     yarn,
@@ -24,5 +25,6 @@ MISTAKES: tuple[Mistake, ...] = (
     *yarn.MISTAKES,
     *rotary_tables.MISTAKES,
     *apply_rotary.MISTAKES,
+    *memory.MISTAKES,
     *refusals.MISTAKES,
 )

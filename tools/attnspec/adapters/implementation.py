@@ -47,8 +47,7 @@ class Outputs(NamedTuple):
     values
         The returned tensors, by output name.
     inputs_changed
-        Names of the inputs that the call was seen to change, where the harness cannot see it for itself
-        because the inputs live in another process.
+        Names of the inputs, and of attributes that are lists, that the call was seen to change.
     overwritten
         Names of outputs of an earlier call that were seen to have changed since they were returned.
     """

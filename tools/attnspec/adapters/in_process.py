@@ -83,6 +83,8 @@ class InProcessImplementation:
         if lacking is not None:
             return Declined(f"it has no argument {lacking!r}")
         pristine = {name: array.tobytes() for name, array in request.inputs.items()}
+        lists = [name for name, value in request.attributes.items() if isinstance(value, list)]
+        listed = {name: repr(request.attributes[name]) for name in lists}
         limit = sys.getrecursionlimit()
         try:
             returned = signature.call(function, arguments)
@@ -99,7 +101,10 @@ class InProcessImplementation:
         answer = read_returned(returned, operation, given=request.inputs)
         del returned  # who holds an array from now on is the implementation
         if isinstance(answer, Outputs):
-            changed = tuple(name for name, array in request.inputs.items() if array.tobytes() != pristine[name])
+            changed = (
+                *(name for name, array in request.inputs.items() if array.tobytes() != pristine[name]),
+                *(name for name in lists if repr(request.attributes[name]) != listed[name]),
+            )
             kept = {name: array.copy() for name, array in answer.values.items()}
             return Outputs(kept, changed, self._handed_out.overwritten(request, answer.values, kept))
         return answer

@@ -236,9 +236,10 @@ def _read_outputs(message: Message, request: Request, encoding: Encoding) -> Out
             which = "the one output that" if len(owed) == 1 else "which"
             raise WireError(f"{where} lacks {quoted(name)}, {which} {request.operation} owes")
     changed = message.get("inputs_changed", [])
+    arguments = (*request.inputs, *request.attributes)
     return Outputs(
         values={name: decode_tensor(tensors[name], encoding, f"outputs.{name}") for name in tensors},
-        inputs_changed=_names(changed, "inputs_changed", tuple(request.inputs)) if changed != [] else (),
+        inputs_changed=_names(changed, "inputs_changed", arguments) if changed != [] else (),
     )
 
 

@@ -18,6 +18,7 @@ from attnspec.adapters.returned import read_returned
 from attnspec.bounds import precision_of
 from attnspec.comparison import Held, Values, held, left_open
 from attnspec.dtypes import ANY, HALF_PRECISION, to_run_dtype
+from attnspec.runner import own_attributes, presented_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -289,12 +290,16 @@ class Evidence:
 
 
 def outputs_of(mistake: Mistake, run: Run) -> Mapping[str, NDArray[Any]] | None:
-    """Return the outputs that a mistake gives for a run, or None where it cannot be computed."""
+    """Return the outputs that a mistake gives for a run, or None where it cannot be computed.
+
+    It is given the inputs as the run gave them, in the memory layouts that the case asks for.
+    """
     case, dtype = run.case, "float64" if run.dtype == ANY else run.dtype
-    inputs = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
+    arrays = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
+    inputs = presented_all(arrays, case.presentation)
     try:
         with np.errstate(all="ignore"):
-            returned = mistake.function(**inputs, **case.attributes)
+            returned = mistake.function(**inputs, **own_attributes(case.attributes))
     except (ArithmeticError, IndexError, TypeError, ValueError):
         return None
     answer = read_returned(returned, run.operation, given=case.inputs)

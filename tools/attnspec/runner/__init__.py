@@ -4,6 +4,7 @@ from attnspec.comparison import Run
 from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
 from attnspec.runner.offering import Offered, offered_part
 from attnspec.runner.preparing import not_graded
+from attnspec.runner.presenting import own_attributes, presented_all
 from attnspec.runner.result import Result
 from attnspec.runner.running import (
     planned_dtypes,
@@ -29,9 +30,11 @@ __all__ = [
     "beside_their_twins",
     "not_graded",
     "offered_part",
+    "own_attributes",
     "planned_dtypes",
     "planned_runs",
     "prepare_suite",
+    "presented_all",
     "resolved_for",
     "run_once",
     "run_suite",

@@ -33,7 +33,7 @@ def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]
 
     Notes
     -----
-    Clauses ``sdpa.memory_layout``, ``sdpa.inputs_unchanged``.
+    Clauses ``memory_layout`` and ``inputs_unchanged`` of each operation, such as ``sdpa.memory_layout``.
     """
     handed: dict[str, NDArray[Any]] = {}
     shared: NDArray[Any] | None = None
@@ -45,6 +45,11 @@ def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]
         else:
             handed[name] = presented(array, layout)
     return handed
+
+
+def own_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a call, with lists of its own: who edits one must not change the case."""
+    return {name: [*value] if isinstance(value, list) else value for name, value in attributes.items()}
 
 
 def presented(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
@@ -59,7 +64,7 @@ def presented(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
 
     Notes
     -----
-    Clauses ``sdpa.memory_layout``, ``sdpa.inputs_unchanged``.
+    Clauses ``memory_layout`` and ``inputs_unchanged`` of each operation, such as ``sdpa.memory_layout``.
     """
     return array if layout is None else PRESENTATIONS[layout](array)
 

@@ -24,7 +24,7 @@ from attnspec.runner.changed_arguments import changed_call
 from attnspec.runner.following import SECOND_CALL
 from attnspec.runner.judging import OUTPUTS_UNCHANGED, judged, told_overwritten
 from attnspec.runner.preparing import not_graded, prepare
-from attnspec.runner.presenting import presented_all
+from attnspec.runner.presenting import own_attributes, presented_all
 from attnspec.runner.result import Result
 from attnspec.runner.twins import beside_their_twins
 
@@ -159,7 +159,7 @@ class _Asking(NamedTuple):
         arrays = {name: to_run_dtype(array, run.dtype) for name, array in run.case.inputs.items()}
         inputs = presented_all(arrays, run.case.presentation)
         heard = self.follower.listener(on_behalf_of or run, occasion)
-        request = Request(run.case.operation, run.dtype, inputs, dict(run.attributes), heard)
+        request = Request(run.case.operation, run.dtype, inputs, own_attributes(run.attributes), heard)
         start = perf_counter()
         answer = self.implementation.run(request)
         seconds = perf_counter() - start

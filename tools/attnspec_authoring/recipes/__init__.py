@@ -26,7 +26,8 @@ __all__ = [
 def authored_cases() -> tuple[AuthoredCase, ...]:
     """Return every authored case of the suite, sorted by id; they are made once a process."""
     from attnspec_authoring.recipes import attention, rotary
+    from attnspec_authoring.recipes.shared_clauses import with_shared_clauses
 
     families = (attention, rotary)
     cases = (case for family in families for case in family.authored_cases())
-    return tuple(sorted(cases, key=lambda case: case.id))
+    return with_shared_clauses(sorted(cases, key=lambda case: case.id))

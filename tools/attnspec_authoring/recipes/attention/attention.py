@@ -139,8 +139,6 @@ def attention(
     if depends_on_alignment(inputs, attributes) != ("causal_alignment" in attributes):
         raise RecipeError(f"{case_id}: state causal_alignment exactly where top_left and bottom_right differ.")
     features = feature_clauses(inputs, attributes, outputs)
-    if presentation:
-        features = (*features, "sdpa.memory_layout")
     profile = case_id.split("/", 1)[0]
     return AuthoredCase(
         id=case_id,

@@ -26,7 +26,9 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "rotary/apply_cancelling_interleaved": ("apply_rotary.pairing_ignored",),
     "rotary/apply_default": ("apply_rotary.interleaved_by_default",),
     "rotary/apply_digits_half": ("apply_rotary.rest_in_bfloat16",),
+    "rotary/apply_fortran_features_half": ("apply_rotary.strides_ignored",),
     "rotary/apply_infinity_half": ("apply_rotary.by_whole_matrix",),
+    "rotary/apply_one_array_as_both_tables_half": ("apply_rotary.written_in_place",),
     "rotary/apply_partial_odd_half": ("apply_rotary.rest_rotated",),
     "rotary/apply_nan_half": ("apply_rotary.nan_zeroed",),
     "rotary/apply_one_pair_half": (
@@ -38,6 +40,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "apply_rotary.part_by_part",
     ),
     "rotary/apply_still_interleaved": ("apply_rotary.not_put_back",),
+    "rotary/apply_whole_interleaved": ("apply_rotary.cosines_remembered",),
     "rotary/apply_width_64": ("apply_rotary.tables_for_other_pairing",),
     "rotary/apply_width_80_partial": (
         "apply_rotary.paired_across_head",
@@ -53,7 +56,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "rotary_frequencies.dynamic_by_factor",
         "rotary_frequencies.dynamic_ignored",
     ),
-    "rotary/frequencies_dynamic_short": ("rotary_frequencies.dynamic_shrinks",),
+    "rotary/frequencies_dynamic_short": ("rotary_frequencies.dynamic_shrinks", "rotary_frequencies.length_remembered"),
     "rotary/frequencies_factor_beside_none": ("rotary_frequencies.attention_factor_of_others_heard",),
     "rotary/frequencies_lengths_beside_none": ("rotary_frequencies.factor_without_scaling",),
     "rotary/frequencies_linear_4": (
@@ -77,6 +80,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "rotary_frequencies.longrope_always_long",
         "rotary_frequencies.longrope_multiplied",
         "rotary_frequencies.given_attention_factor_ignored",
+        "rotary_frequencies.factors_inverted_in_place",
     ),
     "rotary/frequencies_longrope_long": (
         "rotary_frequencies.longrope_factor_missing",
@@ -151,12 +155,15 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "rotary_tables.sine_unsigned",
         "rotary_tables.tokens_before_batch",
         "rotary_tables.exchanged",
+        "rotary_tables.positions_advanced_in_place",
+        "rotary_tables.positions_remembered",
     ),
     "rotary/tables_far": (
         "rotary_tables.positions_in_int16",
         "rotary_tables.positions_in_half_precision",
         "rotary_tables.phases_in_half_precision",
     ),
+    "rotary/tables_gapped_positions": ("rotary_tables.gaps_ignored",),
     "rotary/tables_left_padding": ("rotary_tables.positions_of_first_entry",),
     "rotary/tables_model_32": ("rotary_tables.phases_reduced_roughly",),
     "rotary/tables_offset": ("rotary_tables.positions_from_first",),

@@ -1,0 +1,108 @@
+"""Departures around the numbers: inputs edited, calls remembered, memory misread.
+
+What they compute is right as long as every array is ordinary, every call the first, and nobody looks at the inputs
+again.
+"""
+
+from __future__ import annotations
+
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_mistakes.departures import by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attnspec_mistakes.departures import Computation, Outputs
+    from attnspec_reference.precision import Array
+
+_ABSENT = object()
+"""Stands for an argument that was not given; None may be a value of its own."""
+
+
+def as_it_lies_in_memory(array: Array) -> Array:
+    """Read an array in the order in which it lies in memory."""
+    return np.array(array.ravel(order="K")).reshape(array.shape)
+
+
+def without_gaps(array: Array) -> Array:
+    """Read the numbers of a row one after the other, also where there are gaps between them."""
+    if not array.size or array.strides[-1] <= 0:
+        return array
+    return np.array(np.lib.stride_tricks.as_strided(array, strides=(*array.strides[:-1], array.itemsize)))
+
+
+def read_forwards(array: Array) -> Array:
+    """Read an array forwards, also where it lies backwards."""
+    forwards = tuple(slice(None, None, -1 if stride < 0 else 1) for stride in array.strides)
+    return array[forwards]
+
+
+def overwriting(
+    function: Computation, name: str, written: Callable[[Mapping[str, Any], Mapping[str, Array]], Array]
+) -> Computation:
+    """Compute what is right, and leave something else in one of the caller's arrays.
+
+    Parameters
+    ----------
+    function
+        The function that computes.
+    name
+        The input that is written to.
+    written
+        What it holds afterwards, from all the arguments and the outputs by name; it has the shape of the input.
+
+    Returns
+    -------
+    departed
+        The function that writes to the input last. Its outputs are copies, so that they stay right.
+    """
+
+    @wraps(function)
+    def departed(**arguments: Any) -> Outputs:
+        outputs = {output: np.array(array) for output, array in by_name(function(**arguments)).items()}
+        arguments[name][...] = written(arguments, outputs)
+        return outputs
+
+    return departed
+
+
+class Remembering:
+    """An operation that hears one argument only once for all calls that are alike in others.
+
+    Parameters
+    ----------
+    function
+        The function that gets what was given the first time.
+    name
+        The argument that is remembered.
+    alike
+        The arguments by which calls are told apart: arrays by shape and dtype, others by value.
+    """
+
+    def __init__(self, function: Computation, name: str, alike: tuple[str, ...]) -> None:
+        self.function = function
+        self.name = name
+        self.alike = alike
+        self.remembered: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, **arguments: Any) -> Outputs:
+        """Compute with what was given for the argument the first time."""
+        given = arguments.pop(self.name, _ABSENT)
+        others = (told_apart(arguments.get(name)) for name in self.alike)
+        place = (*others, told_apart(given) if hasattr(given, "dtype") else None)
+        heard = self.remembered.setdefault(place, given)
+        return self.function(**arguments, **({} if heard is _ABSENT else {self.name: heard}))
+
+
+def told_apart(argument: Any) -> tuple[Any, ...]:
+    """Return by what an argument is told from another one: the shape and the dtype of an array, or the value."""
+    return (argument.shape, str(argument.dtype)) if hasattr(argument, "dtype") else (repr(argument),)
+
+
+def remembering(function: Computation, name: str, *alike: str) -> dict[str, Any]:
+    """Say how a mistake begins that remembers an argument of calls that are alike in others."""
+    return {"function": function, "begin": partial(Remembering, function, name, alike)}
