@@ -18,6 +18,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from attnspec_mistakes.mistake import Mistake
+
 FORMAT = 1
 
 NOTICED = Path(__file__).with_name("noticed.json")
@@ -45,6 +47,11 @@ def noticed_cases(operation: str, dtype: str) -> Mapping[str, frozenset[str]]:
     cases: list[str] = found["cases"]
     column = _LIKE.get(dtype, dtype if dtype in KEPT_IN else KEPT_IN[0])
     return {mistake: _named(bits[column], cases) for mistake, bits in found["noticed"].items()}
+
+
+def was_tried(mistake: Mistake) -> bool:
+    """Tell whether it is known which cases notice a mistake; it is not of one that is younger than the file."""
+    return mistake.id in noticed_cases(mistake.operation, KEPT_IN[0])
 
 
 @cache

@@ -16,6 +16,7 @@ from attnspec.diagnosis.choosing import is_finite
 from attnspec.diagnosis.facts import failing_facts
 from attnspec.diagnosis.ranking import MISSED_AT_MOST, Candidate, not_reproduced, rank, speak_against, tied
 from attnspec.diagnosis.suspects import Suspect, alike_by_cases, suspects
+from attnspec_mistakes.noticed import was_tried
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,7 +130,7 @@ def _diagnose_operation(
         alike = alike_by_cases(mistakes, [*failing, *others], passing)
         numbers = _diagnose_numbers(failing, comparable, mistakes, alike)
     elif others:
-        suspected = suspects(alike_by_cases(mistakes, others, passing), mistakes, others)
+        suspected = suspects(alike_by_cases(mistakes, others, passing), mistakes, others, passing)
         numbers = [_unknown(others, len(others), failing_facts(others, passing), suspected)]
     # Where inputs are edited or buffers handed out twice, numbers go wrong after it.
     spoilt = [entry for entry in told if _spoils(entry, len(wrong))]
@@ -162,10 +163,10 @@ def _diagnose_numbers(
         Those that fail where something went wrong, the most alike first.
     """
     graded = [result for result in failing if result.case.properties is None]
-    screened = {entry.mistake for entry in alike[:_SCREENED]}
-    likely = [mistake for mistake in mistakes if mistake.id in screened]
+    unlike = {mistake.id for mistake in mistakes if was_tried(mistake)} - {entry.mistake for entry in alike[:_SCREENED]}
+    likely = [mistake for mistake in mistakes if mistake.id not in unlike]
     candidates = rank(likely, graded, comparable) if graded else []
-    suspected = suspects(alike, mistakes, failing)
+    suspected = suspects(alike, mistakes, failing, comparable)
     if not candidates or not candidates[0].explains:
         return [_unexplained(failing, comparable, candidates, suspected)]
     groups = list(_by_clause(tied(candidates)).values())[:_MOST_TIES]

@@ -39,6 +39,11 @@ _TOLD_BESIDE = 0.9
 """A second suspect this likely beside the first is told with it. Of 253 blind mistakes, the first was right in nine of
 ten where the second was less than two thirds as likely, in two of three from there on, and in half of those told so."""
 
+_NONE: frozenset[str] = frozenset()
+
+_FEWEST = 8
+"""Cases that have to be seen before any clause is told: one failing case names nothing that others were not asked."""
+
 _MOST_TOLD = 3
 
 _WORTH_KEEPING = 0.35
@@ -76,7 +81,9 @@ class Suspect:
     is_told: bool = False
 
 
-def suspects(alike: Sequence[Suspect], mistakes: Sequence[Mistake], failing: Sequence[Result]) -> tuple[Suspect, ...]:
+def suspects(
+    alike: Sequence[Suspect], mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]
+) -> tuple[Suspect, ...]:
     """Return the clauses that failures point at, the likeliest first.
 
     Parameters
@@ -85,9 +92,11 @@ def suspects(alike: Sequence[Suspect], mistakes: Sequence[Mistake], failing: Seq
         The mistakes that fail where the failures are, the most alike first, as `alike_by_cases` gives them.
     mistakes
         Mistakes of one operation.
-    failing
-        Results of that operation that went wrong.
+    failing, passing
+        Results of that operation.
     """
+    seen = {result.case.id for result in (*failing, *passing)}
+    most = _MOST_TOLD if len(seen) >= _FEWEST else 0
     by_id = {mistake.id: mistake for mistake in mistakes}
     graded = [result for result in one_for_each_case(telling(failing)) if result.got is not None]
     examined = [Evidence(result) for result in spread(graded, _EXAMINED)]
@@ -98,7 +107,7 @@ def suspects(alike: Sequence[Suspect], mistakes: Sequence[Mistake], failing: Seq
         of_clause.setdefault(entry.clause, []).append(weighed)
     ordered = sorted(map(_nearest, of_clause.values()), key=lambda entry: -entry.likeness)
     return tuple(
-        replace(suspect, is_told=place < _MOST_TOLD and suspect.likeness >= _TOLD_BESIDE * ordered[0].likeness)
+        replace(suspect, is_told=place < most and suspect.likeness >= _TOLD_BESIDE * ordered[0].likeness)
         for place, suspect in enumerate(ordered[:_MOST])
         if suspect.likeness >= _WORTH_KEEPING * ordered[0].likeness
     )
@@ -126,27 +135,35 @@ def alike_by_cases(mistakes: Sequence[Mistake], failing: Sequence[Result], passi
     Gemund 2007), taken of what a known mistake fails. Of cases on which no mistake was tried, those of another folder,
     it is taken of the cases that list its clause.
     """
-    tried = tried_cases(failing[0].case.operation)
-    known = [[result for result in results if result.case.id in tried] for results in (failing, passing)]
-    wrong, right = map(_by_dtype, known if known[0] else (failing, passing))
-    listing = {} if known[0] else _listing([*failing, *passing])
+    operation = failing[0].case.operation
+    tried = tried_cases(operation)
+    known = [result for result in failing if result.case.id in tried]
+    wrong = _runs(known or failing)
+    right = _runs([result for result in passing if result.case.id in tried or not known])
+    listing: Mapping[str, frozenset[str]] = {} if known else _listing([*failing, *passing])
     found: list[Suspect] = []
     for mistake in mistakes:
-        shared = theirs = 0
-        here: set[str] = set()
-        elsewhere: set[str] = set()
-        for dtype in wrong.keys() | right.keys():
-            notice = noticed_cases(mistake.operation, dtype).get(mistake.id, frozenset())
-            notice = listing.get(mistake.clause, frozenset()) if listing else notice
-            both, other = notice & wrong.get(dtype, frozenset()), notice & right.get(dtype, frozenset())
-            shared, theirs = shared + len(both), theirs + len(both) + len(other)
-            here |= both
-            elsewhere |= other
-        if shared:
-            cosine = shared / math.sqrt(theirs * sum(map(len, wrong.values())))
-            cases = len(frozenset[str]().union(*wrong.values()))
-            found.append(Suspect(mistake.clause, cosine, mistake.id, len(here), cases, len(elsewhere - here)))
+        if known:
+            here, there = (_noticed(mistake, runs) for runs in (wrong, right))
+        else:
+            listed = listing.get(mistake.clause, _NONE)
+            here, there = ({run for run in runs if run[0] in listed} for runs in (wrong, right))
+        if here:
+            cosine = len(here) / math.sqrt((len(here) + len(there)) * len(wrong))
+            both, other, cases = ({case for case, _ in runs} for runs in (here, there, wrong))
+            found.append(Suspect(mistake.clause, cosine, mistake.id, len(both), len(cases), len(other - both)))
     return sorted(found, key=lambda entry: -entry.likeness)
+
+
+def _runs(results: Sequence[Result]) -> set[tuple[str, str]]:
+    return {(result.case.id, result.dtype) for result in results}
+
+
+def _noticed(mistake: Mistake, runs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return those of the runs that notice a mistake."""
+    return {
+        (case, dtype) for case, dtype in runs if case in noticed_cases(mistake.operation, dtype).get(mistake.id, _NONE)
+    }
 
 
 def _listing(results: Sequence[Result]) -> Mapping[str, frozenset[str]]:
@@ -156,13 +173,6 @@ def _listing(results: Sequence[Result]) -> Mapping[str, frozenset[str]]:
         for clause in result.case.clauses:
             found.setdefault(clause, set()).add(result.case.id)
     return {clause: frozenset(cases) for clause, cases in found.items()}
-
-
-def _by_dtype(results: Sequence[Result]) -> Mapping[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for result in results:
-        found.setdefault(result.dtype, set()).add(result.case.id)
-    return {dtype: frozenset(cases) for dtype, cases in found.items()}
 
 
 def _weighed(mistake: Mistake, examined: Sequence[Evidence]) -> float:
