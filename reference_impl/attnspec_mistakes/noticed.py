@@ -41,7 +41,7 @@ def noticed_cases(operation: str, dtype: str) -> Mapping[str, frozenset[str]]:
     dtype
         The dtype of the runs; a case without floats counts in each.
     """
-    found: Mapping[str, Any] = _document()["operations"].get(operation)
+    found: Mapping[str, Any] | None = _document()["operations"].get(operation)
     if found is None:
         return {}
     cases: list[str] = found["cases"]

@@ -124,9 +124,9 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _diagnosis(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one diagnosis, with the share explained; where no mistake is named, its sentence says all that is known."""
+    """Return one diagnosis, with the share explained; where no mistake is named, its sentence says what is known."""
     share = wording.share(entry["operation"], entry["explains"], entry["of"])
-    shown = {key: entry[key] for key in _OF_A_DIAGNOSIS} | {"share": share}
+    shown = {key: entry[key] for key in _OF_A_DIAGNOSIS} | {"sentence": entry["sentence"], "share": share}
     return shown if entry["sentence"] else shown | {"clause": None, "sentence": " ".join(without_a_name(entry))}
 
 
