@@ -245,6 +245,39 @@ def test_the_second_pass_runs_in_the_opposite_order():
     assert asked == [(3, 4), (3, 3), (3, 3), (3, 4)]
 
 
+def test_the_second_pass_asks_one_dtype_after_the_other():
+    asked = []
+
+    def softmax(x, axis=-1):
+        asked.append((x.shape, x.dtype.name))
+        return right(x, axis)
+
+    attnspec.validate(SimpleNamespace(softmax=softmax, dtypes=("float64", "float32")), select=[ROWS, SCORES])
+    rows, scores = (3, 4), (3, 3)
+    assert asked[:4] == [(rows, "float64"), (rows, "float32"), (scores, "float64"), (scores, "float32")]
+    assert asked[4:] == [(scores, "float32"), (rows, "float32"), (scores, "float64"), (rows, "float64")]
+
+
+def test_a_workspace_that_each_dtype_makes_anew_is_found_where_it_shows_a_former_call():
+    workspace = np.zeros(0)
+
+    def attend(**arguments):
+        nonlocal workspace
+        right_one = reference_attention(**arguments)
+        weights = right_one.weights
+        if workspace.dtype != weights.dtype or workspace.size < weights.size:
+            workspace = np.zeros(weights.size, weights.dtype)
+        shown = workspace[: weights.size].reshape(weights.shape)
+        np.copyto(shown, weights, where=weights > 0)
+        return {"output": right_one.output, "weights": shown.copy()}
+
+    select = ["causal/top_steps", "window/steps"]
+    report = attnspec.validate(attention(attend, dtypes=("float64", "float32")), select=select)
+    assert [(result.status, result.verdict.check) for result in report.results if result.is_wrong] == [
+        ("fail", "repeatable")
+    ] * 2
+
+
 def test_a_cache_by_shape_alone_is_found():
     class Cache:
         def __init__(self):

@@ -1,8 +1,9 @@
 """Running an implementation over the cases, and grading what it answers.
 
-Each (case, dtype) runs twice, the second time in the opposite order on the same instance, so that a result that
-depends on what ran before is seen. A few cases are then called with one argument changed, for results that are kept
-without regard to it.
+Each (case, dtype) runs twice on the same instance, so that a result that depends on what ran before is seen. The first
+time a case runs in every dtype before the next one; the second time in the opposite order, and one dtype after the
+other, so that a call also follows another case of its dtype. A few cases are then called with one argument changed, for
+results that are kept without regard to it.
 """
 
 from __future__ import annotations
@@ -195,7 +196,7 @@ def _two_passes(
             asking.tell(result)
             if fail_fast and (result.is_wrong or not asking.follower.is_silent):
                 return [*map(asking.follower.amended, results)]
-    for position in range(len(runs) - 1, -1, -1):
+    for position in _backwards(runs, asked):
         if position in settled:
             continue
         first = asking.follower.amended(results[position])
@@ -204,6 +205,15 @@ def _two_passes(
         if results[position] is not first:
             asking.tell(results[position])
     return [*map(asking.follower.amended, results)]
+
+
+def _backwards(runs: Sequence[Run], asked: Sequence[str]) -> list[int]:
+    """Return the places of runs from the last to the first, those of one dtype together.
+
+    Memory that is kept for a dtype is often made anew when another one comes, and then holds nothing of a former case.
+    """
+    order = {dtype: place for place, dtype in enumerate(asked)}
+    return sorted(range(len(runs) - 1, -1, -1), key=lambda position: -order.get(runs[position].dtype, 0))
 
 
 def planned_dtypes(case: Case, asked: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, Sizes, attention, coarse
+from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes, attention, coarse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,6 +72,59 @@ def beside(name: str, title: str, sizes: Sizes, arguments: dict[str, Any]) -> Au
     return attention(case_id, f"Present keys and values, {title}", sizes, outputs=PRESENT, **(drawn | arguments))
 
 
+def window_cases() -> tuple[AuthoredCase, ...]:
+    """Let windows reach a part of the keys alone: those that no later query can reach are stored, too."""
+    two: tuple[str, dict[str, Any]] = ("causality and a window of two keys", {"is_causal": True, "window": [1, 0]})
+    all_but_one: tuple[str, dict[str, Any]] = (
+        "causality and a window of all keys but one",
+        {"is_causal": True, "window": [3, None]},
+    )
+    forward: tuple[str, dict[str, Any]] = ("a window that is open to the right", {"window": [1, None]})
+    backward: tuple[str, dict[str, Any]] = ("a window that is open to the left", {"window": [None, 0]})
+    alone, behind = Sizes(1, 2, 1, 3, 5, 1), Sizes(1, 2, 1, 4, 3, 1, past=2)
+    placed = (
+        ("beside_a_window_causal", alone, two, TOP_LEFT),
+        ("beside_a_window_causal", alone, two, BOTTOM_RIGHT),
+        ("beside_a_window_of_all_but_one", alone, all_but_one, BOTTOM_RIGHT),
+        ("beside_a_window_forward", alone, forward, BOTTOM_RIGHT),
+        ("beside_a_window_backward", alone, backward, TOP_LEFT),
+        ("after_a_past_beside_a_window_causal", behind, two, TOP_LEFT),
+        ("after_a_past_beside_a_window_causal", behind, two, BOTTOM_RIGHT),
+        ("after_a_past_beside_a_window_of_all_but_one", behind, all_but_one, BOTTOM_RIGHT),
+        ("after_a_past_beside_a_window_forward", behind, forward, TOP_LEFT),
+        ("after_a_past_beside_a_window_backward", behind, backward, TOP_LEFT),
+    )
+    return (
+        *(
+            beside(
+                f"{name}_{alignment}",
+                f"{'a past and ' if sizes.past else ''}{what}, {alignment.replace('_', '-')}",
+                sizes,
+                {**arguments, "causal_alignment": alignment},
+            )
+            for name, sizes, (what, arguments), alignment in placed
+        ),
+        beside(
+            "beside_a_window_square",
+            "as many queries, causality and a window",
+            Sizes(1, 2, 1, 4, 4, 1),
+            {"is_causal": True, "window": [2, 0]},
+        ),
+        beside(
+            "one_query_beside_a_window",
+            "one query behind a past that a window cuts",
+            Sizes(2, 3, 1, 1, 1, 1, past=5),
+            {"is_causal": True, "window": [2, 0]},
+        ),
+        beside(
+            "beside_a_window_and_key_lengths",
+            "lengths of keys and a window that counts back from them",
+            Sizes(2, 1, 1, 3, 5, 1),
+            {"is_causal": True, "window": [1, 0], "key_lengths": [5, 3], "causal_alignment": BOTTOM_RIGHT},
+        ),
+    )
+
+
 def present_output_cases() -> tuple[AuthoredCase, ...]:
     """Return present outputs without a past and behind one, each beside one feature more."""
     alone = {**features(ALONE), **lengths()}
@@ -90,4 +143,5 @@ def present_output_cases() -> tuple[AuthoredCase, ...]:
         ),
         beside("without_new_keys", "a past and no new keys", Sizes(2, 1, 1, 3, 0, 1, past=3), {}),
         beside("one_query", "one query behind a past, grouped", Sizes(2, 3, 1, 1, 1, 1, past=2), {}),
+        *window_cases(),
     )
