@@ -20,6 +20,9 @@ _PROMISED = {
 }
 """Check to the clause of the operation that it holds an implementation to, without the operation's name."""
 
+SPOILING = (".inputs_unchanged", ".repeatable")
+"""How clauses end of which a breach makes later numbers wrong."""
+
 _REFUSAL = ".rejects."
 
 _IN_ANOTHER_LAYOUT = 0.95

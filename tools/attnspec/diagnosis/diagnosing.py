@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.diagnosis.attended_keys import attended_sentences
-from attnspec.diagnosis.by_check import broken_by_check, broken_by_layout
+from attnspec.diagnosis.by_check import SPOILING, broken_by_check, broken_by_layout
 from attnspec.diagnosis.choosing import is_finite
 from attnspec.diagnosis.facts import failing_facts
 from attnspec.diagnosis.ranking import MISSED_AT_MOST, Candidate, not_reproduced, rank, speak_against, tied
@@ -132,8 +132,9 @@ def _diagnose_operation(
     elif others:
         suspected = suspects(alike_by_cases(mistakes, others, passing), mistakes, others, passing)
         numbers = [_unknown(others, len(others), failing_facts(others, passing), suspected)]
-    # Where inputs are edited or buffers handed out twice, numbers go wrong after it.
-    spoilt = [entry for entry in told if _spoils(entry, len(wrong))]
+    # Where inputs are edited or buffers handed out twice, numbers go wrong after it, unless a mistake gives them.
+    is_named = bool(numbers) and numbers[0].mistake != UNKNOWN
+    spoilt = [entry for entry in told if not is_named and _spoils(entry, len(wrong))]
     return [*spoilt, *numbers, *(entry for entry in told if entry not in spoilt)]
 
 
@@ -142,7 +143,7 @@ def _is_of_numbers(result: Result) -> bool:
 
 
 def _spoils(entry: Diagnosis, wrong: int) -> bool:
-    return ".rejects." not in (entry.clause or "") and entry.explains >= _SPOILS * wrong
+    return (entry.clause or "").endswith(SPOILING) and entry.explains >= _SPOILS * wrong
 
 
 def _diagnose_numbers(
