@@ -29,6 +29,7 @@ def switched_engine():
     return module.SwitchedEngine
 
 
+EVERY_FEATURE = ("core", "masking", "causal", "window", "softcap", "alibi", "sinks", "cache", "varlen")
 PROFILES = ("documents", "core", "masking", "causal", "grouped_query", "layout")
 
 
@@ -80,5 +81,20 @@ def diagnosis_with(engine):
         cases = cases_of("scaled_dot_product_attention")
         (entry,) = diagnose(run_suite(cases, load(Changed()), dtypes=dtypes))
         return entry
+
+    return diagnosed
+
+
+@pytest.fixture(scope="session")
+def diagnosis_of_changed(engine):
+    """Diagnose an engine whose attention is asked with other arguments: a function of query and arguments."""
+
+    def diagnosed(change, **settings):
+        class Changed(engine):
+            def scaled_dot_product_attention(self, query, key, value, **arguments):
+                return super().scaled_dot_product_attention(query, key, value, **change(query, arguments))
+
+        cases = load_suite(profiles=EVERY_FEATURE)
+        return diagnose(run_suite(cases, load(Changed(**settings)), dtypes=["float64"]))
 
     return diagnosed

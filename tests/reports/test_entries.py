@@ -34,7 +34,9 @@ def test_a_mistake_is_told_with_its_clause_its_remedy_and_what_was_attended(stud
 
 def test_of_an_unknown_mistake_the_facts_come_first(student):
     (entry,) = student["diagnosis"]
-    lines = diagnosis_lines({**entry, "clause": None, "facts": ["a fact"], "attended": ["attended keys"]})
+    lines = diagnosis_lines(
+        {**entry, "clause": None, "sentence": "", "facts": ["a fact"], "attended": ["attended keys"]}
+    )
     share = f"{entry['explains']} of {entry['of']} failures of {entry['operation']}"
     assert lines == [f"No known mistake explains {share}.", "a fact", "attended keys"]
 

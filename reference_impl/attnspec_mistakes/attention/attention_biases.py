@@ -206,7 +206,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.sinks_capped",
-        clause="sdpa.softcap.order",
+        clause="sdpa.sinks.denominator",
         sentence="The sinks were capped together with the scores.",
         engineer="The sink joins the row before the cap is applied.",
         remedy="Let the sinks join the softmax as they are: unscaled, uncapped, unbiased.",

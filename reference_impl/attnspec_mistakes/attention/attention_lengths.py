@@ -189,7 +189,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.lengths_swapped",
-        clause="sdpa.query_lengths.rows",
+        clause="sdpa.key_lengths.exclusion",
         sentence="The lengths of queries and keys were swapped.",
         engineer="The two length operands are bound in the wrong order.",
         remedy="Cut keys by key_lengths and queries by query_lengths.",

@@ -133,7 +133,7 @@ mistake = partial(Mistake, operation=OPERATION)
 MISTAKES: tuple[Mistake, ...] = (
     mistake(
         id="sdpa.mask_ignored",
-        clause="sdpa.mask.additive",
+        clause="sdpa.mask.boolean",
         sentence="The mask was ignored.",
         engineer="The mask pointer is never read; the kernel runs its unmasked path.",
         remedy="Add a float mask to the scaled scores; where a Boolean mask is false, set them to minus infinity.",

@@ -169,7 +169,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.bottom_right_without_past",
-        clause="sdpa.past.position",
+        clause="sdpa.causal.bottom_right",
         sentence="With bottom_right, the past was left out when the queries were placed.",
         engineer="The bottom-right shift takes the new keys only: Sk - Sq, without the P cached ones.",
         remedy="Count past keys as keys: query i stands at i + P + Sk - Sq.",
@@ -197,7 +197,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.causal_skipped_with_past",
-        clause="sdpa.past.position",
+        clause="sdpa.causal.top_left",
         sentence="Causality was dropped as soon as there was a past, so new tokens attended to later ones.",
         engineer="The causal predicate is skipped whenever a cache is attached, also for several queries.",
         remedy="With a past, too, exclude the keys after each query's position.",

@@ -147,7 +147,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.lengths_not_checked",
-        clause="sdpa.key_lengths.exclusion",
+        clause="sdpa.rejects.length",
         sentence="Lengths that are negative or beyond the tokens were accepted.",
         engineer="Lengths are clamped to the buffer instead of being checked.",
         remedy="Refuse lengths below 0 or beyond the number of tokens, and a wrong number of them.",

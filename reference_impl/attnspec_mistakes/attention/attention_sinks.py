@@ -164,7 +164,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.sink_missing_in_weights",
-        clause="sdpa.weights",
+        clause="sdpa.sinks.denominator",
         sentence="The weights that were returned sum to 1 beside a sink, but the output is right.",
         engineer="The returned probabilities are normalised without the sink; the output is not.",
         remedy="Divide the weights by the denominator that the output is divided by.",

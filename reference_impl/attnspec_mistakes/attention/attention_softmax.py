@@ -165,7 +165,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.maximum_axis_lost",
-        clause="sdpa.softmax.stability",
+        clause="sdpa.weights",
         sentence="The row maxima lost their axis, so the maximum of row j was subtracted from column j.",
         engineer="The reduced axis is dropped, so the row maxima broadcast along columns.",
         remedy="Keep the axis of the maximum (keepdims=True in NumPy).",

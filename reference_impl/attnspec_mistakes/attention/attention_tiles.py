@@ -143,7 +143,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.last_tile_filled_with_zeros",
-        clause="sdpa.softmax.keys",
+        clause="sdpa.weights",
         sentence="The last tile of keys was filled up with zeros, and these took part in the softmax.",
         engineer="Sk is padded to a multiple of 32 with zero logits that enter the row sum.",
         remedy="Set the scores of the filling to minus infinity.",
@@ -161,7 +161,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.tiles_not_rescaled",
-        clause="sdpa.softmax.stability",
+        clause="sdpa.weights",
         sentence="When a larger score came, what had been summed before it was not corrected.",
         engineer="Online softmax without the factor exp(old_max - new_max): tiles of 16 keep different maxima.",
         remedy="Multiply sum and output so far by exp(old maximum - new maximum).",
@@ -179,7 +179,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.hidden_tile_nan",
-        clause="sdpa.softmax.keys",
+        clause="sdpa.weights",
         sentence="A query whose first keys are all excluded got NaN, although it may attend to later ones.",
         engineer="The running maximum is still -inf after a fully masked tile: exp(-inf - -inf).",
         remedy="Where the maximum so far is minus infinity, subtract nothing.",
@@ -188,7 +188,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.halves_averaged",
-        clause="sdpa.softmax.keys",
+        clause="sdpa.output",
         sentence="The keys were attended to in two halves, and the mean of the two results was taken.",
         engineer="Split-KV partials are merged by their mean instead of by exp(lse - lse_max).",
         remedy="Weigh each half by the exponential of its logsumexp.",
@@ -196,7 +196,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.halves_merged_to_base_two",
-        clause="sdpa.softmax.keys",
+        clause="sdpa.output",
         sentence="The keys were attended to in two halves, and these were weighed to the base 2 instead of e.",
         engineer="Split-KV partials with natural LSE are merged with exp2.",
         remedy="Weigh each half by the exponential, to the base e, of its logsumexp.",

@@ -164,7 +164,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.window_replaces_causal",
-        clause="sdpa.causal.top_left",
+        clause="sdpa.window.right",
         sentence="Causality was dropped as soon as a window was given.",
         engineer="The local-attention path replaces the causal predicate instead of adding to it.",
         remedy="With both, exclude the keys that either excludes.",
@@ -173,7 +173,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="sdpa.window_needs_causal",
-        clause="sdpa.window.left",
+        clause="sdpa.window.position",
         sentence="The window was ignored without is_causal.",
         engineer="The window bounds are only applied inside the causal branch.",
         remedy="Apply the window whether is_causal is set or not.",

@@ -62,12 +62,7 @@ def equal_shares(scores: Array, *, axis: int) -> Array:
 
 
 def weighed_features(weights: Array, encoder_states: Array) -> Array:
-    """Multiply feature j of every state by weight j."""
-    if len(set(encoder_states.shape)) > 1:
-        raise ValueError(
-            f"encoder_states has shape {encoder_states.shape}: weights of tokens only fit the features when there "
-            "are as many."
-        )
+    """Multiply feature j of every state by weight j; where there are not as many of both, NumPy has it or raises."""
     return np.sum(weights * encoder_states, axis=0)
 
 

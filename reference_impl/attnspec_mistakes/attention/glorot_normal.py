@@ -98,7 +98,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="glorot_normal.truncated",
-        clause="glorot_normal.distribution",
+        clause="glorot_normal.tails",
         sentence="Numbers beyond two standard deviations were drawn again, which narrows the distribution.",
         engineer="A truncated normal is drawn and its standard deviation is not corrected.",
         remedy="Draw from the whole normal distribution.",

@@ -220,7 +220,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="multi_head.no_maximum",
-        clause="multi_head.softmax.keys",
+        clause="multi_head.weights",
         sentence="No maximum was subtracted before the exponential, so large scores overflow and give NaN.",
         engineer="The row maximum is not subtracted before exp, which overflows.",
         remedy="Subtract from each row its largest score before taking exponentials.",

@@ -175,7 +175,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="softmax.maximum_axis_lost",
-        clause="softmax.stability",
+        clause="softmax.definition",
         sentence="The maxima lost their axis, so the maximum of row j was subtracted from column j.",
         engineer="The reduced axis is dropped, so the row maxima broadcast along columns.",
         remedy="Keep the axis of the maximum (keepdims=True in NumPy).",

@@ -241,7 +241,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="apply_rotary.tables_for_other_pairing",
-        clause="apply_rotary.pairing.half",
+        clause="apply_rotary.rotation",
         sentence="The tables were widened in the order of the other pairing, so features get angles of other pairs.",
         engineer="cos and sin are repeated where they are to be concatenated, or the other way round.",
         remedy="Give both features of a pair the same cosine and sine.",

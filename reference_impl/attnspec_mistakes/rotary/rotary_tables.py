@@ -232,7 +232,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake(
         id="rotary_tables.phases_reduced_roughly",
-        clause="rotary_tables.precision.phases",
+        clause="rotary_tables.cosine",
         sentence="Full turns were taken away with too few digits of 2 pi.",
         engineer="A fast sine and cosine without a proper range reduction is called on large phases.",
         remedy="Take cosine and sine from a library that reduces large arguments.",

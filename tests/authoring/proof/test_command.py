@@ -29,6 +29,7 @@ def test_the_list_can_be_that_of_one_operation(capsys):
         (["--json", "x.json"], "give --matrix, too"),
         (["--html", "x.html"], "give --matrix, too"),
         (["--write-smoke"], "give --matrix, too"),
+        (["--write-noticed"], "give --matrix, too"),
         (["--matrix", "--operation", "softmax"], "runs the whole catalogue"),
         (["--matrix", "--golden", "/nowhere"], "no folder of golden files"),
     ],

@@ -17,6 +17,7 @@ from attnspec.errors import UsageError
 @click.option("--json", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write the matrix as JSON.")
 @click.option("--html", "html_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as a page.")
 @click.option("--write-smoke", is_flag=True, help="Write the smallest core of cases to smoke.json.")
+@click.option("--write-noticed", is_flag=True, help="Write which cases notice each mistake beside the catalogue.")
 @click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Processes to run; one a core by default.")
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
 def mistakes(
@@ -25,18 +26,20 @@ def mistakes(
     json_file: Path | None,
     html_file: Path | None,
     write_smoke: bool,
+    write_noticed: bool,
     processes: int | None,
     golden: Path | None,
 ) -> int:
     """List the known mistakes, or prove with --matrix that the cases notice them."""
     if not run:
-        if json_file or html_file or write_smoke:
-            raise UsageError("--json, --html and --write-smoke write what --matrix computes; give --matrix, too.")
+        if json_file or html_file or write_smoke or write_noticed:
+            options = "--json, --html, --write-smoke and --write-noticed"
+            raise UsageError(f"{options} write what --matrix computes; give --matrix, too.")
         _list(operation)
         return 0
     if operation is not None:
         raise UsageError("--operation narrows the list; --matrix runs the whole catalogue.")
-    return _run(json_file, html_file, golden, processes, write_smoke=write_smoke)
+    return _run(json_file, html_file, golden, processes, write_smoke=write_smoke, write_noticed=write_noticed)
 
 
 def _list(operation: str | None) -> None:
@@ -52,7 +55,13 @@ def _list(operation: str | None) -> None:
 
 
 def _run(
-    json_file: Path | None, html_file: Path | None, golden: Path | None, processes: int | None, *, write_smoke: bool
+    json_file: Path | None,
+    html_file: Path | None,
+    golden: Path | None,
+    processes: int | None,
+    *,
+    write_smoke: bool,
+    write_noticed: bool,
 ) -> int:
     from attnspec.cases import SMOKE, canonical_json, load_suite, smoke_text
     from attnspec.specification import clauses
@@ -74,6 +83,10 @@ def _run(
         core = proof.smallest_core(matrix, golden)
         _write(suite.folder / SMOKE, smoke_text(core))
         click.echo(f"The smallest core has {len(core)} cases.")
+    if write_noticed:
+        from attnspec_mistakes.noticed import NOTICED
+
+        _write(NOTICED, canonical_json(proof.noticed_document(matrix)))
     return 0 if findings.is_sound else 1
 
 

@@ -2,5 +2,6 @@
 
 from attnspec.diagnosis.diagnosing import UNKNOWN, Diagnosis, diagnose
 from attnspec.diagnosis.differences import difference_made
+from attnspec.diagnosis.suspects import Suspect
 
-__all__ = ["UNKNOWN", "Diagnosis", "diagnose", "difference_made"]
+__all__ = ["UNKNOWN", "Diagnosis", "Suspect", "diagnose", "difference_made"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,21 @@ class Agreement:
     matches_all: bool
     error: float
     decided: bool = True
+
+
+class Likeness(NamedTuple):
+    """How alike a mistake and what came back are in the elements of a run that are wrong.
+
+    Attributes
+    ----------
+    places
+        Elements that are wrong in both, as a share of those that are wrong in either.
+    numbers
+        Elements that are wrong in both and hold the same number, as a share of those that came back wrong.
+    """
+
+    places: float
+    numbers: float
 
 
 @dataclass(frozen=True)
@@ -144,6 +159,23 @@ class Evidence:
             self._agrees_but_for_nan(name, computed[name]) for name in self.essential if name in computed
         )
         return Agreement(error <= 1, all(distance <= 1 for distance in errors.values()), error, decided)
+
+    def likeness(self, mistake: Mistake) -> Likeness | None:
+        """Return how alike a mistake is in what it gets wrong; None where the first output is not wrong.
+
+        A mistake that cannot be computed where something went wrong is not alike at all.
+        """
+        wrong = self.wrong.get(self.first)
+        if wrong is None or not wrong.any():
+            return None
+        computed = (outputs_of(mistake, self.result.run) or {}).get(self.first)
+        owed = self._owed(self.first)
+        if computed is None or owed is None or computed.shape != owed.shape:
+            return Likeness(0.0, 0.0)
+        theirs = ~(self._meets(computed.astype(np.float64), owed, self.first) | self._unowed(self.first))
+        both = wrong & theirs
+        equal = both & (self._distances(self.first, computed) <= 1)
+        return Likeness(float(both.sum() / (wrong | theirs).sum()), float(equal.sum() / wrong.sum()))
 
     @cached_property
     def _wrong_by_convention_alone(self) -> bool:

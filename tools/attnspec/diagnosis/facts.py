@@ -41,9 +41,10 @@ def failing_facts(failing: Sequence[Result], passing: Sequence[Result]) -> tuple
     passing
         Results of the same operation that passed.
     """
-    evidence = [Evidence(result) for result in spread(one_for_each_case(failing), _EXAMINED)]
+    compared = [result for result in failing if result.got is not None]
+    evidence = [Evidence(result) for result in spread(one_for_each_case(compared), _EXAMINED)]
     examined = {entry.result.case.id for entry in evidence}
-    in_every_dtype = [Evidence(result) for result in failing if result.case.id in examined]
+    in_every_dtype = [Evidence(result) for result in compared if result.case.id in examined]
     said = [
         _first_step(failing),
         _features(failing, passing),

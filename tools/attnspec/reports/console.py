@@ -15,6 +15,7 @@ from attnspec.reports.entries import (
     diagnosis_lines,
     left_out_sentences,
     numbers_compared,
+    points_at,
     verdict,
 )
 from attnspec.reports.failures import failure_of, told
@@ -87,7 +88,7 @@ def failure_text(result: Result, diagnosis: Sequence[Diagnosis]) -> str:
     for entry in diagnosis:
         for line in diagnosis_lines(diagnosis_to_json(entry)):
             _say(console, line)
-    if not any(entry.clause for entry in diagnosis):
+    if not any(points_at(diagnosis_to_json(entry)) for entry in diagnosis):
         _print_rules(failure, console, indent=0)
     return "\n".join(line.rstrip() for line in shown.getvalue().splitlines())
 
@@ -138,7 +139,7 @@ def _print_failures(report: Report, console: Console) -> None:
         of_operation = [entry for entry in diagnosis if entry["operation"] == operation]
         _print_operation(operation, results, of_operation, titles, console)
     if wrong:
-        named = [entry["mistake"] for entry in diagnosis if entry["clause"] is not None]
+        named = list(filter(None, map(points_at, diagnosis)))
         console.print()
         _say(console, wording.explain(named[0] if named else wrong[0]["case"]))
 
@@ -158,7 +159,7 @@ def _print_operation(
     failures = told(results)
     for failure in failures.by_case[:_CASES_SHOWN]:
         console.print()
-        _print_case(failure, titles[failure.cases[0]], console, named=any(entry["clause"] for entry in diagnosis))
+        _print_case(failure, titles[failure.cases[0]], console, named=bool(diagnosis and points_at(diagnosis[0])))
     more = len(failures.by_case) - _CASES_SHOWN
     if more > 0:
         what = "case" if more == 1 else "cases"

@@ -80,8 +80,8 @@ def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
     """Return the lines that name a mistake, its clause, its remedy and the erratum; or say that it is unknown."""
     operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
     facts, attended = diagnosis["facts"], diagnosis["attended"]
-    if diagnosis["clause"] is None:
-        return [wording.no_known_mistake(operation, explains, of), *facts, *attended]
+    if not diagnosis["sentence"]:
+        return [*without_a_name(diagnosis), *facts, *attended]
     lines = [
         wording.known_mistake(diagnosis["sentence"], diagnosis["mistake"], operation, explains, of),
         wording.broken_clause(diagnosis["clause"]),
@@ -91,6 +91,24 @@ def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
     if diagnosis["erratum"] is not None:
         lines.append(wording.same_erratum(diagnosis["erratum"]))
     return [*lines, *attended, *facts]
+
+
+def points_at(diagnosis: Mapping[str, Any]) -> str | None:
+    """Return what `attnspec explain` says more about: the mistake, or the clause, or the first that is suspected."""
+    if diagnosis["clause"] is not None:
+        return diagnosis["mistake"] if diagnosis["sentence"] else diagnosis["clause"]
+    return next((suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]), None)
+
+
+def without_a_name(diagnosis: Mapping[str, Any]) -> list[str]:
+    """Return what failures point at that no known mistake explains: a clause that a check says, or those suspected."""
+    operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
+    if diagnosis["clause"] is not None:
+        return [wording.broken_by_check(diagnosis["clause"], operation, explains, of)]
+    told = [suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]]
+    if not told:
+        return [wording.no_known_mistake(operation, explains, of)]
+    return wording.suspected(told, operation, explains)
 
 
 def diagnosis_of(document: Mapping[str, Any], operation: str) -> list[str]:

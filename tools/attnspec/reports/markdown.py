@@ -21,6 +21,7 @@ from attnspec.reports.entries import (
     implementation_name,
     left_out_sentences,
     numbers_compared,
+    points_at,
     profile_of,
     reproduction,
     suspicions,
@@ -124,7 +125,7 @@ def _diagnosis(document: Mapping[str, Any]) -> list[str]:
     for operation, results in by_operation(wrong_results(document)).items():
         lines += [f"**{prose(operation)}**: {wording.went_wrong(len(results))}", ""]
         sentences = diagnosis_of(document, operation)
-        if not any(entry["clause"] for entry in document["diagnosis"] if entry["operation"] == operation):
+        if not any(points_at(entry) for entry in document["diagnosis"] if entry["operation"] == operation):
             sentences += suspicions(document, operation)
         lines += [*(f"- {prose(sentence)}" for sentence in sentences), *([""] if sentences else [])]
     return lines

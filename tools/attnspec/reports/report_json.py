@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,8 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "engineer": diagnosis.engineer,
         "facts": list(diagnosis.facts),
         "attended": list(diagnosis.attended),
+        "certainty": diagnosis.certainty,
+        "suspects": [asdict(suspect) for suspect in diagnosis.suspects],
     }
 
 

@@ -4,6 +4,7 @@ from attnspec_authoring.proof.findings import Findings, find
 from attnspec_authoring.proof.matrix import Matrix, Trial
 from attnspec_authoring.proof.matrix_html import matrix_html
 from attnspec_authoring.proof.matrix_json import matrix_json
+from attnspec_authoring.proof.noticed_by import noticed_document
 from attnspec_authoring.proof.running import run_matrix
 from attnspec_authoring.proof.smoke import smallest_core
 
@@ -14,6 +15,7 @@ __all__ = [
     "find",
     "matrix_html",
     "matrix_json",
+    "noticed_document",
     "run_matrix",
     "smallest_core",
 ]

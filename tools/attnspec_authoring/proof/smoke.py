@@ -70,12 +70,23 @@ def without_superfluous(chosen: list[str], sets: Mapping[str, frozenset[Pair]]) 
 
 
 def _with_remembered(chosen: list[str], mistake: str, candidates: tuple[str, ...], folder: Path | None) -> list[str]:
-    """Add candidates, one by one, until the chosen cases notice a mistake that depends on earlier calls."""
-    chosen = list(chosen)
+    """Add candidates, one by one, until the chosen cases notice a mistake that depends on earlier calls.
+
+    Those that turn out not to be needed are left out again.
+    """
+    added: list[str] = []
     for candidate in (None, *candidates):
         if candidate is not None and candidate not in chosen:
-            chosen.append(candidate)
-        (trial,) = run_matrix(folder, dtypes=("float64",), select=chosen, only=(mistake,), processes=1).trials
-        if trial.wrong:
-            return chosen
-    return chosen
+            added.append(candidate)
+        if _notice([*chosen, *added], mistake, folder):
+            break
+    for candidate in added[:-1]:
+        fewer = [case for case in added if case != candidate]
+        if _notice([*chosen, *fewer], mistake, folder):
+            added = fewer
+    return [*chosen, *added]
+
+
+def _notice(cases: list[str], mistake: str, folder: Path | None) -> bool:
+    (trial,) = run_matrix(folder, dtypes=("float64",), select=cases, only=(mistake,), processes=1).trials
+    return bool(trial.wrong)

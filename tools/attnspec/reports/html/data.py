@@ -12,7 +12,7 @@ from attnspec.contract import OPERATIONS
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.reports import wording
 from attnspec.reports.accuracy import rank, ratio
-from attnspec.reports.entries import clauses_graded, profile_of_case, step_sentence
+from attnspec.reports.entries import clauses_graded, profile_of_case, step_sentence, without_a_name
 from attnspec.reports.html.harmless import harmless
 from attnspec.reports.html.pictures import Pictures
 from attnspec.reports.invocation import command_words
@@ -124,10 +124,10 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _diagnosis(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one diagnosis, with the sentence that no known mistake explains the failures, and the share explained."""
-    share = (entry["operation"], entry["explains"], entry["of"])
-    sentence = entry["sentence"] or wording.no_known_mistake(*share)
-    return {**{key: entry[key] for key in _OF_A_DIAGNOSIS}, "sentence": sentence, "share": wording.share(*share)}
+    """Return one diagnosis, with the share explained; where no mistake is named, its sentence says what is known."""
+    share = wording.share(entry["operation"], entry["explains"], entry["of"])
+    shown = {key: entry[key] for key in _OF_A_DIAGNOSIS} | {"sentence": entry["sentence"], "share": share}
+    return shown if entry["sentence"] else shown | {"clause": None, "sentence": " ".join(without_a_name(entry))}
 
 
 def _command(document: Mapping[str, Any]) -> list[str]:

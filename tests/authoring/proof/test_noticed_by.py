@@ -1,0 +1,48 @@
+"""Which cases notice each mistake, as it is kept beside the catalogue."""
+
+import random
+
+import pytest
+
+from attnspec.cases import load_suite
+from attnspec_authoring.proof import noticed_document, run_matrix
+from attnspec_authoring.proof.matrix import Matrix, Trial
+from attnspec_mistakes import CATALOGUE
+from attnspec_mistakes.noticed import KEPT_IN, NOTICED, noticed_cases, tried_cases, was_tried
+
+ADVICE = "write it anew: attnspec mistakes --matrix --write-noticed"
+NUMBER_OF_MISTAKES, SEED = 16, 11
+
+
+def test_bits_stand_for_cases_in_the_order_of_their_ids():
+    wrong = {"float64": {"a/3": "values"}, "bfloat16": {}, "any": {"a/1": "values"}}
+    trial = Trial("softmax.some", "mistake", "softmax", "softmax.definition", ("float64",), wrong)
+    cases = {"a/3": "softmax", "a/1": "softmax", "a/2": "causal_mask"}
+    document = noticed_document(Matrix("0", "0", KEPT_IN, cases, {}, (trial,), 0.0))
+    # Two cases, the bits of the first one foremost: 11 and 10.
+    assert document["operations"] == {
+        "softmax": {"cases": ["a/1", "a/3"], "noticed": {"softmax.some": {"float64": "wA==", "bfloat16": "gA=="}}}
+    }
+
+
+def test_every_mistake_and_every_case_is_in_the_file():
+    cases = load_suite().cases.values()
+    assert [mistake.id for mistake in CATALOGUE if not was_tried(mistake)] == [], ADVICE
+    known = {case for mistake in CATALOGUE for case in tried_cases(mistake.operation)}
+    assert sorted({case.id for case in cases} - known) == [], ADVICE
+
+
+def test_halves_and_singles_are_read_as_what_they_are_like():
+    assert noticed_cases("softmax", "float32") == noticed_cases("softmax", "float64")
+    assert noticed_cases("softmax", "float16") == noticed_cases("softmax", "bfloat16")
+    assert noticed_cases("no_such_operation", "float64") == {}
+    assert tried_cases("no_such_operation") == frozenset()
+
+
+@pytest.mark.proof
+def test_the_file_holds_what_the_cases_notice():
+    shown = [mistake.id for mistake in CATALOGUE if "float64" in mistake.shows_in]
+    chosen = random.Random(SEED).sample(shown, NUMBER_OF_MISTAKES)
+    for trial in run_matrix(dtypes=("float64",), only=chosen).trials:
+        assert noticed_cases(trial.operation, "float64")[trial.id] == trial.noticed_by("float64").keys(), ADVICE
+    assert NOTICED.stat().st_size < 400_000

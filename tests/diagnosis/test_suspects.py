@@ -1,0 +1,176 @@
+"""What failures without a name point at: mistakes that the catalogue does not hold, told by the clause."""
+
+import numpy as np
+import pytest
+
+import attnspec
+from attnspec.cases import load_suite
+from attnspec.diagnosis import UNKNOWN, diagnose
+from attnspec.reports.entries import diagnosis_lines
+from attnspec.reports.report_json import diagnosis_to_json
+
+
+def a_third_of_the_width(query, arguments):
+    return arguments | {"scale": arguments.get("scale", 3.0 / query.shape[-1])}
+
+
+def half_the_softcap(_query, arguments):
+    return arguments | ({"softcap": arguments["softcap"] / 2} if arguments.get("softcap") else {})
+
+
+def a_wider_window(_query, arguments):
+    left, right = arguments.get("window") or (None, None)
+    return arguments | ({} if left is None else {"window": [left + 3, right]})
+
+
+def steeper_slopes(_query, arguments):
+    return arguments | ({"alibi_slopes": 1.7 * arguments["alibi_slopes"]} if "alibi_slopes" in arguments else {})
+
+
+def sinks_of_another_base(_query, arguments):
+    return arguments | ({"sinks": 0.6 * arguments["sinks"]} if "sinks" in arguments else {})
+
+
+def longer_keys(_query, arguments):
+    return arguments | ({"key_lengths": arguments["key_lengths"] + 2} if "key_lengths" in arguments else {})
+
+
+STRANGE = {
+    a_third_of_the_width: "sdpa.scale.default",
+    half_the_softcap: "sdpa.softcap.definition",
+    a_wider_window: "sdpa.window.left",
+    steeper_slopes: "sdpa.alibi.distance",
+    sinks_of_another_base: "sdpa.sinks.denominator",
+    longer_keys: "sdpa.key_lengths.exclusion",
+}
+
+
+@pytest.mark.parametrize("steps", [False, pytest.param(True, marks=pytest.mark.proof)], ids=["output", "all_outputs"])
+@pytest.mark.parametrize("change", [*STRANGE], ids=lambda change: change.__name__)
+def test_a_parameter_that_no_list_holds_points_at_its_clause(change, steps, diagnosis_of_changed):
+    first, *_ = diagnosis_of_changed(change, steps=steps)
+    assert first.mistake == UNKNOWN
+    assert first.clause is None
+    assert first.certainty in ("most likely", "one of these")
+    assert first.suspects[0].clause == STRANGE[change]
+    assert first.suspects[0].is_told
+    assert STRANGE[change] in diagnosis_lines(diagnosis_to_json(first))[0]
+    assert [suspect.likeness for suspect in first.suspects] == sorted(
+        (suspect.likeness for suspect in first.suspects), reverse=True
+    )
+
+
+def test_nothing_that_is_right_is_accused(diagnosis_of_changed):
+    assert diagnosis_of_changed(lambda _query, arguments: arguments) == ()
+
+
+def test_the_cases_that_a_suspect_shares_are_counted(diagnosis_of_changed):
+    first, *_ = diagnosis_of_changed(a_third_of_the_width)
+    suspect = first.suspects[0]
+    assert 0 < suspect.shared <= suspect.failing
+    assert suspect.mistake in {mistake.id for mistake in attnspec_mistakes_of_scale()}
+
+
+def attnspec_mistakes_of_scale():
+    from attnspec_mistakes import CATALOGUE
+
+    return [mistake for mistake in CATALOGUE if mistake.clause == "sdpa.scale.default"]
+
+
+def test_cases_of_another_folder_are_compared_by_the_clauses_that_they_list(tmp_path):
+    """Of cases that nobody tried the mistakes on, nothing is known but what they are about."""
+    shipped = load_suite(profiles=("core", "masking"))
+    for case in shipped.cases:
+        place = tmp_path / f"{case}_of_mine.json"
+        place.parent.mkdir(exist_ok=True)
+        text = (shipped.folder / f"{case}.json").read_text(encoding="utf-8")
+        place.write_text(text.replace(f'"id": "{case}"', f'"id": "{case}_of_mine"'), encoding="utf-8")
+
+    class Doubled:
+        dtypes = ("float64",)
+
+        def scaled_dot_product_attention(self, query, key, value, mask=None):
+            scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])
+            if mask is not None:
+                scores = scores + (np.where(mask, 0.0, 2.0) if mask.dtype == bool else mask)
+            weights = np.exp(scores - scores.max(-1, keepdims=True))
+            return weights / weights.sum(-1, keepdims=True) @ value
+
+    first = attnspec.validate(Doubled(), golden=tmp_path).diagnosis[0]
+    assert first.suspects[0].clause == "sdpa.mask.boolean"
+
+
+class Plain:
+    """Softmax alone, with something that no number shows."""
+
+    dtypes = ("float64",)
+
+    def softmax(self, x, axis=-1):
+        x = np.asarray(x)
+        shifted = np.exp(x - x.max(axis, keepdims=True)) if x.size else x
+        return shifted / shifted.sum(axis, keepdims=True)
+
+
+class EditsItsInput(Plain):
+    def softmax(self, x, axis=-1):
+        result = super().softmax(x, axis)
+        if x.flags.writeable:
+            x *= 2.0
+        return result
+
+
+class HandsOutOneBuffer(Plain):
+    def __init__(self):
+        self.buffers = {}
+
+    def softmax(self, x, axis=-1):
+        result = super().softmax(x, axis)
+        buffer = self.buffers.setdefault(result.shape, np.empty(result.shape))
+        buffer[...] = result
+        return buffer
+
+
+class ReadsInTheOrderOfMemory(Plain):
+    def softmax(self, x, axis=-1):
+        return super().softmax(x.ravel("K").reshape(x.shape) if x.ndim else x, axis)
+
+
+class CutsWhatIsLeft:
+    """Heads of a width that does not go up are taken, and what is left is dropped."""
+
+    dtypes = ("float64",)
+
+    def split_heads(self, x, num_heads):
+        width = x.shape[-1] // num_heads
+        return x[..., : width * num_heads].reshape(*x.shape[:2], num_heads, width).transpose(0, 2, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("implementation", "clause", "certainty"),
+    [
+        (EditsItsInput, "softmax.inputs_unchanged", "it is"),
+        (HandsOutOneBuffer, "softmax.repeatable", "it is"),
+        (ReadsInTheOrderOfMemory, "softmax.memory_layout", "it is"),
+        (CutsWhatIsLeft, "split_heads.rejects.divisible", "it is"),
+    ],
+)
+def test_what_a_check_says_is_told_as_the_clause(implementation, clause, certainty):
+    first = attnspec.validate(implementation()).diagnosis[0]
+    told = first.clause or first.suspects[0].clause
+    assert (told, first.certainty) == (clause, certainty)
+    assert clause in " ".join(diagnosis_lines(diagnosis_to_json(first))[:2])
+
+
+def test_errors_point_at_a_clause_too():
+    class NoCapsPlease(Plain):
+        def softmax(self, x, axis=-1):
+            if axis is None:
+                raise TypeError("an axis is needed")
+            return super().softmax(x, axis)
+
+    first = attnspec.validate(NoCapsPlease()).diagnosis[0]
+    assert first.suspects[0].clause == "softmax.axis.whole"
+
+
+def test_no_failure_has_no_diagnosis():
+    assert diagnose(()) == ()

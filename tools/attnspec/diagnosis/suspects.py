@@ -1,0 +1,186 @@
+"""Which clauses the failures point at, whether or not a known mistake reproduces them.
+
+Mistakes that break one rule are noticed by much the same cases, and in the same places, whatever numbers they give. So
+each mistake of the catalogue stands for its clause: a clause is suspected as much as the one among its mistakes that
+the failures resemble most.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from attnspec.diagnosis.choosing import one_for_each_case, spread, telling
+from attnspec.diagnosis.evidence import Evidence
+from attnspec_mistakes.noticed import noticed_cases, tried_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from attnspec.runner import Result
+    from attnspec_mistakes import Mistake
+
+_EXAMINED = 16
+"""Failures whose elements are compared; more tell little that these do not."""
+
+_COMPARED = 24
+"""Mistakes whose elements are compared. In 253 blind ones, the right clause was among those of the first 24 in all but
+three."""
+
+_BY_CASES, _BY_PLACES, _BY_NUMBERS = 0.3, 1.0, 2.0
+"""What it weighs that the same cases fail, that the same elements are wrong, and that they hold the same numbers. Any
+weights that keep this order point at the same clauses, but for one in a hundred."""
+
+_OF_OTHERS = 0.05
+"""What two more mistakes of a clause add to the most alike: enough to settle a tie, and not more."""
+
+_TOLD_BESIDE = 0.9
+"""A second suspect this likely beside the first is told with it. Of 253 blind mistakes, the first was right in nine of
+ten where the second was less than two thirds as likely, in two of three from there on, and in half of those told so."""
+
+_NONE: frozenset[str] = frozenset()
+
+_FEWEST = 8
+"""Cases that have to be seen before any clause is told: one failing case names nothing that others were not asked."""
+
+_MOST_TOLD = 3
+
+_WORTH_KEEPING = 0.35
+_MOST = 5
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A clause that failures point at.
+
+    Attributes
+    ----------
+    clause
+        Id of the clause.
+    likeness
+        How much the failures resemble those of a known mistake that breaks it, from 0 to 1.
+    mistake
+        Id of that mistake; None where something else than a likeness speaks for the clause.
+    shared
+        How many of the failing cases fail that mistake, too; or speak for the clause.
+    failing
+        How many cases fail.
+    others
+        How many cases would fail that mistake, and pass here.
+    is_told
+        Whether it is one of those that the diagnosis tells; the others were thought of.
+    """
+
+    clause: str
+    likeness: float
+    mistake: str | None
+    shared: int
+    failing: int
+    others: int
+    is_told: bool = False
+
+
+def suspects(
+    alike: Sequence[Suspect], mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]
+) -> tuple[Suspect, ...]:
+    """Return the clauses that failures point at, the likeliest first.
+
+    Parameters
+    ----------
+    alike
+        The mistakes that fail where the failures are, the most alike first, as `alike_by_cases` gives them.
+    mistakes
+        Mistakes of one operation.
+    failing, passing
+        Results of that operation.
+    """
+    seen = {result.case.id for result in (*failing, *passing)}
+    most = _MOST_TOLD if len(seen) >= _FEWEST else 0
+    by_id = {mistake.id: mistake for mistake in mistakes}
+    graded = [result for result in one_for_each_case(telling(failing)) if result.got is not None]
+    examined = [Evidence(result) for result in spread(graded, _EXAMINED)]
+    of_clause: dict[str, list[Suspect]] = {}
+    for entry in alike[:_COMPARED]:
+        assert entry.mistake is not None
+        weighed = replace(entry, likeness=entry.likeness * _weighed(by_id[entry.mistake], examined))
+        of_clause.setdefault(entry.clause, []).append(weighed)
+    ordered = sorted(map(_nearest, of_clause.values()), key=lambda entry: -entry.likeness)
+    return tuple(
+        replace(suspect, is_told=place < most and suspect.likeness >= _TOLD_BESIDE * ordered[0].likeness)
+        for place, suspect in enumerate(ordered[:_MOST])
+        if suspect.likeness >= _WORTH_KEEPING * ordered[0].likeness
+    )
+
+
+def _nearest(entries: Sequence[Suspect]) -> Suspect:
+    """Return the most alike of the mistakes of one clause, a little more so where others are alike, too."""
+    first, *others = sorted(entries, key=lambda entry: -entry.likeness)
+    return replace(first, likeness=min(1.0, first.likeness + _OF_OTHERS * sum(entry.likeness for entry in others[:2])))
+
+
+def alike_by_cases(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> list[Suspect]:
+    """Compare what fails with what each mistake fails; return the mistakes that share a failure, the most alike first.
+
+    Parameters
+    ----------
+    mistakes
+        Mistakes of one operation.
+    failing, passing
+        Results of that operation.
+
+    Notes
+    -----
+    Alike is the cosine of the two sets, which is Ochiai's coefficient of fault localisation (Abreu, Zoeteweij, van
+    Gemund 2007), taken of what a known mistake fails. Of cases on which no mistake was tried, those of another folder,
+    it is taken of the cases that list its clause.
+    """
+    operation = failing[0].case.operation
+    tried = tried_cases(operation)
+    known = [result for result in failing if result.case.id in tried]
+    wrong = _runs(known or failing)
+    right = _runs([result for result in passing if result.case.id in tried or not known])
+    listing: Mapping[str, frozenset[str]] = {} if known else _listing([*failing, *passing])
+    found: list[Suspect] = []
+    for mistake in mistakes:
+        if known:
+            here, there = (_noticed(mistake, runs) for runs in (wrong, right))
+        else:
+            listed = listing.get(mistake.clause, _NONE)
+            here, there = ({run for run in runs if run[0] in listed} for runs in (wrong, right))
+        if here:
+            cosine = len(here) / math.sqrt((len(here) + len(there)) * len(wrong))
+            both, other, cases = ({case for case, _ in runs} for runs in (here, there, wrong))
+            found.append(Suspect(mistake.clause, cosine, mistake.id, len(both), len(cases), len(other - both)))
+    return sorted(found, key=lambda entry: -entry.likeness)
+
+
+def _runs(results: Sequence[Result]) -> set[tuple[str, str]]:
+    return {(result.case.id, result.dtype) for result in results}
+
+
+def _noticed(mistake: Mistake, runs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return those of the runs that notice a mistake."""
+    return {
+        (case, dtype) for case, dtype in runs if case in noticed_cases(mistake.operation, dtype).get(mistake.id, _NONE)
+    }
+
+
+def _listing(results: Sequence[Result]) -> Mapping[str, frozenset[str]]:
+    """Return clause to the cases that list it."""
+    found: dict[str, set[str]] = {}
+    for result in results:
+        for clause in result.case.clauses:
+            found.setdefault(clause, set()).add(result.case.id)
+    return {clause: frozenset(cases) for clause, cases in found.items()}
+
+
+def _weighed(mistake: Mistake, examined: Sequence[Evidence]) -> float:
+    """Return how alike the elements are, from what equal cases weigh to 1."""
+    compared = [alike for entry in examined if (alike := entry.likeness(mistake)) is not None]
+    whole = _BY_CASES + _BY_PLACES + _BY_NUMBERS
+    if not compared:
+        return _BY_CASES / whole
+    places = sum(alike.places for alike in compared) / len(compared)
+    numbers = sum(alike.numbers for alike in compared) / len(compared)
+    return (_BY_CASES + _BY_PLACES * places + _BY_NUMBERS * numbers) / whole

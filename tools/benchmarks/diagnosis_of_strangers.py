@@ -1,0 +1,311 @@
+"""How often the diagnosis points at the right clause for wrong implementations that nobody of the project wrote.
+
+``python tools/benchmarks/diagnosis_of_strangers.py tests/implementations/batch_11`` runs every implementation of a
+batch in every setting, and holds what the report says first against the clauses that two judges had written down
+before in the batch's ``clauses.json``. ``--write`` writes ``spec/measurements/diagnosis-batch-11.md``; ``--every N``
+takes each N-th implementation, ``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import multiprocessing
+import os
+import signal
+import sys
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from measurement_page import MEASUREMENTS, MeasurementPage, publish, table
+
+from attnspec.adapters import Outputs, load
+from attnspec.adapters.wrapped import Wrapped
+from attnspec.cases import load_suite
+from attnspec.contract import OPERATIONS
+from attnspec.diagnosis import diagnose
+from attnspec.dtypes import to_run_dtype
+from attnspec.families.attention.attendance import attendance
+from attnspec.runner import run_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from attnspec.adapters import Answer, Declaration, Implementation, Request
+    from attnspec.diagnosis import Diagnosis
+    from attnspec.runner import Result
+
+ABOUT = """
+Wrong implementations of a blind batch, each in several settings: it gives `output` alone, or all that it gives; it
+declares logarithms to the base 2, or NaN for rows without keys, and its answers are turned into those; float64, or
+bfloat16 by way of float32. Before any diagnosis was run, two judges, separately, listed from code and pages up to three
+clauses whose sentences an implementation contradicts. Right is what is told first if it is among the clauses of either;
+where one of k clauses is told, and one is right, that counts 1 / k. *Sure* is what is told without "most likely" and
+without "one of these". Counted are the pairs of implementation and setting in which something fails.
+"""
+DTYPES = ("float64", "bfloat16")
+SECONDS_ALLOWED = 120
+"""For one implementation in one setting; loops in plain Python take half a minute."""
+
+
+class Setting(Wrapped):
+    """An implementation of which a setting changes what it declares and answers."""
+
+    def __init__(self, implementation: Implementation, conventions: Mapping[str, str]) -> None:
+        super().__init__(implementation)
+        self._conventions = conventions
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the implementation says about itself, in both dtypes."""
+        told = super().declaration
+        return replace(told, dtypes=DTYPES, conventions={**told.conventions, **self._conventions})
+
+    def run(self, request: Request) -> Answer:
+        """Answer a request; one in bfloat16 is computed in float32."""
+        if request.dtype != "bfloat16":
+            answer = super().run(request)
+            return (
+                answer._replace(values=self.changed(answer.values, request)) if isinstance(answer, Outputs) else answer
+            )
+        inputs = {name: _in_float32(array) for name, array in request.inputs.items()}
+        answer = super().run(request._replace(dtype="float32", inputs=inputs))
+        if not isinstance(answer, Outputs):
+            return answer
+        values = self.changed(answer.values, request)
+        return answer._replace(values={name: _in_bfloat16(array) for name, array in values.items()})
+
+    def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the answer of the setting."""
+        return values
+
+
+class OutputAlone(Setting):
+    """What is owed alone."""
+
+    def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
+        """Drop what is not owed."""
+        owed = OPERATIONS[request.operation].owed(request.inputs)
+        return {name: array for name, array in values.items() if name in owed}
+
+
+class BaseTwo(Setting):
+    """Logarithms to the base 2."""
+
+    def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:  # noqa: ARG002
+        """Turn logsumexp into one."""
+        return {name: array * math.log2(math.e) if name == "logsumexp" else array for name, array in values.items()}
+
+
+class NanRows(Setting):
+    """NaN for rows without keys."""
+
+    def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
+        """Replace the results of such rows."""
+        if request.operation != "scaled_dot_product_attention" or "sinks" in request.inputs:
+            return values
+        given, said = request.inputs, request.attributes
+        past = given["past_key"].shape[2] if "past_key" in given else 0
+        placing = {name: said[name] for name in ("is_causal", "causal_alignment", "window") if name in said}
+        if past + given["key"].shape[2] == 0:
+            return values
+        try:
+            shape = (*given["query"].shape[:3], past + given["key"].shape[2])
+            dead = ~attendance(shape, past, given, **placing).attendable.any(axis=-1)
+        except (IndexError, ValueError):
+            return values
+        return {
+            name: np.where(dead[..., np.newaxis], np.nan, array)
+            if name in ("output", "weights") and array.shape[:3] == dead.shape
+            else array
+            for name, array in values.items()
+        }
+
+
+SETTINGS: Mapping[str, Callable[[Implementation], Setting]] = {
+    "output alone": lambda implementation: OutputAlone(implementation, {}),
+    "all outputs": lambda implementation: Setting(implementation, {}),
+    "base 2": lambda implementation: BaseTwo(implementation, {"logsumexp_base": "2"}),
+    "NaN rows": lambda implementation: NanRows(implementation, {"fully_masked_row": "nan"}),
+}
+
+
+def _in_float32(array: Any) -> Any:
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+
+
+def _in_bfloat16(array: Any) -> Any:
+    return to_run_dtype(array, "bfloat16") if array.dtype.kind == "f" else array
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the diagnosis says of one implementation in one setting.
+
+    Attributes
+    ----------
+    clauses
+        The clauses of its first sentence; none where it says none.
+    certainty
+        How sure it is.
+    seconds
+        How long the run and the diagnosis took.
+    """
+
+    clauses: tuple[str, ...]
+    certainty: str
+    seconds: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One implementation in one setting and dtype."""
+
+    path: Path
+    setting: str
+    dtype: str
+
+
+def first_told(found: Sequence[Diagnosis]) -> tuple[tuple[str, ...], str]:
+    """Return the clauses of what is said first, and how sure that is."""
+    if not found:
+        return (), "nothing"
+    first = found[0]
+    if first.clause is not None:
+        same = [entry for entry in found if entry.clause is not None and entry.mistake != "unknown"]
+        tied = tuple(dict.fromkeys(entry.clause for entry in same if entry.clause)) or (first.clause,)
+        return (tied, "it is" if len(tied) == 1 else "one of these")
+    return tuple(suspect.clause for suspect in first.suspects if suspect.is_told), first.certainty
+
+
+def run_one(task: Task) -> Told | None:
+    """Validate and diagnose; None where nothing fails, or it takes too long."""
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(SECONDS_ALLOWED)
+    try:
+        target = load(str(task.path))
+        if task.setting == "NaN rows" and target.declaration.operations != ("scaled_dot_product_attention",):
+            return None
+        implementation = SETTINGS[task.setting](target)
+        suite = load_suite()
+        own = {k: case for k, case in suite.cases.items() if case.operation in implementation.declaration.operations}
+        start = time.perf_counter()
+        results: tuple[Result, ...] = run_suite(replace(suite, cases=own), implementation, dtypes=[task.dtype])
+        between = time.perf_counter()
+        found = diagnose(results)
+        took = (between - start, time.perf_counter() - between)
+    except KeyboardInterrupt:
+        return None
+    finally:
+        signal.alarm(0)
+    return Told(*first_told(found), took) if found else None
+
+
+def tasks_of(batch: Path, options: argparse.Namespace) -> list[Task]:
+    """Return what is run: the implementations that judges have judged."""
+    judged = json.loads((batch / "clauses.json").read_text(encoding="utf-8"))
+    return [
+        Task(batch / name, setting, dtype)
+        for name in sorted(judged)[options.first :: options.every]
+        for setting in SETTINGS
+        if options.setting in (None, setting)
+        for dtype in DTYPES
+        if options.dtype in (None, dtype)
+    ]
+
+
+def figures(batch: Path, options: argparse.Namespace) -> list[str]:
+    """Run everything, and return the tables."""
+    judged: dict[str, Any] = json.loads((batch / "clauses.json").read_text(encoding="utf-8"))
+    tasks = tasks_of(batch, options)
+    load_suite()
+    with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0)), maxtasksperchild=1) as pool:
+        told = pool.map(run_one, tasks, chunksize=1)
+    counts: dict[str, Counter[str]] = {}
+    rights: dict[str, float] = {}
+    misses: list[str] = []
+    for task, said in zip(tasks, told, strict=True):
+        if said is None:
+            continue
+        entry = judged[f"{task.path.parent.name}/{task.path.name}"]
+        accepted = set(entry["accepted"])
+        right = len(accepted & set(said.clauses)) / len(said.clauses) if said.clauses else 0.0
+        for row in (f"{task.setting}, {task.dtype}", "all"):
+            tally = counts.setdefault(row, Counter())
+            tally["pairs"] += 1
+            tally[said.certainty] += 1
+            rights[row] = rights.get(row, 0.0) + right
+            if entry["agreed"]:
+                tally["agreed"] += 1
+                rights[f"{row} agreed"] = rights.get(f"{row} agreed", 0.0) + right
+            if said.clauses and said.clauses[0] not in accepted:
+                tally["first wrong"] += 1
+                if not accepted & set(said.clauses):
+                    tally["wrong"] += 1
+                tally["sure and wrong"] += said.certainty == "it is"
+            tally["silent"] += not said.clauses
+        if right < 1:
+            misses.append(
+                f"{task.path.stem} ({task.setting}, {task.dtype}): {said.certainty} {', '.join(said.clauses)}"
+                f"; judged {', '.join(entry['accepted'])}"
+            )
+    if options.misses:
+        print(*misses, sep="\n", file=sys.stderr)  # noqa: T201
+    seconds = [said.seconds for said in told if said is not None]
+    rows = [
+        (
+            row,
+            tally["pairs"],
+            f"{rights[row] / tally['pairs']:.1%}",
+            f"{rights.get(f'{row} agreed', 0) / max(tally['agreed'], 1):.1%}",
+            f"{tally['first wrong'] / tally['pairs']:.1%}",
+            f"{tally['it is'] / tally['pairs']:.0%}",
+            f"{tally['sure and wrong'] / tally['pairs']:.1%}",
+            tally["silent"],
+        )
+        for row, tally in counts.items()
+    ]
+    heading = (
+        "setting",
+        "fail",
+        "right first",
+        "of those agreed on",
+        "first is wrong",
+        "sure",
+        "sure and wrong",
+        "none told",
+    )
+    slowest = max((diagnosis for _, diagnosis in seconds), default=0.0)
+    return [
+        *table(heading, rows),
+        "",
+        f"The slowest diagnosis took {slowest:.2f} s; the median one {np.median([each[1] for each in seconds]):.2f} s, "
+        f"and {np.median([each[1] / each[0] for each in seconds]):.2f} of the run before it.",
+    ]
+
+
+def main() -> None:
+    """Measure, print, and write the page where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("batch", type=Path, help="folder of the batch")
+    parser.add_argument("--write", action="store_true", help="write the page of the batch")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="take each N-th implementation")
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="begin with this one")
+    parser.add_argument("--setting", choices=SETTINGS)
+    parser.add_argument("--dtype", choices=DTYPES)
+    parser.add_argument("--misses", action="store_true", help="print what was told wrongly")
+    options = parser.parse_args()
+    number = options.batch.name.partition("_")[2]
+    page = MeasurementPage(f"Pointing at the clause: batch {number}", ABOUT, figures(options.batch, options))
+    publish(page, MEASUREMENTS / f"diagnosis-batch-{number}.md" if options.write else None)
+
+
+if __name__ == "__main__":
+    main()
