@@ -122,4 +122,7 @@ def test_a_mistake_that_nobody_knows_stays_unknown(tmp_path: Path) -> None:
         "    return encoder_states.mean(axis=0) * 0.37 + decoder_state\n"
     )
     report = attnspec.validate(str(target))
-    assert [(entry.mistake, entry.clause) for entry in report.diagnosis] == [("unknown", None)]
+    first, *others = report.diagnosis
+    assert (first.mistake, first.clause) == ("unknown", None)
+    assert first.suspects[0].clause.startswith("context_vector.")
+    assert [(entry.mistake, entry.clause) for entry in others] == [("unknown", "context_vector.rejects.width")]

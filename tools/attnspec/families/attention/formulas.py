@@ -74,10 +74,13 @@ def _multi_head_attention(case: Case) -> list[str]:
         return f"{tokens} @ w_{name}" + (f" + b_{name}" if f"b_{name}" in case.inputs else "")
 
     heads = case.attributes["num_heads"]
-    splitting = f"reshape(B, -1, {heads}, D // {heads}).swapaxes(1, 2)"
+    # Each number of tokens is written out: with -1 in its place, a batch of no entries cannot be reshaped.
     return [
         "B, Sq, D = query.shape",
-        *(f"{short} = ({projected(name, name)}).{splitting}" for short, name in _SHORT.items()),
+        *(
+            f"{short} = ({projected(name, name)}).reshape(B, {name}.shape[1], {heads}, D // {heads}).swapaxes(1, 2)"
+            for short, name in _SHORT.items()
+        ),
         f"scores = q @ k.swapaxes(-1, -2) * {_scale(case, f'(D // {heads})')}",
         *_exclusion(case, queries="scores.shape[2]", keys="scores.shape[3]"),
         *_shares(case),
