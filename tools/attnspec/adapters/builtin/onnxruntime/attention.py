@@ -80,7 +80,7 @@ def scaled_dot_product_attention(
     Unsupported
         For what the operator cannot express, and for what ONNX Runtime does not take.
     """
-    _refuse_what_it_does_not_take(query, mask, scale)
+    _refuse_what_it_does_not_take(query, key, past_key, mask, scale)
     given = {
         "query": query,
         "key": key,
@@ -101,11 +101,15 @@ def scaled_dot_product_attention(
     )
 
 
-def _refuse_what_it_does_not_take(query: NDArray[Any], mask: NDArray[Any] | None, scale: float | None) -> None:
+def _refuse_what_it_does_not_take(
+    query: NDArray[Any], key: NDArray[Any], past: NDArray[Any] | None, mask: NDArray[Any] | None, scale: float | None
+) -> None:
     # Some empty tensors it refuses by itself. Without heads, which rank 3 has none of either, it divides by zero and
     # ends the process.
     if query.size == 0 or query.ndim == 3:
         raise Unsupported("onnxruntime's Attention takes no tensors that are empty, or that have no axis of heads")
+    if past is not None and key.size == 0:
+        raise Unsupported("onnxruntime's Attention takes no past without new keys")
     if scale == 0:
         raise Unsupported("onnxruntime's Attention takes no scale of 0")
     if mask is not None and mask.ndim >= 2 and mask.shape[-2] == 1 != query.shape[-2]:

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 SIZES = Sizes(1, 2, 1, 3, 5, 1)
 AFTER_A_PAST = Sizes(1, 2, 1, 3, 3, 1, past=2)
-LOWEST = {"float32": -(2.0 - 2.0**-22) * 2.0**126, "float16": -65504.0, "bfloat16": -(2.0 - 2.0**-6) * 2.0**126}
-"""The most negative number of float16, and half of what float32 and bfloat16 hold: logits are carried in float32, and
-those who fold the logarithm of 2 into the exponent multiply them by 1.44, for which the clause leaves room."""
+LOWEST = {
+    "float32": -(2.0 - 2.0**-22) * 2.0**126,
+    "float16": -(2.0 - 2.0**-10) * 2.0**14,
+    "bfloat16": -(2.0 - 2.0**-6) * 2.0**126,
+}
+"""Half of the most negative number of a dtype, or a little less: those who fold the logarithm of 2 into the exponent
+multiply logits by 1.44, for which the clause leaves room."""
 OFFERED = {
     "float32": ("float64", "float32"),
     "float16": ("float64", "float32", "float16"),
