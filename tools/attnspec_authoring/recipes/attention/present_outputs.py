@@ -84,7 +84,6 @@ def window_cases() -> tuple[AuthoredCase, ...]:
     alone, behind = Sizes(1, 2, 1, 3, 5, 1), Sizes(1, 2, 1, 4, 3, 1, past=2)
     placed = (
         ("beside_a_window_causal", alone, two, TOP_LEFT),
-        ("beside_a_window_causal", alone, two, BOTTOM_RIGHT),
         ("beside_a_window_of_all_but_one", alone, all_but_one, BOTTOM_RIGHT),
         ("beside_a_window_forward", alone, forward, BOTTOM_RIGHT),
         ("beside_a_window_backward", alone, backward, TOP_LEFT),
