@@ -167,14 +167,13 @@ def _diagnose_numbers(
     unlike = {mistake.id for mistake in mistakes if was_tried(mistake)} - {entry.mistake for entry in alike[:_SCREENED]}
     likely = [mistake for mistake in mistakes if mistake.id not in unlike]
     candidates = rank(likely, graded, comparable) if graded else []
-    suspected = suspects(alike, mistakes, failing, comparable)
     if not candidates or not candidates[0].explains:
-        return [_unexplained(failing, comparable, candidates, suspected)]
+        return [_unexplained(failing, comparable, candidates, suspects(alike, mistakes, failing, comparable))]
     groups = list(_by_clause(tied(candidates)).values())[:_MOST_TIES]
     first = groups[0][0].mistake
     looked_at, missed = not_reproduced(first, graded)
     if len(speak_against(first, missed)) > MISSED_AT_MOST * looked_at:
-        return [_unexplained(failing, comparable, candidates, suspected)]
+        return [_unexplained(failing, comparable, candidates, suspects(alike, mistakes, failing, comparable))]
     attended = attended_sentences(graded)
     named = [_named(graded, group, looked_at - len(missed), looked_at, attended) for group in groups]
     # That NaN among the inputs takes other ways is nothing to go after while a mistake is known.

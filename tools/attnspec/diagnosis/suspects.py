@@ -138,31 +138,42 @@ def alike_by_cases(mistakes: Sequence[Mistake], failing: Sequence[Result], passi
     operation = failing[0].case.operation
     tried = tried_cases(operation)
     known = [result for result in failing if result.case.id in tried]
-    wrong = _runs(known or failing)
-    right = _runs([result for result in passing if result.case.id in tried or not known])
+    wrong = _by_dtype(known or failing)
+    right = _by_dtype([result for result in passing if result.case.id in tried or not known])
+    runs, cases = sum(map(len, wrong.values())), len(set[str]().union(*wrong.values()))
     listing: Mapping[str, frozenset[str]] = {} if known else _listing([*failing, *passing])
     found: list[Suspect] = []
     for mistake in mistakes:
         if known:
-            here, there = (_noticed(mistake, runs) for runs in (wrong, right))
+            here, there = (_noticed(mistake, of) for of in (wrong, right))
         else:
-            listed = listing.get(mistake.clause, _NONE)
-            here, there = ({run for run in runs if run[0] in listed} for runs in (wrong, right))
+            here, there = (_listed(listing.get(mistake.clause, _NONE), of) for of in (wrong, right))
         if here:
-            cosine = len(here) / math.sqrt((len(here) + len(there)) * len(wrong))
-            both, other, cases = ({case for case, _ in runs} for runs in (here, there, wrong))
-            found.append(Suspect(mistake.clause, cosine, mistake.id, len(both), len(cases), len(other - both)))
+            cosine = len(here) / math.sqrt((len(here) + len(there)) * runs)
+            both, other = ({case for case, _ in of} for of in (here, there))
+            found.append(Suspect(mistake.clause, cosine, mistake.id, len(both), cases, len(other - both)))
     return sorted(found, key=lambda entry: -entry.likeness)
 
 
-def _runs(results: Sequence[Result]) -> set[tuple[str, str]]:
-    return {(result.case.id, result.dtype) for result in results}
+def _by_dtype(results: Sequence[Result]) -> Mapping[str, set[str]]:
+    """Return dtype to the cases that were run in it."""
+    found: dict[str, set[str]] = {}
+    for result in results:
+        found.setdefault(result.dtype, set()).add(result.case.id)
+    return found
 
 
-def _noticed(mistake: Mistake, runs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+def _listed(cases: frozenset[str], runs: Mapping[str, set[str]]) -> set[tuple[str, str]]:
+    """Return those of the runs that are of some cases."""
+    return {(case, dtype) for dtype, of_dtype in runs.items() for case in of_dtype & cases}
+
+
+def _noticed(mistake: Mistake, runs: Mapping[str, set[str]]) -> set[tuple[str, str]]:
     """Return those of the runs that notice a mistake."""
     return {
-        (case, dtype) for case, dtype in runs if case in noticed_cases(mistake.operation, dtype).get(mistake.id, _NONE)
+        (case, dtype)
+        for dtype, cases in runs.items()
+        for case in cases & noticed_cases(mistake.operation, dtype).get(mistake.id, _NONE)
     }
 
 

@@ -308,17 +308,11 @@ def broken_by_check(clause: str, operation: str, explains: int, of: int) -> str:
 
 def suspected(clauses: Sequence[str], operation: str, of: int) -> list[str]:
     """Return which clauses the failures of an operation point at, a line each."""
-    failures = f"{of} {'failure' if of == 1 else 'failures'} of {operation}, which no known mistake explains"
+    failures = f"{counted(of, 'failure')} of {operation}, which no known mistake explains"
     first, *others = map(clause_in_words, clauses)
     if not others:
         return [f"Most likely, this is broken: {first} ({failures})"]
     return [f"One of these is broken: {first} ({failures})", *(f"Or {other}" for other in others)]
-
-
-def resemblance(sentence: str, mistake: str, shared: int, failing: int, others: int) -> str:
-    """Return which known mistake failures resemble."""
-    beside = f", and {counted(others, 'case')} that {'passes' if others == 1 else 'pass'} here" if others else ""
-    return f"The nearest known mistake, {mistake}, fails {shared} of the {failing} failing cases{beside}: {sentence}"
 
 
 def known_mistake(sentence: str, mistake: str, operation: str, explains: int, of: int) -> str:
