@@ -42,7 +42,7 @@ def fills(rng: np.random.Generator) -> list[Fault]:
     return [
         fault("excluded logits are", 1e4, put),
         fault("excluded logits, but for empty rows, are", 30, put_but_empty_rows),
-        fault("excluded logits are lowered by", 1e4, add),
+        fault("what is added to excluded logits is", 1e4, add),
         fault("where a Boolean mask is false it adds", 1e4, from_boolean, "mask.additive"),
     ]
 
