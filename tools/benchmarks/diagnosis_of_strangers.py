@@ -32,6 +32,7 @@ from attnspec.contract import OPERATIONS
 from attnspec.diagnosis import diagnose
 from attnspec.dtypes import to_run_dtype
 from attnspec.families.attention.attendance import attendance
+from attnspec.probing import measured
 from attnspec.runner import run_suite
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ class Task:
     path: Path
     setting: str
     dtype: str
+    no_probes: bool
 
 
 def first_told(found: Sequence[Diagnosis]) -> tuple[tuple[str, ...], str]:
@@ -199,8 +201,10 @@ def run_one(task: Task) -> Told | None:
         start = time.perf_counter()
         results: tuple[Result, ...] = run_suite(replace(suite, cases=own), implementation, dtypes=[task.dtype])
         between = time.perf_counter()
-        found = diagnose(results)
-        took = (between - start, time.perf_counter() - between)
+        laws = () if task.no_probes else measured(implementation, results).laws
+        probed = time.perf_counter()
+        found = diagnose(results, laws=laws)
+        took = (between - start, time.perf_counter() - probed)
     except KeyboardInterrupt:
         return None
     finally:
@@ -212,7 +216,7 @@ def tasks_of(batch: Path, options: argparse.Namespace) -> list[Task]:
     """Return what is run: the implementations that judges have judged."""
     judged = json.loads((batch / "clauses.json").read_text(encoding="utf-8"))
     return [
-        Task(batch / name, setting, dtype)
+        Task(batch / name, setting, dtype, options.no_probes)
         for name in sorted(judged)[options.first :: options.every]
         for setting in SETTINGS
         if options.setting in (None, setting)
@@ -300,6 +304,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, metavar="N", help="begin with this one")
     parser.add_argument("--setting", choices=SETTINGS)
     parser.add_argument("--dtype", choices=DTYPES)
+    parser.add_argument("--no-probes", action="store_true", help="call no implementation again")
     parser.add_argument("--misses", action="store_true", help="print what was told wrongly")
     options = parser.parse_args()
     number = options.batch.name.partition("_")[2]

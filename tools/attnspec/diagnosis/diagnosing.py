@@ -14,6 +14,7 @@ from attnspec.diagnosis.attended_keys import attended_sentences
 from attnspec.diagnosis.by_check import SPOILING, broken_by_check, broken_by_layout
 from attnspec.diagnosis.choosing import is_finite
 from attnspec.diagnosis.facts import failing_facts
+from attnspec.diagnosis.measured_laws import with_laws
 from attnspec.diagnosis.ranking import MISSED_AT_MOST, Candidate, not_reproduced, rank, speak_against, tied
 from attnspec.diagnosis.suspects import Suspect, alike_by_cases, suspects
 from attnspec_mistakes.noticed import was_tried
@@ -21,6 +22,7 @@ from attnspec_mistakes.noticed import was_tried
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from attnspec.probing import Law
     from attnspec.runner import Result
     from attnspec_mistakes import Mistake
 
@@ -55,6 +57,8 @@ class Diagnosis:
     suspects
         The clauses that failures without a name point at, the likeliest first; all that the certainty speaks of, then
         others that were thought of.
+    laws
+        What probes measured of the operation.
     erratum
         The erratum of a source document that made the same mistake, or None.
     sentence, remedy
@@ -85,9 +89,12 @@ class Diagnosis:
     attended: tuple[str, ...] = ()
     certainty: Certainty = "it is"
     suspects: tuple[Suspect, ...] = ()
+    laws: tuple[Law, ...] = ()
 
 
-def diagnose(results: Sequence[Result], without: frozenset[str] = frozenset()) -> tuple[Diagnosis, ...]:
+def diagnose(
+    results: Sequence[Result], without: frozenset[str] = frozenset(), laws: Sequence[Law] = ()
+) -> tuple[Diagnosis, ...]:
     """Return a diagnosis for each operation that went wrong, in the order of the results.
 
     Several mistakes that explain the same failures equally well are all given, the one whose clause the failing cases
@@ -99,6 +106,8 @@ def diagnose(results: Sequence[Result], without: frozenset[str] = frozenset()) -
         Every result of the run.
     without
         Ids of mistakes that are left out of the catalogue.
+    laws
+        What probes measured, of every operation.
     """
     from attnspec_mistakes import mistakes_of
 
@@ -113,7 +122,7 @@ def diagnose(results: Sequence[Result], without: frozenset[str] = frozenset()) -
     for operation, of_operation in wrong.items():
         mistakes = [mistake for mistake in mistakes_of(operation) if mistake.id not in without]
         found.extend(_diagnose_operation(of_operation, passing.get(operation, []), mistakes))
-    return tuple(found)
+    return tuple(with_laws(entry, [law for law in laws if law.operation == entry.operation]) for entry in found)
 
 
 def _diagnose_operation(

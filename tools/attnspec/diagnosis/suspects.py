@@ -35,7 +35,7 @@ weights that keep this order point at the same clauses, but for one in a hundred
 _OF_OTHERS = 0.05
 """What two more mistakes of a clause add to the most alike: enough to settle a tie, and not more."""
 
-_TOLD_BESIDE = 0.9
+TOLD_BESIDE = 0.9
 """A second suspect this likely beside the first is told with it. Of 253 blind mistakes, the first was right in nine of
 ten where the second was less than two thirds as likely, in two of three from there on, and in half of those told so."""
 
@@ -107,7 +107,7 @@ def suspects(
         of_clause.setdefault(entry.clause, []).append(weighed)
     ordered = sorted(map(_nearest, of_clause.values()), key=lambda entry: -entry.likeness)
     return tuple(
-        replace(suspect, is_told=place < most and suspect.likeness >= _TOLD_BESIDE * ordered[0].likeness)
+        replace(suspect, is_told=place < most and suspect.likeness >= TOLD_BESIDE * ordered[0].likeness)
         for place, suspect in enumerate(ordered[:_MOST])
         if suspect.likeness >= _WORTH_KEEPING * ordered[0].likeness
     )

@@ -1,0 +1,185 @@
+"""The laws that a black box follows, from the cases at which it fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from attnspec.families.attention.measuring import clauses
+from attnspec.families.attention.measuring.finding import Finding, find, part
+from attnspec.families.attention.measuring.memory_laws import asked_again, follows_earlier_calls
+from attnspec.families.attention.measuring.probe import OPERATION
+from attnspec.families.attention.measuring.reducing import Start, passes, probe_of, reduced, starts
+from attnspec.probing import Law
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from attnspec.families.attention.measuring.probe import Probe
+    from attnspec.probing import Asking
+    from attnspec.runner import Result
+
+_STARTS = 3
+"""Failing cases of different arguments from which a law is looked for; a mistake that none of them shows plainly is
+told by its cases."""
+
+_COMPARED = 24
+"""Cases that are held against a law, of those that fail and of those that pass."""
+
+_MOST_OTHERS = 0.5
+"""The share of other failing cases that go wrong just as a law says: from here on it is the law. The others may go
+wrong by more than one rule."""
+
+_NEARLY_ALL = 0.9
+"""The share of passing cases that a law may not break."""
+
+
+class Held(NamedTuple):
+    """How many cases agree with a law, of those that it says something about."""
+
+    agree: int
+    seen: int
+
+
+def laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
+    """Measure what an implementation computes in place of scaled dot-product attention.
+
+    Parameters
+    ----------
+    asking
+        The implementation.
+    results
+        Every result of the operation.
+
+    Raises
+    ------
+    OutOfCallsError
+        If no call is left.
+    """
+    if not results or results[0].case.operation != OPERATION:
+        return
+    failing = starts(results)
+    if not failing:
+        rows = _of_rows_without_keys(results)
+        if rows is not None:
+            yield rows
+        return
+    memory = _of_memory(failing, asking)
+    if memory is not None:
+        yield memory
+        return
+    passing = passes(results)
+    best: Law | None = None
+    for start in _unlike(failing):
+        dtype = _widest(start, asking)
+        if dtype is None:
+            continue
+        plainest = reduced(start.probe, asking, dtype)
+        others = [other for other in failing if other is not start]
+        law = _best(find(plainest, asking, dtype), plainest, start, others, passing)
+        if best is None or (law.is_found, law.confirmed) > (best.is_found, best.confirmed):
+            best = law
+        if law.is_found:
+            break
+    yield best or _of_dtype(failing)
+
+
+def _of_rows_without_keys(results: Sequence[Result]) -> Law | None:
+    """Return that rows without keys alone are wrong, where they are."""
+    for result in results:
+        if result.status != "fail" or result.verdict.check != "values" or "output" not in (result.got or {}):
+            continue
+        assert result.got is not None
+        probe = probe_of(result)
+        output = result.got["output"]
+        dead = probe.counted & ~probe.live
+        if not probe.is_finite or output.shape[:3] != dead.shape or not dead.any():
+            continue
+        if output[dead].any() and not probe.wrong(output.astype(np.float64), result.dtype).any():
+            name = "sinks.fully_masked_row" if "sinks" in probe.inputs else "fully_masked_row"
+            given = output[dead].ravel()[0]
+            told = f"Queries that count and may attend to no key are wrong, and no others: {given:.4g}, owed is 0."
+            start = Start(result.case.id, result.dtype, probe, {}, output)
+            return _law(Finding("rows without keys", clauses.clauses((name,)), told), start, 0)
+    return None
+
+
+def _best(
+    findings: Sequence[Finding], plainest: Probe, start: Start, failing: Sequence[Start], passing: Sequence[Start]
+) -> Law:
+    """Return the law that the other cases confirm best; what they speak against says only which part goes wrong."""
+    alike = [other for other in passing if other.probe.arguments >= plainest.arguments]
+    held = [(finding, _held(finding, failing), _held(finding, alike)) for finding in findings]
+    agreeing = [
+        (finding, wrong.agree)
+        for finding, wrong, right in held
+        if wrong.agree >= _MOST_OTHERS * wrong.seen and right.agree >= _NEARLY_ALL * right.seen
+    ]
+    if agreeing:
+        # The first of equals: findings come plainest first.
+        finding, confirmed = max(agreeing, key=lambda entry: entry[1])
+        return _law(finding, start, confirmed)
+    named = dict.fromkeys(clause for finding in findings for clause in finding.clauses)
+    told = part(plainest)
+    return _law(replace(told, clauses=tuple(dict.fromkeys((*named, *told.clauses)))), start, 0)
+
+
+def _of_memory(failing: Sequence[Start], asking: Asking) -> Law | None:
+    """Return what the results depend on that they must not: memory layout, or earlier calls."""
+    first = failing[0]
+    if not any(asked_again(start, asking) for start in failing[:2]):
+        told = (
+            "What failed among the cases is right when it is asked by itself: it depends on what was computed before."
+        )
+        return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), told), first, 0)
+    if all(start.presentation for start in failing[:8]) and not first.probe.fails(asking, first.dtype):
+        told = f"It goes wrong where an input lies in memory as {', '.join(sorted(set(first.presentation.values())))}."
+        return _law(Finding("memory layout", clauses.clauses(("memory_layout",)), told), first, 0)
+    if any(follows_earlier_calls(start, asking, place) for place, start in enumerate(failing[:2])):
+        told = "It is right at extents that were never used, and wrong when they come again with other numbers."
+        return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), told), first, 0)
+    return None
+
+
+def _unlike(failing: Sequence[Start]) -> list[Start]:
+    """Return the plainest failing cases of different arguments."""
+    found: dict[frozenset[str], Start] = {}
+    for start in failing:
+        found.setdefault(start.probe.arguments, start)
+    return list(found.values())[:_STARTS]
+
+
+def _widest(start: Start, asking: Asking) -> str | None:
+    """Return the widest dtype in which a failing case goes wrong, and which shows laws; None for none."""
+    for dtype in ("float64", "float32"):
+        if dtype in asking.dtypes and start.probe.fails(asking, dtype):
+            return dtype
+    return None
+
+
+def _of_dtype(failing: Sequence[Start]) -> Law:
+    dtypes = sorted({start.dtype for start in failing})
+    told = f"It goes wrong in {' and '.join(dtypes)}, and not in a wider dtype."
+    return _law(Finding("dtype", clauses.clauses(("precision.accumulation", "softmax.stability")), told), failing[0], 0)
+
+
+def _held(finding: Finding, starts: Sequence[Start]) -> Held:
+    """Hold what a law gives against what came back in other cases."""
+    agree = seen = 0
+    for start in starts[:: max(1, len(starts) // _COMPARED)]:
+        given = None if finding.output is None else finding.output(start.probe)
+        if given is None or given.shape != start.got.shape:
+            continue
+        with np.errstate(invalid="ignore"):
+            near = np.abs(given - start.got)[start.probe.live] <= 4 * start.probe.slack(start.dtype)
+        seen += 1
+        agree += bool(near.all())
+    return Held(agree, seen)
+
+
+def _law(finding: Finding, start: Start, confirmed: int) -> Law:
+    return Law(
+        OPERATION, finding.kind, finding.clauses, finding.sentence, dict(finding.parameters), start.case, confirmed
+    )

@@ -1,0 +1,98 @@
+"""What results depend on that they must not: how an input lies in memory, and what was computed before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec.families.attention.measuring.probe import OPERATION, Probe
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec.families.attention.measuring.reducing import Start
+    from attnspec.probing import Asking
+
+_EXTENTS = ((19, 31), (23, 37), (29, 41), (18, 43))
+"""Queries and new keys of calls such as no case has, so that nothing was kept of them; each pair is used once."""
+
+
+def asked_again(start: Start, asking: Asking) -> bool:
+    """Ask a failing case once more, in its own dtype and memory layout; tell whether it fails again."""
+    answer = asking(OPERATION, start.dtype, start.probe.inputs, start.probe.attributes, start.presentation)
+    output = None if answer is None else answer.get("output")
+    return bool(start.probe.wrong(_of_shape(output, start.probe), start.dtype).any())
+
+
+def follows_earlier_calls(start: Start, asking: Asking, place: int) -> bool:
+    """Tell whether a call is right at extents never used, and wrong when they come again with something changed.
+
+    Parameters
+    ----------
+    start
+        A failing case, which goes wrong when it is asked again.
+    asking
+        The black box.
+    place
+        Which extents are taken; those of another place were used.
+    """
+    fresh = resized(start.probe, *_EXTENTS[2 * place])
+    if fresh.fails(asking, start.dtype):
+        return False
+    wrong = next((changed for changed in _changed(fresh) if changed.fails(asking, start.dtype)), None)
+    # What was changed may go wrong by itself; at extents of its own it then does, too.
+    return wrong is not None and not resized(wrong, *_EXTENTS[2 * place + 1]).fails(asking, start.dtype)
+
+
+def resized(probe: Probe, queries: int, keys: int) -> Probe:
+    """Return a call of other extents whose queries and new keys are those of this one, again and again."""
+    of_query, of_key = np.arange(queries) % probe.shape[2], np.arange(keys) % probe.inputs["key"].shape[2]
+    inputs: dict[str, NDArray[Any]] = {}
+    for name, array in probe.inputs.items():
+        match name:
+            case "query":
+                inputs[name] = array[:, :, of_query]
+            case "key" | "value":
+                inputs[name] = array[:, :, of_key]
+            case "mask":
+                columns = np.concatenate([np.arange(probe.past), probe.past + of_key])
+                rows = of_query if array.shape[-2] > 1 else np.zeros(1, dtype=np.int64)
+                inputs[name] = array[..., rows, :][..., columns]
+            case _:
+                inputs[name] = array
+    return Probe(inputs, probe.attributes)
+
+
+def _changed(probe: Probe) -> Generator[Probe]:
+    """Give the call with one thing changed that its result depends on."""
+    inputs, attributes = probe.inputs, probe.attributes
+    yield probe.given(query=inputs["query"][:, :, ::-1].copy())
+    yield probe.given(key=-inputs["key"])
+    yield probe.given(value=-inputs["value"])
+    if "mask" in inputs:
+        yield probe.given(mask=np.roll(inputs["mask"], 1, axis=-1))
+    for name in ("sinks", "alibi_slopes"):
+        if name in inputs:
+            yield probe.given(**{name: 2 * inputs[name]})
+    for name in ("key_lengths", "query_lengths"):
+        if name in inputs:
+            yield probe.given(**{name: np.maximum(inputs[name] - 1, 1)})
+    if attributes.get("window"):
+        yield probe.said(window=[None if side is None else side + 1 for side in attributes["window"]])
+    if attributes.get("softcap"):
+        yield probe.said(softcap=2 * attributes["softcap"])
+    yield probe.said(scale=0.7 * probe.scale)
+    yield probe.said(is_causal=not attributes.get("is_causal", False))
+    if "mask" not in inputs:
+        # Every third key is excluded, of other queries other ones.
+        places = np.add.outer(np.arange(probe.shape[2]), np.arange(probe.shape[3]))
+        yield probe.given(mask=places % 3 > 0)
+
+
+def _of_shape(output: NDArray[Any] | None, probe: Probe) -> NDArray[Any] | None:
+    owed = (*probe.shape[:3], probe.inputs["value"].shape[-1])
+    return output if output is not None and output.shape == owed else None

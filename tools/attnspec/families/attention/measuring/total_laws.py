@@ -1,0 +1,153 @@
+"""What the exponentials are divided by: a mass that is added, sinks of other heads, excluded keys that keep a share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec.families.attention.measuring.alibi_laws import OF_HEAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec.families.attention.measuring.probe import Probe
+    from attnspec.families.attention.measuring.reading import Reading
+
+_ERRORS = {"float64": 1e-7, "float32": 1e-3}
+"""Relative error up to which masses of several rows are the same: a mass is a difference of sums that are close."""
+
+
+@dataclass(frozen=True)
+class TotalLaw:
+    """What stands in the place of the total.
+
+    Attributes
+    ----------
+    name
+        Such as ``added mass``.
+    parameters
+        What was fitted, by name.
+    weights
+        Gives the weights of any probe by the law.
+    """
+
+    name: str
+    parameters: Mapping[str, float | str]
+    weights: Callable[[Probe], NDArray[Any]]
+
+
+def total_law(reading: Reading, dtype: str) -> TotalLaw | None:
+    """Return the plainest law that gives the weights of a probe whose keys and logits are right."""
+    probe = reading.probe
+    allowed = _ERRORS.get(dtype, np.inf)
+    for law in _laws(reading):
+        with np.errstate(all="ignore"):
+            near = np.abs(law.weights(probe) - reading.weights) <= allowed * np.abs(reading.weights) + 1e-290
+        if near[probe.live].all():
+            return law
+    return None
+
+
+def fill_law(reading: Reading, dtype: str) -> TotalLaw | None:
+    """Return the law by which excluded keys keep a share: their logits are one number, or are moved by one."""
+    probe, weights = reading.probe, reading.weights
+    attendable = probe.placing.attendable
+    beyond = ~attendable & probe.live[..., np.newaxis] & (weights > 0)
+    if not beyond.any():
+        return None
+    telling = attendable & (weights > 0)
+    # What each row lost to its total: the same for all its keys.
+    with np.errstate(all="ignore"):
+        logarithms = np.log(weights)
+    count = np.maximum(telling.sum(axis=-1, keepdims=True), 1)
+    total = np.where(telling, probe.logits - logarithms, 0.0).sum(axis=-1, keepdims=True) / count
+    kept = (logarithms + total)[beyond]
+    moved = kept - np.broadcast_to(probe.logits, weights.shape)[beyond]
+    allowed = 100 * _ERRORS.get(dtype, np.inf) * max(1.0, float(np.abs(kept).max()))
+    for name, numbers, is_moved in (("fill", kept, False), ("bias of excluded keys", moved, True)):
+        number = float(np.median(numbers))
+        if np.abs(numbers - number).max() <= allowed:
+
+            def filled(of: Probe, *, number: float = number, is_moved: bool = is_moved) -> NDArray[Any]:
+                logits = of.logits + number if is_moved else np.full(of.shape, number)
+                logits = np.where(of.placing.attendable, of.logits, logits)
+                return of.weights_of(logits, np.ones(of.shape, dtype=np.bool_))
+
+            return TotalLaw(name, {"fill": number}, filled)
+    return None
+
+
+def _laws(reading: Reading) -> Generator[TotalLaw]:
+    probe = reading.probe
+    sinks = probe.inputs.get("sinks")
+    if sinks is not None:
+        yield TotalLaw("sinks left out", {}, lambda of: of.without("sinks").weights)
+        for rule, of_head in OF_HEAD.items():
+
+            def other(of: Probe, *, of_head: Any = of_head) -> NDArray[Any]:
+                return of.given(sinks=of_head(of.inputs["sinks"], of)).weights
+
+            yield TotalLaw("sinks of other heads", {"rule": rule}, other)
+        yield from _factors(reading)
+    yield from _masses(reading)
+
+
+def _excess(reading: Reading) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Return, for each row that tells, what its total has beyond the keys, and the largest logit."""
+    probe = reading.probe
+    rows = probe.live & (reading.weights.sum(axis=-1) > 0)
+    if not rows.any():
+        return None
+    logits = np.where(probe.placing.attendable, probe.logits, -np.inf)[rows]
+    largest = logits.max(axis=-1)
+    total = np.exp(logits - largest[:, np.newaxis]).sum(axis=-1)
+    excess = (1 / reading.weights[rows].sum(axis=-1) - 1) * total
+    return excess, largest
+
+
+def _factors(reading: Reading) -> Generator[TotalLaw]:
+    """Give the law in which sinks are multiplied by a number before they join."""
+    found = _excess(reading)
+    probe = reading.probe
+    if found is None or "sinks" not in probe.inputs:
+        return
+    excess, largest = found
+    rows = probe.live & (reading.weights.sum(axis=-1) > 0)
+    owed = np.broadcast_to(probe.inputs["sinks"].reshape(1, -1, 1), probe.shape[:3])[rows]
+    with np.errstate(all="ignore"):
+        measured = np.log(excess) + largest
+        factor = float(np.median(measured[owed != 0] / owed[owed != 0])) if (owed != 0).any() else 1.0
+    if np.isfinite(factor):
+        yield TotalLaw(
+            "sinks multiplied", {"factor": factor}, lambda of: of.given(sinks=of.inputs["sinks"] * factor).weights
+        )
+
+
+def _masses(reading: Reading) -> Generator[TotalLaw]:
+    """Give the laws in which the total has a mass more, by itself or in units of its largest exponential."""
+    found = _excess(reading)
+    if found is None:
+        return
+    excess, largest = found
+    for name, masses, is_absolute in (
+        ("added mass", excess * np.exp(np.minimum(largest, 700)), True),
+        ("added mass beside the largest", excess, False),
+    ):
+        mass = float(np.median(masses))
+
+        def weights(of: Probe, *, mass: float = mass, is_absolute: bool = is_absolute) -> NDArray[Any]:
+            plain = of.without("sinks") if "sinks" in of.inputs else of
+            logits = np.where(plain.placing.attendable, plain.logits, -np.inf)
+            largest = logits.max(axis=-1, keepdims=True)
+            largest = np.where(np.isfinite(largest), largest, 0.0)
+            exponentials = np.exp(logits - largest)
+            return exponentials / (
+                exponentials.sum(axis=-1, keepdims=True) + (mass * np.exp(-largest) if is_absolute else mass)
+            )
+
+        yield TotalLaw(name, {"mass": mass}, weights)

@@ -1,0 +1,56 @@
+"""From the failures of a run to the laws that an implementation follows; how one is measured is its family's to say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec.families.lookup import family_of
+from attnspec.probing.asking import Asking, OutOfCallsError
+from attnspec.probing.law import Law, Measured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from attnspec.adapters.implementation import Implementation
+    from attnspec.runner import Result
+
+MOST_CALLS = 300
+"""A clean pass of all probes takes fewer; a law that takes more is not worth them."""
+
+_LEAST_SECONDS = 0.05
+"""What a run of a case or two leaves for probes."""
+
+
+def measured(
+    implementation: Implementation,
+    results: Sequence[Result],
+    found: Callable[[Law], None] | None = None,
+) -> Measured:
+    """Measure what an implementation computes where it went wrong; nothing where it did not.
+
+    Parameters
+    ----------
+    implementation
+        The software under test, still open.
+    results
+        Every result of its run.
+    found
+        Told of each law as soon as it is there, for the implementation may end the process.
+    """
+    wrong = sorted({result.case.operation for result in results if result.status == "fail"})
+    laws: list[Law] = []
+    calls = 0
+    for place, operation in enumerate(wrong):
+        own = [result for result in results if result.case.operation == operation]
+        # Probes never take longer than the cases did.
+        seconds = max(_LEAST_SECONDS, sum(result.seconds for result in own))
+        asking = Asking(implementation, (MOST_CALLS - calls) // (len(wrong) - place), seconds)
+        try:
+            for law in family_of(operation).laws(asking, own):
+                laws.append(law)
+                if found is not None:
+                    found(law)
+        except OutOfCallsError:
+            pass
+        calls += asking.calls
+    return Measured(tuple(laws), calls)

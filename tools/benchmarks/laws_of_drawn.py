@@ -1,0 +1,162 @@
+"""Whether laws of drawn implementations are found: what kind of rule each follows, and with which number.
+
+``python tools/benchmarks/laws_of_drawn.py 1`` draws the 40 wrong attentions of that seed, validates each in float64,
+and holds the law that was measured against what was drawn. ``--write`` writes ``spec/measurements/laws-of-drawn.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import os
+import sys
+import time
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from measurement_page import MEASUREMENTS, MeasurementPage, publish, table
+
+from attnspec.adapters import load
+from attnspec.cases import load_suite
+from attnspec.diagnosis import diagnose
+from attnspec.probing import measured
+from attnspec.runner import run_suite
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "implementations"))
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.probing import Law
+
+OPERATION = "scaled_dot_product_attention"
+ABOUT = """
+Forty wrong attentions, right but for one step, whose numbers are drawn at random, so that no list holds them
+(`tests/implementations/drawn`). Each is validated in float64 and measured. The kind is right if the law is of the kind
+that was drawn, or of one that amounts to the same; the number is right if it lies within 1% of what was drawn. Where a
+form has no number, or the law gives it in other words (a rule of heads, a form of a mask), the kind alone counts.
+"""
+
+SAME = {
+    "scale": ("scale", "base"),
+    "base": ("base", "scale"),
+    "cap": ("cap",),
+    "fill": ("fill", "mask"),
+    "tile": ("tile", "tiles", "keys"),
+    "offset": ("offset", "distance", "window"),
+    "window": ("window", "offset"),
+    "head map": ("head map",),
+    "added mass": ("added mass", "sinks"),
+    "rounding": ("rounding",),
+    "mask factor": ("mask", "cap", "scale and mask"),
+}
+"""Kind that was drawn to the kinds of laws that say it."""
+
+PARAMETERS = ("factor", "ratio", "base", "power", "constant", "bound", "fill", "tile", "offset", "mass", "bits",
+              "limit", "threshold", "mask_factor", "score_factor", "cap_factor", "inner_factor")
+"""Names under which a law holds the number that was drawn, if under any."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found of one drawn attention."""
+
+    law: Law | None
+    calls: int
+    failing: int
+    clauses: tuple[str, ...]
+    seconds: tuple[float, float]
+
+
+def find(task: tuple[int, int]) -> Found:
+    """Validate and measure one of a seed."""
+    from drawn.drawing import draw
+
+    warnings.simplefilter("ignore")
+    seed, place = task
+    implementation = load(draw(seed)[place].implementation)
+    suite = load_suite()
+    own = {name: case for name, case in suite.cases.items() if case.operation == OPERATION}
+    start = time.perf_counter()
+    results = run_suite(replace(suite, cases=own), implementation, dtypes=["float64"])
+    between = time.perf_counter()
+    found = measured(implementation, results)
+    seconds = (between - start, time.perf_counter() - between)
+    failing = sum(result.is_wrong for result in results)
+    diagnosis = diagnose(results, laws=found.laws)
+    told: tuple[str, ...] = ()
+    if diagnosis:
+        first = diagnosis[0]
+        told = (first.clause,) if first.clause else tuple(each.clause for each in first.suspects if each.is_told)
+    return Found(found.laws[0] if found.laws else None, found.calls, failing, told, seconds)
+
+
+def number_is_right(drawn: Any, parameters: Mapping[str, float | str]) -> bool | None:
+    """Tell whether a law holds the number that was drawn; None where there is none to be held."""
+    wanted = [drawn.parameter, *(number for _, number in drawn.equivalent)]
+    wanted = [number for number in wanted if number is not None]
+    if not wanted:
+        return None
+    given = [float(parameters[name]) for name in PARAMETERS if isinstance(parameters.get(name), (int, float))]
+    given += [math.log(number) for number in given if number > 0]
+    return any(abs(number - want) <= 0.01 * abs(want) for number in given for want in wanted)
+
+
+def figures(seed: int) -> list[str]:
+    """Measure all of a seed, and return the table."""
+    from drawn.drawing import draw
+
+    load_suite()
+    every = draw(seed)
+    with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0)), maxtasksperchild=1) as pool:
+        found = pool.map(find, [(seed, place) for place in range(len(every))], chunksize=1)
+    rows: list[tuple[str, ...]] = []
+    kinds = numbers = with_number = clauses = 0
+    for drawn, told in zip(every, found, strict=True):
+        law = told.law
+        kind = law is not None and law.kind in SAME[drawn.kind]
+        number = number_is_right(drawn, law.parameters if law is not None and kind else {})
+        clause = bool(told.clauses) and bool(set(told.clauses[:1]) & set(drawn.clauses))
+        kinds += kind
+        numbers += bool(number)
+        with_number += number is not None
+        clauses += clause
+        said = "nothing" if law is None else law.sentence
+        rows.append(
+            (
+                drawn.kind,
+                drawn.name,
+                said,
+                "yes" if kind else "no",
+                "" if number is None else "yes" if number else "no",
+                "yes" if clause else f"no: {', '.join(told.clauses)}",
+            )
+        )
+    calls = sorted(told.calls for told in found)
+    slowest = max(told.seconds[1] / told.seconds[0] for told in found)
+    return [
+        f"Seed {seed}: the kind is right for {kinds} of {len(every)}; the number for {numbers} of {with_number} that "
+        f"have one; the clause that is told first for {clauses}. Calls: {calls[len(calls) // 2]} in the median, "
+        f"{calls[-1]} at most; probes took up to {slowest:.2f} of the time of the run.",
+        "",
+        *table(("drawn kind", "drawn", "measured", "kind", "number", "clause first"), rows),
+        "",
+    ]
+
+
+def main() -> None:
+    """Measure, print, and write the page where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("seeds", type=int, nargs="+", help="seeds of drawn attentions")
+    parser.add_argument("--write", action="store_true", help="write the page")
+    options = parser.parse_args()
+    lines = [line for seed in options.seeds for line in figures(seed)]
+    page = MeasurementPage("Laws of drawn implementations", ABOUT, lines)
+    publish(page, MEASUREMENTS / "laws-of-drawn.md" if options.write else None)
+
+
+if __name__ == "__main__":
+    main()
