@@ -55,8 +55,25 @@ SAME = {
 }
 """Kind that was drawn to the kinds of laws that say it."""
 
-PARAMETERS = ("factor", "ratio", "base", "power", "constant", "bound", "fill", "tile", "offset", "mass", "bits",
-              "limit", "threshold", "mask_factor", "score_factor", "cap_factor", "inner_factor")
+PARAMETERS = (
+    "factor",
+    "ratio",
+    "base",
+    "power",
+    "constant",
+    "bound",
+    "fill",
+    "tile",
+    "offset",
+    "mass",
+    "bits",
+    "limit",
+    "threshold",
+    "mask_factor",
+    "score_factor",
+    "cap_factor",
+    "inner_factor",
+)
 """Names under which a law holds the number that was drawn, if under any."""
 
 

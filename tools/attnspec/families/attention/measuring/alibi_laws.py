@@ -53,13 +53,17 @@ _DISTANCES: dict[str, Callable[[NDArray[np.int64]], NDArray[Any]]] = {
     "log(1 + |p - j|)": lambda ahead: np.log1p(np.abs(ahead)),
 }
 
+
+def _further(off: int) -> Callable[[NDArray[Any], Probe], NDArray[Any]]:
+    return lambda slopes, _: np.roll(slopes, -off)
+
+
 OF_HEAD: dict[str, Callable[[NDArray[Any], Probe], NDArray[Any]]] = {
     "h": lambda slopes, _: slopes,
     "h // (Hq / Hkv)": lambda slopes, of: slopes[of.heads],
     "Hq - 1 - h": lambda slopes, _: slopes[::-1],
     "0": lambda slopes, _: np.full_like(slopes, slopes[0]),
-    "h + 1": lambda slopes, _: np.roll(slopes, -1),
-    "h - 1": lambda slopes, _: np.roll(slopes, 1),
+    **{f"h + {off}": _further(off) for off in range(1, 12)},
     "h // (Hq / Hkv) * (Hq / Hkv)": lambda slopes, of: slopes[of.heads * (of.shape[1] // of.key_heads)],
     "h % Hkv": lambda slopes, of: slopes[np.arange(len(slopes)) % of.key_heads],
     "(h % Hkv) * (Hq / Hkv) + h // Hkv": lambda slopes, of: slopes[
@@ -77,16 +81,13 @@ _PLACES: dict[str, Callable[[Probe], int]] = {
 """Where the first query may be taken to stand, whatever alignment and lengths say."""
 
 
-def alibi_law(rows: Rows, probe: Probe, dtype: str) -> AlibiLaw | None:
-    """Return the plainest law that gives what the logits lost; None where none does, or there are no slopes."""
+def alibi_laws(rows: Rows, probe: Probe, dtype: str) -> list[AlibiLaw]:
+    """Return the laws that give what the logits lost, the plainest first; none where there are no slopes."""
     if "alibi_slopes" not in probe.inputs:
-        return None
+        return []
     others = probe.capped(probe.scores) + probe.mask
     allowed = RESIDUALS.get(dtype, np.inf) * max(1.0, float(np.abs(probe.logits).max(initial=0.0)))
-    for law in _laws(probe):
-        if rows.residual(others + law.bias(probe)) <= allowed:
-            return law
-    return None
+    return [law for law in _laws(probe) if rows.residual(others + law.bias(probe)) <= allowed]
 
 
 def _laws(probe: Probe) -> Generator[AlibiLaw]:

@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.families.attention.attendance import positions
+from attnspec.families.attention.measuring.probe import Probe
+from attnspec.families.attention.measuring.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.families.attention.measuring.probe import Probe
     from attnspec.families.attention.measuring.reading import Reading
+    from attnspec.probing import Asking
 
 _NO_WEIGHT = 1e-13
 """A share of the largest weight of its row below this is none: probes keep logits closer together than 25."""
 
 _MOST = 16
 """Laws that give the keys of one probe; other cases tell which of them holds."""
+
+_NUMBERS = 40
+"""Numbers of a mask that are tried as thresholds; probes have few."""
+
+_REFINEMENTS, _LIMITS = 3, 60
+"""Rounds, and numbers in each, in which a threshold is made exact: to a three-thousandth of what lies between two."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +47,15 @@ class AttendedLaw:
         What was fitted, by name.
     attended
         Gives the keys of any probe by the law; None where it says nothing of it.
+    adds_mask
+        Whether the numbers of a mask are added beside it.
     """
 
     constraint: str
     change: str
     parameters: Mapping[str, float | str]
     attended: Callable[[Probe], NDArray[np.bool_] | None]
+    adds_mask: bool = True
 
 
 Constraints = dict[str, "NDArray[np.bool_]"]
@@ -102,6 +113,57 @@ def attended_laws(reading: Reading) -> list[AttendedLaw]:
             if len(found) == _MOST:
                 break
     return found
+
+
+def refined(law: AttendedLaw, probe: Probe, asking: Asking, dtype: str) -> AttendedLaw:
+    """Return the law with a threshold of a mask made exact, by masks of many numbers; another law as it is.
+
+    Parameters
+    ----------
+    law
+        A law that gives the keys of a probe.
+    probe
+        The probe, whose mask has few numbers.
+    asking, dtype
+        The black box, and the dtype in which it is asked.
+    """
+    if "threshold" not in law.parameters:
+        return law
+    numbers = np.unique(probe.inputs["mask"])
+    low = float(law.parameters["threshold"])
+    above = numbers[numbers > low]
+    limit = threshold(low, float(above[0]), asking, dtype) if len(above) else None
+    return law if limit is None else above_threshold(limit, adds_mask=law.adds_mask)
+
+
+def threshold(low: float, high: float, asking: Asking, dtype: str) -> float | None:
+    """Return the number between two up to which numbers of a mask exclude; None where they do not."""
+    for _ in range(_REFINEMENTS):
+        limits = np.linspace(low, high, _LIMITS)
+        reading = read(_of_mask(limits), asking, dtype)
+        if reading is None:
+            return None
+        attended = attended_in(reading)[0, 0, 0]
+        if attended.all() or not attended.any() or limits[~attended].max() > limits[attended].min():
+            return None
+        low, high = float(limits[~attended].max()), float(limits[attended].min())
+    return (low + high) / 2
+
+
+def _of_mask(numbers: NDArray[Any]) -> Probe:
+    """Return a call of one query whose keys differ by their mask alone."""
+    zeros = np.zeros((1, 1, len(numbers), 1))
+    return Probe({"query": zeros[:, :, :1], "key": zeros, "value": zeros, "mask": numbers.reshape(1, 1, 1, -1)}, {})
+
+
+def above_threshold(limit: float, *, adds_mask: bool) -> AttendedLaw:
+    """Return the law by which a float mask excludes all numbers up to a limit."""
+
+    def above(of: Probe, _: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return of.inputs["mask"] > limit
+
+    change = f"excludes numbers up to {limit:.6g}{'' if adds_mask else ', and adds none'}"
+    return replace(_changed("mask", change, {"threshold": limit}, above), adds_mask=adds_mask)
 
 
 def blamed(reading: Reading) -> tuple[str, ...]:
@@ -249,12 +311,9 @@ def _masks(probe: Probe) -> Generator[AttendedLaw]:
         yield replace(_changed("mask", change, {"form": change}, form), constraint="mask axes")
     if probe.has_float_mask:
         numbers = np.unique(probe.inputs["mask"])
-        for limit in numbers[np.isfinite(numbers)][:40]:
-
-            def above(of: Probe, _: NDArray[np.bool_], *, limit: float = float(limit)) -> NDArray[np.bool_]:
-                return of.inputs["mask"] > limit
-
-            yield _changed("mask", f"excludes numbers up to {limit:g}", {"threshold": float(limit)}, above)
+        for limit in numbers[np.isfinite(numbers)][:_NUMBERS]:
+            yield above_threshold(float(limit), adds_mask=True)
+            yield above_threshold(float(limit), adds_mask=False)
 
 
 def _lengths(probe: Probe) -> Generator[AttendedLaw]:

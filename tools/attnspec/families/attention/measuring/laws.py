@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attnspec.families.attention.measuring import clauses
-from attnspec.families.attention.measuring.finding import Finding, find, part
+from attnspec.families.attention.measuring.finding import Finding, part
+from attnspec.families.attention.measuring.looking import look
 from attnspec.families.attention.measuring.memory_laws import asked_again, follows_earlier_calls
 from attnspec.families.attention.measuring.probe import OPERATION
 from attnspec.families.attention.measuring.reducing import Start, passes, probe_of, reduced, starts
@@ -77,13 +78,22 @@ def laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
         if dtype is None:
             continue
         plainest = reduced(start.probe, asking, dtype)
-        others = [other for other in failing if other is not start]
-        law = _best(find(plainest, asking, dtype), plainest, start, others, passing)
+        law = _best(look(plainest, asking, dtype), plainest, start, failing, passing)
         if best is None or (law.is_found, law.confirmed) > (best.is_found, best.confirmed):
             best = law
         if law.is_found:
             break
     yield best or _of_dtype(failing)
+
+
+def _is_alike(other: Probe, plainest: Probe) -> bool:
+    """Tell whether a call has all that another one needs to go wrong: its arguments, with masks of the same kind."""
+    alignment = "causal_alignment"
+    return (
+        other.arguments >= plainest.arguments
+        and other.has_float_mask is plainest.has_float_mask
+        and other.attributes.get(alignment, "top_left") == plainest.attributes.get(alignment, "top_left")
+    )
 
 
 def _of_rows_without_keys(results: Sequence[Result]) -> Law | None:
@@ -110,8 +120,12 @@ def _best(
     findings: Sequence[Finding], plainest: Probe, start: Start, failing: Sequence[Start], passing: Sequence[Start]
 ) -> Law:
     """Return the law that the other cases confirm best; what they speak against says only which part goes wrong."""
-    alike = [other for other in passing if other.probe.arguments >= plainest.arguments]
-    held = [(finding, _held(finding, failing), _held(finding, alike)) for finding in findings]
+
+    def alike(starts: Sequence[Start]) -> list[Start]:
+        return [other for other in starts if other is not start and _is_alike(other.probe, plainest)]
+
+    wrongs, rights = alike(failing), alike(passing)
+    held = [(finding, _held(finding, wrongs), _held(finding, rights)) for finding in findings]
     agreeing = [
         (finding, wrong.agree)
         for finding, wrong, right in held

@@ -136,13 +136,10 @@ def logits_are_right(rows: Rows, probe: Probe, dtype: str) -> bool:
     return rows.residual(probe.logits) <= _allowed(probe, dtype)
 
 
-def logit_law(rows: Rows, probe: Probe, dtype: str) -> LogitLaw | None:
-    """Return the plainest law that gives the measured logits; None where none does."""
+def logit_laws(rows: Rows, probe: Probe, dtype: str) -> list[LogitLaw]:
+    """Return the laws that give the measured logits, the plainest first."""
     allowed = _allowed(probe, dtype)
-    for law in _laws(rows, probe):
-        if rows.residual(law.logits(probe)) <= allowed:
-            return law
-    return None
+    return [law for law in _laws(rows, probe) if rows.residual(law.logits(probe)) <= allowed]
 
 
 def _allowed(probe: Probe, dtype: str) -> float:
@@ -212,7 +209,7 @@ def _order(probe: Probe) -> Generator[LogitLaw]:
 def _masks(rows: Rows, probe: Probe) -> Generator[LogitLaw]:
     """Give the laws in which a float mask acts otherwise."""
     yield LogitLaw("mask multiplied", {}, lambda of: (of.capped(of.scores) + of.bias) * of.mask)
-    yield LogitLaw("mask scaled", {}, lambda of: of.capped(of.products + of.mask) * of.scale + of.bias)
+    yield LogitLaw("mask scaled", {}, lambda of: of.capped((of.products + of.mask) * of.scale) + of.bias)
     numbers = probe.mask[np.isfinite(probe.mask)]
     for name, bound in (("mask clamped below", np.maximum), ("mask clamped above", np.minimum)):
 
@@ -226,24 +223,38 @@ def _masks(rows: Rows, probe: Probe) -> Generator[LogitLaw]:
 
 def _caps(rows: Rows, probe: Probe) -> Generator[LogitLaw]:
     """Give the laws in which scores are bounded by another number, or in another form."""
-    forms: dict[str, Callable[[NDArray[Any], float], NDArray[Any]]] = {
-        "cap": lambda scores, bound: bound * np.tanh(scores / bound),
-        "clipped": lambda scores, bound: np.clip(scores, -bound, bound),
-        "cap by arctangent": lambda scores, bound: bound * np.arctan(scores / bound),
-        "cap by quotient": lambda scores, bound: scores / (1 + np.abs(scores) / bound),
-        "cap with another inner bound": lambda scores, bound: (probe.softcap or bound) * np.tanh(scores / bound),
-    }
     largest = float(np.abs(probe.scores[probe.placing.attendable]).max(initial=0.0))
     if largest <= _VARIES:
         return
-    for name, form in forms.items():
+    bounds = largest * np.geomspace(0.02, 60, _TRIED)
+    for name, form in _CAPS.items():
 
         def logits_by(bound: float, form: Any = form) -> Callable[[Probe], NDArray[Any]]:
-            return lambda of: form(of.scores, bound) + of.bias + of.mask
+            # A cap that was asked for is another one wherever it is asked for; one that was not is always there.
+            factor = bound / probe.softcap if probe.softcap else 0.0
 
-        bounds = largest * np.geomspace(0.02, 60, _TRIED)
+            def logits(of: Probe) -> NDArray[Any]:
+                if factor and not of.softcap:
+                    return of.logits
+                scores = of.capped(of.scores) if of.softcap and not factor else of.scores
+                return form(scores, factor * of.softcap or bound, of.softcap or bound) + of.bias + of.mask
+
+            return logits
+
         bound = _best(lambda bound, by=logits_by: rows.residual(by(bound)(probe)), bounds)
-        yield LogitLaw(name, {"bound": bound}, logits_by(bound))
+        factor = {"cap_factor": bound / probe.softcap} if probe.softcap else {}
+        yield LogitLaw(name, {"bound": bound, **factor}, logits_by(bound))
+
+
+_CAPS: dict[str, Callable[[NDArray[Any], float, float], NDArray[Any]]] = {
+    "cap": lambda scores, bound, _: bound * np.tanh(scores / bound),
+    "clipped": lambda scores, bound, _: np.clip(scores, -bound, bound),
+    "cap by arctangent": lambda scores, bound, _: bound * np.arctan(scores / bound),
+    "cap by quotient": lambda scores, bound, _: scores / (1 + np.abs(scores) / bound),
+    "cap of another inner bound": lambda scores, bound, owed: owed * np.tanh(scores / bound),
+    "cap of another outer bound": lambda scores, bound, owed: bound * np.tanh(scores / owed),
+}
+"""Forms of a cap, of scores, the bound that is fitted, and the one that is owed."""
 
 
 def _best(residual: Callable[[float], float], tried: NDArray[Any]) -> float:

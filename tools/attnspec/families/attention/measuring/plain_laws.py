@@ -24,6 +24,9 @@ _SEED = 20
 _RISE = 12.0
 """How far the scores of a long row rise: each tile has a larger one than those before."""
 
+_FEWEST = 2
+"""A call that is wrong with so few keys is wrong with all: it has no length from which on it fails."""
+
 _SAME_FACTOR = {"float64": 1e-7, "float32": 1e-3}
 
 
@@ -74,17 +77,11 @@ class TileLaw(NamedTuple):
         Where runs begin.
     factors
         Measured by owed weight, for each run; 0 where keys are lost.
-    tile
-        The length that all runs are multiples of, but the last; None where there is one run.
-    sums_to_one
-        Whether the weights still sum to one.
     """
 
     keys: int
     starts: tuple[int, ...]
     factors: tuple[float, ...]
-    tile: int | None
-    sums_to_one: bool
 
 
 def tile_law(asking: Asking, dtype: str, keys: int) -> TileLaw | None:
@@ -104,6 +101,24 @@ def tile_law(asking: Asking, dtype: str, keys: int) -> TileLaw | None:
     attended = attended_in(reading)[0, 0]
     row = int(np.argmax(np.abs(factors - 1).max(axis=-1)))
     told = tuple(float(factors[row, start]) if attended[row, start] else 0.0 for start in starts)
-    sums = reading.weights[0, 0].sum(axis=-1)
-    tile = int(np.gcd.reduce(starts[1:])) if len(starts) > 1 else None
-    return TileLaw(keys, starts, told, tile, bool((np.abs(sums - 1) <= 10 * slack).all()))
+    return TileLaw(keys, starts, told)
+
+
+def first_wrong_length(asking: Asking, dtype: str, longest: int) -> int | None:
+    """Return the fewest keys with which a plain call of rising scores goes wrong; None for two and fewer.
+
+    Parameters
+    ----------
+    asking, dtype
+        The black box, and the dtype in which it is asked.
+    longest
+        A number of keys with which it goes wrong.
+    """
+    right, wrong = 1, longest
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        if plain_probe(middle, rising=True).fails(asking, dtype):
+            wrong = middle
+        else:
+            right = middle
+    return wrong if wrong > _FEWEST else None

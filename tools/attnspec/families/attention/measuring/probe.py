@@ -215,8 +215,7 @@ class Probe:
     @property
     def is_moderate(self) -> bool:
         """Whether no weight vanishes, and no exponential overflows."""
-        logits = np.where(self.placing.attendable, self.logits, 0.0)
-        return bool(np.abs(logits).max(initial=0.0) < _LARGEST_LOGIT)
+        return bool(np.abs(self.logits).max(initial=0.0) < _LARGEST_LOGIT)
 
     def ask(self, asking: Asking, dtype: str) -> NDArray[Any] | None:
         """Return the output that comes back, or None where nothing of its shape does."""

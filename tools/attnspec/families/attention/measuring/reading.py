@@ -34,7 +34,7 @@ class Reading(NamedTuple):
     sources: NDArray[Any]
 
 
-def read(probe: Probe, asking: Asking, dtype: str) -> Reading | None:
+def read(probe: Probe, asking: Asking, dtype: str, *, wider: int = 0) -> Reading | None:
     """Ask with such values, beside which each batch entry and head has a mark of its own; None if nothing comes back.
 
     Parameters
@@ -43,10 +43,12 @@ def read(probe: Probe, asking: Asking, dtype: str) -> Reading | None:
         The call; its values are replaced.
     asking, dtype
         The black box, and the dtype in which it is asked.
+    wider
+        How many features of zeros the values have more.
     """
     batch, heads, queries, keys = probe.shape
     marks = batch * probe.key_heads
-    value = np.zeros((batch, probe.key_heads, keys, keys + marks))
+    value = np.zeros((batch, probe.key_heads, keys, keys + marks + wider))
     value[..., :keys] = np.eye(keys)
     for place in range(marks):
         value[place // probe.key_heads, place % probe.key_heads, :, keys + place] = 1.0
@@ -54,5 +56,5 @@ def read(probe: Probe, asking: Asking, dtype: str) -> Reading | None:
     output = asked.ask(asking, dtype)
     if output is None:
         return None
-    sources = output[..., keys:].reshape(batch, heads, queries, batch, probe.key_heads)
+    sources = output[..., keys : keys + marks].reshape(batch, heads, queries, batch, probe.key_heads)
     return Reading(asked, output[..., :keys], sources)

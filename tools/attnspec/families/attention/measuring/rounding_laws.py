@@ -9,7 +9,7 @@ import numpy as np
 from attnspec.dtypes import to_run_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from typing import Any
 
     from numpy.typing import NDArray
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 _DROP = 30.0
 """A rounding explains what is wrong where with it the error is so many times smaller."""
 
-_LARGEST = 2e-2
-"""A relative error above this is no rounding: bfloat16 has 4e-3."""
+_LARGEST = 0.1
+"""An error above this, in units of the values, is no rounding: scores of bfloat16 give 2e-2."""
+
+_LARGEST_OF_FLOAT16 = 6e4
+"""Larger numbers are infinite there, which is no rounding."""
 
 
 class RoundingLaw(NamedTuple):
@@ -32,12 +35,15 @@ class RoundingLaw(NamedTuple):
         Such as ``scores`` or ``weights``.
     bits
         Significant bits that were left: 24 for float32, 11 for float16, 8 for bfloat16.
+    is_cut
+        Whether bits were cut off, and not rounded.
     drop
         How many times smaller the error is with it.
     """
 
     step: str
     bits: int
+    is_cut: bool
     drop: float
 
 
@@ -61,11 +67,12 @@ def rounding_law(probe: Probe, output: NDArray[Any], dtype: str) -> RoundingLaw 
         return None
     found: list[RoundingLaw] = []
     for bits in range(3, 53 if dtype == "float64" else 23):
-        if 2.0 ** -(bits + 12) * scale > error or 2.0 ** (6 - bits) * scale < error:
+        if 2.0 ** -(bits + 12) * scale > error or 2.0 ** (9 - bits) * scale < error:
             continue
-        for step, rounded in _rounded(probe, bits):
-            left = np.abs(output - rounded)[live].max(initial=0.0)
-            found.append(RoundingLaw(step, bits, float(error / max(left, 1e-300))))
+        for by in (np.rint, np.trunc):
+            for step, rounded in _rounded(probe, bits, by):
+                left = np.abs(output - rounded)[live].max(initial=0.0)
+                found.append(RoundingLaw(step, bits, by is np.trunc, float(error / max(left, 1e-300))))
     best = max(found, key=lambda law: law.drop, default=None)
     return best if best is not None and best.drop >= _DROP else None
 
@@ -80,20 +87,22 @@ def looks_rounded(probe: Probe, output: NDArray[Any], dtype: str) -> int | None:
     return round(-np.log2(error / scale))
 
 
-def round_to_bits(array: NDArray[Any], bits: int) -> NDArray[Any]:
-    """Round to so many significant bits, as the dtypes of 24, 11 and 8 of them do; others have no bounds."""
+def round_to_bits(array: NDArray[Any], bits: int, by: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+    """Round to so many significant bits, as the dtypes of 24, 11 and 8 of them do; `by` rounds to whole numbers."""
     named = {24: "float32", 11: "float16", 8: "bfloat16"}.get(bits)
-    if named is not None and np.abs(array).max(initial=0.0) < 6e4:  # float16 holds no larger ones
+    if named is not None and by is np.rint and np.abs(array).max(initial=0.0) < _LARGEST_OF_FLOAT16:
         return to_run_dtype(array, named).astype(np.float64)
     fraction, exponent = np.frexp(array)
-    return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
+    return np.ldexp(by(np.ldexp(fraction, bits)), exponent - bits)
 
 
-def _rounded(probe: Probe, bits: int) -> Generator[tuple[str, NDArray[Any]]]:
+def _rounded(
+    probe: Probe, bits: int, by: Callable[[NDArray[Any]], NDArray[Any]]
+) -> Generator[tuple[str, NDArray[Any]]]:
     """Give the output with each step rounded."""
 
     def rounded(array: NDArray[Any]) -> NDArray[Any]:
-        return round_to_bits(array, bits)
+        return round_to_bits(array, bits, by)
 
     attendable = probe.placing.attendable
     query, key = rounded(probe.inputs["query"]), rounded(probe.key)

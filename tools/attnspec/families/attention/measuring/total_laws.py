@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _ERRORS = {"float64": 1e-7, "float32": 1e-3}
 """Relative error up to which masses of several rows are the same: a mass is a difference of sums that are close."""
 
+_SMALLEST = 1e-290
+"""Weights below it have lost bits."""
+
 
 @dataclass(frozen=True)
 class TotalLaw:
@@ -33,24 +36,26 @@ class TotalLaw:
     parameters
         What was fitted, by name.
     weights
-        Gives the weights of any probe by the law.
+        Gives the weights of any probe by the law; None where it says nothing of it.
     """
 
     name: str
     parameters: Mapping[str, float | str]
-    weights: Callable[[Probe], NDArray[Any]]
+    weights: Callable[[Probe], NDArray[Any] | None]
 
 
-def total_law(reading: Reading, dtype: str) -> TotalLaw | None:
-    """Return the plainest law that gives the weights of a probe whose keys and logits are right."""
-    probe = reading.probe
-    allowed = _ERRORS.get(dtype, np.inf)
-    for law in _laws(reading):
-        with np.errstate(all="ignore"):
-            near = np.abs(law.weights(probe) - reading.weights) <= allowed * np.abs(reading.weights) + 1e-290
-        if near[probe.live].all():
-            return law
-    return None
+def total_laws(reading: Reading, dtype: str) -> list[TotalLaw]:
+    """Return the laws that give the weights of a probe whose keys and logits are right, the plainest first."""
+    return [law for law in _laws(reading) if _gives(law, reading, dtype)]
+
+
+def _gives(law: TotalLaw, reading: Reading, dtype: str) -> bool:
+    given = law.weights(reading.probe)
+    if given is None:
+        return False
+    with np.errstate(all="ignore"):
+        near = np.abs(given - reading.weights) <= _ERRORS.get(dtype, np.inf) * np.abs(reading.weights) + _SMALLEST
+    return bool(near[reading.probe.live].all())
 
 
 def fill_law(reading: Reading, dtype: str) -> TotalLaw | None:
@@ -129,25 +134,38 @@ def _factors(reading: Reading) -> Generator[TotalLaw]:
 
 
 def _masses(reading: Reading) -> Generator[TotalLaw]:
-    """Give the laws in which the total has a mass more, by itself or in units of its largest exponential."""
+    """Give the laws in which the total has a mass more, by itself or in units of its largest exponential.
+
+    It may come once a row, or once for each key that is excluded.
+    """
     found = _excess(reading)
     if found is None:
         return
     excess, largest = found
-    for name, masses, is_absolute in (
-        ("added mass", excess * np.exp(np.minimum(largest, 700)), True),
-        ("added mass beside the largest", excess, False),
-    ):
-        mass = float(np.median(masses))
+    had_sinks = "sinks" in reading.probe.inputs
+    excluded = (~reading.probe.placing.attendable).sum(axis=-1)[reading.probe.live & (reading.weights.sum(axis=-1) > 0)]
+    for is_absolute in (True, False):
+        for of_each in (False, True):
+            masses = excess * np.exp(np.minimum(largest, 700)) if is_absolute else excess
+            if of_each:
+                if not (excluded > 0).any():
+                    continue
+                masses = masses[excluded > 0] / excluded[excluded > 0]
+            mass = float(np.median(masses))
 
-        def weights(of: Probe, *, mass: float = mass, is_absolute: bool = is_absolute) -> NDArray[Any]:
-            plain = of.without("sinks") if "sinks" in of.inputs else of
-            logits = np.where(plain.placing.attendable, plain.logits, -np.inf)
-            largest = logits.max(axis=-1, keepdims=True)
-            largest = np.where(np.isfinite(largest), largest, 0.0)
-            exponentials = np.exp(logits - largest)
-            return exponentials / (
-                exponentials.sum(axis=-1, keepdims=True) + (mass * np.exp(-largest) if is_absolute else mass)
-            )
+            def weights(
+                of: Probe, *, mass: float = mass, is_absolute: bool = is_absolute, of_each: bool = of_each
+            ) -> NDArray[Any] | None:
+                if ("sinks" in of.inputs) is not had_sinks:
+                    return None
+                logits = np.where(of.placing.attendable, of.logits, -np.inf)
+                largest = logits.max(axis=-1, keepdims=True)
+                largest = np.where(np.isfinite(largest), largest, 0.0)
+                exponentials = np.exp(logits - largest)
+                added = mass * np.exp(-largest) if is_absolute else np.full_like(largest, mass)
+                if of_each:
+                    added = added * (~of.placing.attendable).sum(axis=-1, keepdims=True)
+                return exponentials / (exponentials.sum(axis=-1, keepdims=True) + added)
 
-        yield TotalLaw(name, {"mass": mass}, weights)
+            name = "added mass" if is_absolute else "added mass beside the largest"
+            yield TotalLaw(f"{name}{' for each excluded key' if of_each else ''}", {"mass": mass}, weights)
