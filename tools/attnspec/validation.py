@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from attnspec.adapters import Declaration, Implementation
     from attnspec.cases import Suite
     from attnspec.diagnosis import Diagnosis
+    from attnspec.probing import Law, Measured
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Follower, Result, Run, Share
 
@@ -48,6 +49,7 @@ def validate(
     renames: Mapping[str, str] | None = None,
     device: str | None = None,
     fail_fast: bool = False,
+    probes: bool = True,
     golden: Path | None = None,
 ) -> Report:
     """Validate an implementation against the golden cases.
@@ -78,6 +80,8 @@ def validate(
         Where it is to run, for an implementation that takes one: ``"cuda"``.
     fail_fast
         Stop at the first wrong result.
+    probes
+        Whether an implementation that went wrong is called again, to measure what it computes.
     golden
         Another folder of golden files.
 
@@ -100,6 +104,7 @@ def validate(
             dtypes=as_tuple(dtypes),
             conventions=conventions or {},
             fail_fast=fail_fast,
+            probes=probes,
             invocation=Invocation(
                 operation=operation,
                 layout=layout,
@@ -117,6 +122,7 @@ def run_and_report(
     dtypes: Sequence[str] = (),
     conventions: Mapping[str, str] | None = None,
     fail_fast: bool = False,
+    probes: bool = True,
     invocation: Invocation | None = None,
 ) -> Report:
     """Run the selected cases against an implementation and put everything into a report.
@@ -125,6 +131,8 @@ def run_and_report(
     ----------
     suite, implementation, dtypes, conventions, fail_fast
         As `attnspec.runner.run_suite` takes them.
+    probes
+        Whether an implementation that went wrong is called again, to measure what it computes.
     invocation
         How the implementation was reached, for the report.
 
@@ -135,7 +143,14 @@ def run_and_report(
     """
     conventions = conventions or {}
     results = run_offered(suite, implementation, dtypes=dtypes, conventions=conventions, fail_fast=fail_fast)
-    return make_report(suite, implementation.declaration, results, conventions=conventions, invocation=invocation)
+    return make_report(
+        suite,
+        implementation.declaration,
+        results,
+        conventions=conventions,
+        measured=measured_of(implementation, results) if probes else None,
+        invocation=invocation,
+    )
 
 
 def run_offered(
@@ -182,6 +197,7 @@ def make_report(
     results: tuple[Result, ...],
     *,
     conventions: Mapping[str, str],
+    measured: Measured | None = None,
     invocation: Invocation | None = None,
     not_run: int | None = None,
     ended_early: EndedEarly | None = None,
@@ -198,6 +214,8 @@ def make_report(
         What came of them.
     conventions
         Conventions that the command asked for, over those that are declared.
+    measured
+        What probes brought; None where there were none.
     invocation
         How the implementation was reached.
     not_run
@@ -213,7 +231,8 @@ def make_report(
         environment=environment(),
         results=results,
         left_out=offered_part(suite, declaration.operations).left_out,
-        diagnosis=_diagnosis(results),
+        diagnosis=_diagnosis(results, measured),
+        probes=None if measured is None else measured.calls,
         invocation=invocation or Invocation(),
         not_run=not_run,
         ended_early=ended_early,
@@ -228,13 +247,32 @@ def check_asked(dtypes: Sequence[str], conventions: Mapping[str, str]) -> None:
             raise UsageError(f"There is no dtype {dtype!r}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
 
 
-def _diagnosis(results: tuple[Result, ...]) -> tuple[Diagnosis, ...]:
+def measured_of(
+    implementation: Implementation, results: tuple[Result, ...], found: Callable[[Law, int], None] | None = None
+) -> Measured | None:
+    """Call an implementation again that went wrong, and return what it computes; None where nothing did.
+
+    Parameters
+    ----------
+    implementation, results
+        As it was run, still open, and what came of it.
+    found
+        Told of each law as soon as it is there, and of how many calls there were until then.
+    """
+    if not any(result.is_wrong for result in results):
+        return None
+    from attnspec.probing import measured
+
+    return measured(implementation, results, found)
+
+
+def _diagnosis(results: tuple[Result, ...], measured: Measured | None) -> tuple[Diagnosis, ...]:
     """Return what explains the failures; the catalogue of mistakes is loaded only when there are any."""
     if not any(result.is_wrong for result in results):
         return ()
     from attnspec.diagnosis import diagnose
 
-    return diagnose(results)
+    return diagnose(results, laws=() if measured is None else measured.laws)
 
 
 def open_target(

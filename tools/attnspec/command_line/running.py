@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from contextlib import chdir, nullcontext
+from contextlib import chdir, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from attnspec.command_line.target_options import TargetOptions
     from attnspec.guard.journal import Journal, Told
     from attnspec.guard.keeping import KeptJournal
+    from attnspec.probing import Measured
     from attnspec.reports import Report
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result
@@ -127,7 +128,7 @@ def _run_here(
 ) -> Report:
     """Run it from this process: a program, a target in a process that is spoken to, or one that is not guarded here."""
     from attnspec.adapters.patience import GaveUpError
-    from attnspec.guard.task import opened
+    from attnspec.guard.task import measure, opened
     from attnspec.guard.watching import ending_by_exception
     from attnspec.runner import Kept, Share, beside_their_twins
     from attnspec.validation import closing, run_offered
@@ -167,7 +168,10 @@ def _run_here(
             return so_far("given up")
         for each in journals:
             each.ends("finished")
-    return _report(options, suite, declaration, results, None)
+        measured = None
+        with suppress(GaveUpError):
+            measured = measure(task, implementation, results, journals)
+    return _report(options, suite, declaration, results, None, measured)
 
 
 def _remains(options: TargetOptions, suite: Suite, ended: Ended, kept: KeptJournal | None) -> Report:
@@ -214,7 +218,7 @@ def _report_of(
         options.dtypes or declaration.dtypes,
         resolved_for(declaration, pairs(options.conventions, "--convention")),
     )
-    return _report(options, suite, declaration, results, ended_early)
+    return _report(options, suite, declaration, results, ended_early, told.measured)
 
 
 def _report(
@@ -223,6 +227,7 @@ def _report(
     declaration: Declaration,
     results: tuple[Result, ...],
     ended_early: EndedEarly | None,
+    measured: Measured | None = None,
 ) -> Report:
     from attnspec.runner import offered_part, planned_dtypes
     from attnspec.validation import make_report, pairs
@@ -237,6 +242,7 @@ def _report(
         declaration,
         results,
         conventions=pairs(options.conventions, "--convention"),
+        measured=measured,
         invocation=invocation_of(options),
         not_run=not_run,
         ended_early=ended_early,

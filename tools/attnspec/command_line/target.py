@@ -51,6 +51,7 @@ def task_of(options: TargetOptions, share: Share, *, fail_fast: bool) -> Task:
         show_stderr=options.stderr,
         transcript=options.transcript,
         give_up_after=options.give_up_after,
+        probes=options.probes,
         share=share,
     )
 

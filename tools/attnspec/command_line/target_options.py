@@ -51,6 +51,13 @@ _OPTIONS = (
         metavar="N",
         help="Run N shares of the cases at the same time.",
     ),
+    click.option(
+        "--no-probes",
+        "probes",
+        flag_value=False,
+        default=True,
+        help="Do not call what went wrong again, to measure what it computes.",
+    ),
     click.option("--stderr", is_flag=True, help="Show what the program, or an isolated TARGET, prints to stderr."),
     click.option(
         "--transcript",
@@ -89,6 +96,7 @@ class TargetOptions:
     give_up_after: int | None
     isolate: bool
     jobs: int
+    probes: bool
     stderr: bool
     transcript: Path | None
     resume: Path | None

@@ -14,12 +14,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Set
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence, Set
 
     from numpy.typing import NDArray
 
     from attnspec.adapters import Declaration
     from attnspec.comparison import Run, Verdict
+    from attnspec.probing import Law, Measured
     from attnspec.runner import Key, Occasion, Result
 
 SIZE = 256 * 1024 * 1024
@@ -84,6 +85,8 @@ class Told(NamedTuple):
         Each (case, dtype) that no second pass can change any more; known of a journal in a file alone.
     about
         What a journal in a file is about, by name.
+    measured
+        What probes brought; None where there were none.
     """
 
     declaration: Declaration | None
@@ -94,6 +97,7 @@ class Told(NamedTuple):
     got: Callable[[Key], Mapping[str, NDArray[Any]] | None]
     settled: Set[Key] = frozenset()
     about: Mapping[str, str] = MappingProxyType({})
+    measured: Measured | None = None
 
 
 class Journal:
@@ -197,6 +201,10 @@ class Journal:
             self._keep_passes(operation, len(self._seen))
         self._append(("ends", ending, problem[:_LONGEST_MESSAGE]))
 
+    def finds(self, law: Law, calls: int) -> None:
+        """Write down a law that was measured, and how many calls there were until then."""
+        self._append(("law", (*vars(law).values(),), calls))
+
     def _keep_passes(self, operation: str, most: int) -> None:
         """Keep the outputs of passes of an operation, up to so many; a diagnosis of what is wrong needs them."""
         passed = self._passed[operation]
@@ -266,6 +274,8 @@ class Journal:
         outputs: dict[Key, slice] = {}
         settled: set[Key] = set()
         about: Mapping[str, str] = {}
+        laws: list[tuple[Any, ...]] = []
+        calls = 0
         key = ("", "")
         verdict, right = _reading()
         for record in self._records():
@@ -283,6 +293,9 @@ class Journal:
                     pass
                 case ("goes on",):
                     ending, problem = None, ""
+                    laws = []
+                case ("law", law, calls):
+                    laws.append(law)
                 case ("outputs", case, dtype):
                     key = (case, dtype)
                 case ("at", span):
@@ -297,7 +310,14 @@ class Journal:
         def got(of: Key) -> Mapping[str, NDArray[Any]] | None:
             return self._loads(self._memory[outputs[of]]) if of in outputs else None
 
-        return Told(declaration, self._asked(), results, ending, problem, got, settled, about)
+        measured = _measured(laws, calls) if laws else None
+        return Told(declaration, self._asked(), results, ending, problem, got, settled, about, measured)
+
+
+def _measured(laws: Sequence[tuple[Any, ...]], calls: int) -> Measured:
+    from attnspec.probing import Law, Measured
+
+    return Measured(tuple(Law(*fields) for fields in laws), calls)
 
 
 def _plain(verdict: Verdict) -> tuple[Any, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, nullcontext
+import signal
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,20 @@ from attnspec.adapters.wrapped import Wrapped
 from attnspec.errors import AttnspecError
 from attnspec.guard.keeping import KeptJournal
 from attnspec.guard.watching import ending_by_exception
-from attnspec.validation import closing, in_layout, open_target, run_offered
+from attnspec.validation import closing, in_layout, measured_of, open_target, run_offered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from attnspec.adapters import Answer, Implementation, Request
     from attnspec.cases import Suite
     from attnspec.guard.journal import Journal
-    from attnspec.runner import Share
+    from attnspec.probing import Law, Measured
+    from attnspec.runner import Result, Share
+
+_LEAST_SECONDS = 5.0
+"""What probes are given at least before the process is ended; they stop by themselves after the time of the run."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,8 @@ class Task:
         that is said to it and by it.
     give_up_after
         How many timeouts in a row are the last.
+    probes
+        Whether it is called again where it went wrong, to measure what it computes.
     share
         Which part of the cases is run.
     """
@@ -60,6 +67,7 @@ class Task:
     show_stderr: bool
     transcript: Path | None
     give_up_after: int | None
+    probes: bool
     share: Share
 
     @property
@@ -120,7 +128,7 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
         signals = nullcontext() if task.is_imported else ending_by_exception()
         with signals, closing(implementation):
             journal.declares(implementation.declaration)
-            run_offered(
+            results = run_offered(
                 suite,
                 implementation,
                 dtypes=task.dtypes,
@@ -131,6 +139,8 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
                 known=journal.known if isinstance(journal, KeptJournal) else None,
             )
             journal.ends("finished")
+            with suppress(GaveUpError, KeyboardInterrupt):
+                measure(task, implementation, results, (journal,))
     except GaveUpError:
         journal.ends("given up")
     except AttnspecError as error:
@@ -139,6 +149,42 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
     except KeyboardInterrupt:
         _leave_if_copied(process)
         journal.ends("interrupted")
+
+
+def measure(
+    task: Task, implementation: Implementation, results: tuple[Result, ...], journals: Sequence[Journal]
+) -> Measured | None:
+    """Measure what an implementation computes that went wrong, and write it down as it comes; None where it did not.
+
+    Its cases are settled by now. A process that is guarded and does not come back from a call is ended.
+
+    Parameters
+    ----------
+    task, implementation
+        What was run.
+    results
+        What came of it.
+    journals
+        Where laws are written down.
+    """
+    # Each job saw a part of the cases; one is enough to measure by.
+    if not task.probes or task.share.number > 0:
+        return None
+
+    def found(law: Law, calls: int) -> None:
+        for journal in journals:
+            journal.finds(law, calls)
+
+    is_ended_in_time = task.is_imported and bool(journals) and hasattr(signal, "setitimer")
+    if is_ended_in_time:
+        seconds = 2 * sum(result.seconds for result in results)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, _LEAST_SECONDS))
+    try:
+        return measured_of(implementation, results, found)
+    finally:
+        if is_ended_in_time:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 class OneProcess(Wrapped):

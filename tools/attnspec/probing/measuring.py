@@ -24,7 +24,7 @@ _LEAST_SECONDS = 0.05
 def measured(
     implementation: Implementation,
     results: Sequence[Result],
-    found: Callable[[Law], None] | None = None,
+    found: Callable[[Law, int], None] | None = None,
 ) -> Measured:
     """Measure what an implementation computes where it went wrong; nothing where it did not.
 
@@ -35,7 +35,7 @@ def measured(
     results
         Every result of its run.
     found
-        Told of each law as soon as it is there, for the implementation may end the process.
+        Told of each law as soon as it is there, and of the calls until then: the implementation may end the process.
     """
     wrong = sorted({result.case.operation for result in results if result.status == "fail"})
     laws: list[Law] = []
@@ -49,7 +49,7 @@ def measured(
             for law in family_of(operation).laws(asking, own):
                 laws.append(law)
                 if found is not None:
-                    found(law)
+                    found(law, calls + asking.calls)
         except OutOfCallsError:
             pass
         calls += asking.calls

@@ -221,6 +221,7 @@ def _closing(report: Report) -> list[str]:
     compared = numbers_compared(summary_to_json(summary), (summary.fused, summary.unfused))
     families = {family: summary_to_json(of_family) for family, of_family in report.by_family.items()}
     return [
+        *filter(None, [wording.probed(report.probes)]),
         *([] if compared is None else [f"{compared}."]),
         *(
             wording.family_verdict(family, of_family["conformance"], of_family["statuses"], clauses_graded(of_family))

@@ -80,8 +80,9 @@ def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
     """Return the lines that name a mistake, its clause, its remedy and the erratum; or say that it is unknown."""
     operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
     facts, attended = diagnosis["facts"], diagnosis["attended"]
+    measured = [wording.measured(law["sentence"], law["confirmed"]) for law in diagnosis.get("laws", ())]
     if not diagnosis["sentence"]:
-        return [*without_a_name(diagnosis), *facts, *attended]
+        return [*without_a_name(diagnosis), *measured, *facts, *attended]
     lines = [
         wording.known_mistake(diagnosis["sentence"], diagnosis["mistake"], operation, explains, of),
         wording.broken_clause(diagnosis["clause"]),
@@ -90,7 +91,7 @@ def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
         lines.append(wording.what_to_do(diagnosis["remedy"]))
     if diagnosis["erratum"] is not None:
         lines.append(wording.same_erratum(diagnosis["erratum"]))
-    return [*lines, *attended, *facts]
+    return [*lines, *measured, *attended, *facts]
 
 
 def points_at(diagnosis: Mapping[str, Any]) -> str | None:

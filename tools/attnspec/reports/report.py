@@ -48,6 +48,8 @@ class Report:
         does not conform, whatever passed before.
     ended_early
         Why it did, where it did.
+    probes
+        How often the implementation was called again, to measure what it computes; None where it was not.
     """
 
     declaration: Declaration
@@ -61,6 +63,7 @@ class Report:
     invocation: Invocation = field(default_factory=Invocation)
     not_run: int | None = None
     ended_early: EndedEarly | None = None
+    probes: int | None = None
 
     @property
     def conforms(self) -> bool:
@@ -139,5 +142,6 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "left_out": dict(report.left_out),
         **({} if report.not_run is None else {"not_run": report.not_run}),
         **({} if report.ended_early is None else {"ended_early": report.ended_early}),
+        **({} if report.probes is None else {"probes": report.probes}),
         "count": len(report.results),
     }

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from attnspec.comparison import Worst
     from attnspec.diagnosis import Diagnosis
+    from attnspec.probing import Law
     from attnspec.reports.summary import Summary
     from attnspec.runner import Result
 
@@ -37,6 +38,21 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "attended": list(diagnosis.attended),
         "certainty": diagnosis.certainty,
         "suspects": [asdict(suspect) for suspect in diagnosis.suspects],
+        "laws": [law_to_json(law) for law in diagnosis.laws],
+    }
+
+
+def law_to_json(law: Law) -> dict[str, Any]:
+    """Return a law that was measured, as an entry of a diagnosis's ``laws``."""
+    return {
+        "kind": law.kind,
+        "clauses": list(law.clauses),
+        "sentence": law.sentence,
+        "parameters": {
+            name: value if isinstance(value, str) else _number(float(value)) for name, value in law.parameters.items()
+        },
+        "case": law.case,
+        "confirmed": law.confirmed,
     }
 
 

@@ -315,6 +315,20 @@ def suspected(clauses: Sequence[str], operation: str, of: int) -> list[str]:
     return [f"One of these is broken: {first} ({failures})", *(f"Or {other}" for other in others)]
 
 
+def measured(sentence: str, confirmed: int) -> str:
+    """Return what probes measured, and how many further failures it gives."""
+    if not confirmed:
+        return f"Measured: {sentence}"
+    return f"Measured: {sentence} {counted(confirmed, 'more failure')} {'is' if confirmed == 1 else 'are'} just so."
+
+
+def probed(calls: int | None) -> str | None:
+    """Return how often an implementation was called again; None where it was not."""
+    if not calls:
+        return None
+    return f"It was called {counted(calls, 'more time')} to measure what it computes; --no-probes forbids it."
+
+
 def known_mistake(sentence: str, mistake: str, operation: str, explains: int, of: int) -> str:
     """Return a mistake with how many of the failures of its operation it reproduces."""
     return f"{sentence} (this mistake, {mistake}, reproduces {share(operation, explains, of)})"

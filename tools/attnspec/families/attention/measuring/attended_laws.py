@@ -190,6 +190,7 @@ def _laws(probe: Probe) -> Generator[AttendedLaw]:
         yield from _lengths(probe)
     if {"left", "right"} & present.keys():
         yield AttendedLaw("left", "and the right side exchanged", {}, _exchanged)
+        yield from _wider(probe)
         yield AttendedLaw("open_side", "a side of 0 is open", {}, _open_at_nothing)
         yield AttendedLaw("open_side", "an open side is 0", {}, _nothing_where_open)
     yield from _cut(probe)
@@ -344,6 +345,22 @@ def _lengths(probe: Probe) -> Generator[AttendedLaw]:
         return np.arange(of.shape[3]) >= of.shape[3] - of.inputs["key_lengths"].reshape(-1, 1, 1, 1)
 
     yield _changed("lengths", "counted from the end", {"form": "counted from the end"}, last)
+
+
+def _wider(probe: Probe) -> Generator[AttendedLaw]:
+    """Give the laws in which a window reaches further, or less far, to both sides."""
+    for off in sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs):
+
+        def wider(of: Probe, *, off: int = off) -> NDArray[np.bool_] | None:
+            window = of.attributes.get("window")
+            if not window:
+                return None
+            return together(
+                of, constraints_of(of.said(window=[None if side is None else side + off for side in window]))
+            )
+
+        if off:
+            yield AttendedLaw("left", f"and the right side reach {off:+d} keys further", {"offset": off}, wider)
 
 
 def _exchanged(probe: Probe) -> NDArray[np.bool_] | None:

@@ -16,9 +16,12 @@ from attnspec.families.attention.measuring.attended_laws import (
     threshold,
 )
 from attnspec.families.attention.measuring.finding import Finding, part
-from attnspec.families.attention.measuring.total_laws import fill_law
+from attnspec.families.attention.measuring.reading import read
+from attnspec.families.attention.measuring.resizing import resized
+from attnspec.families.attention.measuring.total_laws import fill_laws
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from numpy.typing import NDArray
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from attnspec.families.attention.measuring.attended_laws import AttendedLaw
     from attnspec.families.attention.measuring.probe import Probe
     from attnspec.families.attention.measuring.reading import Reading
+    from attnspec.families.attention.measuring.total_laws import TotalLaw
     from attnspec.probing import Asking
 
 _KINDS = {
@@ -37,6 +41,9 @@ _KINDS = {
     "mask axes": "mask",
 }
 """Constraint to what a law about it is called; others are called as the constraint is."""
+
+_LARGER = (24, 48)
+"""Queries and new keys beside which windows, tiles and lengths that cases of few keys cannot tell apart differ."""
 
 _LARGEST_MASK = 64.0
 """Masks that are read as truth values have their threshold nearer to 0."""
@@ -65,11 +72,12 @@ def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
         The black box, and the dtype in which it is asked.
     """
     probe = reading.probe
-    fill = fill_of(reading, dtype)
+    fill = from_fill(reading, dtype)
     differ = (attended_in(reading) != probe.placing.attendable) & probe.live[..., np.newaxis]
     if not differ.any():
         return fill
-    found = [_attended(refined(law, probe, asking, dtype), probe) for law in attended_laws(reading)] + fill
+    laws = _told_apart(attended_laws(reading), probe, asking, dtype)
+    found = [_attended(refined(law, probe, asking, dtype), probe) for law in laws] + fill
     excluding = blamed(reading)
     if not found and excluding:
         told = f"Keys are attended that {' and '.join(excluding)} exclude{'s' if len(excluding) == 1 else ''}."
@@ -79,33 +87,55 @@ def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
     return found or [part(probe)]
 
 
+def _told_apart(laws: list[AttendedLaw], probe: Probe, asking: Asking, dtype: str) -> list[AttendedLaw]:
+    """Return those of several laws that hold at larger extents, too; all of them where none does."""
+    if len(laws) < 2:
+        return laws
+    reading = read(resized(probe, *_LARGER), asking, dtype)
+    if reading is None:
+        return laws
+    attended, live = attended_in(reading), reading.probe.live
+    given = [law.attended(reading.probe) for law in laws]
+    holding = [
+        law for law, keys in zip(laws, given, strict=True) if keys is not None and (keys == attended)[live].all()
+    ]
+    return holding or laws
+
+
 def from_threshold(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
     """Return up to which number a mask excludes that is not added; nothing where it excludes by none."""
     limit = threshold(-_LARGEST_MASK, _LARGEST_MASK, asking, dtype)
     return [] if limit is None else [_attended(above_threshold(limit, adds_mask=False), probe)]
 
 
-def fill_of(reading: Reading, dtype: str) -> list[Finding]:
-    """Return by which number excluded keys keep a share."""
+def from_fill(reading: Reading, dtype: str) -> list[Finding]:
+    """Return by which numbers excluded keys keep a share, those of one constraint or all."""
     probe = reading.probe
-    law = fill_law(reading, dtype)
-    if law is None:
-        return []
-    named = tuple(clauses.of_constraint(name, probe) for name in blamed(reading))
-    more = " more than they would be" if law.name != "fill" else ""
-    return [
-        Finding(
-            "fill",
-            named[:1] or clauses.of_arguments(probe.arguments),
-            f"Excluded keys keep a share: their logits are {law.parameters['fill']:.6g}{more}, not minus infinity.",
-            {**law.parameters, "form": law.name},
-            lambda of: _given(of, law.weights(of)),
-        )
-    ]
+    excluding = blamed(reading)
+    found: list[Finding] = []
+    for constraint in (None, *excluding):
+        for law in fill_laws(reading, constraint, dtype):
+            more = " more than they would be" if law.name != "fill" else ""
+            about = constraint or next(iter(excluding), None)
+            found.append(
+                Finding(
+                    "fill",
+                    (clauses.of_constraint(about, probe),) if about else clauses.of_arguments(probe.arguments),
+                    f"Excluded keys keep a share: their logits are {law.parameters['fill']:.6g}{more}, "
+                    "not minus infinity.",
+                    {**law.parameters, "form": law.name},
+                    _by_total(law),
+                )
+            )
+    return found
 
 
-def _given(of: Probe, weights: NDArray[Any] | None) -> NDArray[Any] | None:
-    return None if weights is None else of.output_of(weights)
+def _by_total(law: TotalLaw) -> Callable[[Probe], NDArray[Any] | None]:
+    def output(of: Probe) -> NDArray[Any] | None:
+        weights = law.weights(of)
+        return None if weights is None else of.output_of(weights)
+
+    return output
 
 
 def _attended(law: AttendedLaw, probe: Probe) -> Finding:
@@ -114,7 +144,9 @@ def _attended(law: AttendedLaw, probe: Probe) -> Finding:
         logits = of.logits if law.adds_mask else of.logits - of.mask
         return None if attended is None else of.output_of(of.weights_of(logits, attended))
 
-    named = (clauses.of_constraint(law.constraint, probe),)
+    # Where it is said how far a bound is off, it is the position that is.
+    is_placed = law.constraint in ("causal", "position") and law.parameters
+    named = (clauses.of_position(probe) if is_placed else clauses.of_constraint(law.constraint, probe),)
     if law.constraint == "keys" and probe.arguments:
         named = clauses.of_arguments(probe.arguments)
     parameters = {"constraint": law.constraint, **law.parameters}

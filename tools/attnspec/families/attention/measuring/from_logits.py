@@ -51,7 +51,7 @@ def from_logits(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
     found = _distance(rows, probe, dtype)
     for law in logit_laws(rows, probe, dtype):
         if law.name == "scale":
-            found.append(from_scale(law.parameters["score_factor"] * probe.scale, probe, asking, dtype))
+            found += from_scale(law.parameters["score_factor"] * probe.scale, probe, asking, dtype)
         else:
             found.append(_of_law(law, probe))
         if law.name == "mask" and abs(law.parameters["mask_factor"]) < _NO_FACTOR:

@@ -211,7 +211,7 @@ def _masks(rows: Rows, probe: Probe) -> Generator[LogitLaw]:
     yield LogitLaw("mask multiplied", {}, lambda of: (of.capped(of.scores) + of.bias) * of.mask)
     yield LogitLaw("mask scaled", {}, lambda of: of.capped((of.products + of.mask) * of.scale) + of.bias)
     numbers = probe.mask[np.isfinite(probe.mask)]
-    for name, bound in (("mask clamped below", np.maximum), ("mask clamped above", np.minimum)):
+    for name, bound in _CLAMPS.items():
 
         def logits_by(limit: float, bound: Any = bound) -> Callable[[Probe], NDArray[Any]]:
             return lambda of: of.capped(of.scores) + of.bias + bound(of.mask, limit)
@@ -219,6 +219,14 @@ def _masks(rows: Rows, probe: Probe) -> Generator[LogitLaw]:
         limits = np.linspace(float(numbers.min()), float(numbers.max()), _TRIED)
         limit = _best(lambda limit, by=logits_by: rows.residual(by(limit)(probe)), limits)
         yield LogitLaw(name, {"limit": limit}, logits_by(limit))
+
+
+_CLAMPS: dict[str, Callable[[NDArray[Any], float], NDArray[Any]]] = {
+    "mask clamped below": np.maximum,
+    "mask clamped above": np.minimum,
+    "mask clamped to both sides": lambda mask, limit: np.clip(mask, -abs(limit), abs(limit)),
+}
+"""What bounds a mask, by a limit."""
 
 
 def _caps(rows: Rows, probe: Probe) -> Generator[LogitLaw]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.families.attention.measuring.probe import OPERATION, Probe
+from attnspec.families.attention.measuring.probe import OPERATION
+from attnspec.families.attention.measuring.resizing import resized
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.families.attention.measuring.probe import Probe
     from attnspec.families.attention.measuring.reducing import Start
     from attnspec.probing import Asking
 
@@ -46,25 +48,6 @@ def follows_earlier_calls(start: Start, asking: Asking, place: int) -> bool:
     wrong = next((changed for changed in _changed(fresh) if changed.fails(asking, start.dtype)), None)
     # What was changed may go wrong by itself; at extents of its own it then does, too.
     return wrong is not None and not resized(wrong, *_EXTENTS[2 * place + 1]).fails(asking, start.dtype)
-
-
-def resized(probe: Probe, queries: int, keys: int) -> Probe:
-    """Return a call of other extents whose queries and new keys are those of this one, again and again."""
-    of_query, of_key = np.arange(queries) % probe.shape[2], np.arange(keys) % probe.inputs["key"].shape[2]
-    inputs: dict[str, NDArray[Any]] = {}
-    for name, array in probe.inputs.items():
-        match name:
-            case "query":
-                inputs[name] = array[:, :, of_query]
-            case "key" | "value":
-                inputs[name] = array[:, :, of_key]
-            case "mask":
-                columns = np.concatenate([np.arange(probe.past), probe.past + of_key])
-                rows = of_query if array.shape[-2] > 1 else np.zeros(1, dtype=np.int64)
-                inputs[name] = array[..., rows, :][..., columns]
-            case _:
-                inputs[name] = array
-    return Probe(inputs, probe.attributes)
 
 
 def _changed(probe: Probe) -> Generator[Probe]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.families.attention.measuring.alibi_laws import OF_HEAD
+from attnspec.families.attention.measuring.attended_laws import constraints_of, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -58,14 +59,23 @@ def _gives(law: TotalLaw, reading: Reading, dtype: str) -> bool:
     return bool(near[reading.probe.live].all())
 
 
-def fill_law(reading: Reading, dtype: str) -> TotalLaw | None:
-    """Return the law by which excluded keys keep a share: their logits are one number, or are moved by one."""
+def fill_laws(reading: Reading, constraint: str | None, dtype: str) -> list[TotalLaw]:
+    """Return the laws by which excluded keys keep a share: their logits are one number, or are moved by one.
+
+    Parameters
+    ----------
+    reading
+        The weights.
+    constraint
+        The constraint whose keys keep it; None for all keys that are excluded.
+    dtype
+        The dtype in which was asked.
+    """
     probe, weights = reading.probe, reading.weights
-    attendable = probe.placing.attendable
-    beyond = ~attendable & probe.live[..., np.newaxis] & (weights > 0)
+    beyond = _kept(probe, constraint) & probe.live[..., np.newaxis] & (weights > 0)
     if not beyond.any():
-        return None
-    telling = attendable & (weights > 0)
+        return []
+    telling = probe.placing.attendable & (weights > 0)
     # What each row lost to its total: the same for all its keys.
     with np.errstate(all="ignore"):
         logarithms = np.log(weights)
@@ -74,17 +84,30 @@ def fill_law(reading: Reading, dtype: str) -> TotalLaw | None:
     kept = (logarithms + total)[beyond]
     moved = kept - np.broadcast_to(probe.logits, weights.shape)[beyond]
     allowed = 100 * _ERRORS.get(dtype, np.inf) * max(1.0, float(np.abs(kept).max()))
+    found: list[TotalLaw] = []
     for name, numbers, is_moved in (("fill", kept, False), ("bias of excluded keys", moved, True)):
         number = float(np.median(numbers))
-        if np.abs(numbers - number).max() <= allowed:
+        # Logits that are moved by nothing are those of keys that are not excluded.
+        if np.abs(numbers - number).max() <= allowed and not (is_moved and abs(number) <= allowed):
 
             def filled(of: Probe, *, number: float = number, is_moved: bool = is_moved) -> NDArray[Any]:
+                keeps = _kept(of, constraint)
                 logits = of.logits + number if is_moved else np.full(of.shape, number)
-                logits = np.where(of.placing.attendable, of.logits, logits)
-                return of.weights_of(logits, np.ones(of.shape, dtype=np.bool_))
+                return of.weights_of(np.where(keeps, logits, of.logits), of.placing.attendable | keeps)
 
-            return TotalLaw(name, {"fill": number}, filled)
-    return None
+            found.append(TotalLaw(name, {"fill": number}, filled))
+    return found
+
+
+def _kept(probe: Probe, constraint: str | None) -> NDArray[np.bool_]:
+    """Return the keys that are excluded, by any constraint or by one alone, of queries that count."""
+    constraints = constraints_of(probe)
+    if constraint in constraints:
+        others = {name: allowed for name, allowed in constraints.items() if name != constraint}
+        excluded = together(probe, others) & ~constraints[constraint]
+    else:
+        excluded = ~probe.placing.attendable if constraint is None else np.zeros(probe.shape, dtype=np.bool_)
+    return excluded & probe.counted[..., np.newaxis]
 
 
 def _laws(reading: Reading) -> Generator[TotalLaw]:
