@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import chdir, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -218,7 +219,26 @@ def _report_of(
         options.dtypes or declaration.dtypes,
         resolved_for(declaration, pairs(options.conventions, "--convention")),
     )
-    return _report(options, suite, declaration, results, ended_early, told.measured)
+    measured = told.measured
+    if options.jobs > 1 and ended_early is None:
+        measured = _measured_apart(options, suite, results)
+    return _report(options, suite, declaration, results, ended_early, measured)
+
+
+def _measured_apart(options: TargetOptions, suite: Suite, results: tuple[Result, ...]) -> Measured | None:
+    """Measure what went wrong in several jobs, in a process of its own."""
+    from attnspec.guard.forked import Forked
+    from attnspec.guard.journal import Journal
+    from attnspec.guard.watching import Watch
+    from attnspec.runner import Share
+
+    if not options.probes or not any(result.is_wrong for result in results):
+        return None
+    task = replace(task_of(options, Share(0, options.jobs), fail_fast=False), settled=results)
+    journal = Journal.anonymous()
+    with Watch() as watch:
+        watch.wait_for(Forked(task, suite, journal, watch.release))
+    return journal.read().measured
 
 
 def _report(

@@ -50,6 +50,8 @@ class Task:
         Whether it is called again where it went wrong, to measure what it computes.
     share
         Which part of the cases is run.
+    settled
+        Results of an earlier run: nothing is run then, and what went wrong is measured alone.
     """
 
     target: str | None
@@ -69,6 +71,7 @@ class Task:
     give_up_after: int | None
     probes: bool
     share: Share
+    settled: tuple[Result, ...] | None = None
 
     @property
     def is_imported(self) -> bool:
@@ -128,7 +131,7 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
         signals = nullcontext() if task.is_imported else ending_by_exception()
         with signals, closing(implementation):
             journal.declares(implementation.declaration)
-            results = run_offered(
+            results = task.settled or run_offered(
                 suite,
                 implementation,
                 dtypes=task.dtypes,
@@ -167,8 +170,8 @@ def measure(
     journals
         Where laws are written down.
     """
-    # Each job saw a part of the cases; one is enough to measure by.
-    if not task.probes or task.share.number > 0:
+    # One of several jobs knows a part of what failed; when all have ended, one more process measures.
+    if not task.probes or (task.share.of > 1 and task.settled is None):
         return None
 
     def found(law: Law, calls: int) -> None:

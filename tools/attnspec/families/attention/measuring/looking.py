@@ -100,7 +100,7 @@ def _calmed(probe: Probe) -> Probe:
 
 def _of_size(probe: Probe) -> Finding:
     """Return that a call goes wrong because its logits are large."""
-    largest = float(np.abs(np.where(probe.placing.attendable, probe.logits, 0.0)).max(initial=0.0))
+    largest = float(np.abs(probe.logits).max(initial=0.0))
     names = ["softmax.stability", "precision.accumulation"]
     if probe.has_float_mask:
         names.append("mask.additive")

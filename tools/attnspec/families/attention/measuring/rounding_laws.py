@@ -22,6 +22,9 @@ _DROP = 30.0
 _LARGEST = 0.1
 """An error above this, in units of the values, is no rounding: scores of bfloat16 give 2e-2."""
 
+_FEWEST_BITS = 7
+"""Fewer than bfloat16 has are no precision; a number that happens to be rounded to so few is something else."""
+
 _LARGEST_OF_FLOAT16 = 6e4
 """Larger numbers are infinite there, which is no rounding."""
 
@@ -66,7 +69,7 @@ def rounding_law(probe: Probe, output: NDArray[Any], dtype: str) -> RoundingLaw 
     if not np.isfinite(error) or not probe.slack(dtype) < error <= _LARGEST * scale:
         return None
     found: list[RoundingLaw] = []
-    for bits in range(3, 53 if dtype == "float64" else 23):
+    for bits in range(_FEWEST_BITS, 53 if dtype == "float64" else 23):
         if 2.0 ** -(bits + 12) * scale > error or 2.0 ** (9 - bits) * scale < error:
             continue
         for by in (np.rint, np.trunc):
