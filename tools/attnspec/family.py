@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from attnspec.bounds.precision import Precision
     from attnspec.bounds.tolerance import Tolerance
     from attnspec.cases import Case
-    from attnspec.probing import Asking, Law
-    from attnspec.runner import Result
 
 
 class Owed(NamedTuple):
@@ -91,10 +89,6 @@ def _as_normative(
     return Owed(outputs, {}, ())
 
 
-def _no_laws(_asking: Asking, _results: Sequence[Result]) -> Iterable[Law]:
-    return ()
-
-
 def _never(_case: Case) -> bool:
     return False
 
@@ -127,8 +121,6 @@ class Family:
         Name of a layout to what arranges a request in it.
     key_sets
         Which keys each query attended in a run, and should have; None where that does not show.
-    laws
-        Given an implementation that may be asked more, and every result of an operation: what it computes, measured.
     attendable
         Which key each query may attend (B, H, Sq, Sk); None where a case has no such question.
     attended_axis
@@ -153,7 +145,6 @@ class Family:
     lacks_property: Callable[[str, Mapping[str, Any], Mapping[str, NDArray[Any]]], PropertyProblem | None] = _nothing
     layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])
     key_sets: Callable[[Case, str, Mapping[str, NDArray[Any]]], KeySets | None] = _nothing
-    laws: Callable[[Asking, Sequence[Result]], Iterable[Law]] = _no_laws
     attendable: Callable[[Case], NDArray[np.bool_] | None] = _nothing
     attended_axis: str | None = None
     is_probe: Callable[[Case], bool] = _never

@@ -14,7 +14,7 @@ from attnspec.diagnosis.attended_keys import attended_sentences
 from attnspec.diagnosis.by_check import SPOILING, broken_by_check, broken_by_layout
 from attnspec.diagnosis.choosing import is_finite
 from attnspec.diagnosis.facts import failing_facts
-from attnspec.diagnosis.measured_laws import with_laws
+from attnspec.diagnosis.measured_laws import suspects_by_law
 from attnspec.diagnosis.ranking import MISSED_AT_MOST, Candidate, not_reproduced, rank, speak_against, tied
 from attnspec.diagnosis.suspects import Suspect, alike_by_cases, suspects
 from attnspec_mistakes.noticed import was_tried
@@ -122,7 +122,21 @@ def diagnose(
     for operation, of_operation in wrong.items():
         mistakes = [mistake for mistake in mistakes_of(operation) if mistake.id not in without]
         found.extend(_diagnose_operation(of_operation, passing.get(operation, []), mistakes))
-    return tuple(with_laws(entry, [law for law in laws if law.operation == entry.operation]) for entry in found)
+    return tuple(_with_laws(entry, [law for law in laws if law.operation == entry.operation]) for entry in found)
+
+
+def _with_laws(diagnosis: Diagnosis, laws: Sequence[Law]) -> Diagnosis:
+    """Return a diagnosis with the laws that were measured of its operation."""
+    diagnosis = replace(diagnosis, laws=tuple(laws))
+    if not laws or diagnosis.clause is not None:
+        return diagnosis
+    suspected = suspects_by_law(diagnosis.suspects, laws[0], diagnosis.explains)
+    return replace(diagnosis, suspects=suspected, certainty=_certainty(suspected))
+
+
+def _certainty(suspected: Sequence[Suspect]) -> Certainty:
+    told = sum(suspect.is_told for suspect in suspected)
+    return "it lies in" if not told else "most likely" if told == 1 else "one of these"
 
 
 def _diagnose_operation(
@@ -256,8 +270,6 @@ def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...], suspect
     if layout is not None:
         others = (replace(entry, is_told=False) for entry in suspected if entry.clause != layout)
         suspected = (_of_layout(layout, failing), *others)
-    told = sum(entry.is_told for entry in suspected)
-    certainty: Certainty = "it lies in" if not told else "most likely" if told == 1 else "one of these"
     return Diagnosis(
         operation=failing[0].case.operation,
         mistake=UNKNOWN,
@@ -270,7 +282,7 @@ def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...], suspect
         first_case=failing[0].case.id,
         facts=facts,
         attended=attended_sentences(failing),
-        certainty=certainty,
+        certainty=_certainty(suspected),
         suspects=suspected,
     )
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from attnspec.family import Family
 
 
@@ -21,3 +24,12 @@ def family_of(operation: str) -> Family:
 def family_called(name: str) -> Family:
     """Return a family by its name, one of :data:`attnspec.contract.FAMILIES`."""
     return import_module(f"attnspec.families.{name}.family").FAMILY
+
+
+def measuring_of(operation: str) -> ModuleType | None:
+    """Return the room of an operation's family that measures what a black box computes; None where it has none.
+
+    Its ``laws`` takes an implementation that may be asked more, and every result of an operation, and gives laws.
+    """
+    name = f"attnspec.families.{OPERATIONS[operation].family}.measuring"
+    return None if find_spec(name) is None else import_module(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.families.lookup import family_of
+from attnspec.families.lookup import measuring_of
 from attnspec.probing.asking import Asking, OutOfCallsError
 from attnspec.probing.law import Law, Measured
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_CALLS = 300
 """A clean pass of all probes takes fewer; a law that takes more is not worth them."""
 
-_LEAST_SECONDS = 0.05
+_LEAST_SECONDS = 0.2
 """What a run of a case or two leaves for probes."""
 
 
@@ -41,12 +41,15 @@ def measured(
     laws: list[Law] = []
     calls = 0
     for place, operation in enumerate(wrong):
+        room = measuring_of(operation)
+        if room is None:
+            continue
         own = [result for result in results if result.case.operation == operation]
         # Probes never take longer than the cases did.
         seconds = max(_LEAST_SECONDS, sum(result.seconds for result in own))
         asking = Asking(implementation, (MOST_CALLS - calls) // (len(wrong) - place), seconds)
         try:
-            for law in family_of(operation).laws(asking, own):
+            for law in room.laws(asking, own):
                 laws.append(law)
                 if found is not None:
                     found(law, calls + asking.calls)

@@ -16,21 +16,11 @@ from attnspec.families.attention.weight_initialisation import lacks_property
 from attnspec.family import Family
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
-    from attnspec.probing import Asking, Law
-    from attnspec.runner import Result
-
-
-def _laws(asking: Asking, results: Sequence[Result]) -> Iterable[Law]:
-    # Only a run in which something went wrong needs them.
-    from attnspec.families.attention.measuring import laws
-
-    return laws(asking, results)
 
 
 def _also_right(operation: str, output: str, given: NDArray[Any], owed: NDArray[Any]) -> NDArray[np.bool_] | None:
@@ -56,7 +46,6 @@ FAMILY = Family(
     lacks_property=lacks_property,
     layouts=LAYOUTS,
     key_sets=key_sets,
-    laws=_laws,
     attendable=attendable_keys,
     attended_axis="key",
     is_probe=is_probe,
