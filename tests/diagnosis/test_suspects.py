@@ -5,9 +5,10 @@ import pytest
 
 import attnspec
 from attnspec.cases import load_suite
-from attnspec.diagnosis import UNKNOWN, diagnose
+from attnspec.diagnosis import UNKNOWN, diagnose, suspects
 from attnspec.reports.entries import diagnosis_lines
 from attnspec.reports.report_json import diagnosis_to_json
+from attnspec_mistakes.judged import Judged, judged_cases
 
 
 def a_third_of_the_width(query, arguments):
@@ -77,6 +78,22 @@ def attnspec_mistakes_of_scale():
     return [mistake for mistake in CATALOGUE if mistake.clause == "sdpa.scale.default"]
 
 
+@pytest.mark.parametrize(("shared", "moves"), [(True, True), (False, False)], ids=["same_cases", "other_cases"])
+def test_an_implementation_of_a_stranger_that_fails_the_same_cases_speaks_for_its_clause(shared, moves, monkeypatch):
+    """Of those that nobody judged, the catalogue alone decides; then one stranger broke the second of its clauses."""
+    monkeypatch.setattr(suspects, "judged_implementations", lambda _operation: ())
+    alone = attnspec.validate(RaisesToAPower()).diagnosis[0]
+    first, second, *_ = [suspect.clause for suspect in alone.suspects]
+    results = attnspec.validate(RaisesToAPower()).results
+    failing = frozenset(result.case.id for result in results if result.is_wrong)
+    cases = failing if shared else judged_cases("softmax") - failing
+    stranger = Judged("batch_0/one", (second,), cases)
+    monkeypatch.setattr(suspects, "judged_implementations", lambda _operation: (stranger,))
+    beside = attnspec.validate(RaisesToAPower()).diagnosis[0]
+    assert beside.suspects[0].clause == (second if moves else first)
+    assert all(0 <= suspect.likeness <= 1 for suspect in (*alone.suspects, *beside.suspects))
+
+
 def test_cases_of_another_folder_are_compared_by_the_clauses_that_they_list(tmp_path):
     """Of cases that nobody tried the mistakes on, nothing is known but what they are about."""
     shipped = load_suite(profiles=("core", "masking"))
@@ -109,6 +126,12 @@ class Plain:
         x = np.asarray(x)
         shifted = np.exp(x - x.max(axis, keepdims=True)) if x.size else x
         return shifted / shifted.sum(axis, keepdims=True)
+
+
+class RaisesToAPower(Plain):
+    def softmax(self, x, axis=-1):
+        result = super().softmax(x, axis)
+        return result**1.1
 
 
 class EditsItsInput(Plain):

@@ -111,6 +111,13 @@ PROBES = {
         attention(**TEN_KEYS, mask=draw(2, 1, 3, 10) * 4),
         attention(**{name: (*shape[:2], 50, shape[3]) for name, shape in SHARED.items()}),
         attention(key=(2, 2, 0, 3), value=(2, 2, 0, 2)),
+        attention(
+            query=(2, 4, 1, 3),
+            key=(2, 2, 260, 3),
+            value=(2, 2, 260, 2),
+            is_causal=True,
+            causal_alignment="bottom_right",
+        ),
         attention(mask=np.array([[False] * 4 + [True]] * 3)),
         {**attention(mask=HIDES_THE_LAST), "key": WITH_NAN_LAST["key"]},
         {**attention(mask=HIDES_THE_LAST), "value": WITH_NAN_LAST["value"]},

@@ -158,8 +158,9 @@ UNSEEN_ON_PROBES = {
     ),
 }
 NEEDS_MORE = {
-    # Long rows, half precision, numbers that are not finite, or refusals.
+    # Long rows, half precision, numbers that are not finite or very low, or refusals.
     "softmax.summed_in_half_precision",
+    "sdpa.low_mask_excludes",
     "sdpa.positions_in_int8",
     "sdpa.last_queries_dropped",
     "sdpa.summed_in_half_precision",

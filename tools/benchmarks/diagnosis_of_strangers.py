@@ -3,7 +3,8 @@
 ``python tools/benchmarks/diagnosis_of_strangers.py tests/implementations/batch_11`` runs every implementation of a
 batch in every setting, and holds what the report says first against the clauses that two judges had written down
 before in the batch's ``clauses.json``. ``--write`` writes ``spec/measurements/diagnosis-batch-11.md``; ``--every N``
-takes each N-th implementation, ``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead.
+takes each N-th implementation, ``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead. Of a
+batch that stands beside the catalogue, the diagnosis sees the other batches alone.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from attnspec.adapters import Outputs, load
 from attnspec.adapters.wrapped import Wrapped
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
-from attnspec.diagnosis import diagnose
+from attnspec.diagnosis import diagnose, suspects
 from attnspec.dtypes import to_run_dtype
 from attnspec.families.attention.attendance import attendance
 from attnspec.probing import measured
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from attnspec.adapters import Answer, Declaration, Implementation, Request
     from attnspec.diagnosis import Diagnosis
     from attnspec.runner import Result
+    from attnspec_mistakes.judged import Judged
 
 ABOUT = """
 Wrong implementations of a blind batch, each in several settings: it gives `output` alone, or all that it gives; it
@@ -212,6 +214,16 @@ def run_one(task: Task) -> Told | None:
     return Told(*first_told(found), took) if found else None
 
 
+def leave_out(batch: Path) -> None:
+    """Hide the implementations of a batch from the diagnosis, which would find each of them again."""
+    known = suspects.judged_implementations
+
+    def others(operation: str) -> tuple[Judged, ...]:
+        return tuple(entry for entry in known(operation) if not entry.id.startswith(f"{batch.name}/"))
+
+    suspects.judged_implementations = others
+
+
 def tasks_of(batch: Path, options: argparse.Namespace) -> list[Task]:
     """Return what is run: the implementations that judges have judged."""
     judged = json.loads((batch / "clauses.json").read_text(encoding="utf-8"))
@@ -229,6 +241,7 @@ def figures(batch: Path, options: argparse.Namespace) -> list[str]:
     """Run everything, and return the tables."""
     judged: dict[str, Any] = json.loads((batch / "clauses.json").read_text(encoding="utf-8"))
     tasks = tasks_of(batch, options)
+    leave_out(batch)
     load_suite()
     with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0)), maxtasksperchild=1) as pool:
         told = pool.map(run_one, tasks, chunksize=1)

@@ -104,6 +104,12 @@ def biased_from_row(scores: Array, alibi_slopes: Array | None, _offset: Any) -> 
     return add_distance_bias(scores, alibi_slopes, 0)
 
 
+def biased_at_the_end(scores: Array, alibi_slopes: Array | None, _offset: Any) -> Array:
+    """Take the distances as if the last query always stood at the last key."""
+    query_length, key_length = scores.shape[2:]
+    return add_distance_bias(scores, alibi_slopes, key_length - query_length)
+
+
 def slopes_of_first_head(slopes: Array) -> Array:
     """Give every head the slope of the first one."""
     return np.full_like(slopes, slopes[:1].sum())
@@ -262,6 +268,14 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Count from position i + offset, as causality does.",
         function=departure(scaled_dot_product_attention, add_distance_bias=biased_from_row),
         source="https://github.com/lucidrains/x-transformers/pull/300",
+    ),
+    mistake(
+        id="sdpa.alibi_at_the_end",
+        clause="sdpa.alibi.position",
+        sentence="The distance was counted as if the last query always stood at the last key, whatever was asked for.",
+        engineer="The bias hard-codes the bottom-right shift Sk - Sq of the arrays.",
+        remedy="Count from position i + offset, as causality does.",
+        function=departure(scaled_dot_product_attention, add_distance_bias=biased_at_the_end),
     ),
     mistake(
         id="sdpa.alibi_of_first_head",

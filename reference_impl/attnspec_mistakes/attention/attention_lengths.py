@@ -70,6 +70,11 @@ def at_the_end(tokens: int, lengths: Integers) -> Booleans:
     return np.arange(tokens) >= tokens - lengths
 
 
+def answered_at_the_end(query_length: int, query_lengths: Integers) -> Booleans:
+    """Take the last queries for the ones that count."""
+    return at_the_end(query_length, query_lengths).swapaxes(-1, -2)
+
+
 def padding_zeroed(*, key_lengths: Any = None, **arguments: Any) -> Attention:
     """Set keys and values that do not count to zero, and let them take part."""
     if key_lengths is not None:
@@ -202,5 +207,13 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="One length array serves both loops, so the shorter one bounds the keys.",
         remedy="Let query_lengths decide which rows count, and nothing else.",
         function=with_key_lengths(no_longer_than_queries),
+    ),
+    mistake(
+        id="sdpa.query_padding_at_the_start",
+        clause="sdpa.query_lengths.rows",
+        sentence="The queries that do not count were looked for at the start of each sequence; they are at the end.",
+        engineer="Left padding is assumed for the rows: the last N queries are kept instead of the first N.",
+        remedy="Keep the first N queries of each batch entry.",
+        function=departure(scaled_dot_product_attention, answered_queries=answered_at_the_end),
     ),
 )

@@ -85,6 +85,11 @@ def finite_part_added(scores: Array, mask: ArrayLike | None) -> Array:
     return scores + np.where(numbers == -np.inf, 0, numbers)
 
 
+def excluding_low_numbers(mask: Array) -> Array:
+    """Take every number from -10000 down for minus infinity."""
+    return mask if is_boolean(mask) else np.where(mask <= -1e4, -np.inf, mask)
+
+
 def nothing_excluded(logits: Array, _attendable: Booleans) -> Array:
     """Leave the logits of excluded keys as they are."""
     return logits
@@ -178,6 +183,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The bias path only tests for -inf, as for a block mask, and drops finite biases.",
         remedy="Add every number of the mask to its score.",
         function=departure(scaled_dot_product_attention, add_mask=mask_not_added),
+    ),
+    mistake(
+        id="sdpa.low_mask_excludes",
+        clause="sdpa.mask.additive",
+        sentence="Very low numbers of a float mask excluded their keys, as if they were minus infinity.",
+        engineer="The bias path tests for values below a threshold, -10000, instead of for -inf.",
+        remedy="Add every finite number of the mask to its score, however low it is.",
+        function=altered(scaled_dot_product_attention, mask=excluding_low_numbers),
     ),
     mistake(
         id="sdpa.boolean_mask_inverted",

@@ -76,7 +76,7 @@ def of_first_entry(_alignment: str, offset: Any, _past_length: int) -> Any:
 
 
 def counted_in(dtype: type[np.integer[Any]]) -> Computation:
-    """Make an attention whose causality counts positions in a narrow integer, which wraps around."""
+    """Make an attention whose causality counts positions in an integer that wraps around."""
 
     def wrapped(query_length: int, key_length: int, offset: Any) -> Booleans:
         queries = (np.arange(query_length)[:, np.newaxis] + offset).astype(dtype)
@@ -150,6 +150,14 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Let positions be negative: such a query may attend to no key.",
         function=with_offset(lambda _alignment, offset, _past: np.maximum(offset, 0)),
         source="https://github.com/NVIDIA/cutlass/issues/2336",
+    ),
+    mistake(
+        id="sdpa.positions_unsigned",
+        clause="sdpa.causal.bottom_right",
+        sentence="Positions were counted without a sign: a query that stands before all keys attended to every one.",
+        engineer="The bottom-right shift is added in an unsigned integer, so row + Sk - Sq wraps to a huge position.",
+        remedy="Let positions be negative: such a query may attend to no key.",
+        function=counted_in(np.uint32),
     ),
     mistake(
         id="sdpa.bottom_right_one_early",

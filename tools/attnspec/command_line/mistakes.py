@@ -18,6 +18,13 @@ from attnspec.errors import UsageError
 @click.option("--html", "html_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as a page.")
 @click.option("--write-smoke", is_flag=True, help="Write the smallest core of cases to smoke.json.")
 @click.option("--write-noticed", is_flag=True, help="Write which cases notice each mistake beside the catalogue.")
+@click.option(
+    "--judged",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Write which cases notice the judged implementations of this batch beside the catalogue, and of others.",
+)
 @click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Processes to run; one a core by default.")
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
 def mistakes(
@@ -27,10 +34,15 @@ def mistakes(
     html_file: Path | None,
     write_smoke: bool,
     write_noticed: bool,
+    judged: tuple[Path, ...],
     processes: int | None,
     golden: Path | None,
 ) -> int:
     """List the known mistakes, or prove with --matrix that the cases notice them."""
+    if judged:
+        if operation or run or json_file or html_file or write_smoke or write_noticed:
+            raise UsageError("--judged is of no mistake of the catalogue; only --golden and --processes go with it.")
+        return _write_judged(judged, golden, processes)
     if not run:
         if json_file or html_file or write_smoke or write_noticed:
             options = "--json, --html, --write-smoke and --write-noticed"
@@ -88,6 +100,18 @@ def _run(
 
         _write(NOTICED, canonical_json(proof.noticed_document(matrix)))
     return 0 if findings.is_sound else 1
+
+
+def _write_judged(folders: tuple[Path, ...], golden: Path | None, processes: int | None) -> int:
+    from attnspec.cases import canonical_json
+    from attnspec_mistakes.judged import JUDGED
+
+    proof = authoring("proof", wanted_by="attnspec mistakes --judged")
+    tried = proof.try_judged(proof.judged_files(folders), golden, processes)
+    _write(JUDGED, canonical_json(proof.judged_document(tried, golden)))
+    unnoticed = sum(not any(entry.noticed.values()) for entry in tried)
+    click.echo(f"{len(tried)} implementations of {len(folders)} folders; no case notices {unnoticed} of them.")
+    return 0
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,7 +2,8 @@
 
 Mistakes that break one rule are noticed by much the same cases, and in the same places, whatever numbers they give. So
 each mistake of the catalogue stands for its clause: a clause is suspected as much as the one among its mistakes that
-the failures resemble most.
+the failures resemble most. It is suspected more where what failed are the cases that fail a wrong implementation of
+somebody else, of which judges say that it breaks that clause.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.choosing import one_for_each_case, spread, telling
 from attnspec.diagnosis.evidence import Evidence
+from attnspec_mistakes.judged import judged_cases, judged_implementations
 from attnspec_mistakes.noticed import noticed_cases, tried_cases
 
 if TYPE_CHECKING:
@@ -35,9 +37,14 @@ weights that keep this order point at the same clauses, but for one in a hundred
 _OF_OTHERS = 0.05
 """What two more mistakes of a clause add to the most alike: enough to settle a tie, and not more."""
 
+_BY_STRANGERS = 4.0
+"""How much likelier a clause is that an implementation breaks which fails the very same cases; less so by the square of
+the cosine. Each batch of four, left out in turn, is pointed at as well with anything from 1 to 16."""
+
 TOLD_BESIDE = 0.9
-"""A second suspect this likely beside the first is told with it. Of 253 blind mistakes, the first was right in nine of
-ten where the second was less than two thirds as likely, in two of three from there on, and in half of those told so."""
+"""A second suspect this likely beside the first is told with it. Of 300 blind mistakes, each held against the batches
+that are not its own, the first was right in nine of ten where the second was less than 0.7 times as likely, in three of
+four from there on, and in half of those told so."""
 
 _NONE: frozenset[str] = frozenset()
 
@@ -105,7 +112,9 @@ def suspects(
         assert entry.mistake is not None
         weighed = replace(entry, likeness=entry.likeness * _weighed(by_id[entry.mistake], examined))
         of_clause.setdefault(entry.clause, []).append(weighed)
-    ordered = sorted(map(_nearest, of_clause.values()), key=lambda entry: -entry.likeness)
+    strangers = _strangers_alike(failing, passing)
+    suspected = (_beside_strangers(_nearest(entries), strangers) for entries in of_clause.values())
+    ordered = sorted(suspected, key=lambda entry: -entry.likeness)
     return tuple(
         replace(suspect, is_told=place < most and suspect.likeness >= TOLD_BESIDE * ordered[0].likeness)
         for place, suspect in enumerate(ordered[:_MOST])
@@ -117,6 +126,29 @@ def _nearest(entries: Sequence[Suspect]) -> Suspect:
     """Return the most alike of the mistakes of one clause, a little more so where others are alike, too."""
     first, *others = sorted(entries, key=lambda entry: -entry.likeness)
     return replace(first, likeness=min(1.0, first.likeness + _OF_OTHERS * sum(entry.likeness for entry in others[:2])))
+
+
+def _beside_strangers(suspect: Suspect, strangers: Mapping[str, float]) -> Suspect:
+    """Return a suspect, the likelier the more alike a stranger's implementation is that breaks the same clause."""
+    alike = strangers.get(suspect.clause, 0.0) ** 2
+    return replace(suspect, likeness=suspect.likeness * (1 + _BY_STRANGERS * alike) / (1 + _BY_STRANGERS))
+
+
+def _strangers_alike(failing: Sequence[Result], passing: Sequence[Result]) -> Mapping[str, float]:
+    """Return clause to how alike the most alike implementation by a stranger is that breaks it: the cosine again."""
+    operation = failing[0].case.operation
+    tried = judged_cases(operation)
+    wrong, right = (_by_dtype([each for each in results if each.case.id in tried]) for results in (failing, passing))
+    runs = sum(map(len, wrong.values()))
+    found: dict[str, float] = {}
+    for implementation in judged_implementations(operation):
+        here, there = (len(_listed(implementation.cases, of)) for of in (wrong, right))
+        if not here:
+            continue
+        cosine = here / math.sqrt((here + there) * runs)
+        for clause in implementation.clauses:
+            found[clause] = max(cosine, found.get(clause, 0.0))
+    return found
 
 
 def alike_by_cases(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> list[Suspect]:

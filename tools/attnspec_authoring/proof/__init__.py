@@ -1,6 +1,7 @@
 """The proof that the cases notice what they should: every mistake and every control, run over every case."""
 
 from attnspec_authoring.proof.findings import Findings, find
+from attnspec_authoring.proof.judged_by import Tried, judged_document, judged_files, try_judged
 from attnspec_authoring.proof.matrix import Matrix, Trial
 from attnspec_authoring.proof.matrix_html import matrix_html
 from attnspec_authoring.proof.matrix_json import matrix_json
@@ -12,10 +13,14 @@ __all__ = [
     "Findings",
     "Matrix",
     "Trial",
+    "Tried",
     "find",
+    "judged_document",
+    "judged_files",
     "matrix_html",
     "matrix_json",
     "noticed_document",
     "run_matrix",
     "smallest_core",
+    "try_judged",
 ]

@@ -24,6 +24,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa.alibi_future_unbiased",
     ),
     "alibi/grouped_causal": ("sdpa.alibi_of_shared_head",),
+    "alibi/lengths_both_sides": ("sdpa.alibi_at_the_end",),
     "alibi/more_queries_bottom": ("sdpa.alibi_from_row",),
     "alibi/not_scaled": ("sdpa.alibi_scaled_too",),
     "alibi/three_heads": ("sdpa.alibi_of_first_head", "sdpa.alibi_standard_slopes"),
@@ -42,6 +43,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "cache/present_without_past": ("sdpa.present_key_scaled",),
     "cache/unequal_bottom_right": ("sdpa.bottom_right_without_past",),
     "causal/more_positions_than_a_byte": ("sdpa.positions_in_uint8",),
+    "causal/one_key_bottom_right": ("sdpa.positions_unsigned",),
     "causal/one_key_bottom_right_probe": (
         "sdpa.bottom_right_as_top_left",
         "sdpa.negative_offset_as_zero",
@@ -293,6 +295,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "stress/gap_one_key_billions": ("sdpa.excluded_by_a_billion",),
     "stress/gap_one_key_boolean": ("sdpa.excluded_by_a_finite_number",),
     "stress/large_positive": ("sdpa.global_maximum",),
+    "stress/mask_rows_of_10000": ("sdpa.low_mask_excludes",),
     "stress/multi_head_large_scores": ("multi_head.maximum_axis_lost",),
     "stress/multi_head_scores_far_below": (
         "multi_head.keys_and_values_swapped",
@@ -329,7 +332,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa.padding_at_the_start",
         "sdpa.padding_zeroed",
     ),
-    "varlen/query_lengths": ("sdpa.lengths_swapped",),
+    "varlen/query_lengths": ("sdpa.lengths_swapped", "sdpa.query_padding_at_the_start"),
     "window/bounds_0_0": (
         "sdpa.window_ignored",
         "sdpa.window_left_one_more",

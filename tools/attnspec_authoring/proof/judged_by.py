@@ -1,0 +1,191 @@
+"""Which cases notice the wrong implementations of blind batches, as it is kept beside the catalogue.
+
+A batch is a folder whose ``clauses.json`` says of each wrong file which clauses it breaks.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import sys
+from base64 import b64encode
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import compress
+
+import numpy as np
+
+from attnspec.adapters import Outputs, load
+from attnspec.adapters.wrapped import Wrapped
+from attnspec.cases import load_suite
+from attnspec.contract import OPERATIONS
+from attnspec.errors import UsageError
+from attnspec.runner import planned_runs, resolved_for, run_once
+from attnspec_mistakes.judged import FORMAT, KEPT_IN
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping, Sequence
+
+    from attnspec.adapters import Answer, Declaration, Request
+    from attnspec.cases import Suite
+    from attnspec.runner import Run
+
+CLAUSES = "clauses.json"
+
+
+class Tried(NamedTuple):
+    """A wrong implementation that was run over the cases.
+
+    Attributes
+    ----------
+    id
+        Folder and name of its file.
+    clauses
+        The clauses that judges say it breaks.
+    noticed
+        Operation to the ids of its cases that notice it.
+    """
+
+    id: str
+    clauses: tuple[str, ...]
+    noticed: Mapping[str, frozenset[str]]
+
+
+class _OwedAlone(Wrapped):
+    """An implementation that gives what is owed: what else it gets wrong has nothing to do with what was judged."""
+
+    def run(self, request: Request) -> Answer:
+        """Answer a request, and drop what nobody owes."""
+        answer = super().run(request)
+        if not isinstance(answer, Outputs):
+            return answer
+        owed = OPERATIONS[request.operation].owed(request.inputs)
+        return answer._replace(values={name: array for name, array in answer.values.items() if name in owed})
+
+
+def judged_files(folders: Iterable[Path]) -> dict[Path, tuple[str, ...]]:
+    """Return the wrong files of batches, each with the clauses that judges say it breaks.
+
+    Parameters
+    ----------
+    folders
+        The batches.
+
+    Raises
+    ------
+    UsageError
+        If a folder holds no judgement.
+    """
+    found: dict[Path, tuple[str, ...]] = {}
+    for folder in folders:
+        path = folder / CLAUSES
+        if not path.is_file():
+            raise UsageError(f"--judged {folder}: there is no {CLAUSES} in it, which says which clauses are broken.")
+        judged: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found |= {folder.resolve() / name: tuple(entry["accepted"]) for name, entry in sorted(judged.items())}
+    return found
+
+
+def try_judged(
+    files: Mapping[Path, tuple[str, ...]], golden: Path | None = None, processes: int | None = None
+) -> list[Tried]:
+    """Run wrong implementations over the cases of their operations, each once, for the outputs that are owed.
+
+    Parameters
+    ----------
+    files
+        What `judged_files` gave, or some of it.
+    golden
+        The golden folder; the shipped one if None.
+    processes
+        How many processes to run; one for each core that may be used if None. 1 runs in this process.
+    """
+    count = processes or len(os.sched_getaffinity(0))
+    if count == 1:
+        found = [_noticed(path, golden) for path in files]
+    else:
+        # Spawned, not forked: a fork copies the locks of threads that do not exist in the copy.
+        with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+            found = list(pool.map(_noticed, files, [golden] * len(files)))
+    return [
+        Tried(f"{path.parents[1].name}/{path.stem}", clauses, noticed)
+        for (path, clauses), noticed in zip(files.items(), found, strict=True)
+    ]
+
+
+def judged_document(tried: Sequence[Tried], golden: Path | None = None) -> dict[str, Any]:
+    """Return the document: for each operation its cases, and for each implementation its clauses and a bit a case.
+
+    Parameters
+    ----------
+    tried
+        What `try_judged` gave.
+    golden
+        The golden folder; the shipped one if None.
+    """
+    cases: dict[str, list[str]] = {}
+    for case in sorted(_suite(golden).cases.values(), key=lambda case: case.id):
+        cases.setdefault(case.operation, []).append(case.id)
+    judged: dict[str, dict[str, Any]] = {}
+    for entry in tried:
+        for operation, noticed in entry.noticed.items():
+            if noticed:
+                bits = _bits([case in noticed for case in cases[operation]])
+                judged.setdefault(operation, {})[entry.id] = {"clauses": list(entry.clauses), "noticed": bits}
+    return {
+        "format": FORMAT,
+        "operations": {
+            operation: {"cases": cases[operation], "judged": implementations}
+            for operation, implementations in sorted(judged.items())
+        },
+    }
+
+
+def _bits(flags: list[bool]) -> str:
+    """Return bits as text; most are 0, so that packing saves two thirds."""
+    return b64encode(compress(np.packbits(flags).tobytes(), level=9)).decode("ascii")
+
+
+@cache
+def _suite(golden: Path | None) -> Suite:
+    return load_suite(golden)
+
+
+def _noticed(path: Path, golden: Path | None) -> dict[str, frozenset[str]]:
+    """Return each operation that a file offers to the ids of its cases that notice the implementation."""
+    suite = _suite(golden)
+    with _modules_of_its_own(path.parents[1]):
+        implementation = _OwedAlone(load(str(path)))
+        return {
+            operation: frozenset(
+                result.case.id
+                for result in run_once(_runs(operation, suite, implementation.declaration), suite, implementation)
+                if result.is_wrong
+            )
+            for operation in implementation.declaration.operations
+        }
+
+
+def _runs(operation: str, suite: Suite, declaration: Declaration) -> list[Run]:
+    """Prepare the cases of an operation for an implementation, which may follow conventions of its own."""
+    resolved = resolved_for(declaration, None)[operation]
+    cases = (case for case in suite.cases.values() if case.operation == operation)
+    return [run for case in cases for run in planned_runs(case, (KEPT_IN,), declaration, resolved)]
+
+
+@contextmanager
+def _modules_of_its_own(folder: Path) -> Generator[None]:
+    """Forget, after a file was run, what it imported from its batch: other batches have modules of the same names."""
+    path = [*sys.path]
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name, module in [*sys.modules.items()]:
+            file = getattr(module, "__file__", None)
+            if file is not None and Path(file).is_relative_to(folder.resolve()):
+                del sys.modules[name]
