@@ -1,0 +1,61 @@
+"""Probes stop when they have been enough, and pass on what they found until then."""
+
+import numpy as np
+import pytest
+
+from attnspec.adapters import load
+from attnspec.cases import load_suite
+from attnspec.probing import Asking, OutOfCallsError, measured
+from attnspec.runner import run_suite
+
+OPERATION = "scaled_dot_product_attention"
+
+
+def zeros(query, key, value):
+    return np.zeros((*query.shape[:3], value.shape[3]))
+
+
+def arrays():
+    return {name: np.ones((1, 1, 2, 3)) for name in ("query", "key", "value")}
+
+
+def test_calls_are_counted_and_bounded():
+    asking = Asking(load(zeros, bare_operation=OPERATION), calls=2, seconds=10)
+    for _ in range(2):
+        assert not asking(OPERATION, "float64", arrays(), {})["output"].any()
+    assert asking.calls == 2
+    with pytest.raises(OutOfCallsError):
+        asking(OPERATION, "float64", arrays(), {})
+
+
+def test_what_gives_no_outputs_gives_none():
+    def raises(query, key, value):
+        raise ValueError(query.shape)
+
+    assert (
+        Asking(load(raises, bare_operation=OPERATION), calls=1, seconds=10)(OPERATION, "float64", arrays(), {}) is None
+    )
+
+
+def test_calls_take_no_longer_than_they_may():
+    asking = Asking(load(zeros, bare_operation=OPERATION), calls=9, seconds=0)
+    with pytest.raises(OutOfCallsError):
+        asking(OPERATION, "float64", arrays(), {})
+
+
+def test_laws_are_told_as_they_are_found():
+    implementation = load(zeros, bare_operation=OPERATION)
+    results = run_suite(load_suite(select=("core/*",)), implementation)
+    told = []
+    found = measured(implementation, results, lambda law, calls: told.append((law, calls)))
+    assert [law for law, _ in told] == list(found.laws)
+    assert 0 < told[0][1] <= found.calls
+
+
+def test_operations_of_families_that_measure_nothing_are_left_out():
+    def softmax(x, axis=-1):
+        return np.zeros_like(x)
+
+    implementation = load(softmax, bare_operation="softmax")
+    results = run_suite(load_suite(profiles=("core",)), implementation)
+    assert measured(implementation, results).laws == ()
