@@ -8,9 +8,10 @@ from attnspec.contract import OPERATIONS
 from attnspec.specification import clauses
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from attnspec.runner import Result
+    from attnspec_mistakes import Mistake
 
 _PROMISED = {
     "inputs_unchanged": "inputs_unchanged",
@@ -22,6 +23,9 @@ _PROMISED = {
 
 SPOILING = (".inputs_unchanged", ".repeatable")
 """How clauses end of which a breach makes later numbers wrong."""
+
+_ALWAYS_SEEN = ".inputs_unchanged"
+"""How the clause ends whose check sees every breach: inputs are looked at after each call."""
 
 _REFUSAL = ".rejects."
 
@@ -43,6 +47,19 @@ def broken_by_check(wrong: Sequence[Result]) -> Mapping[str, list[Result]]:
         if clause is not None:
             found.setdefault(clause, []).append(result)
     return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
+
+
+def not_excluded(mistakes: Sequence[Mistake], broken: Iterable[str]) -> list[Mistake]:
+    """Return the mistakes without those that a check would have caught which passed.
+
+    Parameters
+    ----------
+    mistakes
+        Mistakes of one operation.
+    broken
+        The clauses that a check says are broken.
+    """
+    return [mistake for mistake in mistakes if not mistake.clause.endswith(_ALWAYS_SEEN) or mistake.clause in broken]
 
 
 def broken_by_layout(failing: Sequence[Result]) -> str | None:
