@@ -37,7 +37,7 @@ same way."""
 _MOST_AGAINST = 0.1
 """Share from which on what speaks against a cause outweighs it: it only resembles the mistake that was made."""
 
-_ELSEWHERE = 0.34
+_ELSEWHERE = 0.1
 """Failures that a sure cause may leave to others, for each one that it explains: a second, smaller trouble."""
 
 _MOST_COUNTED = 3000
@@ -121,7 +121,9 @@ def _untouched(results: Sequence[Result], causes: Sequence[Cause], observed: Obs
     return [
         entry.result
         for entry in observed.all(results)
-        if not any((agreement := entry.agreement(mistake)) is not None and agreement.acts for mistake in known)
+        if not any(
+            (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.acts for mistake in known
+        )
     ]
 
 
@@ -145,7 +147,7 @@ def _cause(
     reproduced = [
         entry.result
         for entry in observed.all(remaining)
-        if (agreement := entry.agreement(mistake)) is not None and agreement.matches
+        if (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.matches
     ]
     groups = tuple(map(tuple, _by_clause(tied(candidates)).values()))[:_MOST_CAUSES]
     if anew is None:
@@ -208,7 +210,11 @@ def _weighed(
     elsewhere = dict.fromkeys(against, 0)
     rest: list[Result] = []
     for entry in observed.all(remaining):
-        agreements = {mistake.id: agreement for mistake in first if (agreement := decided(entry, mistake)) is not None}
+        agreements = {
+            mistake.id: agreement
+            for mistake in first
+            if (agreement := decided(entry, mistake, whole=False)) is not None
+        }
         acting = [mistake for mistake, agreement in agreements.items() if agreement.acts]
         if len(acting) > 1 or _by_nan_alone(entry, first):
             continue
@@ -220,7 +226,7 @@ def _weighed(
 
 def _by_nan_alone(entry: Evidence, mistakes: Sequence[Mistake]) -> bool:
     """Tell a run in which a mistake acts, and of which nothing can be said but that NaN is on one side."""
-    agreements = [entry.agreement(mistake) for mistake in mistakes]
+    agreements = [entry.agreement(mistake, whole=False) for mistake in mistakes]
     return any(agreement is not None and agreement.acts and not agreement.decided for agreement in agreements)
 
 

@@ -184,11 +184,12 @@ def _diagnose_numbers(
     graded = [result for result in failing if result.case.properties is None]
     found = explained(mistakes, graded, comparable)
     rest = _rest(found, len(graded), comparable, passing, mistakes)
-    if not found.causes or _resembles_alone(found.causes[0], rest):
+    if not found.causes or not found.causes[0].is_sure:
         suspected = suspects(alike_by_cases(mistakes, [*failing, *others], passing), mistakes, failing, comparable)
-        unknown = _unknown(failing, len(failing), failing_facts(failing, comparable), suspected)
-        first = [group[0] for cause in found.causes for group in cause.groups]
-        return [replace(unknown, candidates=_worth_telling([*first, *found.candidates]))]
+        if not found.causes or _is_doubtful(found.causes[0], rest, suspected):
+            unknown = _unknown(failing, len(failing), failing_facts(failing, comparable), suspected)
+            first = [group[0] for cause in found.causes for group in cause.groups]
+            return [replace(unknown, candidates=_worth_telling([*first, *found.candidates]))]
     told = [entry for cause in found.causes for entry in _of_cause(cause, len(graded), comparable, mistakes)]
     known = {entry.clause for entry in told}
     if rest is not None and not (rest.suspects and rest.suspects[0].is_told and rest.suspects[0].clause in known):
@@ -211,11 +212,15 @@ def _rest(
     return replace(rest, candidates=_worth_telling(found.candidates))
 
 
-def _resembles_alone(cause: Cause, rest: Diagnosis | None) -> bool:
-    """Tell a mistake that only resembles the one that was made: what it leaves over points at its own clause."""
-    if rest is None or cause.is_sure or not rest.suspects or not rest.suspects[0].is_told:
-        return False
-    return any(group[0].mistake.clause == rest.suspects[0].clause for group in cause.groups)
+def _is_doubtful(cause: Cause, rest: Diagnosis | None, suspected: Sequence[Suspect]) -> bool:
+    """Tell a mistake that only resembles the one that was made.
+
+    What it leaves over points at its own clause, or all failures together point at another one.
+    """
+    clauses = {group[0].mistake.clause for group in cause.groups}
+    told = [entry.clause for entry in suspected if entry.is_told]
+    left = [entry.clause for entry in (rest.suspects if rest is not None else ()) if entry.is_told]
+    return bool(clauses) and (bool(clauses.intersection(left[:1])) or (bool(told) and told[0] not in clauses))
 
 
 def _of_cause(cause: Cause, of: int, comparable: Sequence[Result], mistakes: Sequence[Mistake]) -> list[Diagnosis]:

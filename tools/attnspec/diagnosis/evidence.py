@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from attnspec.diagnosis.mistaken_outputs import outputs_of
 from attnspec.dtypes import HALF_PRECISION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -107,6 +107,22 @@ class Likeness(NamedTuple):
     numbers: float
 
 
+Value = TypeVar("Value")
+
+
+class _ByOutput(dict[str, Value]):
+    """What is known of each output, found when it is first asked for: most questions are about one output alone."""
+
+    def __init__(self, find: Callable[[str], Value]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, name: str) -> Value:
+        """Return what is known of an output."""
+        found = self[name] = self._find(name)
+        return found
+
+
 @dataclass(frozen=True)
 class Evidence:
     """One run that was graded on its values.
@@ -118,8 +134,8 @@ class Evidence:
     """
 
     result: Result
-    _agreements: dict[str, Agreement | None] = field(
-        init=False, default_factory=dict[str, "Agreement | None"], repr=False, compare=False
+    _agreements: dict[tuple[str, bool], Agreement | None] = field(
+        init=False, default_factory=dict[tuple[str, bool], "Agreement | None"], repr=False, compare=False
     )
     _computed: dict[str, Mapping[str, NDArray[Any]] | None] = field(
         init=False, default_factory=dict[str, "Mapping[str, NDArray[Any]] | None"], repr=False, compare=False
@@ -139,64 +155,77 @@ class Evidence:
     def given(self) -> Mapping[str, NDArray[Any]]:
         """What came back, in float64."""
         assert self.result.got is not None
-        return {name: array.astype(np.float64) for name, array in self.result.got.items()}
+        return {name: array.astype(np.float64, copy=False) for name, array in self.result.got.items()}
 
-    @cached_property
+    @property
     def wrong(self) -> Mapping[str, NDArray[np.bool_]]:
         """Output name to the elements that lie outside their tolerance; an output of the wrong shape is left out."""
-        found: dict[str, NDArray[np.bool_]] = {}
-        for name, given in self.given.items():
-            owed = self._owed(name)
-            if owed is None:
-                continue
-            found[name] = ~(self._meets(given, owed, name) | self._unowed(name))
-        return found
+        found = {name: self._wrong[name] for name in self.given}
+        return {name: elements for name, elements in found.items() if elements is not None}
 
     @cached_property
-    def slack(self) -> Mapping[str, NDArray[Any]]:
+    def _wrong(self) -> Mapping[str, NDArray[np.bool_] | None]:
+        return _ByOutput(self._wrong_in)
+
+    def _wrong_in(self, name: str) -> NDArray[np.bool_] | None:
+        owed = self._owed(name)
+        return None if owed is None else ~(self._meets(self.given[name], owed, name) | self._unowed(name))
+
+    @cached_property
+    def _slack(self) -> Mapping[str, NDArray[Any]]:
         """Output name to how far apart two computations of the same wrong thing may lie, element by element."""
-        half = self.result.dtype in HALF_PRECISION
-        roundings = _ROUNDINGS_IN_HALF_PRECISION if half else _ROUNDINGS
-        tolerances = _TOLERANCES_IN_HALF_PRECISION if half else _TOLERANCES
-        conventions = self.result.run.conventions
+        return _ByOutput(self._slack_of)
+
+    def _slack_of(self, name: str) -> NDArray[Any]:
+        half, conventions = self.result.dtype in HALF_PRECISION, self.result.run.conventions
         precision = precision_of(self.result.dtype, inside=inner_dtype(conventions) if conventions else None)
-        unit = roundings * max(precision.output, precision.accumulator)
-        slack: dict[str, NDArray[Any]] = {}
-        for name, given in self.given.items():
-            size = np.where(np.isfinite(given), np.abs(given), 0.0)
-            largest = size.max(axis=-1, keepdims=True, initial=0.0) if given.ndim else size
-            apart = np.broadcast_to(unit * largest, given.shape)
-            if self._owed(name) is not None:
-                apart = np.maximum(apart, tolerances * self._tolerance(name))
-            slack[name] = np.where(np.isfinite(apart), apart, 0.0) + precision_of(self.result.dtype).smallest
-        return slack
+        roundings = _ROUNDINGS_IN_HALF_PRECISION if half else _ROUNDINGS
+        given = self.given[name]
+        size = np.where(np.isfinite(given), np.abs(given), 0.0)
+        largest = size.max(axis=-1, keepdims=True, initial=0.0) if given.ndim else size
+        apart = np.broadcast_to(roundings * max(precision.output, precision.accumulator) * largest, given.shape)
+        if self._owed(name) is not None:
+            tolerances = _TOLERANCES_IN_HALF_PRECISION if half else _TOLERANCES
+            apart = np.maximum(apart, tolerances * self._tolerance(name))
+        return np.where(np.isfinite(apart), apart, 0.0) + precision.smallest
 
     @cached_property
     def essential(self) -> tuple[str, ...]:
         """The outputs that a mistake must give to explain this run."""
-        assert self.result.got is not None
-        names = tuple(self.result.got)
+        names = tuple(self.given)
         if not self.fails:
             return names
-        wrong = tuple(name for name in names if name not in self.wrong or self._wrong_in_the_catalogue(name).any())
-        return (self.first,) if self.first in wrong else tuple(name for name in names if name in {self.first, *wrong})
+        if self.first in names and self._matters(self.first):
+            return (self.first,)
+        return tuple(name for name in names if name == self.first or self._matters(name))
 
-    def agreement(self, mistake: Mistake) -> Agreement | None:
+    def _matters(self, name: str) -> bool:
+        """Tell whether an output is wrong in what the catalogue speaks of."""
+        return self._wrong[name] is None or bool(self._wrong_in_the_catalogue(name).any())
+
+    def agreement(self, mistake: Mistake, *, whole: bool = True) -> Agreement | None:
         """Return how well a mistake reproduces the run, or None where it cannot be computed.
 
         It is None too where nothing went wrong but what a declared convention asks: the catalogue is normative, and
         says nothing of that.
-        """
-        if mistake.id not in self._agreements:
-            self._agreements[mistake.id] = self._agreement(mistake)
-        return self._agreements[mistake.id]
 
-    def _agreement(self, mistake: Mistake) -> Agreement | None:
+        Parameters
+        ----------
+        mistake
+            The mistake.
+        whole
+            Whether every output is looked at, not only those that matter.
+        """
+        if (mistake.id, whole) not in self._agreements:
+            self._agreements[mistake.id, whole] = self._agreement(mistake, whole=whole)
+        return self._agreements[mistake.id, whole]
+
+    def _agreement(self, mistake: Mistake, *, whole: bool) -> Agreement | None:
         computed = self.computed(mistake)
         if computed is None or self._wrong_by_convention_alone:
             return None
         apart = self.result.run.family.empty(self.result.run.operation.name, computed)
-        names = [name for name in computed if name in self.given]
+        names = [name for name in computed if name in (self.given if whole else self.essential)]
         compared = {name: self._compared(name, computed[name], apart.get(name)) for name in names}
         essential = [compared[name] for name in self.essential if name in compared]
         if not essential:
@@ -204,14 +233,14 @@ class Evidence:
         wrong, equal, broken, nan = (
             sum(getattr(entry, of) for entry in essential) for of in ("wrong", "equal", "broken", "nan")
         )
-        whole = all(entry.wrong == entry.equal and not entry.broken for entry in compared.values())
+        in_all = all(entry.wrong == entry.equal and not entry.broken for entry in compared.values())
         error = max(entry.error for entry in essential)
         if not self.fails:
-            return Agreement(whole, whole, error)
+            return Agreement(in_all, in_all, error)
         if any(entry.fails_too for entry in essential):
             decided = bool(wrong or broken or (nan and not any(entry.one_sided for entry in essential)))
             matches = decided and wrong == equal and not broken
-            return Agreement(matches, matches and whole, error, decided, by_numbers=wrong > 0)
+            return Agreement(matches, matches and in_all, error, decided, by_numbers=wrong > 0)
         # One that would pass explains no failure; of what NaN among the inputs does, nothing is known.
         acts = any(self._fails_in(name, computed[name]) for name in names)
         return Agreement(False, False, np.inf, decided=bool(wrong or broken or self._is_finite), acts=acts)
@@ -222,7 +251,7 @@ class Evidence:
             run = self.result.run
             computed = outputs_of(mistake, run)
             if computed is not None:
-                computed = {name: array.astype(np.float64) for name, array in computed.items()}
+                computed = {name: array.astype(np.float64, copy=False) for name, array in computed.items()}
                 if run.bound is not None and run.conventions:
                     computed = run.family.computed_under(computed, run.conventions, run.bound)
             self._computed[mistake.id] = computed
@@ -233,7 +262,7 @@ class Evidence:
 
         A mistake that cannot be computed where something went wrong is not alike at all.
         """
-        wrong = self.wrong.get(self.first)
+        wrong = self._wrong[self.first] if self.first in self.given else None
         if wrong is None or not wrong.any():
             return None
         computed = (self.computed(mistake) or {}).get(self.first)
@@ -248,13 +277,13 @@ class Evidence:
     @cached_property
     def _wrong_by_convention_alone(self) -> bool:
         """Whether every wrong element is one for which a declared convention asks something else."""
-        if not self.fails or len(self.wrong) < len(self.given):
-            return False
-        return not any(self._wrong_in_the_catalogue(name).any() for name in self.wrong)
+        return self.fails and not any(self._matters(name) for name in self.given)
 
     def _wrong_in_the_catalogue(self, name: str) -> NDArray[np.bool_]:
         """Return the wrong elements for which no convention asks something else than the catalogue does."""
-        return self.wrong[name] & ~self._left_open(name)
+        wrong = self._wrong[name]
+        assert wrong is not None
+        return wrong & ~self._left_open(name)
 
     def _fails_in(self, name: str, computed: NDArray[Any]) -> bool:
         """Tell whether what a mistake computes is wrong anywhere in an output."""
@@ -273,7 +302,8 @@ class Evidence:
         if given.shape != computed.shape:
             return _Compared(1, 0, 1, 0, 0, np.inf, fails_too=True)
         of_given, of_computed, unknown = np.isnan(given), np.isnan(computed), self._left_open(name)
-        wrong = self._wrong_in_the_catalogue(name) if name in self.wrong else np.ones(given.shape, dtype=np.bool_)
+        all_wrong = self._wrong[name] is None
+        wrong = np.ones(given.shape, dtype=np.bool_) if all_wrong else self._wrong_in_the_catalogue(name)
         distances = self._distances(name, computed)
         near = distances <= 1
         one_sided = of_given ^ of_computed
@@ -322,7 +352,7 @@ class Evidence:
     def _distances(self, name: str, computed: NDArray[Any]) -> NDArray[Any]:
         given = self.given[name]
         with np.errstate(all="ignore"):
-            distance = np.abs(given - computed) / self.slack[name]
+            distance = np.abs(given - computed) / self._slack[name]
         same = (given == computed) | (np.isnan(given) & np.isnan(computed)) | self._left_open(name)
         return np.where(same, 0.0, distance)
 
@@ -352,12 +382,12 @@ class Evidence:
 
     @cached_property
     def _open(self) -> Mapping[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-        return {name: self._elements_left_open(name) for name in self.given}
+        return _ByOutput(self._elements_left_open)
 
     @cached_property
     def _held(self) -> Mapping[str, Held | None]:
         """Output name to the elements that are held to their reach alone."""
-        return {name: self._held_in(name) for name in self.given}
+        return _ByOutput(self._held_in)
 
     def _held_in(self, name: str) -> Held | None:
         run, expected = self.result.run, self._expected

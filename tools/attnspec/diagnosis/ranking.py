@@ -158,7 +158,7 @@ def _standing(candidate: Candidate) -> tuple[bool, int, int, int, int, float]:
 def _screened(mistakes: Sequence[Mistake], evidence: Sequence[Evidence]) -> list[Mistake]:
     """Return the mistakes that reproduce most of a few failures."""
     counts: Mapping[str, int] = {
-        mistake.id: sum(_matches(entry.agreement(mistake)) for entry in evidence) for mistake in mistakes
+        mistake.id: sum(_matches(entry.agreement(mistake, whole=False)) for entry in evidence) for mistake in mistakes
     }
     best = sorted((mistake for mistake in mistakes if counts[mistake.id]), key=lambda mistake: -counts[mistake.id])
     return best[:_FINALISTS]
@@ -182,9 +182,9 @@ def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[
     )
 
 
-def decided(evidence: Evidence, mistake: Mistake) -> Agreement | None:
+def decided(evidence: Evidence, mistake: Mistake, *, whole: bool = True) -> Agreement | None:
     """Return how well a mistake reproduces a run, or None where that cannot be decided."""
-    agreement = evidence.agreement(mistake)
+    agreement = evidence.agreement(mistake, whole=whole)
     return agreement if agreement is not None and agreement.decided else None
 
 
