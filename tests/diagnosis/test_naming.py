@@ -68,22 +68,26 @@ def test_the_mistake_is_named_first_and_nothing_else_without_it(mistake, dtype, 
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="+".join)
-def test_two_mistakes_at_once_are_unknown(pair, diagnosis_of):
+def test_of_two_mistakes_at_once_no_other_is_named(pair, diagnosis_of):
     entries = diagnosis_of(*pair)
-    assert [entry.mistake for entry in entries] == ["unknown"]
-    assert entries[0].facts
-    assert entries[0].explains == entries[0].of
+    named = {entry.mistake for entry in entries} - {"unknown"}
+    assert named <= set(pair)
+    assert {entry.clause for entry in entries if entry.certainty == "it is"} <= {CLAUSES[mistake] for mistake in pair}
+    assert entries[0].explains >= entries[-1].explains
 
 
-def test_the_parts_of_two_mistakes_are_facts(diagnosis_of):
-    (entry,) = diagnosis_of("sdpa.causal_one_ahead", "sdpa.heads_tiled")
-    told = " ".join(entry.facts)
-    sentences = {mistake.id: mistake.sentence for mistake in CATALOGUE}
-    for mistake in ("sdpa.causal_one_ahead", "sdpa.heads_tiled"):
-        assert f"{sentences[mistake]} (alone, this mistake, {mistake}, gives the numbers of" in told
+def test_two_mistakes_that_meet_in_few_cases_are_both_named_each_with_its_own(diagnosis_of):
+    entries = diagnosis_of("sdpa.causal_one_ahead", "sdpa.heads_tiled")
+    assert {entry.mistake: entry.certainty for entry in entries} == {
+        "sdpa.causal_one_ahead": "it is",
+        "sdpa.heads_tiled": "it is",
+    }
+    assert sum(entry.explains for entry in entries) <= entries[0].of
 
 
-def test_a_mistake_that_would_break_passing_cases_is_a_fact_and_no_name(diagnosis_with):
+def test_a_mistake_that_would_break_passing_cases_is_a_hint_and_no_name(diagnosis_with):
+    from attnspec.reports.entries import diagnosis_lines
+    from attnspec.reports.report_json import diagnosis_to_json
     from attnspec_reference import scaled_dot_product_attention
 
     def without_causality_in_grouped_heads(output, **arguments):
@@ -94,8 +98,11 @@ def test_a_mistake_that_would_break_passing_cases_is_a_fact_and_no_name(diagnosi
 
     entry = diagnosis_with(without_causality_in_grouped_heads)
     assert entry.mistake == "unknown"
-    assert any("(alone, this mistake, sdpa.causal_ignored, gives" in fact for fact in entry.facts)
-    assert any("but would break cases that pass" in fact for fact in entry.facts)
+    hint = next(candidate for candidate in entry.candidates if candidate.mistake.id == "sdpa.causal_ignored")
+    assert hint.reproduced > 0 < hint.contradicted
+    said = diagnosis_lines(diagnosis_to_json(entry))
+    assert any("(alone, this mistake, sdpa.causal_ignored, gives" in line for line in said)
+    assert any("but would break cases that pass" in line for line in said)
 
 
 def test_mistakes_that_the_output_cannot_tell_apart_are_both_named(diagnosis_of):
@@ -129,7 +136,8 @@ def test_what_a_mistake_leaves_over_is_told_as_unknown(diagnosis_of):
     assert [entry.mistake for entry in entries] == ["sdpa.weights_not_normalised", "unknown"]
     first, rest = entries
     assert first.explains + rest.explains <= first.of == rest.of
-    assert "Every wrong number is NaN." in rest.facts or any("NaN" in fact for fact in rest.facts)
+    assert "Every wrong number is NaN." in rest.facts
+    assert (rest.undeclared.convention, rest.undeclared.choice) == ("fully_masked_row", "nan")
 
 
 def test_rounding_too_coarsely_is_no_mistake_that_leaves_the_case_as_it_is(engine):

@@ -35,10 +35,10 @@ def test_a_mistake_is_told_with_its_clause_its_remedy_and_what_was_attended(stud
 def test_of_an_unknown_mistake_the_facts_come_first(student):
     (entry,) = student["diagnosis"]
     lines = diagnosis_lines(
-        {**entry, "clause": None, "sentence": "", "facts": ["a fact"], "attended": ["attended keys"]}
+        {**entry, "clause": None, "sentence": "", "candidates": [], "facts": ["a fact"], "attended": ["keys"]}
     )
     share = f"{entry['explains']} of {entry['of']} failures of {entry['operation']}"
-    assert lines == [f"No known mistake explains {share}.", "a fact", "attended keys"]
+    assert lines == [f"No known mistake explains {share}.", "a fact", "keys"]
 
 
 @pytest.mark.parametrize(("dtype", "options"), [("float32", " --dtype float32"), ("any", "")])

@@ -89,6 +89,16 @@ def _as_normative(
     return Owed(outputs, {}, ())
 
 
+def _unchanged(
+    outputs: Mapping[str, NDArray[Any]], _conventions: Mapping[str, str], _bound: Tolerance
+) -> Mapping[str, NDArray[Any]]:
+    return outputs
+
+
+def _none_empty(_operation: str, _outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[np.bool_]]:
+    return {}
+
+
 def _never(_case: Case) -> bool:
     return False
 
@@ -111,6 +121,12 @@ class Family:
     owed
         What is owed under declared conventions that change results, from what is owed under the normative ones, from
         the tolerances, and from the place of the run among those that they stand for.
+    computed_under
+        What a mistake gives under declared conventions, from what it gives under the normative ones. Elements that a
+        convention decides are left as they are: they are judged apart.
+    empty
+        Operation, and what a mistake gives, to the elements that come from nothing, output by output: a convention may
+        decide them, too.
     also_right
         Given operation, output, what came back and what is owed: the elements that are right although they differ,
         because the order in which a right computation goes decides them; None for none.
@@ -141,6 +157,10 @@ class Family:
     features: Callable[[Case], list[tuple[str, bool]]]
     formula: Callable[[Case], list[str]]
     owed: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance, int], Owed] = _as_normative
+    computed_under: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance], Mapping[str, NDArray[Any]]] = (
+        _unchanged
+    )
+    empty: Callable[[str, Mapping[str, NDArray[Any]]], Mapping[str, NDArray[np.bool_]]] = _none_empty
     also_right: Callable[[str, str, NDArray[Any], NDArray[Any]], NDArray[np.bool_] | None] = _nothing
     lacks_property: Callable[[str, Mapping[str, Any], Mapping[str, NDArray[Any]]], PropertyProblem | None] = _nothing
     layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])

@@ -182,9 +182,10 @@ def first_told(found: Sequence[Diagnosis]) -> tuple[tuple[str, ...], str]:
         return (), "nothing"
     first = found[0]
     if first.clause is not None:
-        same = [entry for entry in found if entry.clause is not None and entry.mistake != "unknown"]
+        same = [entry for entry in found if entry.mistake != "unknown" and entry.certainty == "one of these"]
+        same = same if first.certainty == "one of these" else []
         tied = tuple(dict.fromkeys(entry.clause for entry in same if entry.clause)) or (first.clause,)
-        return (tied, "it is" if len(tied) == 1 else "one of these")
+        return (tied, first.certainty if len(tied) == 1 else "one of these")
     return tuple(suspect.clause for suspect in first.suspects if suspect.is_told), first.certainty
 
 

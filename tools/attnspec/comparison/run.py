@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Run(NamedTuple):
         Tolerances, and the run's place among the runs that they stand for.
     fused_place
         The place of its fused grade, for a run in half precision that is graded unfused; None for any other.
+    conventions
+        Every convention's choice for the operation; empty for a run that is not graded.
     """
 
     case: Case
@@ -42,3 +45,4 @@ class Run(NamedTuple):
     bound: Tolerance | None = None
     place: int = 0
     fused_place: int | None = None
+    conventions: Mapping[str, str] = MappingProxyType({})

@@ -2,6 +2,8 @@
 
 from attnspec.diagnosis.diagnosing import UNKNOWN, Diagnosis, diagnose
 from attnspec.diagnosis.differences import difference_made
+from attnspec.diagnosis.ranking import Candidate
 from attnspec.diagnosis.suspects import Suspect
+from attnspec.diagnosis.undeclared import Undeclared
 
-__all__ = ["UNKNOWN", "Diagnosis", "Suspect", "diagnose", "difference_made"]
+__all__ = ["UNKNOWN", "Candidate", "Diagnosis", "Suspect", "Undeclared", "diagnose", "difference_made"]

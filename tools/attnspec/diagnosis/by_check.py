@@ -8,9 +8,10 @@ from attnspec.contract import OPERATIONS
 from attnspec.specification import clauses
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from attnspec.runner import Result
+    from attnspec_mistakes import Mistake
 
 _PROMISED = {
     "inputs_unchanged": "inputs_unchanged",
@@ -23,10 +24,10 @@ _PROMISED = {
 SPOILING = (".inputs_unchanged", ".repeatable")
 """How clauses end of which a breach makes later numbers wrong."""
 
-_REFUSAL = ".rejects."
+_ALWAYS_SEEN = ".inputs_unchanged"
+"""How the clause ends whose check sees every breach: inputs are looked at after each call."""
 
-_IN_ANOTHER_LAYOUT = 0.95
-"""From this share on, failures are about how inputs lie in memory: one case in twenty may have another reason."""
+_REFUSAL = ".rejects."
 
 
 def broken_by_check(wrong: Sequence[Result]) -> Mapping[str, list[Result]]:
@@ -45,12 +46,17 @@ def broken_by_check(wrong: Sequence[Result]) -> Mapping[str, list[Result]]:
     return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
 
 
-def broken_by_layout(failing: Sequence[Result]) -> str | None:
-    """Return the clause on memory layouts where nearly all failures are of inputs that lie in another one."""
-    presented = sum(bool(result.case.presentation) for result in failing)
-    if not failing or presented < _IN_ANOTHER_LAYOUT * len(failing):
-        return None
-    return _known(failing[0], "memory_layout")
+def not_excluded(mistakes: Sequence[Mistake], broken: Iterable[str]) -> list[Mistake]:
+    """Return the mistakes without those that a check would have caught which passed.
+
+    Parameters
+    ----------
+    mistakes
+        Mistakes of one operation.
+    broken
+        The clauses that a check says are broken.
+    """
+    return [mistake for mistake in mistakes if not mistake.clause.endswith(_ALWAYS_SEEN) or mistake.clause in broken]
 
 
 def _clause_of(result: Result) -> str | None:

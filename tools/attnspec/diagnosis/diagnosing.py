@@ -1,8 +1,8 @@
 """From the results of a run to a diagnosis: a known mistake, or the clauses that are suspected, and the facts.
 
-A mistake is named when it computes the very outputs that came back, on the failing cases, and agrees with what passed
-on the passing ones. Failures that no known mistake reproduces have no name, for a wrong one would be worse than none;
-the clauses that they point at are told, with how sure that is.
+A mistake is named when it computes the very numbers that came back wrong, and agrees with what passed. What it leaves
+over is diagnosed again. Failures that no known mistake reproduces have no name, for a wrong one would be worse than
+none; the clauses that they point at are told, with how sure that is.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.diagnosis.attended_keys import attended_sentences
-from attnspec.diagnosis.by_check import SPOILING, broken_by_check, broken_by_layout
-from attnspec.diagnosis.choosing import is_finite
+from attnspec.diagnosis.by_check import SPOILING, broken_by_check, not_excluded
+from attnspec.diagnosis.causes import Cause, Explained, explained
 from attnspec.diagnosis.facts import failing_facts
 from attnspec.diagnosis.measured_laws import suspects_by_law
-from attnspec.diagnosis.ranking import MISSED_AT_MOST, Candidate, not_reproduced, rank, speak_against, tied
+from attnspec.diagnosis.ranking import FEWEST_CASES, WORTH_TELLING, Candidate
 from attnspec.diagnosis.suspects import Suspect, alike_by_cases, suspects
-from attnspec_mistakes.noticed import was_tried
+from attnspec.diagnosis.undeclared import Undeclared, undeclared_convention
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from attnspec.probing import Law
     from attnspec.runner import Result
@@ -30,12 +30,14 @@ UNKNOWN = "unknown"
 
 Certainty = Literal["it is", "most likely", "one of these", "it lies in"]
 """How sure a diagnosis is of the clauses that it tells: of one that a check or a known mistake's very numbers give; of
-the first suspect; of the first two or three; of none that could be told from others."""
+a mistake of which something is not sure, or of the first suspect; of the first two or three; of none that could be told
+from others."""
 
-_MOST_TIES = 3
-_WORTH_TELLING = 0.2
-_SCREENED = 48
-"""Mistakes whose numbers are looked at: one that gives the very numbers fails nearly the same cases."""
+_MOST_CANDIDATES = 5
+
+_OR_DECLARE = ", or declare the convention "
+"""How a remedy goes on that a convention may take the place of."""
+
 _SPOILS = 0.1
 """The share of wrong results from which on an edited input, or a result that is not kept, accounts for the others."""
 
@@ -51,7 +53,7 @@ class Diagnosis:
     mistake
         Id of the mistake, or ``unknown``.
     clause
-        The clause that is violated, where that is certain: by the mistake, or by the check that failed; else None.
+        The clause that is violated: by the mistake, or by the check that failed; else None.
     certainty
         How sure it is of that clause, or of the suspects.
     suspects
@@ -73,6 +75,12 @@ class Diagnosis:
         What the failures have in common, a sentence each, the most telling first.
     attended
         Which keys queries attended and should have attended, a sentence each.
+    same
+        Ids of other mistakes that break the same clause and that these results do not tell apart.
+    candidates
+        Mistakes that were held against the failures, the likeliest first, with what speaks for and against each.
+    undeclared
+        The convention under which the failures would pass, if one were declared; or None.
     """
 
     operation: str
@@ -89,6 +97,9 @@ class Diagnosis:
     attended: tuple[str, ...] = ()
     certainty: Certainty = "it is"
     suspects: tuple[Suspect, ...] = ()
+    same: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    undeclared: Undeclared | None = None
     laws: tuple[Law, ...] = ()
 
 
@@ -121,17 +132,24 @@ def diagnose(
     found: list[Diagnosis] = []
     for operation, of_operation in wrong.items():
         mistakes = [mistake for mistake in mistakes_of(operation) if mistake.id not in without]
-        found.extend(_diagnose_operation(of_operation, passing.get(operation, []), mistakes))
-    return tuple(_with_laws(entry, [law for law in laws if law.operation == entry.operation]) for entry in found)
+        law = next((law for law in laws if law.operation == operation), None)
+        found.extend(_diagnose_operation(of_operation, passing.get(operation, []), mistakes, law))
+    return tuple(found)
 
 
-def _with_laws(diagnosis: Diagnosis, laws: Sequence[Law]) -> Diagnosis:
-    """Return a diagnosis with the laws that were measured of its operation."""
-    diagnosis = replace(diagnosis, laws=tuple(laws))
-    if not laws or diagnosis.clause is not None:
-        return diagnosis
-    suspected = suspects_by_law(diagnosis.suspects, laws[0], diagnosis.explains)
-    return replace(diagnosis, suspects=suspected, certainty=_certainty(suspected))
+def _with_law(numbers: Sequence[Diagnosis], law: Law) -> list[Diagnosis]:
+    """Put a law to what it is about: to the mistake that breaks its clause, else to what has no name."""
+    order = sorted(
+        range(len(numbers)),
+        key=lambda place: (numbers[place].clause not in law.clauses, numbers[place].clause is not None),
+    )
+    told = [*numbers]
+    entry = replace(told[order[0]], laws=(law,))
+    if entry.clause is None:
+        suspected = suspects_by_law(entry.suspects, law, entry.explains)
+        entry = replace(entry, suspects=suspected, certainty=_certainty(suspected))
+    told[order[0]] = entry
+    return told
 
 
 def _certainty(suspected: Sequence[Suspect]) -> Certainty:
@@ -140,21 +158,29 @@ def _certainty(suspected: Sequence[Suspect]) -> Certainty:
 
 
 def _diagnose_operation(
-    wrong: Sequence[Result], passing: Sequence[Result], mistakes: Sequence[Mistake]
+    wrong: Sequence[Result], passing: Sequence[Result], mistakes: Sequence[Mistake], law: Law | None
 ) -> list[Diagnosis]:
     """Return what the numbers say, and what other checks say; the one that accounts for more results first."""
     failing = [result for result in wrong if _is_of_numbers(result)]
     by_check = broken_by_check(wrong)
+    mistakes = not_excluded(mistakes, by_check)
     others = [result for result in wrong if result.verdict.check is None]
     told = [_broken(clause, of_clause, len(wrong)) for clause, of_clause in by_check.items()]
     numbers: list[Diagnosis] = []
     if failing:
         comparable = [result for result in passing if result.got is not None and result.case.properties is None]
-        alike = alike_by_cases(mistakes, [*failing, *others], passing)
-        numbers = _diagnose_numbers(failing, comparable, mistakes, alike)
+        numbers = _diagnose_numbers(failing, others, comparable, passing, mistakes)
     elif others:
+        anew = undeclared_convention(others, passing)
         suspected = suspects(alike_by_cases(mistakes, others, passing), mistakes, others, passing)
-        numbers = [_unknown(others, len(others), failing_facts(others, passing), suspected)]
+        numbers = [
+            replace(
+                _unknown(others, len(others), failing_facts(others, passing), suspected),
+                undeclared=None if anew is None else anew.undeclared,
+            )
+        ]
+    if numbers and law is not None:
+        numbers = _with_law(numbers, law)
     # Where inputs are edited or buffers handed out twice, numbers go wrong after it, unless a mistake gives them.
     is_named = bool(numbers) and numbers[0].mistake != UNKNOWN
     spoilt = [entry for entry in told if not is_named and _spoils(entry, len(wrong))]
@@ -171,37 +197,102 @@ def _spoils(entry: Diagnosis, wrong: int) -> bool:
 
 def _diagnose_numbers(
     failing: Sequence[Result],
+    others: Sequence[Result],
     comparable: Sequence[Result],
+    passing: Sequence[Result],
     mistakes: Sequence[Mistake],
-    alike: Sequence[Suspect],
 ) -> list[Diagnosis]:
-    """Name the mistakes that give these numbers; else say which clauses they point at.
+    """Name the mistakes that give these numbers; say of the rest which clauses it points at.
 
     Parameters
     ----------
     failing, comparable
         Results whose numbers are wrong, and those whose numbers are right.
+    others, passing
+        Results that ended in an error, and all that passed.
     mistakes
         Mistakes of the operation.
-    alike
-        Those that fail where something went wrong, the most alike first.
     """
     graded = [result for result in failing if result.case.properties is None]
-    unlike = {mistake.id for mistake in mistakes if was_tried(mistake)} - {entry.mistake for entry in alike[:_SCREENED]}
-    likely = [mistake for mistake in mistakes if mistake.id not in unlike]
-    candidates = rank(likely, graded, comparable) if graded else []
-    if not candidates or not candidates[0].explains:
-        return [_unexplained(failing, comparable, candidates, suspects(alike, mistakes, failing, comparable))]
-    groups = list(_by_clause(tied(candidates)).values())[:_MOST_TIES]
-    first = groups[0][0].mistake
-    looked_at, missed = not_reproduced(first, graded)
-    if len(speak_against(first, missed)) > MISSED_AT_MOST * looked_at:
-        return [_unexplained(failing, comparable, candidates, suspects(alike, mistakes, failing, comparable))]
-    attended = attended_sentences(graded)
-    named = [_named(graded, group, looked_at - len(missed), looked_at, attended) for group in groups]
-    # That NaN among the inputs takes other ways is nothing to go after while a mistake is known.
-    more = [result for result in missed if is_finite(result)]
-    return [*named, _unknown(more, looked_at, failing_facts(more, comparable), ())] if more else named
+    found = explained(mistakes, graded, comparable)
+    rest = _rest(found, len(graded), comparable, passing, mistakes)
+    if not found.causes or not found.causes[0].is_sure:
+        suspected = suspects(alike_by_cases(mistakes, [*failing, *others], passing), mistakes, failing, comparable)
+        if not found.causes or _is_doubtful(found.causes[0], rest, suspected):
+            unknown = _unknown(failing, len(failing), failing_facts(failing, comparable), suspected)
+            first = [group[0] for cause in found.causes for group in cause.groups]
+            return [replace(unknown, candidates=_worth_telling([*first, *found.candidates]))]
+    told = [entry for cause in found.causes for entry in _of_cause(cause, len(graded), comparable, mistakes)]
+    known = {entry.clause for entry in told}
+    if rest is not None and not (rest.suspects and rest.suspects[0].is_told and rest.suspects[0].clause in known):
+        told.append(rest)
+    return sorted(told, key=lambda entry: -entry.explains)
+
+
+def _rest(
+    found: Explained,
+    of: int,
+    comparable: Sequence[Result],
+    passing: Sequence[Result],
+    mistakes: Sequence[Mistake],
+) -> Diagnosis | None:
+    """Return what is said of failures that no cause explains, where there are both."""
+    if not found.causes or not found.rest:
+        return None
+    suspected = suspects(alike_by_cases(mistakes, found.rest, passing), mistakes, found.rest, comparable)
+    rest = _unknown(found.rest, of, failing_facts(found.rest, comparable), suspected)
+    return replace(rest, candidates=_worth_telling(found.candidates))
+
+
+def _is_doubtful(cause: Cause, rest: Diagnosis | None, suspected: Sequence[Suspect]) -> bool:
+    """Tell a mistake that only resembles the one that was made.
+
+    What it leaves over points at its own clause, or all failures together point at another one.
+    """
+    clauses = {group[0].mistake.clause for group in cause.groups}
+    told = [entry.clause for entry in suspected if entry.is_told]
+    left = [entry.clause for entry in (rest.suspects if rest is not None else ()) if entry.is_told]
+    return bool(clauses) and (bool(clauses.intersection(left[:1])) or (bool(told) and told[0] not in clauses))
+
+
+def _of_cause(cause: Cause, of: int, comparable: Sequence[Result], mistakes: Sequence[Mistake]) -> list[Diagnosis]:
+    """Return a diagnosis for each clause that a cause may break."""
+    if cause.groups:
+        attended = attended_sentences(cause.explained)
+        return [_named(cause, group, of, attended) for group in cause.groups]
+    assert cause.undeclared is not None
+    suspected: tuple[Suspect, ...] = ()
+    if len({result.case.id for result in (*cause.explained, *comparable)}) >= FEWEST_CASES:
+        suspected = _of_convention(cause.undeclared, cause.explained, mistakes)
+    if not suspected:
+        alike = alike_by_cases(mistakes, cause.explained, comparable)
+        suspected = suspects(alike, mistakes, cause.explained, comparable)
+    facts = failing_facts(cause.explained, comparable)
+    return [replace(_unknown(cause.explained, of, facts, suspected), undeclared=cause.undeclared)]
+
+
+def _of_convention(
+    undeclared: Undeclared, explained: Sequence[Result], mistakes: Sequence[Mistake]
+) -> tuple[Suspect, ...]:
+    """Return the clause that holds where a convention is not declared, where a mistake of the catalogue tells it."""
+    declaring = (mistake for mistake in mistakes if f"{_OR_DECLARE}{undeclared.convention}=" in mistake.remedy)
+    cases = len({result.case.id for result in explained})
+    known = [Suspect(mistake.clause, 1.0, mistake.id, cases, cases, 0, is_told=True) for mistake in declaring]
+    return tuple(known[:1])
+
+
+def _remedy(mistake: Mistake, cause: Cause) -> str:
+    """Return what to do, without the advice to declare what is declared already, or said in a sentence of its own."""
+    said = {} if cause.undeclared is None else {cause.undeclared.convention: cause.undeclared.choice}
+    for name, choice in (*cause.explained[0].run.conventions.items(), *said.items()):
+        if mistake.remedy.endswith(f"{_OR_DECLARE}{name}={choice}."):
+            return f"{mistake.remedy.partition(_OR_DECLARE)[0]}."
+    return mistake.remedy
+
+
+def _worth_telling(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    likely = {entry.mistake.id: entry for entry in candidates if entry.reproduced >= WORTH_TELLING * entry.failing}
+    return tuple(likely.values())[:_MOST_CANDIDATES]
 
 
 def _broken(clause: str, results: Sequence[Result], of: int) -> Diagnosis:
@@ -219,57 +310,30 @@ def _broken(clause: str, results: Sequence[Result], of: int) -> Diagnosis:
     )
 
 
-def _unexplained(
-    failing: Sequence[Result],
-    passing: Sequence[Result],
-    candidates: Sequence[Candidate],
-    suspected: tuple[Suspect, ...],
-) -> Diagnosis:
-    """Return that no mistake accounts for the failures, with the suspects, and the facts."""
-    facts = (*_partial_explanations(candidates), *failing_facts(failing, passing))
-    return _unknown(failing, len(failing), facts, suspected)
-
-
-def _by_clause(candidates: Sequence[Candidate]) -> Mapping[str, list[Candidate]]:
-    """Group mistakes that nothing tells apart by the clause that they break."""
-    groups: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        groups.setdefault(candidate.mistake.clause, []).append(candidate)
-    return groups
-
-
-def _named(
-    failing: Sequence[Result],
-    same: Sequence[Candidate],
-    explains: int,
-    of: int,
-    attended: tuple[str, ...],
-) -> Diagnosis:
+def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[str, ...]) -> Diagnosis:
     """Name the first of the mistakes that break one clause and that these results do not tell apart."""
-    mistake = same[0].mistake
-    others = ", ".join(candidate.mistake.id for candidate in same[1:])
-    facts = (f"These results do not tell it from {others}, which breaks the same clause.",) if others else ()
+    mistake = group[0].mistake
+    certainty: Certainty = "one of these" if len(cause.groups) > 1 else "it is" if cause.is_sure else "most likely"
     return Diagnosis(
         operation=mistake.operation,
         mistake=mistake.id,
         clause=mistake.clause,
         erratum=mistake.erratum,
         sentence=mistake.sentence,
-        remedy=mistake.remedy,
-        explains=explains,
+        remedy=_remedy(mistake, cause),
+        explains=len(cause.explained),
         of=of,
-        first_case=failing[0].case.id,
+        first_case=cause.explained[0].case.id,
         engineer=mistake.engineer,
-        facts=facts,
         attended=attended,
+        certainty=certainty,
+        same=tuple(candidate.mistake.id for candidate in group[1:]),
+        candidates=tuple(group),
+        undeclared=cause.undeclared,
     )
 
 
 def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...], suspected: tuple[Suspect, ...]) -> Diagnosis:
-    layout = broken_by_layout(failing)
-    if layout is not None:
-        others = (replace(entry, is_told=False) for entry in suspected if entry.clause != layout)
-        suspected = (_of_layout(layout, failing), *others)
     return Diagnosis(
         operation=failing[0].case.operation,
         mistake=UNKNOWN,
@@ -285,21 +349,3 @@ def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...], suspect
         certainty=_certainty(suspected),
         suspects=suspected,
     )
-
-
-def _of_layout(clause: str, failing: Sequence[Result]) -> Suspect:
-    cases = len({result.case.id for result in failing})
-    return Suspect(clause, likeness=1.0, mistake=None, shared=cases, failing=cases, others=0, is_told=True)
-
-
-def _partial_explanations(candidates: Sequence[Candidate]) -> list[str]:
-    """Say which mistakes give some of the numbers, though none accounts for all."""
-    said: list[str] = []
-    for candidate in candidates[:_MOST_TIES]:
-        if candidate.reproduced < _WORTH_TELLING * candidate.failing:
-            continue
-        share = f"{candidate.reproduced} of the {candidate.failing} failures looked at"
-        but = ", but would break cases that pass" if candidate.contradicted else ""
-        mistake = candidate.mistake
-        said.append(f"{mistake.sentence} (alone, this mistake, {mistake.id}, gives the numbers of {share}{but})")
-    return said

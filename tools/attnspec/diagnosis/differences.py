@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.diagnosis.attended_keys import attended_in_words
-from attnspec.diagnosis.evidence import outputs_of
+from attnspec.diagnosis.mistaken_outputs import outputs_of
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.runner import Run, not_graded
 

@@ -7,25 +7,25 @@ computation only and a wrong one has errors of its own size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from attnspec.adapters.implementation import Outputs
-from attnspec.adapters.returned import read_returned
 from attnspec.bounds import precision_of
 from attnspec.comparison import Held, Values, held, left_open
-from attnspec.dtypes import ANY, HALF_PRECISION, to_run_dtype
-from attnspec.runner import own_attributes, presented_all
+from attnspec.convention import Settles
+from attnspec.conventions import departs, inner_dtype
+from attnspec.diagnosis.mistaken_outputs import outputs_of
+from attnspec.dtypes import HALF_PRECISION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.runner import Result, Run
+    from attnspec.runner import Result
     from attnspec_mistakes import Mistake
 
 _ROUNDINGS = 64
@@ -41,21 +41,55 @@ class Agreement:
     Attributes
     ----------
     matches
-        Whether it gives the outputs that matter: the first one where that is wrong; else the first one and those
-        that are wrong.
+        Whether it gives the elements that are wrong in the outputs that matter, and leaves right what is right there.
+        The outputs that matter are the first one where that is wrong; else the first one and those that are wrong.
     matches_all
-        Whether it gives every output that came back.
+        Whether it gives every element of every output that came back.
     error
-        The largest distance from what came back in the outputs that matter, 1 being the most that agrees.
+        The largest distance from the wrong elements in the outputs that matter, 1 being the most that agrees.
     decided
-        False where the numbers differ only in elements that are NaN on one side: NaN takes other ways through two
+        Whether any element speaks for or against it. NaN on one side does not: it takes other ways through two
         programs that make the same mistake.
+    by_numbers
+        Whether a wrong number is the same, beside NaN.
+    acts
+        Whether the mistake makes anything of this run wrong.
     """
 
     matches: bool
     matches_all: bool
     error: float
     decided: bool = True
+    by_numbers: bool = True
+    acts: bool = True
+
+
+class _Compared(NamedTuple):
+    """One output of a mistake beside what came back.
+
+    Attributes
+    ----------
+    wrong, equal
+        How many wrong elements are compared, and how many of them are the same.
+    broken
+        How many elements are right that the mistake makes wrong.
+    nan
+        How many wrong elements are NaN in both.
+    one_sided
+        How many elements are NaN in one of the two alone.
+    error
+        The largest distance among the wrong elements that are compared.
+    fails_too
+        Whether the mistake is wrong in an element that came back wrong.
+    """
+
+    wrong: int
+    equal: int
+    broken: int
+    nan: int
+    one_sided: int
+    error: float
+    fails_too: bool
 
 
 class Likeness(NamedTuple):
@@ -73,6 +107,22 @@ class Likeness(NamedTuple):
     numbers: float
 
 
+Value = TypeVar("Value")
+
+
+class _ByOutput(dict[str, Value]):
+    """What is known of each output, found when it is first asked for: most questions are about one output alone."""
+
+    def __init__(self, find: Callable[[str], Value]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, name: str) -> Value:
+        """Return what is known of an output."""
+        found = self[name] = self._find(name)
+        return found
+
+
 @dataclass(frozen=True)
 class Evidence:
     """One run that was graded on its values.
@@ -84,6 +134,12 @@ class Evidence:
     """
 
     result: Result
+    _agreements: dict[tuple[str, bool], Agreement | None] = field(
+        init=False, default_factory=dict[tuple[str, bool], "Agreement | None"], repr=False, compare=False
+    )
+    _computed: dict[str, Mapping[str, NDArray[Any]] | None] = field(
+        init=False, default_factory=dict[str, "Mapping[str, NDArray[Any]] | None"], repr=False, compare=False
+    )
 
     @property
     def fails(self) -> bool:
@@ -99,80 +155,121 @@ class Evidence:
     def given(self) -> Mapping[str, NDArray[Any]]:
         """What came back, in float64."""
         assert self.result.got is not None
-        return {name: array.astype(np.float64) for name, array in self.result.got.items()}
+        return {name: array.astype(np.float64, copy=False) for name, array in self.result.got.items()}
 
-    @cached_property
+    @property
     def wrong(self) -> Mapping[str, NDArray[np.bool_]]:
         """Output name to the elements that lie outside their tolerance; an output of the wrong shape is left out."""
-        found: dict[str, NDArray[np.bool_]] = {}
-        for name, given in self.given.items():
-            owed = self._owed(name)
-            if owed is None:
-                continue
-            found[name] = ~(self._meets(given, owed, name) | self._unowed(name))
-        return found
+        found = {name: self._wrong[name] for name in self.given}
+        return {name: elements for name, elements in found.items() if elements is not None}
 
     @cached_property
-    def slack(self) -> Mapping[str, NDArray[Any]]:
+    def _wrong(self) -> Mapping[str, NDArray[np.bool_] | None]:
+        return _ByOutput(self._wrong_in)
+
+    def _wrong_in(self, name: str) -> NDArray[np.bool_] | None:
+        owed = self._owed(name)
+        return None if owed is None else ~(self._meets(self.given[name], owed, name) | self._unowed(name))
+
+    @cached_property
+    def _slack(self) -> Mapping[str, NDArray[Any]]:
         """Output name to how far apart two computations of the same wrong thing may lie, element by element."""
-        half = self.result.dtype in HALF_PRECISION
+        return _ByOutput(self._slack_of)
+
+    def _slack_of(self, name: str) -> NDArray[Any]:
+        half, conventions = self.result.dtype in HALF_PRECISION, self.result.run.conventions
+        precision = precision_of(self.result.dtype, inside=inner_dtype(conventions) if conventions else None)
         roundings = _ROUNDINGS_IN_HALF_PRECISION if half else _ROUNDINGS
-        tolerances = _TOLERANCES_IN_HALF_PRECISION if half else _TOLERANCES
-        unit = roundings * precision_of(self.result.dtype).output
-        slack: dict[str, NDArray[Any]] = {}
-        for name, given in self.given.items():
-            size = np.where(np.isfinite(given), np.abs(given), 0.0)
-            largest = size.max(axis=-1, keepdims=True, initial=0.0) if given.ndim else size
-            apart = np.broadcast_to(unit * largest, given.shape)
-            if self._owed(name) is not None:
-                apart = np.maximum(apart, tolerances * self._tolerance(name))
-            slack[name] = np.where(np.isfinite(apart), apart, 0.0) + precision_of(self.result.dtype).smallest
-        return slack
+        given = self.given[name]
+        size = np.where(np.isfinite(given), np.abs(given), 0.0)
+        largest = size.max(axis=-1, keepdims=True, initial=0.0) if given.ndim else size
+        apart = np.broadcast_to(roundings * max(precision.output, precision.accumulator) * largest, given.shape)
+        if self._owed(name) is not None:
+            tolerances = _TOLERANCES_IN_HALF_PRECISION if half else _TOLERANCES
+            apart = np.maximum(apart, tolerances * self._tolerance(name))
+        return np.where(np.isfinite(apart), apart, 0.0) + precision.smallest
 
     @cached_property
     def essential(self) -> tuple[str, ...]:
         """The outputs that a mistake must give to explain this run."""
-        assert self.result.got is not None
-        names = tuple(self.result.got)
+        names = tuple(self.given)
         if not self.fails:
             return names
-        wrong = tuple(name for name in names if name not in self.wrong or self._wrong_in_the_catalogue(name).any())
-        return (self.first,) if self.first in wrong else tuple(name for name in names if name in {self.first, *wrong})
+        if self.first in names and self._matters(self.first):
+            return (self.first,)
+        return tuple(name for name in names if name == self.first or self._matters(name))
 
-    def agreement(self, mistake: Mistake) -> Agreement | None:
+    def _matters(self, name: str) -> bool:
+        """Tell whether an output is wrong in what the catalogue speaks of."""
+        return self._wrong[name] is None or bool(self._wrong_in_the_catalogue(name).any())
+
+    def agreement(self, mistake: Mistake, *, whole: bool = True) -> Agreement | None:
         """Return how well a mistake reproduces the run, or None where it cannot be computed.
 
         It is None too where nothing went wrong but what a declared convention asks: the catalogue is normative, and
         says nothing of that.
+
+        Parameters
+        ----------
+        mistake
+            The mistake.
+        whole
+            Whether every output is looked at, not only those that matter.
         """
-        computed = outputs_of(mistake, self.result.run)
+        if (mistake.id, whole) not in self._agreements:
+            self._agreements[mistake.id, whole] = self._agreement(mistake, whole=whole)
+        return self._agreements[mistake.id, whole]
+
+    def _agreement(self, mistake: Mistake, *, whole: bool) -> Agreement | None:
+        computed = self.computed(mistake)
         if computed is None or self._wrong_by_convention_alone:
             return None
-        errors = {name: self._distance(name, array) for name, array in computed.items() if name in self.given}
-        essential = [errors[name] for name in self.essential if name in errors]
+        apart = self.result.run.family.empty(self.result.run.operation.name, computed)
+        names = [name for name in computed if name in (self.given if whole else self.essential)]
+        compared = {name: self._compared(name, computed[name], apart.get(name)) for name in names}
+        essential = [compared[name] for name in self.essential if name in compared]
         if not essential:
             return None
-        error = max(essential)
-        if self.fails and error <= 1 and not self._fails_too(computed):
-            return Agreement(False, False, np.inf)
-        decided = error <= 1 or not all(
-            self._agrees_but_for_nan(name, computed[name]) for name in self.essential if name in computed
+        wrong, equal, broken, nan = (
+            sum(getattr(entry, of) for entry in essential) for of in ("wrong", "equal", "broken", "nan")
         )
-        return Agreement(error <= 1, all(distance <= 1 for distance in errors.values()), error, decided)
+        in_all = all(entry.wrong == entry.equal and not entry.broken for entry in compared.values())
+        error = max(entry.error for entry in essential)
+        if not self.fails:
+            return Agreement(in_all, in_all, error)
+        if any(entry.fails_too for entry in essential):
+            decided = bool(wrong or broken or (nan and not any(entry.one_sided for entry in essential)))
+            matches = decided and wrong == equal and not broken
+            return Agreement(matches, matches and in_all, error, decided, by_numbers=wrong > 0)
+        # One that would pass explains no failure; of what NaN among the inputs does, nothing is known.
+        acts = any(self._fails_in(name, computed[name]) for name in names)
+        return Agreement(False, False, np.inf, decided=bool(wrong or broken or self._is_finite), acts=acts)
+
+    def computed(self, mistake: Mistake) -> Mapping[str, NDArray[Any]] | None:
+        """Return what a mistake gives under the declared conventions, in float64; None where it cannot be computed."""
+        if mistake.id not in self._computed:
+            run = self.result.run
+            computed = outputs_of(mistake, run)
+            if computed is not None:
+                computed = {name: array.astype(np.float64, copy=False) for name, array in computed.items()}
+                if run.bound is not None and run.conventions:
+                    computed = run.family.computed_under(computed, run.conventions, run.bound)
+            self._computed[mistake.id] = computed
+        return self._computed[mistake.id]
 
     def likeness(self, mistake: Mistake) -> Likeness | None:
         """Return how alike a mistake is in what it gets wrong; None where the first output is not wrong.
 
         A mistake that cannot be computed where something went wrong is not alike at all.
         """
-        wrong = self.wrong.get(self.first)
+        wrong = self._wrong[self.first] if self.first in self.given else None
         if wrong is None or not wrong.any():
             return None
-        computed = (outputs_of(mistake, self.result.run) or {}).get(self.first)
+        computed = (self.computed(mistake) or {}).get(self.first)
         owed = self._owed(self.first)
         if computed is None or owed is None or computed.shape != owed.shape:
             return Likeness(0.0, 0.0)
-        theirs = ~(self._meets(computed.astype(np.float64), owed, self.first) | self._unowed(self.first))
+        theirs = ~(self._meets(computed, owed, self.first) | self._unowed(self.first))
         both = wrong & theirs
         equal = both & (self._distances(self.first, computed) <= 1)
         return Likeness(float(both.sum() / (wrong | theirs).sum()), float(equal.sum() / wrong.sum()))
@@ -180,26 +277,70 @@ class Evidence:
     @cached_property
     def _wrong_by_convention_alone(self) -> bool:
         """Whether every wrong element is one for which a declared convention asks something else."""
-        if not self.fails or len(self.wrong) < len(self.given):
-            return False
-        return not any(self._wrong_in_the_catalogue(name).any() for name in self.wrong)
+        return self.fails and not any(self._matters(name) for name in self.given)
 
     def _wrong_in_the_catalogue(self, name: str) -> NDArray[np.bool_]:
         """Return the wrong elements for which no convention asks something else than the catalogue does."""
-        return self.wrong[name] & ~self._left_open(name)
+        wrong = self._wrong[name]
+        assert wrong is not None
+        return wrong & ~self._left_open(name)
 
-    def _fails_too(self, computed: Mapping[str, NDArray[Any]]) -> bool:
-        """Tell whether what a mistake computes is wrong where this run is: one that would pass explains no failure."""
-        for name in self.essential:
-            if name not in computed:
-                continue
-            owed = self._owed(name)
-            if owed is None:
-                return True
-            right = self._meets(computed[name].astype(np.float64), owed, name)
-            if (self._wrong_in_the_catalogue(name) & ~right).any():
-                return True
-        return False
+    def _fails_in(self, name: str, computed: NDArray[Any]) -> bool:
+        """Tell whether what a mistake computes is wrong anywhere in an output."""
+        owed = self._owed(name)
+        if owed is None or owed.shape != computed.shape:
+            return True
+        return bool((~self._meets(computed, owed, name) & ~self._left_open(name)).any())
+
+    def _compared(self, name: str, computed: NDArray[Any], empty: NDArray[np.bool_] | None) -> _Compared:
+        """Hold an output of a mistake against what came back.
+
+        Rows that a convention may decide, of the case or of what the mistake leaves, are looked at where nothing else
+        is wrong; elements that nobody owes never are, nor those that are NaN on one side.
+        """
+        given = self.given[name]
+        if given.shape != computed.shape:
+            return _Compared(1, 0, 1, 0, 0, np.inf, fails_too=True)
+        of_given, of_computed, unknown = np.isnan(given), np.isnan(computed), self._left_open(name)
+        all_wrong = self._wrong[name] is None
+        wrong = np.ones(given.shape, dtype=np.bool_) if all_wrong else self._wrong_in_the_catalogue(name)
+        distances = self._distances(name, computed)
+        near = distances <= 1
+        one_sided = of_given ^ of_computed
+        numbers = wrong & ~of_given & ~of_computed
+        apart = self._apart(name) if empty is None else self._apart(name) | empty
+        if (numbers & ~apart).any():
+            numbers &= ~apart
+        right = ~wrong & ~unknown
+        # NaN that comes from finite inputs would be seen.
+        broken = right & ~near & (~one_sided | of_computed if self._is_finite else ~one_sided)
+        if self.fails:
+            broken &= ~apart
+        elif empty is not None and departs(Settles.RESULTS, self.result.run.conventions):
+            broken &= ~empty
+        owed = self._owed(name)
+        meets = None if owed is None else self._meets(computed, owed, name)
+        return _Compared(
+            wrong=int(numbers.sum()),
+            equal=int((numbers & near).sum()),
+            broken=int(broken.sum()),
+            nan=int((wrong & of_given & of_computed).sum()),
+            one_sided=int((one_sided & ~unknown).sum()),
+            error=float(distances[numbers].max(initial=0.0)),
+            fails_too=meets is None or bool((wrong & ~meets).any()),
+        )
+
+    @property
+    def _is_finite(self) -> bool:
+        return self.result.case.profile not in self.result.run.family.nonfinite_profiles
+
+    def _apart(self, name: str) -> NDArray[np.bool_]:
+        """Return the elements of rows that a convention decides."""
+        bound = self.result.run.bound
+        decided = None if bound is None else bound.by_convention.get(name)
+        if decided is None:
+            return np.zeros(self.given[name].shape, dtype=np.bool_)
+        return np.broadcast_to(decided, self.given[name].shape)
 
     def _meets(self, numbers: NDArray[Any], owed: NDArray[Any], name: str) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):
@@ -208,24 +349,12 @@ class Evidence:
         to_reach = self._held[name]
         return near if to_reach is None else np.where(to_reach.elements, to_reach.within(numbers), near)
 
-    def _distance(self, name: str, computed: NDArray[Any]) -> float:
-        if self.given[name].shape != computed.shape:
-            return np.inf
-        largest = float(self._distances(name, computed).max(initial=0.0))
-        return np.inf if np.isnan(largest) else largest
-
     def _distances(self, name: str, computed: NDArray[Any]) -> NDArray[Any]:
-        given, computed = self.given[name], computed.astype(np.float64)
+        given = self.given[name]
         with np.errstate(all="ignore"):
-            distance = np.abs(given - computed) / self.slack[name]
+            distance = np.abs(given - computed) / self._slack[name]
         same = (given == computed) | (np.isnan(given) & np.isnan(computed)) | self._left_open(name)
         return np.where(same, 0.0, distance)
-
-    def _agrees_but_for_nan(self, name: str, computed: NDArray[Any]) -> bool:
-        if self.given[name].shape != computed.shape:
-            return False
-        numbers = ~(np.isnan(self.given[name]) | np.isnan(computed.astype(np.float64)))
-        return bool((self._distances(name, computed)[numbers] <= 1).all())
 
     @property
     def _expected(self) -> Values | None:
@@ -253,12 +382,12 @@ class Evidence:
 
     @cached_property
     def _open(self) -> Mapping[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-        return {name: self._elements_left_open(name) for name in self.given}
+        return _ByOutput(self._elements_left_open)
 
     @cached_property
     def _held(self) -> Mapping[str, Held | None]:
         """Output name to the elements that are held to their reach alone."""
-        return {name: self._held_in(name) for name in self.given}
+        return _ByOutput(self._held_in)
 
     def _held_in(self, name: str) -> Held | None:
         run, expected = self.result.run, self._expected
@@ -287,20 +416,3 @@ class Evidence:
         if normative is None:
             return unowed, np.ones_like(unowed)
         return unowed, unowed | ~((owed == normative) | (np.isnan(owed) & np.isnan(normative)))
-
-
-def outputs_of(mistake: Mistake, run: Run) -> Mapping[str, NDArray[Any]] | None:
-    """Return the outputs that a mistake gives for a run, or None where it cannot be computed.
-
-    It is given the inputs as the run gave them, in the memory layouts that the case asks for.
-    """
-    case, dtype = run.case, "float64" if run.dtype == ANY else run.dtype
-    arrays = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
-    inputs = presented_all(arrays, case.presentation)
-    try:
-        with np.errstate(all="ignore"):
-            returned = mistake.function(**inputs, **own_attributes(case.attributes))
-    except (ArithmeticError, IndexError, TypeError, ValueError):
-        return None
-    answer = read_returned(returned, run.operation, given=case.inputs)
-    return answer.values if isinstance(answer, Outputs) else None

@@ -139,8 +139,8 @@ def _axis_sentence(name: str, runs: Sequence[_AxisSeen]) -> str | None:
         return f"Only {_plural(name) if many else name} {index_ranges(indices)} {'are' if many else 'is'} wrong."
     if min(indices) > 0:
         return f"Only {_plural(name)} from {min(indices)} on are wrong."
-    if all(run.length - 1 not in run.wrong for run in runs):
-        return f"The last {name} is always right."
+    if all(run.wrong == frozenset(range(run.length - 1)) for run in runs):
+        return f"Every {name} but the last is wrong."
     return None
 
 
@@ -156,8 +156,9 @@ def _kind_of_numbers(evidence: Sequence[Evidence]) -> str | None:
     for kind, holds in (("NaN", np.isnan(numbers)), ("infinite", np.isinf(numbers)), ("0", numbers == 0)):
         if holds.all():
             return f"Every wrong number is {kind}."
-    if np.isnan(numbers).any():
-        return f"Of the wrong numbers looked at, {np.isnan(numbers).mean():.0%} are NaN."
+    share = f"{np.isnan(numbers).mean():.0%}"
+    if share != "0%":
+        return f"Of the wrong numbers looked at, {share} are NaN."
     return None
 
 

@@ -24,9 +24,16 @@ _FINALISTS = 8
 _FAILING_EXAMINED = 48
 _PASSING_EXAMINED = 24
 _AIMED_AT = 12
-_MOST_COUNTED = 3000
-MISSED_AT_MOST = 0.02
-"""Share of the failures that a mistake may leave unexplained: two programs never go wrong in quite the same way."""
+WORTH_TELLING = 0.2
+"""The share of failures from which on it says something that a mistake reproduces them."""
+
+FEWEST_CASES = 8
+"""Cases that NaN alone, which says no number, needs to speak for a mistake at all; and that have to be seen before a
+convention stands for a clause: one failing case names nothing that others were not asked about."""
+
+_MOST_OPPOSED = 0.5
+"""Failures that a mistake would make wrong in another way, for each one that it reproduces: two mistakes in one run
+give numbers that neither gives alone."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +46,14 @@ class Candidate:
         The mistake.
     reproduced, reproduced_fully
         How many of the failing runs looked at it reproduces, in the outputs that matter and in all outputs.
-    failing
-        How many failing runs were looked at that decide for or against it.
+    by_numbers
+        In how many of these a wrong number is the same, beside NaN.
+    opposed
+        How many of the failing runs looked at it makes wrong in another way.
+    elsewhere
+        How many of them it leaves right: something else is wrong there.
     out_of_reach
-        How many failing runs were looked at that do not: the shapes do not allow the mistake, or NaN arises.
+        How many of them decide nothing: the shapes do not allow the mistake, or NaN arises.
     contradicted
         How many of the passing runs looked at it would break.
     error
@@ -52,22 +63,33 @@ class Candidate:
     mistake: Mistake
     reproduced: int
     reproduced_fully: int
-    failing: int
+    by_numbers: int
+    opposed: int
+    elsewhere: int
     out_of_reach: int
     contradicted: int
     error: float
 
     @property
-    def explains(self) -> bool:
-        """Whether the mistake accounts for what failed and for what passed."""
+    def failing(self) -> int:
+        """How many of the failing runs looked at decide for or against it."""
+        return self.reproduced + self.opposed + self.elsewhere
+
+    @property
+    def stands(self) -> bool:
+        """Whether the mistake may be the cause of what it reproduces: it would break nothing that passes."""
         return (
             self.reproduced > self.out_of_reach
             and self.contradicted == 0
-            and self.failing - self.reproduced <= MISSED_AT_MOST * self.failing
+            and self.opposed <= _MOST_OPPOSED * self.reproduced
+            and self.reproduced >= WORTH_TELLING * self.failing
+            and (self.by_numbers > 0 or (self.opposed == 0 and self.reproduced >= FEWEST_CASES))
         )
 
 
-def rank(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> list[Candidate]:
+def rank(
+    mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result], observed: Observed
+) -> list[Candidate]:
     """Return the mistakes that reproduce at least one failure, the likeliest first.
 
     Parameters
@@ -76,13 +98,14 @@ def rank(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequen
         Mistakes of one operation.
     failing, passing
         The results of that operation which were graded on their values.
+    observed
+        Evidence that was made ready before.
 
     Notes
     -----
-    The order: mistakes that account for everything, then by failures reproduced, by all outputs reproduced, by
+    The order: mistakes that may be the cause, then by failures reproduced, by all outputs reproduced, by
     agreement with what passed, by closeness where that is telling, and by how many failing cases exercise the clause.
     """
-    observed = _Observed()
     failing_cases, passing_cases = (one_for_each_case(telling(results)) for results in (failing, passing))
     examined = spread(failing_cases, _FAILING_EXAMINED)
     finalists = _screened(mistakes, observed.all(examined[:_SCREENED]))
@@ -104,38 +127,28 @@ def tied(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [candidate for candidate in candidates if _standing(candidate) == _standing(candidates[0])]
 
 
-def not_reproduced(mistake: Mistake, failing: Sequence[Result]) -> tuple[int, list[Result]]:
-    """Return how many failing runs were looked at, and those that a mistake does not reproduce."""
-    looked_at = failing[:_MOST_COUNTED]
-    return len(looked_at), [result for result in looked_at if not _matches(Evidence(result).agreement(mistake))]
-
-
-def speak_against(mistake: Mistake, results: Sequence[Result]) -> list[Result]:
-    """Return those of the failing results which decide that there is more wrong than a mistake."""
-    decided = ((result, _decided(Evidence(result), mistake)) for result in telling(results))
-    return [result for result, agreement in decided if agreement is not None and not agreement.matches]
-
-
-class _Observed:
+class Observed:
     """Evidence by run, each made ready once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], Evidence] = {}
+        self._known: dict[tuple[str, str, int], Evidence] = {}
 
     def all(self, results: Iterable[Result]) -> list[Evidence]:
         """Return the evidence of results, each run once."""
-        found: dict[tuple[str, str], Evidence] = {}
+        found: dict[tuple[str, str, int], Evidence] = {}
         for result in results:
-            key = (result.case.id, result.dtype)
+            # Graded anew under another convention, it is another run.
+            key = (result.case.id, result.dtype, id(result.run))
             found[key] = self._known.setdefault(key, Evidence(result))
         return list(found.values())
 
 
-def _standing(candidate: Candidate) -> tuple[bool, int, int, int, float]:
+def _standing(candidate: Candidate) -> tuple[bool, int, int, int, int, float]:
     closeness = 0.0 if candidate.error < 0.1 else round(candidate.error, 1)
     return (
-        not candidate.explains,
+        not candidate.stands,
         -candidate.reproduced,
+        candidate.opposed,
         -candidate.reproduced_fully,
         candidate.contradicted,
         closeness,
@@ -145,30 +158,33 @@ def _standing(candidate: Candidate) -> tuple[bool, int, int, int, float]:
 def _screened(mistakes: Sequence[Mistake], evidence: Sequence[Evidence]) -> list[Mistake]:
     """Return the mistakes that reproduce most of a few failures."""
     counts: Mapping[str, int] = {
-        mistake.id: sum(_matches(entry.agreement(mistake)) for entry in evidence) for mistake in mistakes
+        mistake.id: sum(_matches(entry.agreement(mistake, whole=False)) for entry in evidence) for mistake in mistakes
     }
     best = sorted((mistake for mistake in mistakes if counts[mistake.id]), key=lambda mistake: -counts[mistake.id])
     return best[:_FINALISTS]
 
 
 def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[Evidence]) -> Candidate:
-    agreements = [agreement for entry in failing if (agreement := _decided(entry, mistake)) is not None]
+    agreements = [agreement for entry in failing if (agreement := decided(entry, mistake)) is not None]
     matching = [agreement for agreement in agreements if agreement.matches]
     opposed = [agreement for entry in passing if (agreement := entry.agreement(mistake)) is not None]
+    elsewhere = sum(not agreement.matches and not agreement.acts for agreement in agreements)
     return Candidate(
         mistake=mistake,
         reproduced=len(matching),
         reproduced_fully=sum(agreement.matches_all for agreement in agreements),
-        failing=len(agreements),
+        by_numbers=sum(agreement.by_numbers for agreement in matching),
+        opposed=len(agreements) - len(matching) - elsewhere,
+        elsewhere=elsewhere,
         out_of_reach=len(failing) - len(agreements),
         contradicted=sum(not agreement.matches_all for agreement in opposed),
         error=sum(agreement.error for agreement in matching) / max(len(matching), 1),
     )
 
 
-def _decided(evidence: Evidence, mistake: Mistake) -> Agreement | None:
+def decided(evidence: Evidence, mistake: Mistake, *, whole: bool = True) -> Agreement | None:
     """Return how well a mistake reproduces a run, or None where that cannot be decided."""
-    agreement = evidence.agreement(mistake)
+    agreement = evidence.agreement(mistake, whole=whole)
     return agreement if agreement is not None and agreement.decided else None
 
 

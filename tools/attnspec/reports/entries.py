@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _SUSPICIONS = 3
+_PARTIAL_EXPLANATIONS = 3
 _LONGEST_WORD = 200
 
 
@@ -79,19 +80,34 @@ def step_sentence(result: Mapping[str, Any]) -> str | None:
 def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
     """Return the lines that name a mistake, its clause, its remedy and the erratum; or say that it is unknown."""
     operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
-    facts, attended = diagnosis["facts"], diagnosis["attended"]
+    facts, attended, undeclared = diagnosis["facts"], diagnosis["attended"], diagnosis.get("undeclared")
     measured = [wording.measured(law["sentence"], law["confirmed"]) for law in diagnosis.get("laws", ())]
     if not diagnosis["sentence"]:
-        return [*without_a_name(diagnosis), *measured, *facts, *attended]
+        partly = [wording.partly_explained(entry) for entry in _partial_explanations(diagnosis)]
+        return [*without_a_name(diagnosis), *measured, *_would_pass(undeclared), *partly, *facts, *attended]
     lines = [
-        wording.known_mistake(diagnosis["sentence"], diagnosis["mistake"], operation, explains, of),
+        wording.known_mistake(
+            diagnosis["sentence"], diagnosis["mistake"], operation, explains, of, diagnosis.get("certainty", "it is")
+        ),
         wording.broken_clause(diagnosis["clause"]),
     ]
     if diagnosis["remedy"]:
         lines.append(wording.what_to_do(diagnosis["remedy"]))
+    lines += _would_pass(undeclared)
     if diagnosis["erratum"] is not None:
         lines.append(wording.same_erratum(diagnosis["erratum"]))
+    if diagnosis.get("same"):
+        lines.append(wording.not_told_apart(diagnosis["same"]))
     return [*lines, *measured, *attended, *facts]
+
+
+def _would_pass(undeclared: Mapping[str, Any] | None) -> list[str]:
+    return [] if undeclared is None else [wording.would_pass(undeclared)]
+
+
+def _partial_explanations(diagnosis: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the mistakes that give some of the numbers, though none accounts for all."""
+    return diagnosis.get("candidates", ())[:_PARTIAL_EXPLANATIONS]
 
 
 def points_at(diagnosis: Mapping[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.comparison import Worst
-    from attnspec.diagnosis import Diagnosis
+    from attnspec.diagnosis import Candidate, Diagnosis, Undeclared
     from attnspec.probing import Law
     from attnspec.reports.summary import Summary
     from attnspec.runner import Result
@@ -38,6 +38,9 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "attended": list(diagnosis.attended),
         "certainty": diagnosis.certainty,
         "suspects": [asdict(suspect) for suspect in diagnosis.suspects],
+        "same": list(diagnosis.same),
+        "candidates": [_candidate(candidate) for candidate in diagnosis.candidates],
+        "undeclared": None if diagnosis.undeclared is None else _undeclared(diagnosis.undeclared),
         "laws": [law_to_json(law) for law in diagnosis.laws],
     }
 
@@ -54,6 +57,21 @@ def law_to_json(law: Law) -> dict[str, Any]:
         "case": law.case,
         "confirmed": law.confirmed,
     }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    mistake = candidate.mistake
+    counts = ("reproduced", "reproduced_fully", "by_numbers", "opposed", "elsewhere", "out_of_reach", "contradicted")
+    return {
+        "mistake": mistake.id,
+        "clause": mistake.clause,
+        "sentence": mistake.sentence,
+        **{name: getattr(candidate, name) for name in counts},
+    }
+
+
+def _undeclared(undeclared: Undeclared) -> dict[str, Any]:
+    return {**asdict(undeclared), "dtypes": list(undeclared.dtypes)}
 
 
 def summary_to_json(summary: Summary) -> dict[str, Any]:

@@ -7,7 +7,7 @@ Nothing here is escaped or made harmless for a format, but for the name of an im
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attnspec.comparison import NOT_GRADED
 from attnspec.contract import TITLES
@@ -329,9 +329,39 @@ def probed(calls: int | None) -> str | None:
     return f"It was called {counted(calls, 'more time')} to measure what it computes; --no-probes forbids it."
 
 
-def known_mistake(sentence: str, mistake: str, operation: str, explains: int, of: int) -> str:
+def known_mistake(sentence: str, mistake: str, operation: str, explains: int, of: int, certainty: str) -> str:
     """Return a mistake with how many of the failures of its operation it reproduces."""
-    return f"{sentence} (this mistake, {mistake}, reproduces {share(operation, explains, of)})"
+    how_sure = {"most likely": "Most likely: ", "one of these": "One of these: "}.get(certainty, "")
+    return f"{how_sure}{sentence} (this mistake, {mistake}, reproduces {share(operation, explains, of)})"
+
+
+def not_told_apart(others: Sequence[str]) -> str:
+    """Return which other mistakes that break the same clause give these results, too."""
+    return f"These results do not tell it from {', '.join(others)}, which {_break(others)} the same clause."
+
+
+def _break(mistakes: Sequence[str]) -> str:
+    return "breaks" if len(mistakes) == 1 else "break"
+
+
+def partly_explained(candidate: Mapping[str, Any]) -> str:
+    """Return a mistake that gives some of the numbers, with how many of the failures looked at."""
+    failing = candidate["reproduced"] + candidate["opposed"] + candidate["elsewhere"]
+    but = ", but would break cases that pass" if candidate["contradicted"] else ""
+    return (
+        f"{candidate['sentence']} (alone, this mistake, {candidate['mistake']}, gives the numbers of "
+        f"{candidate['reproduced']} of the {failing} failures looked at{but})"
+    )
+
+
+def would_pass(undeclared: Mapping[str, Any]) -> str:
+    """Return under which convention failures would be none, and how to declare it."""
+    declared = f"{undeclared['convention']}={undeclared['choice']}"
+    where = f"in {' and '.join(undeclared['dtypes'])} " if undeclared["dtypes"] else ""
+    passes, of = undeclared["passes"], undeclared["of"]
+    of_failures = f"{passes} of {of} failures" if passes < of else f"all {of} failures" if of > 1 else "this failure"
+    said = f"{of_failures} {where}would be {'none' if of > 1 else 'no failure'} under {declared}"
+    return f"{said[0].upper()}{said[1:]}; where that is meant, declare it: --convention {declared}."
 
 
 def broken_clause(clause: str) -> str:

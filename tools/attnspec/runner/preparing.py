@@ -60,7 +60,7 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
             place = grades.index((dtype, fused))
             expected = expectation(case, dtype, resolved, seen, bound, family, place)
             fused_place = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
-            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_place)
+            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_place, resolved)
     return runs
 
 

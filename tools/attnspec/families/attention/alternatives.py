@@ -47,6 +47,49 @@ def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bo
     return Owed(declared.outputs, declared.ungraded, tuple(declared.under))
 
 
+def computed_under(
+    outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance
+) -> Mapping[str, NDArray[Any]]:
+    """Return what a mistake gives under declared conventions, from what it gives under the normative ones.
+
+    Parameters
+    ----------
+    outputs
+        What the mistake gives, in float64.
+    conventions
+        Every convention's choice for the operation.
+    bound
+        Values and tolerances under the declared alternatives.
+    """
+    found = dict(outputs)
+    shift = bound.shift if isinstance(bound, AttentionBound) else None
+    if shift is not None:
+        if "logits" in found and found["logits"].shape[:-1] == shift.shape[:-1]:
+            found["logits"] = found["logits"] + shift
+        if "logsumexp" in found and found["logsumexp"].shape == shift.shape[:-1]:
+            found["logsumexp"] = found["logsumexp"] + shift[..., 0]
+    if conventions["logsumexp_base"] == "2" and "logsumexp" in found:
+        found["logsumexp"] = found["logsumexp"] * math.log2(math.e)
+    return found
+
+
+def without_keys(_operation: str, outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[np.bool_]]:
+    """Return the elements of rows that weigh no key at all, by what was computed: a mistake may leave other keys."""
+    weights, logsumexp = outputs.get("weights"), outputs.get("logsumexp")
+    if weights is None or weights.ndim < 2:
+        return {}
+    empty = np.logical_not(weights.any(axis=-1))
+    if not empty.any():
+        return {}
+    found = {"weights": np.broadcast_to(empty[..., np.newaxis], weights.shape)}
+    output = outputs.get("output")
+    if output is not None and output.shape[:-1] == empty.shape:
+        found["output"] = np.broadcast_to(empty[..., np.newaxis], output.shape)
+    if logsumexp is not None and logsumexp.shape == empty.shape:
+        found["logsumexp"] = empty
+    return found
+
+
 class _Declared:
     """What is owed under declared alternatives, one after the other.
 

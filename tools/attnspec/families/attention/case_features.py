@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
 
+_WIDTHS = (8, 16, 32, 64, 128)
+"""Widths of a head that kernels treat specially; what is wrong from some width on is wrong beyond one of them."""
+
 _LENGTHS = (16, 32, 64, 128, 256, 512)
 
 
@@ -84,7 +87,14 @@ def _shapes(case: Case) -> list[tuple[str, bool]]:
         "a single key": keys == 1,
         "no key at all": keys == 0,
     }
-    return [*numbers.items(), *((f"more than {length} keys", keys > length) for length in _LENGTHS)]
+    width, of_values = query.shape[3], value.shape[3]
+    return [
+        *numbers.items(),
+        ("an odd number of features in a head", width % 2 == 1),
+        *((f"queries and keys of more than {wide} features", width > wide) for wide in _WIDTHS),
+        *((f"values of more than {wide} features", of_values > wide) for wide in _WIDTHS),
+        *((f"more than {length} keys", keys > length) for length in _LENGTHS),
+    ]
 
 
 def _has_nonfinite(array: Any) -> bool:

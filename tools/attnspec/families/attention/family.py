@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.families.attention.alternatives import owed
+from attnspec.families.attention.alternatives import computed_under, owed, without_keys
 from attnspec.families.attention.case_features import features
 from attnspec.families.attention.formulas import formula
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
@@ -42,6 +42,8 @@ FAMILY = Family(
     features=features,
     formula=formula,
     owed=owed,
+    computed_under=computed_under,
+    empty=without_keys,
     also_right=_also_right,
     lacks_property=lacks_property,
     layouts=LAYOUTS,

@@ -1,0 +1,243 @@
+"""Telling several causes apart: the likeliest one first, then what it does not explain.
+
+A cause is a mistake that gives the very numbers of some failures, or a convention that nobody declared. Where two of
+them meet in one run, neither gives its numbers alone; such failures are put down to both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attnspec.diagnosis.choosing import is_finite
+from attnspec.diagnosis.ranking import Candidate, Observed, decided, rank, tied
+from attnspec.diagnosis.suspects import alike_by_cases
+from attnspec.diagnosis.undeclared import undeclared_convention
+from attnspec_mistakes.noticed import was_tried
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from attnspec.diagnosis.evidence import Evidence
+    from attnspec.diagnosis.undeclared import GradedAnew, Undeclared
+    from attnspec.runner import Result
+    from attnspec_mistakes import Mistake
+
+_MOST_CAUSES = 3
+_SCREENED = 48
+"""Mistakes whose numbers are looked at: one that gives the very numbers fails nearly the same cases."""
+
+_FEWEST_BY_NUMBERS = 2
+"""Cases of which a sure cause gives the numbers: in one alone, many mistakes are one."""
+
+_MISSED_AT_MOST = 0.02
+"""Share of its failures that a sure cause may leave unexplained where it acts: two programs never go wrong in quite the
+same way."""
+
+_MOST_AGAINST = 0.1
+"""Share from which on what speaks against a cause outweighs it: it only resembles the mistake that was made."""
+
+_ELSEWHERE = 0.1
+"""Failures that a sure cause may leave to others, for each one that it explains: a second, smaller trouble."""
+
+_MOST_COUNTED = 3000
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What explains some of the failures of an operation.
+
+    Attributes
+    ----------
+    groups
+        The mistakes that give these numbers, those that break one clause together; none where a convention alone
+        explains them. Several groups are not told apart by these results.
+    undeclared
+        The convention under which they would pass, or None.
+    explained
+        The failures that it explains.
+    is_sure
+        Whether nothing speaks against it.
+    """
+
+    groups: tuple[tuple[Candidate, ...], ...]
+    undeclared: Undeclared | None
+    explained: tuple[Result, ...]
+    is_sure: bool
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The failures of an operation with what explains them.
+
+    Attributes
+    ----------
+    causes
+        The causes, in the order in which they were found.
+    rest
+        Failures that none of them explains; NaN among the inputs is left out where a cause is known, for what it does
+        depends on more than one mistake.
+    candidates
+        The mistakes that were weighed for the rest, or at first, the likeliest first.
+    """
+
+    causes: tuple[Cause, ...]
+    rest: tuple[Result, ...]
+    candidates: tuple[Candidate, ...]
+
+
+def explained(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> Explained:
+    """Return what explains failures, cause by cause.
+
+    Parameters
+    ----------
+    mistakes
+        Mistakes of the operation.
+    failing, passing
+        Results of the operation whose numbers are wrong, and those whose numbers are right.
+    """
+    observed = Observed()
+    remaining: Sequence[Result] = failing[:_MOST_COUNTED]
+    causes: list[Cause] = []
+    candidates: list[Candidate] = []
+    while remaining and len(causes) < _MOST_CAUSES:
+        clear = _untouched(remaining, causes, observed) or remaining
+        candidates = rank(_likely(mistakes, clear, passing), clear, passing, observed)
+        anew = undeclared_convention(remaining, passing)
+        cause = _cause(candidates, anew, remaining, observed)
+        if cause is None:
+            break
+        causes.append(cause)
+        left = remaining if anew is None or cause.undeclared is None else anew.still
+        reproduced = {id(result) for result in cause.explained}
+        # That NaN among the inputs takes other ways is nothing to go after while a mistake is known.
+        remaining = [result for result in left if id(result) not in reproduced and is_finite(result)]
+    return _settled(causes, remaining, candidates, observed)
+
+
+def _untouched(results: Sequence[Result], causes: Sequence[Cause], observed: Observed) -> list[Result]:
+    """Return the results in which no mistake acts that is known already: others show there alone."""
+    known = [cause.groups[0][0].mistake for cause in causes if cause.groups]
+    return [
+        entry.result
+        for entry in observed.all(results)
+        if not any(
+            (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.acts for mistake in known
+        )
+    ]
+
+
+def _likely(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> list[Mistake]:
+    """Return the mistakes that fail much the same cases, the most alike first, and those of which this is not known."""
+    alike = [entry.mistake for entry in alike_by_cases(mistakes, failing, passing)[:_SCREENED]]
+    by_id = {mistake.id: mistake for mistake in mistakes}
+    return [
+        *(by_id[known] for known in alike if known is not None and was_tried(by_id[known])),
+        *(mistake for mistake in mistakes if not was_tried(mistake)),
+    ]
+
+
+def _cause(
+    candidates: Sequence[Candidate], anew: GradedAnew | None, remaining: Sequence[Result], observed: Observed
+) -> Cause | None:
+    """Return the mistakes that stand, or the convention under which failures would pass, or both where they meet."""
+    if not candidates or not candidates[0].stands:
+        return None if anew is None else Cause((), anew.undeclared, anew.passes, is_sure=True)
+    mistake = candidates[0].mistake
+    reproduced = [
+        entry.result
+        for entry in observed.all(remaining)
+        if (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.matches
+    ]
+    groups = tuple(map(tuple, _by_clause(tied(candidates)).values()))[:_MOST_CAUSES]
+    if anew is None:
+        return Cause(groups, None, tuple(reproduced), is_sure=True)
+    shared = {id(result) for result in reproduced} & {id(result) for result in anew.passes}
+    if 2 * len(shared) >= len(reproduced):
+        whole = {id(result): result for result in (*reproduced, *anew.passes)}
+        return Cause(groups, anew.undeclared, tuple(whole.values()), is_sure=True)
+    if len(anew.passes) > len(reproduced):
+        return Cause((), anew.undeclared, anew.passes, is_sure=True)
+    return Cause(groups, None, tuple(reproduced), is_sure=True)
+
+
+def _by_clause(candidates: Sequence[Candidate]) -> Mapping[str, list[Candidate]]:
+    """Group mistakes that nothing tells apart by the clause that they break."""
+    groups: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(candidate.mistake.clause, []).append(candidate)
+    return groups
+
+
+def _settled(
+    causes: Sequence[Cause],
+    remaining: Sequence[Result],
+    candidates: Sequence[Candidate],
+    observed: Observed,
+) -> Explained:
+    """Put failures in which several causes meet down to them, and say of which cause nothing speaks against."""
+    known = list(causes)
+    while True:
+        rest, against, elsewhere = _weighed(known, [*remaining, *_freed(causes, known)], observed)
+        refuted = [cause for cause in known if _is_refuted(cause, against)]
+        if not refuted:
+            break
+        known.remove(max(refuted, key=lambda cause: against[cause.groups[0][0].mistake.id] / len(cause.explained)))
+        candidates = [*(cause.groups[0][0] for cause in causes if cause not in known and cause.groups), *candidates]
+    settled = tuple(_with_certainty(cause, against, elsewhere) for cause in known)
+    weighed = {candidate.mistake.id: candidate for candidate in reversed(candidates)}
+    return Explained(settled, tuple(rest), tuple(reversed(weighed.values())))
+
+
+def _freed(causes: Sequence[Cause], known: Sequence[Cause]) -> list[Result]:
+    """Return what causes explained that are refuted."""
+    return [result for cause in causes if cause not in known for result in cause.explained]
+
+
+def _is_refuted(cause: Cause, against: Mapping[str, int]) -> bool:
+    return bool(cause.groups) and against[cause.groups[0][0].mistake.id] > _MOST_AGAINST * len(cause.explained)
+
+
+def _weighed(
+    causes: Sequence[Cause], remaining: Sequence[Result], observed: Observed
+) -> tuple[list[Result], Mapping[str, int], Mapping[str, int]]:
+    """Return what no cause explains, and how much of it speaks against each mistake, or is wrong where it is right.
+
+    Failures in which several causes meet are put down to them.
+    """
+    first = [cause.groups[0][0].mistake for cause in causes if cause.groups]
+    against = dict.fromkeys((mistake.id for mistake in first), 0)
+    elsewhere = dict.fromkeys(against, 0)
+    rest: list[Result] = []
+    for entry in observed.all(remaining):
+        agreements = {
+            mistake.id: agreement
+            for mistake in first
+            if (agreement := decided(entry, mistake, whole=False)) is not None
+        }
+        acting = [mistake for mistake, agreement in agreements.items() if agreement.acts]
+        if len(acting) > 1 or _by_nan_alone(entry, first):
+            continue
+        rest.append(entry.result)
+        for mistake in agreements:
+            (against if mistake in acting else elsewhere)[mistake] += 1
+    return rest, against, elsewhere
+
+
+def _by_nan_alone(entry: Evidence, mistakes: Sequence[Mistake]) -> bool:
+    """Tell a run in which a mistake acts, and of which nothing can be said but that NaN is on one side."""
+    agreements = [entry.agreement(mistake, whole=False) for mistake in mistakes]
+    return any(agreement is not None and agreement.acts and not agreement.decided for agreement in agreements)
+
+
+def _with_certainty(cause: Cause, against: Mapping[str, int], elsewhere: Mapping[str, int]) -> Cause:
+    if not cause.groups:
+        return cause
+    first, explains = cause.groups[0][0], len(cause.explained)
+    mistake = first.mistake.id
+    is_sure = (
+        first.by_numbers >= _FEWEST_BY_NUMBERS
+        and against[mistake] <= _MISSED_AT_MOST * explains
+        and elsewhere[mistake] <= _ELSEWHERE * explains
+    )
+    return Cause(cause.groups, cause.undeclared, cause.explained, is_sure)

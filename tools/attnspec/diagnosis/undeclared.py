@@ -1,0 +1,178 @@
+"""Conventions that nobody declared: what would pass if an implementation said that it follows another one.
+
+What came back is kept, so it is graded anew under each choice, without another call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attnspec.adapters.implementation import Outputs, Raised
+from attnspec.comparison import RIGHT, grade
+from attnspec.contract import CONVENTIONS
+from attnspec.convention import Settles
+from attnspec.conventions import settling
+from attnspec.diagnosis.choosing import spread, telling
+from attnspec.runner.preparing import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from attnspec.runner import Result
+
+_NEARLY_ALL = 0.8
+"""The share of failures that a convention must account for to be told: something else may be wrong beside it."""
+
+_TRIED_FIRST = 3
+_MOST_GRADED = 400
+"""Failures of a dtype that are graded anew; more would take longer than the run."""
+
+_TRIED = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS)
+
+
+@dataclass(frozen=True)
+class Undeclared:
+    """A convention under which failures would pass.
+
+    Attributes
+    ----------
+    convention, choice
+        What to declare.
+    dtypes
+        The dtypes of which this holds; empty where it holds of all in which something fails.
+    passes, of
+        How many of the failures looked at would be none, because they would pass or not be graded; and how many were
+        looked at.
+    """
+
+    convention: str
+    choice: str
+    dtypes: tuple[str, ...]
+    passes: int
+    of: int
+
+
+@dataclass(frozen=True)
+class GradedAnew:
+    """Failures under a convention that was not declared.
+
+    Attributes
+    ----------
+    undeclared
+        The convention.
+    passes
+        The failures, as they were, that would pass.
+    still
+        Failures that remain, as they are under the convention where they were graded anew.
+    """
+
+    undeclared: Undeclared
+    passes: tuple[Result, ...]
+    still: tuple[Result, ...]
+
+
+def undeclared_convention(failing: Sequence[Result], passing: Sequence[Result]) -> GradedAnew | None:
+    """Return the convention under which most failures would be none, if these are nearly all, or those of a dtype.
+
+    Parameters
+    ----------
+    failing
+        Failures of one operation.
+    passing
+        Results of the operation that passed.
+    """
+    by_dtype: dict[str, list[Result]] = {}
+    for result in failing:
+        by_dtype.setdefault(result.dtype, []).append(result)
+    chosen = {dtype: spread(telling(of_dtype), _MOST_GRADED) for dtype, of_dtype in by_dtype.items()}
+    found = [
+        turned
+        for name, choice in _choices(failing[0])
+        if (turned := _turned(name, choice, _concerned(name, chosen, failing, passing), failing)) is not None
+    ]
+    return max(found, key=lambda entry: entry.undeclared.passes, default=None)
+
+
+def _choices(result: Result) -> list[tuple[str, str]]:
+    """Return the choices that are not declared, of every convention that says what is owed."""
+    declared = result.run.conventions
+    return [
+        (name, choice)
+        for name in result.run.operation.conventions
+        if name in declared and CONVENTIONS[name].settles in _TRIED
+        for choice in CONVENTIONS[name].choices
+        if choice != declared[name]
+    ]
+
+
+def _concerned(
+    name: str, by_dtype: Mapping[str, Sequence[Result]], failing: Sequence[Result], passing: Sequence[Result]
+) -> Mapping[str, Sequence[Result]]:
+    """Return the dtypes, with their failures, that a convention may concern.
+
+    One on the precision inside concerns a dtype as a whole: where few cases fail, they are computed roughly themselves.
+    """
+    if name not in settling(Settles.INNER_PRECISION):
+        return by_dtype
+    wrong, right = (Counter(result.dtype for result in telling(results)) for results in (failing, passing))
+    return {dtype: chosen for dtype, chosen in by_dtype.items() if wrong[dtype] >= right[dtype]}
+
+
+def _turned(
+    name: str, choice: str, by_dtype: Mapping[str, Sequence[Result]], failing: Sequence[Result]
+) -> GradedAnew | None:
+    """Return what becomes of failures under a convention; None where most would stay what they are in every dtype.
+
+    Parameters
+    ----------
+    name, choice
+        The convention.
+    by_dtype
+        Dtype to the failures that say whether it is meant.
+    failing
+        All failures.
+    """
+    dtypes: list[str] = []
+    looked_at = 0
+    anew: dict[int, Result] = {}
+    for dtype, chosen in by_dtype.items():
+        first = [_graded_anew(result, name, choice) for result in chosen[:_TRIED_FIRST]]
+        if 2 * sum(_is_right(now, name) for now in first) <= len(first):
+            continue
+        now = [*first, *(_graded_anew(result, name, choice) for result in chosen[_TRIED_FIRST:])]
+        if sum(_is_right(each, name) for each in now) < _NEARLY_ALL * len(chosen):
+            continue
+        dtypes.append(dtype)
+        looked_at += len(chosen)
+        anew.update({id(result): each for result, each in zip(chosen, now, strict=True)})
+    if not any(now.status in ("pass", "unsupported") for now in anew.values()):
+        return None
+    right = sum(_is_right(now, name) for now in anew.values())
+    left_out = [result for result in failing if result.dtype in dtypes and id(result) not in anew]
+    anew.update({id(result): _graded_anew(result, name, choice) for result in left_out[:_MOST_GRADED]})
+    graded = [(result, anew.get(id(result), result)) for result in failing]
+    passes = tuple(result for result, now in graded if _is_right(now, name))
+    still = tuple(now for _, now in graded if not _is_right(now, name))
+    said = Undeclared(
+        name, choice, () if {result.dtype for result in failing} == set(dtypes) else tuple(dtypes), right, looked_at
+    )
+    return GradedAnew(said, passes, still)
+
+
+def _is_right(result: Result, name: str) -> bool:
+    """Tell whether nothing is wrong any more; where refusals are left open, such a case is not graded."""
+    return result.status in RIGHT or (result.status == "unsupported" and name in settling(Settles.REFUSALS))
+
+
+def _graded_anew(result: Result, name: str, choice: str) -> Result:
+    """Return a result as it would be if a convention had been declared."""
+    if result.got is not None:
+        answer = Outputs(result.got)
+    elif result.status == "error":
+        answer = Raised(result.verdict.message)
+    else:
+        return result
+    run = prepare(result.case, [result.dtype], {**result.run.conventions, name: choice})[result.dtype]
+    return result._replace(run=run, verdict=grade(run, answer))
