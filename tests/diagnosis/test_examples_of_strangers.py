@@ -275,8 +275,8 @@ def test_heads_that_a_reshape_mixes_up_are_named(implementation, clause):
 
 def test_heads_that_two_reshapes_mix_up_point_at_both():
     first = diagnosed_heads(HeadsSplitAndMergedByReshape)[0]
-    assert first.certainty == "one of these"
-    assert set(clauses_told(first)[:2]) == {"multi_head.split", "multi_head.combine"}
+    assert first.certainty in ("most likely", "one of these")
+    assert {suspect.clause for suspect in first.suspects[:2]} == {"multi_head.split", "multi_head.combine"}
 
 
 class WithoutMaximum(TextbookAttention):
