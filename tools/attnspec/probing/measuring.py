@@ -37,7 +37,7 @@ def measured(
     found
         Told of each law as soon as it is there, and of the calls until then: the implementation may end the process.
     """
-    wrong = sorted({result.case.operation for result in results if result.status == "fail"})
+    wrong = sorted({result.case.operation for result in results if result.status in ("fail", "error")})
     laws: list[Law] = []
     calls = 0
     for place, operation in enumerate(wrong):

@@ -34,12 +34,15 @@ class AlibiLaw:
         Where the first query stands, less where it should; 0 where that is right.
     bias
         Gives what is added to the logits of a probe.
+    at
+        Gives where the first query of a probe stands.
     """
 
     about: str
     words: str
     offset: int
     bias: Callable[[Probe], NDArray[Any]]
+    at: Callable[[Probe], Any]
 
 
 _DISTANCES: dict[str, Callable[[NDArray[np.int64]], NDArray[Any]]] = {
@@ -98,7 +101,7 @@ def _laws(probe: Probe) -> Generator[AlibiLaw]:
     for distance in _DISTANCES:
         yield _law(distance, "h", 0)
     for place, offset in _PLACES.items():
-        yield AlibiLaw("position", f"the query stands at {place}", 0, _bias("|p - j|", "h", offset))
+        yield AlibiLaw("position", f"the query stands at {place}", 0, _bias("|p - j|", "h", offset), offset)
     for off in offsets:
         if off:
             yield _law("|p - j|", "h", off)
@@ -115,7 +118,11 @@ def _law(distance: str, slope: str, off: int) -> AlibiLaw:
         "position": f"positions are {off:+d} off",
         "distance": f"the distance is {distance}" + (f" with positions {off:+d} off" if off else ""),
     }[about]
-    return AlibiLaw(about, words, off, _bias(distance, slope, lambda of: of.placing.offset + off))
+
+    def at(of: Probe) -> Any:
+        return of.placing.offset + off
+
+    return AlibiLaw(about, words, off, _bias(distance, slope, at), at)
 
 
 def _bias(distance: str, slope: str, offset: Callable[[Probe], Any]) -> Callable[[Probe], NDArray[Any]]:

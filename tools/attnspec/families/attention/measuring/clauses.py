@@ -86,6 +86,19 @@ def of_position(probe: Probe) -> str:
     return of_causality(probe)
 
 
+def of_alignment(probe: Probe) -> str:
+    """Return the clause about where queries stand, whatever that is for."""
+    return of_position(probe.said(is_causal=True))
+
+
+def of_placed(name: str, probe: Probe) -> tuple[str, ...]:
+    """Return the clauses about one thing that positions place, which is placed wrongly by itself."""
+    if name == "is_causal":
+        return (of_causality(probe), clause("past.position")) if probe.past else (of_causality(probe),)
+    about = {"window": ("window.position", "window.left", "window.right"), "alibi_slopes": ("alibi.position",)}
+    return clauses(about[name])
+
+
 def of_constraint(constraint: str, probe: Probe) -> str:
     """Return the clause about a constraint on the keys that may be attended."""
     of_probe = {"mask": of_mask, "causal": of_causality, "position": of_position}

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from attnspec.families.attention.measuring.probe import Probe
 
 
+ARGUMENTS = "arguments"
+"""The kind of a finding that says nothing but which arguments a call needs to go wrong."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """What one call told.
@@ -45,7 +49,7 @@ def part(probe: Probe) -> Finding:
     """Return what the arguments of a call alone tell, which goes wrong with no fewer."""
     given = sorted(probe.arguments)
     needed = f"with {', '.join(given)}, and with no fewer" if given else "without any optional argument"
-    return Finding("arguments", clauses.of_arguments(probe.arguments), f"It goes wrong {needed}.")
+    return Finding(ARGUMENTS, clauses.of_arguments(probe.arguments), f"It goes wrong {needed}.")
 
 
 def in_words(parameters: Mapping[str, float | str]) -> str:

@@ -10,6 +10,7 @@ from attnspec.families.attention.measuring.attended_laws import constraints_of, 
 from attnspec.families.attention.measuring.clauses import clause
 from attnspec.families.attention.measuring.finding import Finding, in_words
 from attnspec.families.attention.measuring.from_keys import from_threshold
+from attnspec.families.attention.measuring.from_placing import is_general
 from attnspec.families.attention.measuring.from_scale import from_scale
 from attnspec.families.attention.measuring.logit_laws import logit_laws, logits_are_right, rows_of
 from attnspec.families.attention.measuring.plain_laws import feature_law
@@ -48,7 +49,7 @@ def from_logits(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
     rows = _telling(reading, dtype)
     if rows is None:
         return []
-    found = _distance(rows, probe, dtype)
+    found = _distance(rows, probe, asking, dtype)
     for law in logit_laws(rows, probe, dtype):
         if law.name == "scale":
             found += from_scale(law.parameters["score_factor"] * probe.scale, probe, asking, dtype)
@@ -69,26 +70,25 @@ def _telling(reading: Reading, dtype: str) -> Rows | None:
     return None if rows is None or logits_are_right(rows, probe, dtype) else rows
 
 
-def _distance(rows: Rows, probe: Probe, dtype: str) -> list[Finding]:
-    """Return what ALiBi takes; where positions are off, by itself and together with all else that they place."""
+def _distance(rows: Rows, probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+    """Return what ALiBi takes; where positions are off, by itself or together with all else that they place."""
     found: list[Finding] = []
-    for law in alibi_laws(rows, probe, dtype):
+    laws = alibi_laws(rows, probe, dtype)
+    general = bool(laws) and laws[0].about == "position" and bool(is_general(probe, asking, dtype))
+    for law in laws:
         kind = {"position": "offset", "heads": "head map"}.get(law.about, law.about)
-        named, told = (clause(f"alibi.{law.about}"),), f"Logits lose slope times distance, where {law.words}."
+        told = f"Logits lose slope times distance, where {law.words}{', for all else, too' if general else ''}."
+        named = clauses.of_alignment(probe) if general else clause(f"alibi.{law.about}")
         parameters: dict[str, float | str] = {"rule": law.words, "offset": float(law.offset)}
-        found.append(Finding(kind, named, told, parameters, _by_distance(law, 0)))
-        if law.offset and law.about == "position":
-            told = f"Queries stand {law.offset:+d} positions off, for ALiBi and all else."
-            at = (*named, clauses.of_position(probe))
-            found.append(Finding(kind, at, told, parameters, _by_distance(law, law.offset)))
+        found.append(Finding(kind, (named,), told, parameters, _by_distance(law, for_all=general)))
     return found
 
 
-def _by_distance(law: AlibiLaw, off: int) -> Callable[[Probe], NDArray[Any]]:
-    """Return what gives the output by a law of ALiBi, with all other positions so much off."""
+def _by_distance(law: AlibiLaw, *, for_all: bool) -> Callable[[Probe], NDArray[Any]]:
+    """Return what gives the output by a law of ALiBi, alone or with all other positions as it has them."""
 
     def output(of: Probe) -> NDArray[Any]:
-        attended = together(of, constraints_of(of, of.placing.offset + off)) if off else of.placing.attendable
+        attended = together(of, constraints_of(of, law.at(of))) if for_all else of.placing.attendable
         return of.output_of(of.weights_of(of.capped(of.scores) + of.mask + law.bias(of), attended))
 
     return output

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attnspec.families.attention.measuring import clauses
-from attnspec.families.attention.measuring.finding import Finding, part
+from attnspec.families.attention.measuring.finding import ARGUMENTS, Finding, part
+from attnspec.families.attention.measuring.from_placing import from_placing
 from attnspec.families.attention.measuring.looking import look
 from attnspec.families.attention.measuring.memory_laws import asked_again, follows_earlier_calls
 from attnspec.families.attention.measuring.probe import OPERATION
@@ -78,7 +79,10 @@ def laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
         if dtype is None:
             continue
         plainest = reduced(start.probe, asking, dtype)
-        law = _best(look(plainest, asking, dtype), plainest, start, failing, passing)
+        findings = look(plainest, asking, dtype)
+        law = _best(findings, plainest, start, failing, passing)
+        if law is None:
+            law = _law(from_placing(plainest, asking, dtype) or _any_of(findings, plainest), start, 0)
         if best is None or (law.is_found, law.confirmed) > (best.is_found, best.confirmed):
             best = law
         if law.is_found:
@@ -118,14 +122,15 @@ def _of_rows_without_keys(results: Sequence[Result]) -> Law | None:
 
 def _best(
     findings: Sequence[Finding], plainest: Probe, start: Start, failing: Sequence[Start], passing: Sequence[Start]
-) -> Law:
-    """Return the law that the other cases confirm best; what they speak against says only which part goes wrong."""
+) -> Law | None:
+    """Return the law that the other cases confirm best; None where they speak against all."""
 
     def alike(starts: Sequence[Start]) -> list[Start]:
         return [other for other in starts if other is not start and _is_alike(other.probe, plainest)]
 
     wrongs, rights = alike(failing), alike(passing)
-    held = [(finding, _held(finding, wrongs), _held(finding, rights)) for finding in findings]
+    told = [finding for finding in findings if finding.kind != ARGUMENTS]
+    held = [(finding, _held(finding, wrongs), _held(finding, rights)) for finding in told]
     agreeing = [
         (finding, wrong.agree)
         for finding, wrong, right in held
@@ -135,9 +140,14 @@ def _best(
         # The first of equals: findings come plainest first.
         finding, confirmed = max(agreeing, key=lambda entry: entry[1])
         return _law(finding, start, confirmed)
-    named = dict.fromkeys(clause for finding in findings for clause in finding.clauses)
+    return None
+
+
+def _any_of(findings: Sequence[Finding], plainest: Probe) -> Finding:
+    """Return the clauses that a call may break, those first about which something was found."""
+    named = (clause for finding in findings for clause in finding.clauses)
     told = part(plainest)
-    return _law(replace(told, clauses=tuple(dict.fromkeys((*named, *told.clauses)))), start, 0)
+    return replace(told, clauses=tuple(dict.fromkeys((*named, *told.clauses))))
 
 
 def _of_memory(failing: Sequence[Start], asking: Asking) -> Law | None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from attnspec.families.attention.measuring.reducing import Start
     from attnspec.probing import Asking
 
-_EXTENTS = ((19, 31), (23, 37), (29, 41), (18, 43))
-"""Queries and new keys of calls such as no case has, so that nothing was kept of them; each pair is used once."""
+_EXTENTS = ((19, 31), (23, 37))
+"""Queries and new keys of calls such as no case has, so that nothing was kept of them."""
 
 
 def asked_again(start: Start, asking: Asking) -> bool:
@@ -42,12 +42,15 @@ def follows_earlier_calls(start: Start, asking: Asking, place: int) -> bool:
     place
         Which extents are taken; those of another place were used.
     """
-    fresh = resized(start.probe, *_EXTENTS[2 * place])
+    fresh = resized(start.probe, *_EXTENTS[place])
     if fresh.fails(asking, start.dtype):
         return False
     wrong = next((changed for changed in _changed(fresh) if changed.fails(asking, start.dtype)), None)
-    # What was changed may go wrong by itself; at extents of its own it then does, too.
-    return wrong is not None and not resized(wrong, *_EXTENTS[2 * place + 1]).fails(asking, start.dtype)
+    if wrong is None:
+        return False
+    # What was changed may go wrong by itself: with one key more, of which nothing was kept, it then does, too.
+    queries, keys = _EXTENTS[place]
+    return not resized(wrong, queries, keys + 1).fails(asking, start.dtype)
 
 
 def _changed(probe: Probe) -> Generator[Probe]:
@@ -70,6 +73,11 @@ def _changed(probe: Probe) -> Generator[Probe]:
         yield probe.said(softcap=2 * attributes["softcap"])
     yield probe.said(scale=0.7 * probe.scale)
     yield probe.said(is_causal=not attributes.get("is_causal", False))
+    if "key_lengths" not in inputs and not probe.past:
+        yield probe.given(key_lengths=np.full(probe.shape[0], probe.shape[3] // 2))
+    for name in ("sinks", "alibi_slopes"):
+        if name not in inputs:
+            yield probe.given(**{name: np.linspace(0.5, 1.0, probe.shape[1])})
     if "mask" not in inputs:
         # Every third key is excluded, of other queries other ones.
         places = np.add.outer(np.arange(probe.shape[2]), np.arange(probe.shape[3]))

@@ -33,6 +33,9 @@ _LEFT_OUT_FIRST = (
 )
 """Optional arguments. What places others goes last: without causality, alignment and past say little."""
 
+_NOTHING = np.zeros(0)
+"""What stands for an output that did not come back."""
+
 _OF_NUMBERS = ("values", "shape", "repeatable")
 """Checks that look at numbers."""
 
@@ -51,7 +54,7 @@ class Start(NamedTuple):
 
 
 def starts(results: Sequence[Result]) -> list[Start]:
-    """Return the failing cases whose output is wrong by more than rounding, the plainest first.
+    """Return the failing cases whose output is wrong by more than rounding, or did not come, the plainest first.
 
     Parameters
     ----------
@@ -59,7 +62,9 @@ def starts(results: Sequence[Result]) -> list[Start]:
         Results of the operation.
     """
     failing = [result for result in results if result.status == "fail" and result.verdict.check in _OF_NUMBERS]
-    return [start for start in _ordered(failing) if _is_wrong(start)]
+    wrong = [start for start in _ordered(failing) if _is_wrong(start)]
+    # Where nothing but errors comes back, what a call needs for one tells as much.
+    return wrong or _ordered([result for result in results if result.status == "error"])
 
 
 def passes(results: Sequence[Result]) -> list[Start]:
@@ -71,15 +76,15 @@ def _ordered(results: Sequence[Result]) -> list[Start]:
     found: list[tuple[tuple[bool, int, int, str], Start]] = []
     for result in results:
         case = result.case
-        if case.operation != OPERATION or case.rejects is not None or "output" not in (result.got or {}):
+        if case.operation != OPERATION or case.rejects is not None:
             continue
-        assert result.got is not None
         products = _products(case)
         if not 0 < products <= _LARGEST:
             continue
         probe = probe_of(result)
         if probe.is_finite and probe.live.any():
-            start = Start(case.id, result.dtype, probe, case.presentation, result.got["output"].astype(np.float64))
+            got = _NOTHING if result.got is None else result.got.get("output", _NOTHING).astype(np.float64)
+            start = Start(case.id, result.dtype, probe, case.presentation, got)
             found.append(((not probe.is_moderate, len(probe.arguments), products, case.id), start))
     return [start for _, start in sorted(found, key=lambda entry: entry[0])]
 
