@@ -15,7 +15,7 @@ import time
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from measurement_page import MEASUREMENTS, MeasurementPage, publish, table
 
@@ -29,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "implemen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from drawn.drawing import Drawn
 
     from attnspec.probing import Law
 
@@ -61,7 +63,9 @@ PARAMETERS = (
     "base",
     "power",
     "constant",
+    "added_to_width",
     "bound",
+    "cap_factor",
     "fill",
     "tile",
     "offset",
@@ -71,8 +75,6 @@ PARAMETERS = (
     "threshold",
     "mask_factor",
     "score_factor",
-    "cap_factor",
-    "inner_factor",
 )
 """Names under which a law holds the number that was drawn, if under any."""
 
@@ -111,8 +113,13 @@ def find(task: tuple[int, int]) -> Found:
     return Found(found.laws[0] if found.laws else None, found.calls, failing, told, seconds)
 
 
-def number_is_right(drawn: Any, parameters: Mapping[str, float | str]) -> bool | None:
-    """Tell whether a law holds the number that was drawn; None where there is none to be held."""
+def number_is_right(drawn: Drawn, parameters: Mapping[str, float | str]) -> bool | None:
+    """Tell whether a law holds the number that was drawn; None where there is none to be held.
+
+    A map of heads is told as the heads or as their rule.
+    """
+    if drawn.kind == "head map":
+        return None
     wanted = [drawn.parameter, *(number for _, number in drawn.equivalent)]
     wanted = [number for number in wanted if number is not None]
     if not wanted:
