@@ -125,7 +125,7 @@ class NanRows(Setting):
             return values
         return {
             name: np.where(dead[..., np.newaxis], np.nan, array)
-            if name in ("output", "weights") and array.shape[:3] == dead.shape
+            if name in ("output", "weights") and array.ndim == dead.ndim + 1 and array.shape[:3] == dead.shape
             else array
             for name, array in values.items()
         }

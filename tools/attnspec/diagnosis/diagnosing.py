@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attnspec.diagnosis.attended_keys import attended_sentences
 from attnspec.diagnosis.by_check import SPOILING, broken_by_check, not_excluded
+from attnspec.diagnosis.by_output import suspects_by_output
 from attnspec.diagnosis.causes import Cause, Explained, explained
 from attnspec.diagnosis.facts import failing_facts
 from attnspec.diagnosis.measured_laws import suspects_by_law
@@ -218,6 +219,7 @@ def _diagnose_numbers(
     rest = _rest(found, len(graded), comparable, passing, mistakes)
     if not found.causes or not found.causes[0].is_sure:
         suspected = suspects(alike_by_cases(mistakes, [*failing, *others], passing), mistakes, failing, comparable)
+        suspected = suspects_by_output(suspected, failing)
         if not found.causes or _is_doubtful(found.causes[0], rest, suspected):
             unknown = _unknown(failing, len(failing), failing_facts(failing, comparable), suspected)
             first = [group[0] for cause in found.causes for group in cause.groups]

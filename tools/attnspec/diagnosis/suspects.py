@@ -49,7 +49,8 @@ four from there on, and in half of those told so."""
 _NONE: frozenset[str] = frozenset()
 
 _FEWEST = 8
-"""Cases that have to be seen before any clause is told: one failing case names nothing that others were not asked."""
+"""Cases that have to be seen before any clause is told: one failing case names nothing that others were not asked. Of
+an operation with fewer cases, all of them."""
 
 _MOST_TOLD = 3
 
@@ -103,7 +104,8 @@ def suspects(
         Results of that operation.
     """
     seen = {result.case.id for result in (*failing, *passing)}
-    most = _MOST_TOLD if len(seen) >= _FEWEST else 0
+    fewest = min(_FEWEST, len(tried_cases(failing[0].case.operation)) or _FEWEST)
+    most = _MOST_TOLD if len(seen) >= fewest else 0
     by_id = {mistake.id: mistake for mistake in mistakes}
     graded = [result for result in one_for_each_case(telling(failing)) if result.got is not None]
     examined = [Evidence(result) for result in spread(graded, _EXAMINED)]
