@@ -331,7 +331,7 @@ def probed(calls: int | None) -> str | None:
 
 def known_mistake(sentence: str, mistake: str, operation: str, explains: int, of: int, certainty: str) -> str:
     """Return a mistake with how many of the failures of its operation it reproduces."""
-    how_sure = {"most likely": "Most likely: ", "one of these": "One of these: "}.get(certainty, "")
+    how_sure = {"most likely": "Most likely: ", "one of these": "Perhaps: "}.get(certainty, "")
     return f"{how_sure}{sentence} (this mistake, {mistake}, reproduces {share(operation, explains, of)})"
 
 
