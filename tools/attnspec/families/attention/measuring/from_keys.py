@@ -45,6 +45,9 @@ _KINDS = {
 _LARGER = (24, 48)
 """Queries and new keys beside which windows, tiles and lengths that cases of few keys cannot tell apart differ."""
 
+_LOWEST_READ = 28.0
+"""A key whose mask is so low beside one of 0 still gets a share that can be read."""
+
 _LARGEST_MASK = 64.0
 """Masks that are read as truth values have their threshold nearer to 0."""
 
@@ -102,10 +105,11 @@ def _told_apart(laws: list[AttendedLaw], probe: Probe, asking: Asking, dtype: st
     return holding or laws
 
 
-def from_threshold(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
-    """Return up to which number a mask excludes that is not added; nothing where it excludes by none."""
-    limit = threshold(-_LARGEST_MASK, _LARGEST_MASK, asking, dtype)
-    return [] if limit is None else [_attended(above_threshold(limit, adds_mask=False), probe)]
+def from_threshold(probe: Probe, asking: Asking, dtype: str, *, adds_mask: bool) -> list[Finding]:
+    """Return up to which number a mask excludes, whose numbers are added or not; nothing where it excludes by none."""
+    low, high = (-_LOWEST_READ, 0.0) if adds_mask else (-_LARGEST_MASK, _LARGEST_MASK)
+    limit = threshold(low, high, asking, dtype)
+    return [] if limit is None else [_attended(above_threshold(limit, adds_mask=adds_mask), probe)]
 
 
 def from_fill(reading: Reading, dtype: str) -> list[Finding]:

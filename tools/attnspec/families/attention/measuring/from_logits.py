@@ -56,7 +56,7 @@ def from_logits(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
         else:
             found.append(_of_law(law, probe))
         if law.name == "mask" and abs(law.parameters["mask_factor"]) < _NO_FACTOR:
-            found += from_threshold(probe, asking, dtype)
+            found += from_threshold(probe, asking, dtype, adds_mask=False)
     return found or _features(rows, probe)
 
 
@@ -74,8 +74,10 @@ def _distance(rows: Rows, probe: Probe, asking: Asking, dtype: str) -> list[Find
     """Return what ALiBi takes; where positions are off, by itself or together with all else that they place."""
     found: list[Finding] = []
     laws = alibi_laws(rows, probe, dtype)
-    general = bool(laws) and laws[0].about == "position" and bool(is_general(probe, asking, dtype))
+    of_position = any(law.about == "position" for law in laws)
+    is_for_all = of_position and bool(is_general(probe, asking, dtype))
     for law in laws:
+        general = is_for_all and law.about == "position"
         kind = {"position": "offset", "heads": "head map"}.get(law.about, law.about)
         told = f"Logits lose slope times distance, where {law.words}{', for all else, too' if general else ''}."
         named = clauses.of_alignment(probe) if general else clause(f"alibi.{law.about}")

@@ -85,7 +85,7 @@ def laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
             law = _law(from_placing(plainest, asking, dtype) or _any_of(findings, plainest), start, 0)
         if best is None or (law.is_found, law.confirmed) > (best.is_found, best.confirmed):
             best = law
-        if law.is_found:
+        if law.is_found and law.confirmed:
             break
     yield best or _of_dtype(failing)
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from typing import Any
-
-    from numpy.typing import NDArray
+    from collections.abc import Generator, Mapping
 
     from attnspec.families.attention.measuring.probe import Probe
     from attnspec.families.attention.measuring.reading import Reading
@@ -32,6 +31,10 @@ _SHARE_OF_SINK = 1e-4
 
 _VARIES = 1e-3
 """Scores that differ by less within every row tell nothing of their factor."""
+
+
+Form = Callable[[NDArray[Any], float, float], NDArray[Any]]
+"""Scores, the bound of a cap, and the one that is owed, to what the cap leaves."""
 
 
 @dataclass(frozen=True)
@@ -237,24 +240,41 @@ def _caps(rows: Rows, probe: Probe) -> Generator[LogitLaw]:
     bounds = largest * np.geomspace(0.02, 60, _TRIED)
     for name, form in _CAPS.items():
 
-        def logits_by(bound: float, form: Any = form) -> Callable[[Probe], NDArray[Any]]:
-            # A cap that was asked for is another one wherever it is asked for; one that was not is always there.
-            factor = bound / probe.softcap if probe.softcap else 0.0
+        def residual(bound: float, form: Any = form) -> float:
+            return rows.residual(form(probe.scores, bound, probe.softcap or bound) + probe.bias + probe.mask)
 
-            def logits(of: Probe) -> NDArray[Any]:
-                if factor and not of.softcap:
-                    return of.logits
-                scores = of.capped(of.scores) if of.softcap and not factor else of.scores
-                return form(scores, factor * of.softcap or bound, of.softcap or bound) + of.bias + of.mask
-
-            return logits
-
-        bound = _best(lambda bound, by=logits_by: rows.residual(by(bound)(probe)), bounds)
-        factor = {"cap_factor": bound / probe.softcap} if probe.softcap else {}
-        yield LogitLaw(name, {"bound": bound, **factor}, logits_by(bound))
+        bound = _best(residual, bounds)
+        if probe.softcap:
+            factor = bound / probe.softcap
+            yield LogitLaw(name, {"bound": bound, "cap_factor": factor}, _capped_by(form, factor))
+        else:
+            yield LogitLaw(name, {"bound": bound}, _capped_unasked(form, bound, beside=False))
+            yield LogitLaw(
+                f"{name}, beside one that is asked for", {"bound": bound}, _capped_unasked(form, bound, beside=True)
+            )
 
 
-_CAPS: dict[str, Callable[[NDArray[Any], float, float], NDArray[Any]]] = {
+def _capped_by(form: Form, factor: float) -> Callable[[Probe], NDArray[Any]]:
+    """Return the logits of a cap that is another one, by a factor, wherever one is asked for."""
+
+    def logits(of: Probe) -> NDArray[Any]:
+        return form(of.scores, factor * of.softcap, of.softcap) + of.bias + of.mask if of.softcap else of.logits
+
+    return logits
+
+
+def _capped_unasked(form: Form, bound: float, *, beside: bool) -> Callable[[Probe], NDArray[Any]]:
+    """Return the logits of a cap that nobody asked for: where none is asked for, or always."""
+
+    def logits(of: Probe) -> NDArray[Any]:
+        if of.softcap and not beside:
+            return of.logits
+        return form(of.capped(of.scores), bound, bound) + of.bias + of.mask
+
+    return logits
+
+
+_CAPS: dict[str, Form] = {
     "cap": lambda scores, bound, _: bound * np.tanh(scores / bound),
     "clipped": lambda scores, bound, _: np.clip(scores, -bound, bound),
     "cap by arctangent": lambda scores, bound, _: bound * np.arctan(scores / bound),

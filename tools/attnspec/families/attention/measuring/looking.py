@@ -9,7 +9,7 @@ import numpy as np
 from attnspec.families.attention.measuring import clauses
 from attnspec.families.attention.measuring.clauses import clause
 from attnspec.families.attention.measuring.finding import Finding, part
-from attnspec.families.attention.measuring.from_keys import from_fill, from_keys
+from attnspec.families.attention.measuring.from_keys import from_fill, from_keys, from_threshold
 from attnspec.families.attention.measuring.from_logits import from_logits
 from attnspec.families.attention.measuring.from_totals import from_heads, from_tiles, from_total, from_values
 from attnspec.families.attention.measuring.reading import read
@@ -55,7 +55,12 @@ def look(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
     if calm is not probe and not calm.fails(asking, dtype):
         reading = read(calm, asking, dtype)
         # A share that is too small to matter beside moderate scores tells why it does beside large ones.
-        return ([] if reading is None else from_fill(reading, dtype)) or [_of_size(probe)]
+        fill = [] if reading is None else from_fill(reading, dtype)
+        return (
+            fill
+            or (from_threshold(calm, asking, dtype, adds_mask=True) if calm.has_float_mask else [])
+            or [_of_size(probe)]
+        )
     return _laws(calm, asking, dtype) or [part(calm)]
 
 
