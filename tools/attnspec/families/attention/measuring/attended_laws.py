@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ _NO_WEIGHT = 1e-13
 _MOST = 16
 """Laws that give the keys of one probe; other cases tell which of them holds."""
 
-_NUMBERS = 40
+_NUMBERS = 64
 """Numbers of a mask that are tried as thresholds; probes have few."""
 
 _REFINEMENTS, _LIMITS = 3, 60
@@ -103,16 +104,13 @@ def attended_laws(reading: Reading) -> list[AttendedLaw]:
 
     Rows that count and are owed a key are held against them.
     """
-    probe = reading.probe
-    attended = attended_in(reading)
-    found: list[AttendedLaw] = []
-    for law in _laws(probe):
-        given = law.attended(probe)
-        if given is not None and (given == attended)[probe.live].all():
-            found.append(law)
-            if len(found) == _MOST:
-                break
-    return found
+    return list(islice((law for law in _laws(reading.probe) if holds(law, reading)), _MOST))
+
+
+def holds(law: AttendedLaw, reading: Reading) -> bool:
+    """Tell whether a law gives the keys that were attended."""
+    given = law.attended(reading.probe)
+    return given is not None and bool((given == attended_in(reading))[reading.probe.live].all())
 
 
 def refined(law: AttendedLaw, probe: Probe, asking: Asking, dtype: str) -> AttendedLaw:
@@ -140,7 +138,7 @@ def threshold(low: float, high: float, asking: Asking, dtype: str) -> float | No
     """Return the number between two up to which numbers of a mask exclude; None where they do not."""
     for _ in range(_REFINEMENTS):
         limits = np.linspace(low, high, _LIMITS)
-        reading = read(_of_mask(limits), asking, dtype)
+        reading = read(of_mask(limits), asking, dtype)
         if reading is None:
             return None
         attended = attended_in(reading)[0, 0, 0]
@@ -150,10 +148,11 @@ def threshold(low: float, high: float, asking: Asking, dtype: str) -> float | No
     return (low + high) / 2
 
 
-def _of_mask(numbers: NDArray[Any]) -> Probe:
+def of_mask(numbers: NDArray[Any]) -> Probe:
     """Return a call of one query whose keys differ by their mask alone."""
     zeros = np.zeros((1, 1, len(numbers), 1))
-    return Probe({"query": zeros[:, :, :1], "key": zeros, "value": zeros, "mask": numbers.reshape(1, 1, 1, -1)}, {})
+    value = np.linspace(-1.0, 1.0, len(numbers)).reshape(zeros.shape)
+    return Probe({"query": zeros[:, :, :1], "key": zeros, "value": value, "mask": numbers.reshape(1, 1, 1, -1)}, {})
 
 
 def above_threshold(limit: float, *, adds_mask: bool) -> AttendedLaw:

@@ -12,6 +12,7 @@ from attnspec.families.attention.measuring.attended_laws import (
     attended_in,
     attended_laws,
     blamed,
+    holds,
     refined,
     threshold,
 )
@@ -45,9 +46,6 @@ _KINDS = {
 _LARGER = (24, 48)
 """Queries and new keys beside which windows, tiles and lengths that cases of few keys cannot tell apart differ."""
 
-_LOWEST_READ = 28.0
-"""A key whose mask is so low beside one of 0 still gets a share that can be read."""
-
 _LARGEST_MASK = 64.0
 """Masks that are read as truth values have their threshold nearer to 0."""
 
@@ -79,7 +77,7 @@ def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
     differ = (attended_in(reading) != probe.placing.attendable) & probe.live[..., np.newaxis]
     if not differ.any():
         return fill
-    laws = _told_apart(attended_laws(reading), probe, asking, dtype)
+    laws = _told_apart(reading, asking, dtype)
     found = [_attended(refined(law, probe, asking, dtype), probe) for law in laws] + fill
     excluding = blamed(reading)
     if not found and excluding:
@@ -90,26 +88,17 @@ def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
     return found or [part(probe)]
 
 
-def _told_apart(laws: list[AttendedLaw], probe: Probe, asking: Asking, dtype: str) -> list[AttendedLaw]:
-    """Return those of several laws that hold at larger extents, too; all of them where none does."""
-    if len(laws) < 2:
-        return laws
-    reading = read(resized(probe, *_LARGER), asking, dtype)
-    if reading is None:
-        return laws
-    attended, live = attended_in(reading), reading.probe.live
-    given = [law.attended(reading.probe) for law in laws]
-    holding = [
-        law for law, keys in zip(laws, given, strict=True) if keys is not None and (keys == attended)[live].all()
-    ]
-    return holding or laws
+def _told_apart(reading: Reading, asking: Asking, dtype: str) -> list[AttendedLaw]:
+    """Return the laws that hold at larger extents, too; those of the call alone where none does."""
+    larger = read(resized(reading.probe, *_LARGER), asking, dtype)
+    at_both = [] if larger is None else [law for law in attended_laws(larger) if holds(law, reading)]
+    return at_both or attended_laws(reading)
 
 
-def from_threshold(probe: Probe, asking: Asking, dtype: str, *, adds_mask: bool) -> list[Finding]:
-    """Return up to which number a mask excludes, whose numbers are added or not; nothing where it excludes by none."""
-    low, high = (-_LOWEST_READ, 0.0) if adds_mask else (-_LARGEST_MASK, _LARGEST_MASK)
-    limit = threshold(low, high, asking, dtype)
-    return [] if limit is None else [_attended(above_threshold(limit, adds_mask=adds_mask), probe)]
+def from_threshold(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+    """Return up to which number a mask excludes whose numbers are not added; nothing where it excludes by none."""
+    limit = threshold(-_LARGEST_MASK, _LARGEST_MASK, asking, dtype)
+    return [] if limit is None else [_attended(above_threshold(limit, adds_mask=False), probe)]
 
 
 def from_fill(reading: Reading, dtype: str) -> list[Finding]:

@@ -56,7 +56,7 @@ def from_logits(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
         else:
             found.append(_of_law(law, probe))
         if law.name == "mask" and abs(law.parameters["mask_factor"]) < _NO_FACTOR:
-            found += from_threshold(probe, asking, dtype, adds_mask=False)
+            found += from_threshold(probe, asking, dtype)
     return found or _features(rows, probe)
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.families.attention.measuring import clauses
+from attnspec.families.attention.measuring.attended_laws import of_mask
 from attnspec.families.attention.measuring.clauses import clause
 from attnspec.families.attention.measuring.finding import Finding, part
-from attnspec.families.attention.measuring.from_keys import from_fill, from_keys, from_threshold
+from attnspec.families.attention.measuring.from_keys import from_fill, from_keys
 from attnspec.families.attention.measuring.from_logits import from_logits
 from attnspec.families.attention.measuring.from_totals import from_heads, from_tiles, from_total, from_values
 from attnspec.families.attention.measuring.reading import read
@@ -27,6 +28,10 @@ _BITS = {"float64": 53, "float32": 24}
 
 _CALM = 3.0
 """The largest score of a call that is made moderate."""
+
+_LOWEST_READ, _NUMBERS, _STEP = 28.0, 57, 23
+"""A key whose mask is so low beside one of 0 still gets a share that can be read; how many such numbers are tried; and
+how many of them lie between neighbours."""
 
 _OF_STEP = {
     "mask": ("mask.additive",),
@@ -56,12 +61,16 @@ def look(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
         reading = read(calm, asking, dtype)
         # A share that is too small to matter beside moderate scores tells why it does beside large ones.
         fill = [] if reading is None else from_fill(reading, dtype)
-        return (
-            fill
-            or (from_threshold(calm, asking, dtype, adds_mask=True) if calm.has_float_mask else [])
-            or [_of_size(probe)]
-        )
+        return fill or _graded(calm, asking, dtype) or [_of_size(probe)]
     return _laws(calm, asking, dtype) or [part(calm)]
+
+
+def _graded(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+    """Return what a mask of many numbers tells whose lowest ones still get a share that can be read."""
+    # Out of order: numbers that rise along the keys hide behind keys that are lost at an end.
+    order = np.arange(_NUMBERS) * _STEP % _NUMBERS
+    graded = of_mask(np.linspace(-_LOWEST_READ, 0.0, _NUMBERS)[order])
+    return _laws(graded, asking, dtype) if probe.has_float_mask and graded.fails(asking, dtype) else []
 
 
 def _laws(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
