@@ -218,7 +218,7 @@ def _diagnose_numbers(
     found = explained(mistakes, graded, comparable)
     rest = _rest(found, len(graded), comparable, passing, mistakes)
     if not found.causes or not found.causes[0].is_sure:
-        suspected = suspects(alike_by_cases(mistakes, [*failing, *others], passing), mistakes, failing, comparable)
+        suspected = suspects(alike_by_cases(mistakes, [*failing, *others], passing), mistakes, failing, passing)
         suspected = suspects_by_output(suspected, failing)
         if not found.causes or _is_doubtful(found.causes[0], rest, suspected):
             unknown = _unknown(failing, len(failing), failing_facts(failing, comparable), suspected)
@@ -241,7 +241,7 @@ def _rest(
     """Return what is said of failures that no cause explains, where there are both."""
     if not found.causes or not found.rest:
         return None
-    suspected = suspects(alike_by_cases(mistakes, found.rest, passing), mistakes, found.rest, comparable)
+    suspected = suspects(alike_by_cases(mistakes, found.rest, passing), mistakes, found.rest, passing)
     rest = _unknown(found.rest, of, failing_facts(found.rest, comparable), suspected)
     return replace(rest, candidates=_worth_telling(found.candidates))
 
