@@ -59,3 +59,16 @@ def test_operations_of_families_that_measure_nothing_are_left_out():
     implementation = load(softmax, bare_operation="softmax")
     results = run_suite(load_suite(profiles=("core",)), implementation)
     assert measured(implementation, results).laws == ()
+
+
+def test_the_numbers_of_laws_are_plain_ones():
+    def unscaled(query, key, value):
+        scores = np.einsum("bhqe,bhke->bhqk", query, np.repeat(key, query.shape[1] // key.shape[1], axis=1))
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        return weights @ np.repeat(value, query.shape[1] // value.shape[1], axis=1)
+
+    implementation = load(unscaled, bare_operation=OPERATION)
+    (law,) = measured(implementation, run_suite(load_suite(select=("core/*",)), implementation)).laws
+    assert law.parameters["factor"] == pytest.approx(1.0)
+    assert {type(value) for value in law.parameters.values()} <= {float, str}

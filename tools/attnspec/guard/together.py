@@ -73,5 +73,4 @@ def as_one(parts: Sequence[Told]) -> Told:
     def got(of: Key) -> Mapping[str, NDArray[Any]] | None:
         return next(filter(None, (told.got(of) for told in parts)), None)
 
-    measured = next((told.measured for told in parts if told.measured is not None), None)
-    return last._replace(results=results, got=got, measured=measured)
+    return last._replace(results=results, got=got)

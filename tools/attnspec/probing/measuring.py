@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attnspec.families.lookup import measuring_of
@@ -49,7 +50,8 @@ def measured(
         seconds = max(_LEAST_SECONDS, sum(result.seconds for result in own))
         asking = Asking(implementation, (MOST_CALLS - calls) // (len(wrong) - place), seconds)
         try:
-            for law in room.laws(asking, own):
+            for measured_law in room.laws(asking, own):
+                law = _in_plain_values(measured_law)
                 laws.append(law)
                 if found is not None:
                     found(law, calls + asking.calls)
@@ -57,3 +59,9 @@ def measured(
             pass
         calls += asking.calls
     return Measured(tuple(laws), calls)
+
+
+def _in_plain_values(law: Law) -> Law:
+    """Return a law whose numbers are Python's own: a journal in a file holds nothing that has to be looked up."""
+    plain = {name: value if isinstance(value, str) else float(value) for name, value in law.parameters.items()}
+    return replace(law, parameters=plain)

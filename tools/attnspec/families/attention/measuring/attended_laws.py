@@ -13,7 +13,7 @@ from attnspec.families.attention.measuring.probe import Probe
 from attnspec.families.attention.measuring.reading import read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -104,13 +104,16 @@ def attended_laws(reading: Reading) -> list[AttendedLaw]:
 
     Rows that count and are owed a key are held against them.
     """
-    return list(islice((law for law in _laws(reading.probe) if holds(law, reading)), _MOST))
+    return list(islice(holding(_laws(reading.probe), reading), _MOST))
 
 
-def holds(law: AttendedLaw, reading: Reading) -> bool:
-    """Tell whether a law gives the keys that were attended."""
-    given = law.attended(reading.probe)
-    return given is not None and bool((given == attended_in(reading))[reading.probe.live].all())
+def holding(laws: Iterable[AttendedLaw], reading: Reading) -> Generator[AttendedLaw]:
+    """Give those of some laws that give the keys that were attended."""
+    attended, live = attended_in(reading), reading.probe.live
+    for law in laws:
+        given = law.attended(reading.probe)
+        if given is not None and (given == attended)[live].all():
+            yield law
 
 
 def refined(law: AttendedLaw, probe: Probe, asking: Asking, dtype: str) -> AttendedLaw:

@@ -12,7 +12,7 @@ from attnspec.families.attention.measuring.attended_laws import (
     attended_in,
     attended_laws,
     blamed,
-    holds,
+    holding,
     refined,
     threshold,
 )
@@ -22,7 +22,6 @@ from attnspec.families.attention.measuring.resizing import resized
 from attnspec.families.attention.measuring.total_laws import fill_laws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from numpy.typing import NDArray
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from attnspec.families.attention.measuring.attended_laws import AttendedLaw
     from attnspec.families.attention.measuring.probe import Probe
     from attnspec.families.attention.measuring.reading import Reading
-    from attnspec.families.attention.measuring.total_laws import TotalLaw
     from attnspec.probing import Asking
 
 _KINDS = {
@@ -91,7 +89,7 @@ def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
 def _told_apart(reading: Reading, asking: Asking, dtype: str) -> list[AttendedLaw]:
     """Return the laws that hold at larger extents, too; those of the call alone where none does."""
     larger = read(resized(reading.probe, *_LARGER), asking, dtype)
-    at_both = [] if larger is None else [law for law in attended_laws(larger) if holds(law, reading)]
+    at_both = [] if larger is None else list(holding(attended_laws(larger), reading))
     return at_both or attended_laws(reading)
 
 
@@ -117,18 +115,10 @@ def from_fill(reading: Reading, dtype: str) -> list[Finding]:
                     f"Excluded keys keep a share: their logits are {law.parameters['fill']:.6g}{more}, "
                     "not minus infinity.",
                     {**law.parameters, "form": law.name},
-                    _by_total(law),
+                    law.output,
                 )
             )
     return found
-
-
-def _by_total(law: TotalLaw) -> Callable[[Probe], NDArray[Any] | None]:
-    def output(of: Probe) -> NDArray[Any] | None:
-        weights = law.weights(of)
-        return None if weights is None else of.output_of(weights)
-
-    return output
 
 
 def _attended(law: AttendedLaw, probe: Probe) -> Finding:

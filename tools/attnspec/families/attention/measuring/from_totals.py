@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from attnspec.families.attention.measuring.probe import Probe
     from attnspec.families.attention.measuring.reading import Reading
-    from attnspec.families.attention.measuring.total_laws import TotalLaw
     from attnspec.probing import Asking
 
 _LONG_ROWS = (97, 61, 34)
@@ -84,7 +83,7 @@ def from_total(reading: Reading, dtype: str) -> list[Finding]:
             named,
             f"The total of the exponentials is another one: {law.name}{in_words(law.parameters)}.",
             law.parameters,
-            _by_total(law),
+            law.output,
         )
         for law in laws
     ]
@@ -92,14 +91,6 @@ def from_total(reading: Reading, dtype: str) -> list[Finding]:
 
 def _kind(name: str) -> str:
     return "head map" if "other heads" in name else "added mass" if "mass" in name else "sinks"
-
-
-def _by_total(law: TotalLaw) -> Callable[[Probe], NDArray[Any] | None]:
-    def output(of: Probe) -> NDArray[Any] | None:
-        weights = law.weights(of)
-        return None if weights is None else of.output_of(weights)
-
-    return output
 
 
 def from_tiles(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:

@@ -11,9 +11,6 @@ from attnspec.families.attention.measuring.resizing import resized
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from typing import Any
-
-    from numpy.typing import NDArray
 
     from attnspec.families.attention.measuring.probe import Probe
     from attnspec.families.attention.measuring.reducing import Start
@@ -26,8 +23,7 @@ _EXTENTS = ((19, 31), (23, 37))
 def asked_again(start: Start, asking: Asking) -> bool:
     """Ask a failing case once more, in its own dtype and memory layout; tell whether it fails again."""
     answer = asking(OPERATION, start.dtype, start.probe.inputs, start.probe.attributes, start.presentation)
-    output = None if answer is None else answer.get("output")
-    return bool(start.probe.wrong(_of_shape(output, start.probe), start.dtype).any())
+    return bool(start.probe.wrong(start.probe.output_in(answer), start.dtype).any())
 
 
 def follows_earlier_calls(start: Start, asking: Asking, place: int) -> bool:
@@ -82,8 +78,3 @@ def _changed(probe: Probe) -> Generator[Probe]:
         # Every third key is excluded, of other queries other ones.
         places = np.add.outer(np.arange(probe.shape[2]), np.arange(probe.shape[3]))
         yield probe.given(mask=places % 3 > 0)
-
-
-def _of_shape(output: NDArray[Any] | None, probe: Probe) -> NDArray[Any] | None:
-    owed = (*probe.shape[:3], probe.inputs["value"].shape[-1])
-    return output if output is not None and output.shape == owed else None

@@ -220,6 +220,10 @@ class Probe:
     def ask(self, asking: Asking, dtype: str) -> NDArray[Any] | None:
         """Return the output that comes back, or None where nothing of its shape does."""
         answer = asking(OPERATION, dtype, self.inputs, self.attributes)
+        return self.output_in(answer)
+
+    def output_in(self, answer: Mapping[str, NDArray[Any]] | None) -> NDArray[Any] | None:
+        """Return the output of an answer; None where it has none of the shape that is owed."""
         output = None if answer is None else answer.get("output")
         owed = (*self.shape[:3], self.inputs["value"].shape[-1])
         return output if output is not None and output.shape == owed else None

@@ -44,6 +44,11 @@ class TotalLaw:
     parameters: Mapping[str, float | str]
     weights: Callable[[Probe], NDArray[Any] | None]
 
+    def output(self, of: Probe) -> NDArray[Any] | None:
+        """Return the output of a probe by the law; None where it says nothing of it."""
+        weights = self.weights(of)
+        return None if weights is None else of.output_of(weights)
+
 
 def total_laws(reading: Reading, dtype: str) -> list[TotalLaw]:
     """Return the laws that give the weights of a probe whose keys and logits are right, the plainest first."""
