@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from attnspec.adapters import Declaration, Implementation
     from attnspec.cases import Suite
-    from attnspec.diagnosis import Diagnosis
+    from attnspec.diagnosis import Declarations, Diagnosis
     from attnspec.probing import Law, Measured
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Follower, Result, Run, Share
@@ -242,6 +242,7 @@ def make_report(
         results=results,
         left_out=offered_part(suite, declaration.operations).left_out,
         diagnosis=_diagnosis(results, measured),
+        could_be_declared=_could_be_declared(results),
         probes=None if measured is None else measured.calls,
         invocation=invocation or Invocation(),
         not_run=not_run,
@@ -283,6 +284,15 @@ def _diagnosis(results: tuple[Result, ...], measured: Measured | None) -> tuple[
     from attnspec.diagnosis import diagnose
 
     return diagnose(results, laws=() if measured is None else measured.laws)
+
+
+def _could_be_declared(results: tuple[Result, ...]) -> Declarations | None:
+    """Return what could be declared so that most failures would be none."""
+    if not any(result.is_wrong for result in results):
+        return None
+    from attnspec.diagnosis import could_be_declared
+
+    return could_be_declared(results)
 
 
 def open_target(

@@ -29,6 +29,9 @@ _TRIED_FIRST = 3
 _MOST_GRADED = 400
 """Failures of a dtype that are graded anew; more would take longer than the run."""
 
+_BESIDE_VALUES = ("inputs_unchanged", "outputs_unchanged", "repeatable")
+"""Checks that fail whatever the values are."""
+
 _TRIED = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS)
 
 
@@ -138,10 +141,10 @@ def _turned(
     looked_at = 0
     anew: dict[int, Result] = {}
     for dtype, chosen in by_dtype.items():
-        first = [_graded_anew(result, name, choice) for result in chosen[:_TRIED_FIRST]]
+        first = [graded_anew(result, {name: choice}) for result in chosen[:_TRIED_FIRST]]
         if 2 * sum(_is_right(now, name) for now in first) <= len(first):
             continue
-        now = [*first, *(_graded_anew(result, name, choice) for result in chosen[_TRIED_FIRST:])]
+        now = [*first, *(graded_anew(result, {name: choice}) for result in chosen[_TRIED_FIRST:])]
         if sum(_is_right(each, name) for each in now) < _NEARLY_ALL * len(chosen):
             continue
         dtypes.append(dtype)
@@ -151,7 +154,7 @@ def _turned(
         return None
     right = sum(_is_right(now, name) for now in anew.values())
     left_out = [result for result in failing if result.dtype in dtypes and id(result) not in anew]
-    anew.update({id(result): _graded_anew(result, name, choice) for result in left_out[:_MOST_GRADED]})
+    anew.update({id(result): graded_anew(result, {name: choice}) for result in left_out[:_MOST_GRADED]})
     graded = [(result, anew.get(id(result), result)) for result in failing]
     passes = tuple(result for result, now in graded if _is_right(now, name))
     still = tuple(now for _, now in graded if not _is_right(now, name))
@@ -166,13 +169,23 @@ def _is_right(result: Result, name: str) -> bool:
     return result.status in RIGHT or (result.status == "unsupported" and name in settling(Settles.REFUSALS))
 
 
-def _graded_anew(result: Result, name: str, choice: str) -> Result:
-    """Return a result as it would be if a convention had been declared."""
+def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
+    """Return a result as it would be if conventions had been declared; one of which nothing was kept, as it is.
+
+    Parameters
+    ----------
+    result
+        A result.
+    conventions
+        Convention to its choice, over those that are declared.
+    """
+    if result.verdict.check in _BESIDE_VALUES:
+        return result
     if result.got is not None:
         answer = Outputs(result.got)
     elif result.status == "error":
         answer = Raised(result.verdict.message)
     else:
         return result
-    run = prepare(result.case, [result.dtype], {**result.run.conventions, name: choice})[result.dtype]
+    run = prepare(result.case, [result.dtype], {**result.run.conventions, **conventions})[result.dtype]
     return result._replace(run=run, verdict=grade(run, answer))

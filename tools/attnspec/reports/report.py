@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.contract import FAMILIES, OPERATIONS
 from attnspec.reports.invocation import Invocation, invocation_to_json
-from attnspec.reports.report_json import FORMAT, diagnosis_to_json, result_to_json, summary_to_json
+from attnspec.reports.report_json import (
+    FORMAT,
+    declarations_to_json,
+    diagnosis_to_json,
+    result_to_json,
+    summary_to_json,
+)
 from attnspec.reports.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from attnspec.adapters import Declaration
-    from attnspec.diagnosis import Diagnosis
+    from attnspec.diagnosis import Declarations, Diagnosis
     from attnspec.reports.summary import Summary
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result
@@ -50,6 +56,8 @@ class Report:
         Why it did, where it did.
     probes
         How often the implementation was called again, to measure what it computes; None where it was not.
+    could_be_declared
+        What could be declared so that most failures would be none; None where nothing is.
     """
 
     declaration: Declaration
@@ -64,6 +72,7 @@ class Report:
     not_run: int | None = None
     ended_early: EndedEarly | None = None
     probes: int | None = None
+    could_be_declared: Declarations | None = None
 
     @property
     def conforms(self) -> bool:
@@ -144,5 +153,6 @@ def report_to_json(report: Report) -> dict[str, Any]:
         **({} if report.not_run is None else {"not_run": report.not_run}),
         **({} if report.ended_early is None else {"ended_early": report.ended_early}),
         **({} if report.probes is None else {"probes": report.probes}),
+        "could_be_declared": declarations_to_json(report.could_be_declared),
         "count": len(report.results),
     }

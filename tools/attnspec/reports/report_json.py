@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.comparison import Worst
-    from attnspec.diagnosis import Candidate, Diagnosis, Undeclared
+    from attnspec.diagnosis import Candidate, Declarations, Diagnosis, Undeclared
     from attnspec.probing import Law
     from attnspec.reports.summary import Summary
     from attnspec.runner import Result
@@ -72,6 +72,18 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 def _undeclared(undeclared: Undeclared) -> dict[str, Any]:
     return {**asdict(undeclared), "dtypes": list(undeclared.dtypes)}
+
+
+def declarations_to_json(declarations: Declarations | None) -> dict[str, Any] | None:
+    """Return what could be declared, as the report's ``could_be_declared``."""
+    if declarations is None:
+        return None
+    return {
+        "without": [*declarations.without],
+        "conventions": dict(declarations.conventions),
+        "fewer": declarations.fewer,
+        "of": declarations.of,
+    }
 
 
 def summary_to_json(summary: Summary) -> dict[str, Any]:

@@ -1,0 +1,259 @@
+"""What an implementation could declare, so that most of what went wrong would be none: conventions and capabilities.
+
+What came back is graded anew, without another call. Whether it is meant so, nobody but its author knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attnspec.capabilities import needed
+from attnspec.comparison import RIGHT
+from attnspec.contract import CAPABILITIES, CONVENTIONS
+from attnspec.convention import Settles
+from attnspec.conventions import resolve
+from attnspec.diagnosis.choosing import spread
+from attnspec.diagnosis.undeclared import graded_anew
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.runner.judging import OUTPUTS_UNCHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from attnspec.runner import Result
+
+_OFTEN = 0.25
+"""The share of the cases that need a capability which must fail, or it is no capability that lacks."""
+
+_CLEARLY_LESS = 0.5
+"""How often other cases may fail, as a share of how often those fail that need a capability."""
+
+_WORTH_SAYING = 0.5
+"""The share of all failures for which declarations must account: else something else is wrong, and comes first."""
+
+_MOST_GRADED = 120
+"""Failures that are graded anew for one choice of a convention; more would take longer than the run."""
+
+_TRIED_FIRST = 4
+
+_TRIED = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS, Settles.LIFETIME)
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """What could be declared.
+
+    Attributes
+    ----------
+    without
+        Capabilities.
+    conventions
+        Conventions, possibly for one dtype or capability, to their choices.
+    fewer, of
+        How many failures would be none, because they would pass or not be graded; and how many there are.
+    """
+
+    without: tuple[str, ...]
+    conventions: Mapping[str, str]
+    fewer: int
+    of: int
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """One thing that could be declared: a capability, or a convention where `choice` says what.
+
+    It covers failures, by identity, and gives up what passes: so many results would not be graded any more.
+    """
+
+    word: str
+    choice: str | None
+    covers: frozenset[int]
+    gives_up: int = 0
+
+    @property
+    def is_for_some(self) -> bool:
+        """Whether it is a convention for one dtype or capability alone."""
+        return "@" in self.word
+
+
+def could_be_declared(results: Sequence[Result]) -> Declarations | None:
+    """Return what could be declared so that most failures would be none; None where something else is wrong.
+
+    Parameters
+    ----------
+    results
+        All results of a run.
+    """
+    search = _Search(results)
+    of = len(search.wrong)
+    if search.in_reach() < _WORTH_SAYING * of:
+        return None
+    # What gives up more than it covers, and what holds of some cases alone, is for what nothing else accounts for.
+    while search.take(lambda offer, gain: gain > offer.gives_up and not offer.is_for_some):
+        pass
+    while search.take(lambda offer, gain: gain > 0 and not offer.is_for_some):
+        pass
+    while search.take(lambda _, gain: gain > 0):
+        pass
+    fewer = of - len(search.wrong)
+    if not search.taken or fewer < _WORTH_SAYING * of:
+        return None
+    kept = _needed_ones(search.taken)
+    return Declarations(
+        without=tuple(offer.word for offer in kept if offer.choice is None),
+        conventions={offer.word: offer.choice for offer in kept if offer.choice is not None},
+        fewer=fewer,
+        of=of,
+    )
+
+
+def _needed_ones(taken: Sequence[_Offer]) -> list[_Offer]:
+    """Leave out what later ones made superfluous."""
+    kept = [*taken]
+    for offer in taken:
+        if offer.covers <= frozenset[int]().union(*(other.covers for other in kept if other is not offer)):
+            kept.remove(offer)
+    return kept
+
+
+class _Search:
+    """The failures that are left, what passes, and what was taken to be declared so far.
+
+    Parameters
+    ----------
+    results
+        All results of a run.
+    """
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self.wrong = [result for result in results if result.is_wrong]
+        self.right = [result for result in results if result.establishes]
+        self.taken: list[_Offer] = []
+        cases = {result.case.id: result.case for result in results}
+        self._needs = {case_id: needed(case) for case_id, case in cases.items()}
+        self._capabilities = [
+            _Offer(word, None, covers, sum(map(self._needing(word), self.right)))
+            for word in CAPABILITIES
+            if (covers := frozenset(id(result) for result in self.wrong if self._needing(word)(result)))
+        ]
+
+    def in_reach(self) -> int:
+        """Return how many failures a declaration may concern, at most; the rest is wrong for other reasons."""
+        standing = [offer.covers for offer in self._capabilities if self._stands_out(offer)]
+        covered = frozenset[int]().union(*standing)
+        concerned = {id(result) for name in CONVENTIONS if _says_who(name) for result in _concerned(name, self.wrong)}
+        left = [result for result in self.wrong if id(result) not in covered | concerned]
+        turning = [offer for offer in self._conventions(left[:_TRIED_FIRST]) if offer.covers]
+        return len(self.wrong) - (0 if turning else len(left))
+
+    def take(self, may_be_taken: Callable[[_Offer, int], bool]) -> bool:
+        """Take the best of what could be declared; False where nothing may be taken.
+
+        Parameters
+        ----------
+        may_be_taken
+            Given an offer, and how many of the failures that are left it covers.
+        """
+        left = {id(result) for result in self.wrong}
+        offers = [*self._conventions(self.wrong), *self._capabilities]
+        gains = [(len(offer.covers & left), offer) for offer in offers]
+        standing = [
+            (gain - offer.gives_up, offer)
+            for gain, offer in gains
+            if gain and may_be_taken(offer, gain) and (offer.choice is not None or self._stands_out(offer))
+        ]
+        if not standing:
+            return False
+        best = max(standing, key=lambda entry: entry[0])[1]
+        self.taken.append(best)
+        self.wrong = [result for result in self.wrong if id(result) not in best.covers]
+        return True
+
+    def _needing(self, word: str) -> Callable[[Result], bool]:
+        return lambda result: word in self._needs[result.case.id]
+
+    def _stands_out(self, offer: _Offer) -> bool:
+        """Tell whether those that need a capability fail often, and clearly more often than what else is left."""
+        failing = sum(id(result) in offer.covers for result in self.wrong)
+        others = len(self.wrong) - failing
+        among = failing / max(1, failing + offer.gives_up)
+        elsewhere = others / max(1, others + len(self.right) - offer.gives_up)
+        return among >= _OFTEN and elsewhere <= _CLEARLY_LESS * among
+
+    def _conventions(self, wrong: Sequence[Result]) -> list[_Offer]:
+        """Return the choices of conventions under which failures would be none, and what passes would still pass."""
+        taken = {offer.word.partition("@")[0] for offer in self.taken}
+        return [
+            offer
+            for name, convention in CONVENTIONS.items()
+            if convention.settles in _TRIED and name not in taken
+            for choice in convention.choices
+            if (offer := self._under(name, choice, _concerned(name, wrong))) is not None
+        ]
+
+    def _under(self, name: str, choice: str, wrong: Sequence[Result]) -> _Offer | None:
+        """Return a choice as an offer, for all cases or for some of them; None where it would turn nothing."""
+        if CONVENTIONS[name].settles is Settles.LIFETIME:
+            departs = choice != CONVENTIONS[name].choices[0]
+            return _Offer(name, choice, frozenset(map(id, wrong))) if wrong and departs else None
+
+        def is_none(result: Result) -> bool:
+            """Tell whether nothing would be wrong; where refusals are left open, such a case is not graded."""
+            now = graded_anew(result, {**self._declared(result), name: choice})
+            leaves_open = CONVENTIONS[name].settles is Settles.REFUSALS
+            return now.status in RIGHT or (now.status == "unsupported" and leaves_open)
+
+        others = [result for result in wrong if result.run.conventions.get(name, choice) != choice]
+        looked_at = spread(others, _MOST_GRADED)
+        first, later = looked_at[:_TRIED_FIRST], looked_at[_TRIED_FIRST:]
+        if not any(map(is_none, [*first, *later[-_TRIED_FIRST:]])):
+            return None
+        turned = [result for result in looked_at if is_none(result)]
+        passing = [result for result in _concerned(name, self.right) if result.run.conventions.get(name) != choice]
+        broken = [result for result in spread(passing, _MOST_GRADED) if not is_none(result)]
+        for words, holds in self._qualified(others):
+            for_these = frozenset(id(result) for result in turned if holds(result))
+            if for_these and not any(map(holds, broken)):
+                return _Offer(f"{name}{words}", choice, for_these)
+        return None
+
+    def _declared(self, result: Result) -> dict[str, str]:
+        """Return the choices that hold of a result, of those that were taken."""
+        chosen = {offer.word: offer.choice for offer in self.taken if offer.choice is not None}
+        if not chosen:
+            return {}
+        needs = self._needs[result.case.id]
+        resolved = resolve(chosen, result.case.operation, dtype=result.dtype, needed=needs)
+        return {name: resolved[name] for key in chosen if (name := key.partition("@")[0]) in resolved}
+
+    def _qualified(self, wrong: Sequence[Result]) -> Iterator[tuple[str, Callable[[Result], bool]]]:
+        """Give for which cases a convention may be declared: for all, for one dtype, for one capability."""
+        yield "", lambda _: True
+        for dtype in dict.fromkeys(result.dtype for result in wrong):
+            yield f"@{dtype}", lambda result, dtype=dtype: result.dtype == dtype
+        for word in CAPABILITIES:
+            yield f"@{word}", self._needing(word)
+
+
+def _says_who(name: str) -> bool:
+    """Tell whether a convention concerns some cases, and not all."""
+    return CONVENTIONS[name].settles in (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME)
+
+
+def _concerned(name: str, results: Collection[Result]) -> list[Result]:
+    """Return the results that a convention may turn."""
+    settles = CONVENTIONS[name].settles
+    if settles is Settles.RESULTS:
+        return [result for result in results if name in result.case.conventions or _rejects(result, name)]
+    if settles is Settles.REFUSALS:
+        return [result for result in results if _rejects(result, name)]
+    if settles is Settles.LIFETIME:
+        return [result for result in results if result.verdict.check == OUTPUTS_UNCHANGED]
+    return [result for result in results if name in result.run.conventions and result.dtype == FLOAT_DTYPES[0]]
+
+
+def _rejects(result: Result, name: str) -> bool:
+    rejects = result.case.rejects
+    return rejects is not None and rejects.convention is not None and rejects.convention[0] == name
