@@ -74,6 +74,7 @@ _OPTIONS = (
     click.option("--report", "reports", multiple=True, metavar="FILE", help="FILE.json, .xml, .md, .html, badge.json."),
     click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files."),
     click.option("--quiet", is_flag=True, help="Print one closing line only."),
+    click.option("--verbose", "-v", is_flag=True, help="Print all that is known of what went wrong, and more cases."),
 )
 
 
@@ -103,6 +104,7 @@ class TargetOptions:
     reports: tuple[str, ...]
     golden: Path | None
     quiet: bool
+    verbose: bool
 
     @property
     def is_imported(self) -> bool:

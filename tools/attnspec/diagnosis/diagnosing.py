@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.probing import Law
-    from attnspec.runner import Result
+    from attnspec.runner import Key, Result
     from attnspec_mistakes import Mistake
 
 UNKNOWN = "unknown"
@@ -82,6 +82,8 @@ class Diagnosis:
         Mistakes that were held against the failures, the likeliest first, with what speaks for and against each.
     undeclared
         The convention under which the failures would pass, if one were declared; or None.
+    failures
+        Case and dtype of each failure that it explains. What several mistakes explain equally well stands in each.
     """
 
     operation: str
@@ -102,6 +104,7 @@ class Diagnosis:
     candidates: tuple[Candidate, ...] = ()
     undeclared: Undeclared | None = None
     laws: tuple[Law, ...] = ()
+    failures: tuple[Key, ...] = ()
 
 
 def diagnose(
@@ -309,6 +312,7 @@ def _broken(clause: str, results: Sequence[Result], of: int) -> Diagnosis:
         explains=len(results),
         of=of,
         first_case=results[0].case.id,
+        failures=_keys(results),
     )
 
 
@@ -332,6 +336,7 @@ def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[st
         same=tuple(candidate.mistake.id for candidate in group[1:]),
         candidates=tuple(group),
         undeclared=cause.undeclared,
+        failures=_keys(cause.explained),
     )
 
 
@@ -350,4 +355,9 @@ def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...], suspect
         attended=attended_sentences(failing),
         certainty=_certainty(suspected),
         suspects=suspected,
+        failures=_keys(failing),
     )
+
+
+def _keys(results: Sequence[Result]) -> tuple[Key, ...]:
+    return tuple((result.case.id, result.dtype) for result in results)
