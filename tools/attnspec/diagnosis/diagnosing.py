@@ -43,7 +43,7 @@ _SPOILS = 0.1
 """The share of wrong results from which on an edited input, or a result that is not kept, accounts for the others."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """What explains the failures of one operation.
 
@@ -105,6 +105,12 @@ class Diagnosis:
     undeclared: Undeclared | None = None
     laws: tuple[Law, ...] = ()
     failures: tuple[Key, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return on a line what explains how many failures; neither the failures nor the candidates are listed."""
+        broken = self.clause or ", ".join(suspect.clause for suspect in self.suspects if suspect.is_told)
+        breaks = f" ({self.certainty}: {broken})" if broken else ""
+        return f"Diagnosis({self.mistake}{breaks}, {self.explains} of {self.of} failures of {self.operation})"
 
 
 def diagnose(
