@@ -113,7 +113,7 @@ def test_reports_are_not_flooded(report):
     assert raised > 40
     text = text_of(report)
     assert text.count("invalid data type for einsum") == 1
-    assert f"{raised} in bfloat16 alone: It raised TypeError: invalid data type for einsum" in text
+    assert f"{raised} In bfloat16 alone: It raised TypeError: invalid data type for einsum" in text
     verbose = text_of(report, verbose=True)
     assert f"{raised} cases (bfloat16): error" in verbose
     assert "core/one_query (float64): fail" in verbose

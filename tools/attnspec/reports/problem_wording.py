@@ -23,8 +23,9 @@ def told_of(operations: Sequence[str], dtypes: Sequence[str], said: str) -> str:
     of = operations[0] if len(operations) == 1 else wording.counted(len(operations), "operation")
     *before, last = dtypes or ("",)
     listed = f"{', '.join(before)} and {last}" if before else last
-    where = [*([of] if operations else ()), *([f"in {listed} alone"] if dtypes else ())]
-    return f"{', '.join(where)}: {said}" if where else said
+    if not dtypes:
+        return f"{of}: {said}" if operations else said
+    return f"{of}, in {listed} alone: {said}" if operations else f"In {listed} alone: {said}"
 
 
 def failed_check(check: str) -> str:
