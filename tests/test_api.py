@@ -219,3 +219,26 @@ def test_public_names_are_those_that_are_listed():
         assert getattr(attnspec, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = attnspec.nothing
+
+
+def test_a_report_prints_itself_in_three_lines():
+    report = attnspec.validate(SimpleNamespace(softmax=lambda x, axis=-1: x, name="it"), select="documents/001/*")
+    lines = repr(report).splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("Report: it does not conform: ")
+    assert "softmax, in float64" in lines[1]
+    assert report.suite_version in lines[2]
+    assert str(report) == repr(report)
+    assert len(repr(report)) < 500
+
+
+def test_what_a_report_holds_prints_itself_in_a_line_without_arrays():
+    report = attnspec.validate(SimpleNamespace(softmax=lambda x, axis=-1: x), select="documents/001/*")
+    (result, *_), (diagnosis, *_) = report.wrong, report.diagnosis
+    for shown in (repr(result), repr(result.run), repr(diagnosis)):
+        assert "\n" not in shown
+        assert "array" not in shown
+        assert len(shown) < 250
+    assert repr(result).startswith(f"Result({result.case.id}, float64: fail, output[")
+    assert repr(result.run) == f"Run({result.case.id}, float64: softmax)"
+    assert f"{diagnosis.explains} of {diagnosis.of} failures of softmax" in repr(diagnosis)

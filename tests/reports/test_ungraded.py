@@ -59,7 +59,7 @@ def test_the_json_has_its_status_and_its_elements(document):
 def test_the_console_gives_the_reason_and_counts_it(report):
     stream = io.StringIO()
     print_report(report, Console(file=stream, width=400))
-    assert f"1 not graded: {REASON}" in stream.getvalue()
+    assert f"Not graded: 1 ({REASON})." in stream.getvalue()
     assert "average conforms: 1 of 1 passed, 1 ungraded, every clause graded." in stream.getvalue()
 
 

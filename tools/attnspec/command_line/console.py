@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 import click
+
+from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from rich.console import Console
+
+_STDERR = 2
 
 
 def make_console() -> Console:
@@ -37,6 +41,67 @@ def progress(console: Console, follower: _Counts, *, quiet: bool) -> Generator[N
         return
     with console.status(_Done(follower)):
         yield
+
+
+_DOCUMENT = "attnspec.document"
+"""Where the context of a command keeps the stdout that a document alone may use."""
+
+
+@contextmanager
+def stdout_for_a_document(*, asked: bool) -> Generator[None]:
+    """Keep stdout for one document; all that is printed there meanwhile, by the target too, goes to stderr.
+
+    Parameters
+    ----------
+    asked
+        Whether there will be a document.
+    """
+    if not asked:
+        yield
+        return
+    number = _number_of(sys.stdout)
+    if number is None:  # a stdout of Python alone
+        click.get_current_context().meta[_DOCUMENT] = sys.stdout
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    sys.stdout.flush()
+    with os.fdopen(os.dup(number), "w", encoding="utf-8", errors="backslashreplace") as document:
+        click.get_current_context().meta[_DOCUMENT] = document
+        os.dup2(_STDERR, number)
+        try:
+            with redirect_stdout(sys.stderr):
+                yield
+        finally:
+            sys.stdout.flush()
+            os.dup2(document.fileno(), number)
+
+
+def print_document(text: str) -> None:
+    """Print the document for which stdout is kept. That nobody reads it changes no exit status.
+
+    Raises
+    ------
+    UsageError
+        If the system refuses it.
+    """
+    document: TextIO = click.get_current_context().meta[_DOCUMENT]
+    try:
+        document.write(text)
+        document.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, document.fileno())  # or closing it would try once more
+        os.close(nowhere)
+    except OSError as error:
+        raise UsageError(f"The report could not be written to stdout: {error.strerror}.") from None
+
+
+def _number_of(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 @contextmanager

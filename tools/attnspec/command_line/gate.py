@@ -77,14 +77,24 @@ def gate(
     retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(suite.folder).items()}
     demands = gates.Demands(lenient, require, minimum_accuracy)
     outcome = gates.judge(report, known, demands, suite_ids=ids, retired=retired)
-    notes += [*gates.diagnosis_sentences(report, outcome), *gates.suite_sentences(report, known)]
+    notes += gates.suite_sentences(report, known)
+    diagnosis = gates.diagnosis_of_unexpected(report, outcome)
     try:
         write_reports(options, report, suite)
         if summary is not None:
-            _append(summary, gates.outcome_markdown(outcome, notes=notes))
+            told = (*gates.diagnosis_sentences(diagnosis), *notes)
+            _append(summary, gates.outcome_markdown(outcome, notes=told))
     finally:
         with telling():
-            gates.print_outcome(outcome, console, notes=notes, quiet=options.quiet)
+            gates.print_outcome(
+                outcome,
+                console,
+                diagnosis=diagnosis,
+                results=report.results,
+                notes=notes,
+                quiet=options.quiet,
+                verbose=options.verbose,
+            )
     return 0 if outcome.is_open else 1
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from attnspec.command_line.console import progress
+from attnspec.command_line.console import print_document, progress
 from attnspec.command_line.guarding import Ended
 from attnspec.command_line.target import (
     check_target,
@@ -19,6 +19,7 @@ from attnspec.command_line.target import (
     load_selected,
     task_of,
 )
+from attnspec.command_line.target_options import STDOUT
 from attnspec.errors import AttnspecError, TargetError, Terminated
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def run_target(
     from attnspec.validation import check_asked, pairs
 
     for path in options.reports:
-        check_writable(Path(path))
+        if path != STDOUT:
+            check_writable(Path(path))
     check_target(options, fail_fast=fail_fast)
     check_asked(options.dtypes, pairs(options.conventions, "--convention"))
     suite = load_selected(options, check)
@@ -91,11 +93,14 @@ def run_target(
 
 
 def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
-    """Write the reports that the options ask for."""
-    for path in options.reports:
-        from attnspec.reports import write_report
+    """Write the reports that the options ask for, each once."""
+    for path in dict.fromkeys(options.reports):
+        from attnspec.reports import report_text, write_report
 
-        write_report(report, Path(path), suite)
+        if path == STDOUT:
+            print_document(report_text(report))
+        else:
+            write_report(report, Path(path), suite)
 
 
 def _forked(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from attnspec.command_line.console import stdout_for_a_document
 from attnspec.command_line.guarding import conclusion_elsewhere
 from attnspec.contract import LAYOUTS
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from attnspec.command_line.guarding import Guarding
+
+STDOUT = "-"
+"""The report that is JSON on stdout."""
 
 _OPTIONS = (
     click.argument("target", required=False),
@@ -73,9 +77,16 @@ _OPTIONS = (
         type=click.Path(path_type=Path),
         help="Keep results in FILE as they come, and go on with those that it holds.",
     ),
-    click.option("--report", "reports", multiple=True, metavar="FILE", help="FILE.json, .xml, .md, .html, badge.json."),
+    click.option(
+        "--report",
+        "reports",
+        multiple=True,
+        metavar="FILE",
+        help="FILE.json, .xml, .md, .html, badge.json; - for JSON.",
+    ),
     click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files."),
     click.option("--quiet", is_flag=True, help="Print one closing line only."),
+    click.option("--verbose", "-v", is_flag=True, help="Print all that is known of what went wrong, and more cases."),
 )
 
 
@@ -107,6 +118,7 @@ class TargetOptions:
     reports: tuple[str, ...]
     golden: Path | None
     quiet: bool
+    verbose: bool
 
     @property
     def is_imported(self) -> bool:
@@ -125,7 +137,8 @@ def target_options(function: Callable[..., int]) -> Callable[..., int]:
             status = conclusion_elsewhere(guarding)
             if status is not None:
                 return status
-        return function(options, **given)
+        with stdout_for_a_document(asked=STDOUT in options.reports):
+            return function(options, **given)
 
     decorated: Callable[..., int] = with_options
     for option in reversed(_OPTIONS):

@@ -26,5 +26,5 @@ def validate(options: TargetOptions, *, fail_fast: bool) -> int:
         write_reports(options, report, suite)
     finally:
         with telling():
-            print_report(report, console, quiet=options.quiet)
+            print_report(report, console, quiet=options.quiet, verbose=options.verbose)
     return 0 if report.conforms else 1

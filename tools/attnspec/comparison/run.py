@@ -46,3 +46,7 @@ class Run(NamedTuple):
     place: int = 0
     fused_place: int | None = None
     conventions: Mapping[str, str] = MappingProxyType({})
+
+    def __repr__(self) -> str:
+        """Return case and dtype on a line; arrays are never printed."""
+        return f"Run({self.case.id}, {self.dtype}: {self.operation.name})"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.probing import Law
-    from attnspec.runner import Result
+    from attnspec.runner import Key, Result
     from attnspec_mistakes import Mistake
 
 UNKNOWN = "unknown"
@@ -43,7 +43,7 @@ _SPOILS = 0.1
 """The share of wrong results from which on an edited input, or a result that is not kept, accounts for the others."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """What explains the failures of one operation.
 
@@ -82,6 +82,8 @@ class Diagnosis:
         Mistakes that were held against the failures, the likeliest first, with what speaks for and against each.
     undeclared
         The convention under which the failures would pass, if one were declared; or None.
+    failures
+        Case and dtype of each failure that it explains. What several mistakes explain equally well stands in each.
     """
 
     operation: str
@@ -102,6 +104,13 @@ class Diagnosis:
     candidates: tuple[Candidate, ...] = ()
     undeclared: Undeclared | None = None
     laws: tuple[Law, ...] = ()
+    failures: tuple[Key, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return on a line what explains how many failures; neither the failures nor the candidates are listed."""
+        broken = self.clause or ", ".join(suspect.clause for suspect in self.suspects if suspect.is_told)
+        breaks = f" ({self.certainty}: {broken})" if broken else ""
+        return f"Diagnosis({self.mistake}{breaks}, {self.explains} of {self.of} failures of {self.operation})"
 
 
 def diagnose(
@@ -309,6 +318,7 @@ def _broken(clause: str, results: Sequence[Result], of: int) -> Diagnosis:
         explains=len(results),
         of=of,
         first_case=results[0].case.id,
+        failures=_keys(results),
     )
 
 
@@ -332,6 +342,7 @@ def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[st
         same=tuple(candidate.mistake.id for candidate in group[1:]),
         candidates=tuple(group),
         undeclared=cause.undeclared,
+        failures=_keys(cause.explained),
     )
 
 
@@ -350,4 +361,9 @@ def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...], suspect
         attended=attended_sentences(failing),
         certainty=_certainty(suspected),
         suspects=suspected,
+        failures=_keys(failing),
     )
+
+
+def _keys(results: Sequence[Result]) -> tuple[Key, ...]:
+    return tuple((result.case.id, result.dtype) for result in results)

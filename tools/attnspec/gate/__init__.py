@@ -6,7 +6,7 @@ from attnspec.gate.finding import Finding, Outcome
 from attnspec.gate.judging import Demands, judge
 from attnspec.gate.markdown import outcome_markdown
 from attnspec.gate.updating import updated
-from attnspec.gate.wording import diagnosis_sentences, suite_sentences, update_sentence
+from attnspec.gate.wording import diagnosis_of_unexpected, diagnosis_sentences, suite_sentences, update_sentence
 
 __all__ = [
     "Baseline",
@@ -14,6 +14,7 @@ __all__ = [
     "Entry",
     "Finding",
     "Outcome",
+    "diagnosis_of_unexpected",
     "diagnosis_sentences",
     "judge",
     "outcome_markdown",

@@ -16,6 +16,7 @@ from attnspec.reports.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from attnspec.diagnosis import Diagnosis
     from attnspec.gate.baseline import Baseline, Entry, Key
     from attnspec.gate.finding import Finding, Outcome, Weight
     from attnspec.reports import Report
@@ -38,12 +39,15 @@ class Section:
         A line for each subject, the first of many.
     more
         How many lines are left out.
+    of_failures
+        Whether they are wrong results, of which the problems behind them tell more than their names.
     """
 
     heading: str
     weight: Weight
     lines: tuple[str, ...]
     more: int
+    of_failures: bool
 
 
 def headline(outcome: Outcome) -> str:
@@ -68,11 +72,18 @@ def sections(outcome: Outcome) -> tuple[Section, ...]:
         if of_kind:
             lines = _lines(of_kind)
             shown = lines[: _NEW_CASES_SHOWN if kind == "new cases" else _SHOWN]
-            found.append(Section(f"{heading} ({len(of_kind)})", of_kind[0].weight, shown, len(lines) - len(shown)))
+            of_failures = all(finding.result is not None and finding.result.is_wrong for finding in of_kind)
+            more = len(lines) - len(shown)
+            found.append(Section(f"{heading} ({len(of_kind)})", of_kind[0].weight, shown, more, of_failures))
     return tuple(found)
 
 
-def diagnosis_sentences(report: Report, outcome: Outcome) -> tuple[str, ...]:
+def unexpected_wrong(count: int) -> str:
+    """Return how many results went wrong unexpectedly, as the heading over the problems that they add up to."""
+    return f"{counted(count, 'unexpected failure')}:"
+
+
+def diagnosis_of_unexpected(report: Report, outcome: Outcome) -> tuple[Diagnosis, ...]:
     """Return what explains the unexpected failures, by themselves: those that are expected would blur the picture."""
     unexpected = {(result.case.id, result.dtype) for result in outcome.unexpected}
     if not unexpected:
@@ -80,8 +91,12 @@ def diagnosis_sentences(report: Report, outcome: Outcome) -> tuple[str, ...]:
     results = [
         result for result in report.results if not result.is_wrong or (result.case.id, result.dtype) in unexpected
     ]
-    found = report.diagnosis if len(unexpected) == len(report.wrong) else diagnose(results)
-    return tuple(plain_text(line) for entry in found for line in diagnosis_lines(diagnosis_to_json(entry)))
+    return report.diagnosis if len(unexpected) == len(report.wrong) else diagnose(results)
+
+
+def diagnosis_sentences(diagnosis: Sequence[Diagnosis]) -> tuple[str, ...]:
+    """Return a diagnosis line by line, harmless."""
+    return tuple(plain_text(line) for entry in diagnosis for line in diagnosis_lines(diagnosis_to_json(entry)))
 
 
 def suite_sentences(report: Report, baseline: Baseline | None) -> tuple[str, ...]:

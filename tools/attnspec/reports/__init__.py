@@ -3,7 +3,7 @@
 from attnspec.reports.console import failure_text, print_report
 from attnspec.reports.report import Report, report_to_json
 from attnspec.reports.summary import Summary
-from attnspec.reports.writing import check_writable, write_document, write_report
+from attnspec.reports.writing import check_writable, report_text, write_document, write_report
 
 __all__ = [
     "Report",
@@ -11,6 +11,7 @@ __all__ = [
     "check_writable",
     "failure_text",
     "print_report",
+    "report_text",
     "report_to_json",
     "write_document",
     "write_report",

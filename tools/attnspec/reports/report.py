@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """What one run came to.
 
@@ -84,6 +84,11 @@ class Report:
         """The results at which the implementation did something wrong."""
         return tuple(result for result in self.results if result.is_wrong)
 
+    @property
+    def cases(self) -> int:
+        """How many cases were run, or tried."""
+        return len({result.case.id for result in self.results})
+
     @cached_property
     def summary(self) -> Summary:
         """Counts and conformance over all results."""
@@ -117,6 +122,22 @@ class Report:
         summary = summarise(results)
         return summary if self.not_run is None else replace(summary, conformance="does not conform")
 
+    def __repr__(self) -> str:
+        """Return what came of the run in three lines: who, of what, and by what; arrays are never printed."""
+        from attnspec.reports import wording
+        from attnspec.reports.entries import verdict
+
+        name = wording.shown_name(self.declaration.name, self.declaration.version)
+        made_by = wording.made_by(self.suite_version, self.suite_digest, self.cases, self.environment)
+        operations = ", ".join(self.declaration.operations) or "no operation"
+        return "\n".join(
+            (
+                f"Report: {verdict(name, summary_to_json(self.summary), self.not_run)}",
+                f"It offers {operations}, in {', '.join(self.declaration.dtypes)}.",
+                f"By {made_by}.",
+            )
+        )
+
     def _repr_html_(self) -> str:
         from attnspec.reports.notebook import notebook_html
 
@@ -131,7 +152,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "suite": {
             "version": report.suite_version,
             "digest": report.suite_digest,
-            "cases": len({result.case.id for result in report.results}),
+            "cases": report.cases,
         },
         "implementation": {
             "name": declaration.name,

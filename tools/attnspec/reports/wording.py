@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 PASSED_OF_TRIED = "passed of tried"
+NOTHING_TRIED = "none"
+WORST_ERROR = "worst"
+WORST_ERROR_IN_WORDS = "worst: error / tolerance; above 1 fails"
 CLAUSES_GRADED = "clauses graded"
 THE_CASE_EXERCISES = "The case exercises:"
 RUN_THE_FIRST_AGAIN = "To run the first one again:"
-"""Headings that several reports share, or that stand alone on a line."""
+"""What several reports share, or what stands alone on a line."""
 
 _FUNCTIONS_NAMED = 5
 
@@ -56,6 +59,16 @@ def names(shown: Sequence[str], count: int) -> str:
 def dtype_name(dtype: str) -> str:
     """Return what a column for one dtype is called."""
     return "no floats" if dtype == ANY else dtype
+
+
+def without_floats(operation: str) -> str:
+    """Return what the row of an operation is called that has no dtype, beside others that have one."""
+    return f"{operation}, {dtype_name(ANY)}"
+
+
+def all_right(operations: int, passed: int) -> str:
+    """Return that the operations that are not shown are all right."""
+    return f"Nothing is wrong in {counted(operations, 'other operation')}: {passed} passed."
 
 
 # The run as a whole.
@@ -220,6 +233,32 @@ def not_graded(count: int, reason: str) -> str:
     return f"{count} not graded: {reason}"
 
 
+def not_graded_in_short(reasons: Mapping[str, int], left_out: Iterable[str], room: int) -> str:
+    """Return what was not graded in one line: as many reasons as fit, each with its count, and how many more there are.
+
+    Parameters
+    ----------
+    reasons
+        Reason to the number of results, the most frequent first.
+    left_out
+        The families of which nothing is offered.
+    room
+        How many characters the line may have.
+    """
+    told = [f"{count} ({reason})" for reason, count in reasons.items()]
+    told += [f"all of {TITLES.get(family, family)}" for family in left_out]
+    for shown in range(len(told), 0, -1):
+        said = f"Not graded: {', '.join(told[:shown])}{_and_more_reasons(len(told) - shown)}."
+        if len(said) <= room:
+            return said
+    frame = f"Not graded: {{}} …){_and_more_reasons(len(told) - 1) or '; see --verbose'}."
+    return frame.format(told[0][: max(room - len(frame) + 2, 0)])
+
+
+def _and_more_reasons(count: int) -> str:
+    return f" and {counted(count, 'more reason')}; see --verbose" if count else ""
+
+
 # What went wrong.
 
 
@@ -331,8 +370,13 @@ def probed(calls: int | None) -> str | None:
 
 def known_mistake(sentence: str, mistake: str, operation: str, explains: int, of: int, certainty: str) -> str:
     """Return a mistake with how many of the failures of its operation it reproduces."""
-    how_sure = {"most likely": "Most likely: ", "one of these": "Perhaps: "}.get(certainty, "")
-    return f"{how_sure}{sentence} (this mistake, {mistake}, reproduces {share(operation, explains, of)})"
+    how = f"(this mistake, {mistake}, reproduces {share(operation, explains, of)})"
+    return f"{how_sure(certainty)}{sentence} {how}"
+
+
+def how_sure(certainty: str) -> str:
+    """Return the beginning of a sentence that names a mistake."""
+    return {"most likely": "Most likely: ", "one of these": "Perhaps: "}.get(certainty, "")
 
 
 def not_told_apart(others: Sequence[str]) -> str:

@@ -45,6 +45,11 @@ def write_report(report: Report, path: Path, suite: Suite | None = None) -> None
     write_document(report_to_json(report), path, suite)
 
 
+def report_text(report: Report) -> str:
+    """Return report.json as text, for a place that is no file."""
+    return canonical_json(report_to_json(report))
+
+
 def write_document(document: Mapping[str, Any], path: Path, suite: Suite | None = None) -> None:
     """Write a report.json in the format that the end of the file's name says.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec.comparison import WRONG
+from attnspec.plain_text import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
     from attnspec.comparison import Run, Status, Verdict
+
+
+_LONGEST_MESSAGE = 100
+"""Characters of a message in a line about a result."""
 
 
 class Result(NamedTuple):
@@ -37,6 +42,11 @@ class Result(NamedTuple):
     seconds: float
     got: Mapping[str, NDArray[Any]] | None
     same_bits: bool | None = None
+
+    def __repr__(self) -> str:
+        """Return case, dtype and what came of them on a line; arrays are never printed."""
+        said = f", {plain_text(self.verdict.message, longest=_LONGEST_MESSAGE)}" if self.verdict.message else ""
+        return f"Result({self.case.id}, {self.dtype}: {self.status}{said})"
 
     @property
     def case(self) -> Case:

@@ -1,0 +1,172 @@
+"""The distinct problems of a run: each failure belongs to one of them, so that their numbers add up to all failures."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from attnspec.comparison import NOT_GRADED, RIGHT
+from attnspec.dtypes import ANY, FLOAT_DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from attnspec.diagnosis import Diagnosis
+    from attnspec.runner import Key, Result
+
+Kind = Literal["cause", "check", "ending", "unexplained"]
+"""How a problem is told: by its cause, by the check that failed, by the words in which all ended, or not at all."""
+
+_WIDEST_FIRST = {dtype: place for place, dtype in enumerate((*FLOAT_DTYPES, ANY))}
+_NUMBERS = re.compile(r"\d+")
+_EVERYBODYS = "documents"
+"""The profile whose cases everybody can look up."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, with the failures that are put down to it.
+
+    Attributes
+    ----------
+    kind
+        How it is told.
+    results
+        The failures, in their order; none of them is of another problem.
+    diagnosis
+        What explains them: several where these results do not tell mistakes apart, where one check fails in several
+        clauses, and where several diagnoses know no cause.
+    """
+
+    kind: Kind
+    results: tuple[Result, ...]
+    diagnosis: tuple[Diagnosis, ...]
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """The operations that fail, each once."""
+        return tuple(dict.fromkeys(result.case.operation for result in self.results))
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtypes that fail, the widest first."""
+        return tuple(dtype for dtype in _WIDEST_FIRST if any(result.dtype == dtype for result in self.results))
+
+    @cached_property
+    def clauses(self) -> Mapping[str, int]:
+        """The clauses that are known to be broken, each with the number of failures, the most frequent first."""
+        keys = {(result.case.id, result.dtype) for result in self.results}
+        broken = {
+            entry.clause: len(keys.intersection(entry.failures)) for entry in self.diagnosis if entry.clause is not None
+        }
+        return dict(Counter(broken).most_common())
+
+    @cached_property
+    def telling(self) -> Result:
+        """The failure that shows it best: with numbers, in the widest dtype, of a case that exercises what is broken.
+
+        Among these, one that everybody can look up, then one that is there to catch the mistake, then one that is about
+        little else.
+        """
+        mistakes = {entry.mistake for entry in self.diagnosis}
+        suspected = (suspect.clause for entry in self.diagnosis for suspect in entry.suspects if suspect.is_told)
+        broken = {*self.clauses, *suspected}
+
+        def key(result: Result) -> tuple[object, ...]:
+            family, case = result.run.family, result.case
+            return (
+                result.got is None or not result.verdict.graded,
+                _WIDEST_FIRST[result.dtype],
+                case.profile in (*family.nonfinite_profiles, *family.least_telling_profiles),
+                bool(broken) and broken.isdisjoint(case.clauses),
+                case.profile != _EVERYBODYS,
+                mistakes.isdisjoint(case.targets),
+                len(case.clauses),
+                sum(array.size for array in case.inputs.values()),
+            )
+
+        return min(self.results, key=key)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The run as a whole, against which a problem is told.
+
+    Attributes
+    ----------
+    operations
+        The operations of which something was graded.
+    right
+        Case and dtype of each result that is right.
+    """
+
+    operations: frozenset[str]
+    right: frozenset[Key]
+
+    def spares(self, problem: Problem) -> bool:
+        """Tell whether cases of a problem are right in a dtype in which none of its failures is."""
+        cases, dtypes = {result.case.id for result in problem.results}, problem.dtypes
+        return any(case in cases and dtype not in dtypes for case, dtype in self.right)
+
+
+def whole_of(results: Sequence[Result]) -> Whole:
+    """Return what problems are told against, from all results of a run."""
+    return Whole(
+        frozenset(result.case.operation for result in results if result.status not in NOT_GRADED),
+        frozenset((result.case.id, result.dtype) for result in results if result.status in RIGHT),
+    )
+
+
+def problems_of(wrong: Sequence[Result], diagnosis: Sequence[Diagnosis]) -> tuple[Problem, ...]:
+    """Put each failure to one problem; the problem of most failures comes first, what nothing explains last.
+
+    Parameters
+    ----------
+    wrong
+        The failures.
+    diagnosis
+        What explains them.
+    """
+    explaining: dict[Key, Sequence[Diagnosis]] = {}
+    for alike in _alike(diagnosis):
+        for key in alike[0].failures:
+            explaining.setdefault(key, alike)
+    grouped: dict[tuple[Kind, object], list[Result]] = {}
+    entries: dict[tuple[Kind, object], dict[int, Diagnosis]] = {}
+    for result in wrong:
+        alike = explaining.get((result.case.id, result.dtype), ())
+        group = _group(result, alike)
+        grouped.setdefault(group, []).append(result)
+        entries.setdefault(group, {}).update((id(entry), entry) for entry in alike)
+    problems = [
+        Problem(kind, tuple(results), tuple(entries[kind, what].values())) for (kind, what), results in grouped.items()
+    ]
+    return tuple(sorted(problems, key=lambda problem: (problem.kind == "unexplained", -len(problem.results))))
+
+
+def _alike(diagnosis: Sequence[Diagnosis]) -> list[list[Diagnosis]]:
+    """Put together what explains the very same failures: mistakes that these results do not tell apart."""
+    groups: dict[tuple[str, tuple[Key, ...]], list[Diagnosis]] = {}
+    for entry in diagnosis:
+        groups.setdefault((entry.operation, entry.failures), []).append(entry)
+    return list(groups.values())
+
+
+def _group(result: Result, alike: Sequence[Diagnosis]) -> tuple[Kind, object]:
+    """Return the kind of a failure's problem, and what all failures of that problem have in common."""
+    entry = alike[0] if alike else None
+    if entry is not None:
+        if entry.clause is not None and not entry.sentence:
+            return "check", result.verdict.check
+        if entry.sentence or entry.undeclared is not None:
+            return "cause", id(entry)
+    if result.status != "fail":
+        # Two messages that differ in a shape alone are one problem.
+        words = _NUMBERS.sub("0", result.verdict.message)
+        return "ending", (result.case.operation, result.status, words, result.verdict.under)
+    if entry is not None and any(suspect.is_told for suspect in entry.suspects):
+        return "cause", id(entry)
+    return "unexplained", None

@@ -1,0 +1,124 @@
+"""A problem in a few lines, so that a run with several of them fits on a screen; and what was not graded in one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from attnspec.comparison import NOT_GRADED
+from attnspec.plain_text import plain_text
+from attnspec.reports import problem_wording, wording
+from attnspec.reports.entries import points_at
+from attnspec.reports.failures import failure_of
+from attnspec.reports.report_json import diagnosis_to_json, result_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from attnspec.reports.problems import Problem, Whole
+    from attnspec.reports.report import Report
+
+_LONGEST_ENDING = 200
+"""Characters of a message that are told: enough for numbers and for the beginning of what an exception says."""
+
+
+def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
+    """Return what is wrong, what to do, the clause, and the failure that shows it best.
+
+    Parameters
+    ----------
+    problem
+        What to tell; how many failures it has is for the caller to say.
+    whole
+        The run: an operation is named where there are several, dtypes are where the same cases are right in others.
+    alone
+        Whether there is no other problem, so that there is room for the words of clause and erratum.
+    """
+    entries = [diagnosis_to_json(entry) for entry in problem.diagnosis]
+    first = entries[0] if entries else None
+    failure = failure_of([result_to_json(problem.telling, outputs=False)])
+    ending: str | None = plain_text(failure.ending, longest=_LONGEST_ENDING)
+    if problem.kind == "check":
+        lines = [problem_wording.failed_check(failure.check or failure.status), *_broken(problem, entries)]
+    elif problem.kind == "ending":
+        lines, ending = [problem_wording.all_ended(failure.status, ending)], None
+        lines += _hints(first) if first is not None else []
+    elif problem.kind == "unexplained" or first is None:
+        lines = [problem_wording.nothing_explains(), *(_hints(first) if first is not None else [])]
+    elif first["sentence"]:
+        lines = _named(problem, entries, in_words=alone)
+    else:
+        lines = _hints(first)
+    operations = problem.operations if len(whole.operations) > 1 else ()
+    lines[0] = problem_wording.told_of(operations, problem.dtypes if whole.spares(problem) else (), lines[0])
+    case = filter(None, [problem_wording.such_as(failure.cases[0], failure.dtypes[0], ending), failure.step])
+    return [*lines, " ".join(map(_sentence, case))]
+
+
+def worth_asking(problems: Sequence[Problem]) -> str:
+    """Return what `attnspec explain` says most about: a mistake or a clause, else a case."""
+    found = (points_at(diagnosis_to_json(entry)) for problem in problems for entry in problem.diagnosis)
+    return next(filter(None, found), problems[0].telling.case.id)
+
+
+def not_graded_line(report: Report, room: int) -> str | None:
+    """Return what was not graded, in one line of at most `room` characters; None where all was."""
+    offered = report.declaration.operations
+    missing = {result.case.operation for result in report.results if result.case.operation not in offered}
+    of_operations = f"{wording.counted(len(missing), 'operation')} not offered"
+    reasons = Counter(
+        of_operations if result.case.operation in missing else result.verdict.message
+        for result in report.results
+        if result.status in NOT_GRADED
+    )
+    if not reasons and not report.left_out:
+        return None
+    return wording.not_graded_in_short(dict(reasons.most_common()), report.left_out, room)
+
+
+def _named(problem: Problem, entries: Sequence[Mapping[str, Any]], *, in_words: bool) -> list[str]:
+    """Return the mistake, or those that these results do not tell apart, with remedy, clause and erratum."""
+    first, *others = entries
+    errata = list(dict.fromkeys(entry["erratum"] for entry in entries if entry["erratum"] is not None))
+    if in_words:
+        broken = [wording.broken_clause(first["clause"]), *map(wording.same_erratum, errata)]
+    else:
+        broken = [problem_wording.breaks({first["clause"]: len(problem.results)}, errata)]
+    return [
+        f"{wording.how_sure(first['certainty'])}{first['sentence']}",
+        *(problem_wording.or_another(entry["sentence"], entry["clause"]) for entry in others),
+        *([wording.what_to_do(first["remedy"])] if first["remedy"] else []),
+        *_undeclared(first),
+        *broken,
+        *_measured(first),
+    ]
+
+
+def _broken(problem: Problem, entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the clause in words where it is one, by their ids where there are several."""
+    if len(problem.clauses) == 1:
+        return [wording.broken_clause(entries[0]["clause"])]
+    return [problem_wording.breaks(problem.clauses, ())]
+
+
+def _hints(entry: Mapping[str, Any]) -> list[str]:
+    """Return what failures without a name point at."""
+    suspected = [suspect["clause"] for suspect in entry["suspects"] if suspect["is_told"]]
+    partly = [problem_wording.looks_in_part_like(candidate) for candidate in entry["candidates"]]
+    return [
+        *_undeclared(entry),
+        *([problem_wording.most_likely_broken(suspected)] if suspected else []),
+        *(_measured(entry) or partly[:1] or entry["facts"][:1]),
+    ]
+
+
+def _measured(entry: Mapping[str, Any]) -> list[str]:
+    return [wording.measured(law["sentence"], 0) for law in entry["laws"]]
+
+
+def _undeclared(entry: Mapping[str, Any]) -> list[str]:
+    return [] if entry["undeclared"] is None else [problem_wording.declare(entry["undeclared"])]
+
+
+def _sentence(said: str) -> str:
+    return said if said.endswith((".", "!", "?", "…")) else f"{said}."
