@@ -19,7 +19,7 @@ from attnspec.reports.entries import (
 )
 from attnspec.reports.failures import failure_of, told
 from attnspec.reports.problems import problems_of, whole_of
-from attnspec.reports.report_json import diagnosis_to_json, result_to_json, summary_to_json
+from attnspec.reports.report_json import declarations_to_json, diagnosis_to_json, result_to_json, summary_to_json
 from attnspec.reports.screen import not_graded_line, problem_lines, worth_asking
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         if report.wrong:
             console.print()
             _say(console, problem_wording.all_wrong(len(report.wrong), _tried(report)), style="bold red")
+            _print_what_could_be_declared(report, console)
             problems = problems_of(report.wrong, report.diagnosis)
             print_problems(problems, whole_of(report.results), console, verbose=verbose)
             console.print()
@@ -78,6 +79,15 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
     name = wording.shown_name(report.declaration.name, report.declaration.version)
     colour = "green" if report.conforms else "red"
     _say(console, verdict(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
+
+
+def _print_what_could_be_declared(report: Report, console: Console) -> None:
+    if report.could_be_declared is None:
+        return
+    offered = declarations_to_json(report.could_be_declared)
+    _say(console, problem_wording.if_declared(offered), style="cyan")
+    for option in problem_wording.declaring(offered):
+        _say(console, option, indent=2, style="cyan")
 
 
 def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:

@@ -18,6 +18,20 @@ def all_wrong(wrong: int, tried: int) -> str:
     return f"{wrong} of {tried} went wrong:"
 
 
+def if_declared(declarations: Mapping[str, Any]) -> str:
+    """Return how many failures would be left if something were declared; the options stand below."""
+    fewer, of = declarations["fewer"], declarations["of"]
+    left = "none of them is left" if fewer == of else f"{of - fewer} of them {'is' if of - fewer == 1 else 'are'} left"
+    return f"If it is meant so, declare it, and {left}:"
+
+
+def declaring(declarations: Mapping[str, Any]) -> list[str]:
+    """Return the options that declare capabilities and conventions, a line each."""
+    conventions = ",".join(f"{name}={choice}" for name, choice in declarations["conventions"].items())
+    options = {"--without": ",".join(declarations["without"]), "--convention": conventions}
+    return [f"{option} {said}" for option, said in options.items() if said]
+
+
 def told_of(operations: Sequence[str], dtypes: Sequence[str], said: str) -> str:
     """Return what is wrong, behind the operations and the dtypes in which alone it is, where there are any to tell."""
     of = operations[0] if len(operations) == 1 else wording.counted(len(operations), "operation")

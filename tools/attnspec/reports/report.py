@@ -174,6 +174,8 @@ def report_to_json(report: Report) -> dict[str, Any]:
         **({} if report.not_run is None else {"not_run": report.not_run}),
         **({} if report.ended_early is None else {"ended_early": report.ended_early}),
         **({} if report.probes is None else {"probes": report.probes}),
-        "could_be_declared": declarations_to_json(report.could_be_declared),
+        "could_be_declared": None
+        if report.could_be_declared is None
+        else declarations_to_json(report.could_be_declared),
         "count": len(report.results),
     }

@@ -74,10 +74,8 @@ def _undeclared(undeclared: Undeclared) -> dict[str, Any]:
     return {**asdict(undeclared), "dtypes": list(undeclared.dtypes)}
 
 
-def declarations_to_json(declarations: Declarations | None) -> dict[str, Any] | None:
+def declarations_to_json(declarations: Declarations) -> dict[str, Any]:
     """Return what could be declared, as the report's ``could_be_declared``."""
-    if declarations is None:
-        return None
     return {
         "without": [*declarations.without],
         "conventions": dict(declarations.conventions),
