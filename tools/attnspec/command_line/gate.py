@@ -72,12 +72,16 @@ def gate(
         new = gates.updated(known, report, suite_ids=ids)
         if new is not None:
             gates.write_baseline(new, baseline)
-            notes.append(gates.update_sentence(new, known, str(baseline)))
+            notes += gates.update_sentences(new, known, str(baseline))
         known = new
     retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(suite.folder).items()}
     demands = gates.Demands(lenient, require, minimum_accuracy)
     outcome = gates.judge(report, known, demands, suite_ids=ids, retired=retired)
-    notes += [*gates.diagnosis_sentences(report, outcome), *gates.suite_sentences(report, known)]
+    notes += [
+        *gates.diagnosis_sentences(report, outcome),
+        *gates.suite_sentences(report, known),
+        *gates.format_sentences(known, str(baseline)),
+    ]
     try:
         write_reports(options, report, suite)
         if summary is not None:
