@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Append the verdict as Markdown, such as to $GITHUB_STEP_SUMMARY.",
 )
+@click.option("--annotate", is_flag=True, help="Print what fails as annotations, too, for a job of GitHub Actions.")
 def gate(
     options: TargetOptions,
     *,
@@ -45,6 +46,7 @@ def gate(
     require: tuple[str, ...],
     minimum_accuracy: float | None,
     summary: Path | None,
+    annotate: bool,
 ) -> int:
     """Let TARGET through if it is as good as its baseline, or, without one, if nothing is wrong.
 
@@ -89,6 +91,8 @@ def gate(
     finally:
         with telling():
             gates.print_outcome(outcome, console, notes=notes, quiet=options.quiet)
+            for annotation in gates.github_annotations(outcome) if annotate else ():
+                click.echo(annotation)
     return 0 if outcome.is_open else 1
 
 

@@ -1,5 +1,6 @@
 """The gate: a run held against a baseline, strict without being annoying."""
 
+from attnspec.gate.annotations import github_annotations
 from attnspec.gate.baseline import Baseline, Entry
 from attnspec.gate.console import print_outcome
 from attnspec.gate.finding import Finding, Outcome
@@ -21,6 +22,7 @@ __all__ = [
     "Outcome",
     "diagnosis_sentences",
     "format_sentences",
+    "github_annotations",
     "judge",
     "known_of",
     "outcome_markdown",

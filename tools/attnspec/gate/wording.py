@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from attnspec.gate.baseline import Baseline, Entry, Key
-    from attnspec.gate.finding import Finding, Outcome, Weight
+    from attnspec.gate.finding import Finding, Kind, Outcome, Weight
     from attnspec.gate.group import Group
     from attnspec.reports import Report
 
@@ -31,6 +31,8 @@ class Section:
 
     Attributes
     ----------
+    kind
+        The kind.
     heading
         The kind in words, with the number of findings.
     weight
@@ -41,6 +43,7 @@ class Section:
         How many lines are left out.
     """
 
+    kind: Kind
     heading: str
     weight: Weight
     lines: tuple[str, ...]
@@ -69,7 +72,9 @@ def sections(outcome: Outcome) -> tuple[Section, ...]:
         if of_kind:
             lines = _lines(of_kind)
             shown = lines[: _NEW_CASES_SHOWN if kind == "new cases" else _SHOWN]
-            found.append(Section(f"{heading} ({len(of_kind)})", of_kind[0].weight, shown, len(lines) - len(shown)))
+            found.append(
+                Section(kind, f"{heading} ({len(of_kind)})", of_kind[0].weight, shown, len(lines) - len(shown))
+            )
     return tuple(found)
 
 
