@@ -39,6 +39,8 @@ def softmax(x, axis=-1):
 WITH_CONTEXT = """
 
 def context_vector(encoder_states, decoder_state, scale=None):
+    if {context!r} == "declines":
+        raise NotImplementedError("no context")
     factor = len(decoder_state) ** -0.5 if scale is None else scale
     scores = encoder_states @ decoder_state * encoder_states.dtype.type(factor)
     return softmax(scores[None], axis=1)[0] @ encoder_states
@@ -62,7 +64,7 @@ class Checkout:
         behaviour = {"rows": "right", "columns": "right", "whole": "right"}
         behaviour |= {"message": "no luck", "declined": "not this one"}
         settings = {"name": "mine", "dtypes": ("float64", "float32"), "conventions": {}, **behaviour, **changes}
-        text = ADAPTER.format(**settings) + (WITH_CONTEXT if context else "")
+        text = ADAPTER.format(**settings) + (WITH_CONTEXT.format(context=context) if context else "")
         (self.folder / "mine.py").write_text(text, "utf-8")
         sys.modules.pop("mine", None)
 

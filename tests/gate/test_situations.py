@@ -518,6 +518,12 @@ GROUPS = {
         now={"columns": "declines", "dtypes": ("float64",)},
         says_not="covers",
     ),
+    "a lost operation leaves the counts alone": Situation(
+        1,
+        "Lost: it was offered before (1) context_vector: the operation",
+        before={"context": "declines"},
+        says_not="covers",
+    ),
     "a failure that a group would name": Situation(
         1,
         f"New failures (2) {ROWS} (float64, float32): fail",

@@ -26,6 +26,9 @@ _BY_CONVENTION = re.compile(
 )
 _BY_CAPABILITY = re.compile(r"it is declared to be without ([a-z][a-z0-9_]*)")
 
+_LONGEST_TITLE = 200
+"""How much of a group a sentence shows that has something to say about it."""
+
 
 def said_convention(said: str) -> str | None:
     """Return the convention for which nothing was graded, as what was said tells; None where it was none."""
@@ -94,7 +97,12 @@ class Group:
     def title(self) -> str:
         """How a sentence calls it."""
         named = (f"{name} {self.criteria[name]}" for name in (*BY_CASE, *BY_WORDS) if name in self.criteria)
-        return plain_text(", ".join(named))
+        return plain_text(", ".join(named), longest=_LONGEST_TITLE)
+
+    @property
+    def key(self) -> frozenset[tuple[str, str]]:
+        """What tells it from other groups."""
+        return frozenset(self.criteria.items())
 
     def names(self, case: Case, dtype: str, said: str) -> bool:
         """Tell whether it names a case in a dtype, of which `said` was said when it was not graded.

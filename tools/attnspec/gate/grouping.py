@@ -89,7 +89,7 @@ def with_reasons_of(groups: Iterable[Group], gone: Sequence[Group]) -> tuple[Gro
     """
 
     def named(group: Group) -> set[tuple[str, str]]:
-        return {(name, value) for name, value in group.criteria.items() if name not in ("dtype", "operation")}
+        return {(name, value) for name, value in group.key if name not in ("dtype", "operation")}
 
     def reason(group: Group) -> str:
         return next((other.reason for other in gone if named(other) & named(group)), group.reason)

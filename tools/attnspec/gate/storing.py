@@ -37,9 +37,9 @@ def read_baseline(path: Path) -> Baseline:
     for key, count in Counter(entry.key for entry in baseline.entries).items():
         if count > 1:
             raise BaselineError(f"{path} has {_number(count)} entries for {name_of(key)}. Keep one of them.")
-    for criteria, count in Counter(tuple(sorted(group.criteria.items())) for group in baseline.groups).items():
+    for key, count in Counter(group.key for group in baseline.groups).items():
         if count > 1:
-            title = Group(dict(criteria), 0, "").title
+            title = next(group.title for group in baseline.groups if group.key == key)
             raise BaselineError(f"{path} has {_number(count)} groups for {title}. Keep one of them.")
     return baseline
 

@@ -82,8 +82,8 @@ def _groups(results: Sequence[Result], old: Baseline | None) -> tuple[Group, ...
     proposed = proposed_groups(results, kept)
     if old.format == 1:
         return tuple(replace(group, reason=_reasons_of_members(covered(group, results), old)) for group in proposed)
-    still = [group.criteria for group in kept]
-    return (*kept, *with_reasons_of(proposed, [group for group in old.groups if group.criteria not in still]))
+    still = {group.key for group in kept}
+    return (*kept, *with_reasons_of(proposed, [group for group in old.groups if group.key not in still]))
 
 
 def _reasons_of_members(members: Iterable[Result], old: Baseline) -> str:

@@ -122,13 +122,13 @@ def update_sentences(new: Baseline, old: Baseline | None, path: str) -> tuple[st
         removed=len(wrong_before - new.by_key.keys()),
         changed=sum(entry.key in wrong_before and before[entry.key].status != entry.status for entry in new.entries),
     )
-    groups_before = {group.title: group for group in old.groups} if old is not None else {}
-    added_groups = [group for group in new.groups if group.title not in groups_before]
+    groups_before = {group.key: group for group in old.groups} if old is not None else {}
+    added_groups = [group for group in new.groups if group.key not in groups_before]
     groups = _changes(
         added=len(added_groups),
-        removed=len(groups_before.keys() - {group.title for group in new.groups}),
+        removed=len(groups_before.keys() - {group.key for group in new.groups}),
         changed=sum(
-            group.title in groups_before and groups_before[group.title].count != group.count for group in new.groups
+            group.key in groups_before and groups_before[group.key].count != group.count for group in new.groups
         ),
     )
     reasons = [entry.reason for entry in new.entries] + [group.reason for group in new.groups]
