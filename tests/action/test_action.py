@@ -2,6 +2,10 @@
 
 import importlib.util
 import json
+import subprocess
+import sysconfig
+import venv
+from pathlib import Path
 
 import pytest
 import yaml
@@ -61,6 +65,10 @@ def test_right_is_green(runner, checkout):
     assert job.status == 0, job.log
     assert job.summary.startswith("### attnspec gate: open\n\nmine passes the gate: ")
     assert "`mine` conforms" in job.summary
+    assert job.annotations == []
+    again = runner.run(target="./mine.py", profiles="core", options=f"--select={ATTENTION}")
+    assert again.uploads.keys() == {"attnspec-attention-3-2"}
+    assert runner.run(target="./mine.py", options=f"--select={ATTENTION}", upload="false").uploads == {}
 
 
 def test_a_planted_mistake_is_red_and_the_summary_names_it(runner, checkout):
@@ -70,6 +78,9 @@ def test_a_planted_mistake_is_red_and_the_summary_names_it(runner, checkout):
     assert job.summary.startswith("### attnspec gate: closed\n")
     assert "New failures" in job.summary
     assert r"this mistake, sdpa.scale\_missing, reproduces" in job.summary
+    assert job.annotations
+    assert job.annotations[0].startswith("::error title=attnspec%3A New failures::core/width_")
+    assert job.uploads == {"attnspec-attention-3-1": {"report.md", "report.json", "report.html", "report.xml"}}
 
 
 @pytest.mark.proof
@@ -80,7 +91,7 @@ def test_what_the_baseline_expects_is_green_and_what_it_does_not_is_red(runner, 
     )
     assert written.status == 0, written.log
     document = json.loads((checkout / "attention.json").read_text("utf-8"))
-    assert {entry["status"] for entry in document["entries"]} == {"fail"}
+    assert {entry["status"] for entry in document["failures"]} == {"fail"}
     options = {"target": "./mine.py", "baseline": "attention.json", "options": f"--select={ATTENTION}"}
     assert runner.run(**options).status == 0
     (checkout / "mine.py").write_text(RIGHT, "utf-8")
@@ -113,6 +124,8 @@ def test_a_program_is_run_instead_of_a_target(runner, checkout):
     assert job.status == 2
     assert "no_such_program is not installed or not on PATH" in job.log
     assert job.summary == "attnspec could not be run; the log of this step says why.\n"
+    assert job.annotations == ["::error title=attnspec could not be run::The log of this step says why."]
+    assert job.uploads == {"attnspec-attention-3-1": set()}
 
 
 @pytest.mark.proof
@@ -157,16 +170,34 @@ def test_a_package_that_cannot_be_installed_is_red(runner, checkout):
     assert "No matching distribution found for attnspec>=9999" in job.log
 
 
-def test_the_action_uses_nothing_but_python_and_uploads_nothing():
+def test_the_action_uses_nothing_but_python_and_uploads_nothing_but_reports():
     text = ACTION.read_text("utf-8")
     action = yaml.safe_load(text)
     steps = action["runs"]["steps"]
     assert action["runs"]["using"] == "composite"
-    assert [step["uses"].partition("@")[0] for step in steps if "uses" in step] == ["actions/setup-python"]
+    used = [step for step in steps if "uses" in step]
+    assert [step["uses"].partition("@")[0] for step in used] == ["actions/setup-python", "actions/upload-artifact"]
+    assert used[1]["with"]["path"] == "${{ steps.gate.outputs.reports }}"
     assert all("${{" not in step.get("run", "") for step in steps)
     assert all(step["shell"] == "bash" for step in steps if "run" in step)
     assert all(about["description"] and isinstance(about["default"], str) for about in action["inputs"].values())
-    assert not [word for word in ("upload", "curl", "wget", "secrets", "token") if word in text]
+    assert not [word for word in ("curl", "wget", "secrets", "token") if word in text]
+
+
+@pytest.mark.proof
+def test_it_installs_the_repository_that_it_is_a_part_of(runner, checkout, tmp_path):
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=True)
+    python = environment / "bin" / "python"
+    place = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    own = subprocess.check_output([python, "-c", place], text=True).strip()
+    # What attnspec needs is at hand; attnspec itself is not taken from there, since its own place comes first.
+    (Path(own) / "needed.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
+    runner.environment = {"PATH": f"{python.parent}:/usr/bin:/bin", "PYTHONPATH": "", "PIP_DRY_RUN": "0"}
+    (checkout / "where.py").write_text("import attnspec; print('FROM', attnspec.__file__)\n" + RIGHT, "utf-8")
+    job = runner.run(target="./where.py", options=f"--select={ATTENTION}")
+    assert job.status == 0, job.log
+    assert f"FROM {own}" in job.log
 
 
 @pytest.mark.proof

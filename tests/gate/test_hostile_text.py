@@ -61,3 +61,20 @@ def test_what_an_adapter_raises_at_its_import_is_clean_too(checkout):
     assert status == 2
     assert "could not be imported: RuntimeError: <script>" in err
     assert not CONTROL.search(err)
+
+
+def test_a_hostile_reason_is_found_again_in_its_group(checkout):
+    checkout.adapter(columns="declines", declined=HOSTILE + "\ud800" + "x" * 10_000)
+    document = checkout.update()
+    (group,) = document["groups"]
+    assert not CONTROL.search(group["said"])
+    assert checkout.gate("--summary", "summary.md")[0] == 0
+    summary = (checkout.folder / "summary.md").read_text("utf-8")
+    assert "Unsupported, as the baseline says: 1 group" in summary
+    assert not CONTROL.search(summary)
+    assert not MARKUP.search(re.sub("### attnspec gate|</?(details|summary)>", "", summary))
+    assert len(summary) < 5_000
+    checkout.adapter()
+    _, out, _ = checkout.gate()
+    assert "covers 0 results, not 2; remove it" in out
+    assert not CONTROL.search(out)

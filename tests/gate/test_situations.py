@@ -11,7 +11,10 @@ from .conftest import COLUMNS, CONTEXT, ROWS, WHOLE
 
 @dataclass(frozen=True)
 class Situation:
-    """The adapter when the baseline was written, what happened then, and what the gate says to it."""
+    """The adapter when the baseline was written, what happened then, and what the gate says to it.
+
+    A baseline of format 1 comes to the same exit status; what is said may be other words.
+    """
 
     status: int
     says: str
@@ -20,6 +23,7 @@ class Situation:
     happens: object = lambda checkout: None
     options: tuple = ()
     says_not: str = "no such sentence"
+    of_format_1: str | None = None
 
 
 def revise_columns(checkout):
@@ -30,11 +34,38 @@ def entry(**changes):
     return {"case": ROWS, "dtype": "float64", "status": "fail", "reason": ""} | changes
 
 
+def group(**changes):
+    return {"said": "not this one", "count": 2, "reason": ""} | changes
+
+
 def retire_columns(checkout):
     checkout.remove_case(COLUMNS)
+    retire(checkout, COLUMNS)
+
+
+def retire(checkout, case_id):
     tombstone = {"revision": 1, "release": "0.2.0", "reason": "It asked twice."}
-    document = {"format": 1, "cases": {COLUMNS: tombstone}}
+    document = {"format": 1, "cases": {case_id: tombstone}}
     (checkout.golden / "retired.json").write_text(json.dumps(document), "utf-8")
+
+
+def edit_groups(**changes):
+    """Change the one group of the baseline."""
+
+    def edit(checkout):
+        (group,) = json.loads(checkout.baseline.read_text("utf-8"))["groups"]
+        group = {name: value for name, value in (group | changes).items() if value is not None}
+        checkout.edit_baseline(groups=[group])
+
+    return edit
+
+
+CLAIM = edit_groups(said=None, cases="*columns")
+
+
+def retire_whole(checkout):
+    checkout.remove_case(WHOLE)
+    retire(checkout, WHOLE)
 
 
 SITUATIONS = {
@@ -63,9 +94,10 @@ SITUATIONS = {
     "new failure, lenient": Situation(1, "New failures (2)", now={"columns": "wrong"}, options=("--lenient",)),
     "unsupported before, fails now": Situation(
         1,
-        f"{COLUMNS} (float64, float32): is listed as unsupported, but ends in fail: output[1, 1] is 0.5",
+        f"{COLUMNS} (float64, float32): was unsupported, and ends in fail now: output[1, 1] is 0.5",
         before={"columns": "declines"},
         now={"columns": "wrong"},
+        of_format_1=f"{COLUMNS} (float64, float32): is listed as unsupported, but ends in fail: output[1, 1] is 0.5",
     ),
     "failed before, raises now": Situation(
         1,
@@ -86,8 +118,9 @@ SITUATIONS = {
     ),
     "offered now": Situation(
         1,
-        f"{COLUMNS} (float64, float32): is listed as unsupported and passes now: remove it",
+        f"{COLUMNS} (float64, float32): was unsupported and passes now; --update-baseline takes that in",
         before={"columns": "declines"},
+        of_format_1=f"{COLUMNS} (float64, float32): is listed as unsupported and passes now: remove it",
     ),
     "vanished case": Situation(
         1,
@@ -141,7 +174,7 @@ SITUATIONS = {
     ),
     "passed before, unsupported now": Situation(
         1,
-        f"{COLUMNS} (float64, float32): is unsupported now, and no entry says so: not this one",
+        f"{COLUMNS} (float64, float32): is unsupported now, and was not before: not this one",
         now={"columns": "declines"},
     ),
     "failed before, unsupported now": Situation(
@@ -314,21 +347,21 @@ SITUATIONS = {
     ),
     "baseline of a later format": Situation(
         2,
-        "This attnspec reads baselines of format 1; was it written by another version?",
-        happens=lambda checkout: checkout.edit_baseline(format=2),
+        "This attnspec reads baselines of the formats 1 and 2; was it written by another version?",
+        happens=lambda checkout: checkout.edit_baseline(format=3),
     ),
     "baseline without a count": Situation(
         2, "does not follow the baseline schema at /graded", happens=lambda checkout: checkout.edit_baseline(graded=0)
     ),
     "baseline that lists a pass": Situation(
         2,
-        "does not follow the baseline schema at /entries/0/status: 'pass' is not one of",
-        happens=lambda checkout: checkout.edit_baseline(entries=[entry(status="pass")]),
+        "does not follow the baseline schema at /failures/0/status: 'pass' is not one of",
+        happens=lambda checkout: checkout.edit_baseline(failures=[entry(status="pass")]),
     ),
     "baseline with two entries for one result": Situation(
         2,
         f"has two entries for {ROWS} (float64). Keep one of them.",
-        happens=lambda checkout: checkout.edit_baseline(entries=[entry(), entry(reason="again")]),
+        happens=lambda checkout: checkout.edit_baseline(failures=[entry(), entry(reason="again")]),
     ),
     "baseline that is a folder": Situation(
         2,
@@ -338,19 +371,226 @@ SITUATIONS = {
 }
 
 
+# What holds of groups, which a baseline of format 1 has none of.
+GROUPS = {
+    "a claim that still holds": Situation(
+        0, "4 of 4 passed.", before={"columns": "declines"}, now={"columns": "declines"}, happens=CLAIM
+    ),
+    "a claim that holds whatever is said": Situation(
+        0,
+        "4 of 4 passed.",
+        before={"columns": "declines"},
+        now={"columns": "declines", "declined": "another one"},
+        happens=CLAIM,
+    ),
+    "a claim of which something is graded now": Situation(
+        1,
+        f"No longer unsupported (1) cases *columns: 2 of 2 are no longer unsupported, such as {COLUMNS} (float64)",
+        before={"columns": "declines"},
+        happens=CLAIM,
+    ),
+    "a claim of which something is graded now, lenient": Situation(
+        0, "1 warning.", before={"columns": "declines"}, happens=CLAIM, options=("--lenient",)
+    ),
+    "a claim of which something fails now": Situation(
+        1,
+        f"{COLUMNS} (float64, float32): was unsupported, and ends in fail now",
+        before={"columns": "declines"},
+        now={"columns": "wrong"},
+        happens=CLAIM,
+        options=("--lenient",),
+        says_not="covers",
+    ),
+    "a text of which a part is graded now": Situation(
+        1,
+        "said not this one: covers 2 results, not 4; --update-baseline takes that in",
+        before={"columns": "declines", "whole": "declines"},
+        now={"columns": "declines"},
+    ),
+    "a text of which a part is graded now, by name": Situation(
+        1,
+        f"{WHOLE} (float64, float32): was unsupported and passes now",
+        before={"columns": "declines", "whole": "declines"},
+        now={"columns": "declines"},
+    ),
+    "a text of which a part is graded now, lenient": Situation(
+        0,
+        "3 warnings.",
+        before={"columns": "declines", "whole": "declines"},
+        now={"columns": "declines"},
+        options=("--lenient",),
+    ),
+    "a text of which nothing is left": Situation(
+        1, "said not this one: covers 0 results, not 2; remove it", before={"columns": "declines"}
+    ),
+    "one lost for another one, under the same text": Situation(
+        1,
+        f"Lost: it was offered before (2) {ROWS} (float64, float32): is unsupported now, and was not before",
+        before={"columns": "declines"},
+        now={"rows": "declines"},
+        options=("--lenient",),
+    ),
+    "another text": Situation(
+        1,
+        f"another one: 2 results, such as {COLUMNS} (float64), {COLUMNS} (float32); --update-baseline proposes a group",
+        before={"columns": "declines"},
+        now={"columns": "declines", "declined": "another one"},
+    ),
+    "a new case joins a group": Situation(
+        0,
+        f"New cases (1) {WHOLE}: unsupported",
+        before={"columns": "declines", "without": WHOLE},
+        now={"columns": "declines", "whole": "declines"},
+        happens=lambda checkout: checkout.add_case(WHOLE),
+        says_not="covers",
+    ),
+    "a new case is graded that a claim names": Situation(
+        0,
+        f"New cases (1) {WHOLE}: pass",
+        before={"columns": "declines", "without": WHOLE},
+        now={"columns": "declines"},
+        happens=lambda checkout: (
+            checkout.add_case(WHOLE),
+            edit_groups(said=None, cases="documents/*of_[cw]*")(checkout),
+        ),
+    ),
+    "a case of a group is retired": Situation(
+        1,
+        "said not this one: covers 2 results, not 4 (1 case that the baseline knows left the suite); --update-baseline",
+        before={"columns": "declines", "whole": "declines"},
+        now={"columns": "declines", "whole": "declines"},
+        happens=retire_whole,
+        options=("--lenient",),
+    ),
+    "a case of a group is revised": Situation(
+        0,
+        f"New cases (1) {COLUMNS}: revision 2, unsupported",
+        before={"columns": "declines"},
+        now={"columns": "declines"},
+        happens=revise_columns,
+    ),
+    "a count that is too high": Situation(
+        1,
+        "said not this one: covers 2 results, not 3; --update-baseline takes that in",
+        before={"columns": "declines"},
+        now={"columns": "declines"},
+        happens=edit_groups(count=3),
+    ),
+    "a count that is too low": Situation(
+        1,
+        "said not this one: covers 2 results, not 1;",
+        before={"columns": "declines"},
+        now={"columns": "declines"},
+        happens=edit_groups(count=1),
+        options=("--lenient",),
+    ),
+    "groups by several criteria": Situation(
+        0,
+        "4 of 4 passed.",
+        before={"columns": "declines"},
+        now={"columns": "declines"},
+        happens=lambda checkout: checkout.edit_baseline(
+            groups=[
+                group(dtype="float32", count=1),
+                group(dtype="float64", count=1, argument="axis", profile="documents", operation="softmax", cases="*s"),
+            ]
+        ),
+    ),
+    "a criterion of several that does not hold": Situation(
+        1,
+        "dtype float64, operation context_vector, said not this one: covers 0 results, not 2; remove it",
+        before={"columns": "declines"},
+        now={"columns": "declines"},
+        happens=edit_groups(dtype="float64", operation="context_vector"),
+    ),
+    "a narrow run leaves the counts alone": Situation(
+        1,
+        "2 results were graded, but 4",
+        before={"columns": "declines"},
+        now={"columns": "declines"},
+        options=("--select", ROWS),
+        says_not="covers",
+    ),
+    "a lost dtype leaves the counts alone": Situation(
+        1,
+        "float32: the dtype was offered before",
+        before={"columns": "declines"},
+        now={"columns": "declines", "dtypes": ("float64",)},
+        says_not="covers",
+    ),
+    "a lost operation leaves the counts alone": Situation(
+        1,
+        "Lost: it was offered before (1) context_vector: the operation",
+        before={"context": "declines"},
+        says_not="covers",
+    ),
+    "a failure that a group would name": Situation(
+        1,
+        f"New failures (2) {ROWS} (float64, float32): fail",
+        before={"columns": "declines"},
+        now={"rows": "wrong", "columns": "declines"},
+        happens=edit_groups(said=None, profile="documents"),
+    ),
+    "a baseline with a group twice": Situation(
+        2,
+        "has two groups for said not this one. Keep one of them.",
+        before={"columns": "declines"},
+        happens=lambda checkout: checkout.edit_baseline(groups=[group(), group(reason="again")]),
+    ),
+    "a baseline with a group of nothing": Situation(
+        2,
+        "does not follow the baseline schema at /groups/0",
+        happens=lambda checkout: checkout.edit_baseline(groups=[{"count": 1, "reason": ""}]),
+    ),
+    "a baseline with an unknown criterion": Situation(
+        2,
+        "'colour' was unexpected",
+        happens=lambda checkout: checkout.edit_baseline(groups=[group(colour="red")]),
+    ),
+    "a baseline whose marks do not fit its count": Situation(
+        2,
+        "says 7 at /graded, but marks 6 results at /suite/answered. Restore it, or",
+        happens=lambda checkout: checkout.edit_baseline(graded=7),
+    ),
+    "a baseline that marks more than it names": Situation(
+        2,
+        "marks more cases at /suite/answered/float64 than it names. Restore it, or",
+        happens=lambda checkout: checkout.edit_suite(answered={"float64": "fff"}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_in_every_situation(name, checkout):
+    hold(GROUPS[name], checkout)
+
+
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_the_gate_in_every_situation(name, checkout):
-    situation = SITUATIONS[name]
+    hold(SITUATIONS[name], checkout)
+
+
+@pytest.mark.parametrize("name", [name for name in SITUATIONS if "baseline" not in name])
+def test_a_baseline_of_format_1_is_held_as_it_is(name, checkout):
+    hold(SITUATIONS[name], checkout, format_1=True)
+
+
+def hold(situation, checkout, *, format_1=False):
     before = dict(situation.before)
     without = before.pop("without", None)
     if without is not None:
         checkout.remove_case(without)
     checkout.adapter(**before)
     checkout.update()
+    says = situation.says
+    if format_1:
+        checkout.to_format_1()
+        says = situation.of_format_1 or says
     checkout.adapter(**situation.now)
     situation.happens(checkout)
     status, out, err = checkout.gate(*situation.options)
-    assert (status, situation.says in out + err) == (situation.status, True), out + err
+    out = re.sub(r"The baseline \S+ has format 1, .*? which has groups\. ", "", out)
+    assert (status, says in out + err) == (situation.status, True), out + err
     assert situation.says_not not in out + err
     assert (err == "") == (situation.status != 2)
     assert (out == "") == (situation.status == 2)

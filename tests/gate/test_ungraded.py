@@ -36,7 +36,7 @@ def gate(tmp_path, capsys):
 
 def test_it_needs_no_entry_and_is_not_counted(gate):
     _, _, baseline = gate("--update-baseline")
-    assert (baseline["entries"], baseline["graded"]) == ([], 1)
+    assert (baseline["failures"], baseline["graded"]) == ([], 1)
     status, said, _ = gate()
     assert (status, said) == (0, "average passes the gate: 1 of 1 passed.")
 
@@ -44,7 +44,7 @@ def test_it_needs_no_entry_and_is_not_counted(gate):
 def test_an_entry_that_is_ungraded_now_is_to_be_removed(gate):
     too_large = "np.where(query.dtype == np.float64, 1, 99).astype(query.dtype)"
     _, _, baseline = gate("--update-baseline", factor=too_large)
-    assert [(entry["dtype"], entry["status"]) for entry in baseline["entries"]] == [("bfloat16", "fail")]
+    assert [(entry["dtype"], entry["status"]) for entry in baseline["failures"]] == [("bfloat16", "fail")]
     status, said, _ = gate()
     assert status == 1
     assert said.endswith("does not pass the gate (passes now: 1).")

@@ -11,13 +11,12 @@ from .conftest import COLUMNS, CONTEXT, ROWS, WHOLE
 def test_a_baseline_says_what_is_known(checkout):
     checkout.adapter(columns="wrong", whole="declines", conventions={"accumulation": "float32"})
     document = checkout.update()
-    assert [(entry["case"], entry["dtype"], entry["status"]) for entry in document["entries"]] == [
+    assert [(entry["case"], entry["dtype"], entry["status"]) for entry in document["failures"]] == [
         (COLUMNS, "float32", "fail"),
         (COLUMNS, "float64", "fail"),
-        (WHOLE, "float32", "unsupported"),
-        (WHOLE, "float64", "unsupported"),
     ]
-    assert {entry["reason"] for entry in document["entries"]} == {"not yet explained"}
+    assert {entry["reason"] for entry in document["failures"]} == {"not yet explained"}
+    assert document["groups"] == [{"said": "not this one", "count": 2, "reason": "not yet explained"}]
     assert document["graded"] == 4
     assert document["implementation"] == {
         "name": "mine",
@@ -27,6 +26,8 @@ def test_a_baseline_says_what_is_known(checkout):
     }
     assert document["suite"]["version"] == __version__
     assert document["suite"]["cases"] == dict.fromkeys((COLUMNS, ROWS, WHOLE, CONTEXT), 1)
+    # Of the four cases, in the order of their ids, the first two were not unsupported.
+    assert document["suite"]["answered"] == {"float64": "3", "float32": "3"}
     assert not list(schema_validator("baseline").iter_errors(document))
     assert checkout.baseline.read_text("utf-8") == canonical_json(document)
 
@@ -34,10 +35,10 @@ def test_a_baseline_says_what_is_known(checkout):
 def test_what_is_wrong_with_a_baseline_and_what_to_do_are_two_sentences(checkout):
     checkout.adapter(columns="wrong")
     checkout.update()
-    checkout.edit_baseline(entries=[{"case": COLUMNS, "dtype": "float64", "status": "fail"}])
+    checkout.edit_baseline(failures=[{"case": COLUMNS, "dtype": "float64", "status": "fail"}])
     status, _, err = checkout.gate()
     assert status == 2
-    assert "at /entries/0: 'reason' is a required property. Restore it, or " in err
+    assert "at /failures/0: 'reason' is a required property. Restore it, or " in err
 
 
 def test_the_same_run_writes_the_same_bytes(checkout):
@@ -51,15 +52,16 @@ def test_the_same_run_writes_the_same_bytes(checkout):
 def test_reasons_are_kept_and_what_changed_is_said(checkout):
     checkout.adapter(columns="wrong", whole="declines")
     document = checkout.update()
-    for entry in document["entries"]:
+    for entry in document["failures"]:
         entry["reason"] = f"because {entry['dtype']}"
-    checkout.edit_baseline(entries=document["entries"])
+    checkout.edit_baseline(failures=document["failures"])
     checkout.adapter(rows="wrong", columns="raises")
     status, out, _ = checkout.gate("--update-baseline")
     assert status == 0
-    assert "is written: 4 entries (2 added, 2 removed, 2 changed), 6 graded results." in out
-    assert "Say why beside the 2 entries without a reason." in out
-    entries = json.loads(checkout.baseline.read_text("utf-8"))["entries"]
+    assert "is written: 4 known failures (2 added, 2 changed), 0 groups of what is unsupported (1 removed), 6 " in out
+    assert "Say why beside the 2 without a reason." in out
+    assert f"New among the known failures: {ROWS} (float32), {ROWS} (float64)." in out
+    entries = json.loads(checkout.baseline.read_text("utf-8"))["failures"]
     assert [(entry["case"], entry["status"], entry["reason"]) for entry in entries] == [
         (COLUMNS, "error", "because float32"),
         (COLUMNS, "error", "because float64"),
@@ -69,12 +71,81 @@ def test_reasons_are_kept_and_what_changed_is_said(checkout):
     assert checkout.gate()[0] == 0
 
 
-def test_an_empty_reason_is_a_reason_to_ask(checkout):
+def test_what_was_unsupported_and_fails_now_is_not_accepted_without_a_word(checkout):
+    checkout.adapter(columns="declines")
+    checkout.update()
     checkout.adapter(columns="wrong")
-    document = checkout.update()
-    checkout.edit_baseline(entries=[entry | {"reason": ""} for entry in document["entries"]])
+    _, out, _ = checkout.gate("--update-baseline")
+    assert f"New among the known failures: {COLUMNS} (float32), {COLUMNS} (float64)." in out
+
+
+def test_what_was_graded_and_is_unsupported_now_is_not_accepted_without_a_word(checkout):
+    checkout.update()
+    checkout.adapter(columns="declines")
+    _, out, _ = checkout.gate("--update-baseline")
+    assert "1 group of what is unsupported (1 added), 4 graded results." in out
+    assert "New groups: said not this one (2)." in out
+    assert f"Not unsupported before, and unsupported now: {COLUMNS} (float32), {COLUMNS} (float64)." in out
+
+
+def test_groups_that_somebody_wrote_are_kept_with_their_reasons_as_long_as_they_hold(checkout):
+    checkout.adapter(columns="declines", whole="declines")
+    checkout.update()
+    groups = [
+        {"cases": "*_of_columns", "count": 1, "reason": "no columns"},
+        {"said": "not this one", "dtype": "float32", "count": 1, "reason": "a text"},
+        {"profile": "documents", "count": 1, "reason": "not true"},
+        {"argument": "mask", "count": 1, "reason": "not there"},
+    ]
+    checkout.edit_baseline(groups=groups)
+    assert checkout.update()["groups"] == [
+        {"cases": "*_of_columns", "count": 2, "reason": "no columns"},
+        {"said": "not this one", "dtype": "float32", "count": 2, "reason": "a text"},
+        {"said": "not this one", "count": 4, "reason": "not yet explained"},
+    ]
     assert checkout.gate()[0] == 0
-    assert "Say why beside the 2 entries without a reason." in checkout.gate("--update-baseline")[1]
+
+
+def test_texts_that_differ_in_numbers_alone_are_one_group(checkout):
+    checkout.adapter(columns="declines", declined="no axis 0")
+    text = (checkout.folder / "mine.py").read_text("utf-8")
+    text = text.replace("'no axis 0'", "f'no axis {-1 if axis is None else axis} of {x.shape}'").replace(
+        "None: 'right'", "None: 'declines'"
+    )
+    (checkout.folder / "mine.py").write_text(text, "utf-8")
+    assert [(group.get("said"), group["count"]) for group in checkout.update()["groups"]] == [
+        ("no axis * of (*, *)", 4)
+    ]
+
+
+def test_an_empty_reason_is_a_reason_to_ask(checkout):
+    checkout.adapter(columns="wrong", whole="declines")
+    document = checkout.update()
+    for part in ("failures", "groups"):
+        checkout.edit_baseline(**{part: [entry | {"reason": ""} for entry in document[part]]})
+    assert checkout.gate()[0] == 0
+    assert "Say why beside the 3 without a reason." in checkout.gate("--update-baseline")[1]
+
+
+def test_a_baseline_of_format_1_becomes_one_of_format_2(checkout):
+    checkout.adapter(columns="wrong", whole="declines")
+    new = checkout.update()
+    checkout.to_format_1()
+    old = json.loads(checkout.baseline.read_text("utf-8"))
+    assert not list(schema_validator("baseline").iter_errors(old))
+    reasons = {"float64": "too slow", "float32": "not asked for"}
+    entries = [entry | {"reason": reasons[entry["dtype"]]} for entry in old["entries"]]
+    checkout.edit_baseline(entries=entries)
+    status, out, _ = checkout.gate()
+    assert status == 0
+    assert "has format 1, which lists what is unsupported one by one (2 entries); --update-baseline writes" in out
+    status, out, _ = checkout.gate("--update-baseline")
+    assert status == 0
+    assert "2 known failures, 1 group of what is unsupported (1 added), 4 graded results. It had format 1 and" in out
+    for entry in new["failures"]:
+        entry["reason"] = reasons[entry["dtype"]]
+    new["groups"][0]["reason"] = "too slow; not asked for"
+    assert json.loads(checkout.baseline.read_text("utf-8")) == new
 
 
 def test_whatever_is_demanded_beyond_the_baseline_still_fails(checkout):
@@ -107,7 +178,8 @@ def test_a_narrower_run_does_not_forget_the_rest(checkout):
     checkout.update()
     sentence = refused(checkout, "--select", ROWS)
     assert f"This run leaves out 3 that the baseline knows ({COLUMNS}, {WHOLE}, {CONTEXT})" in sentence
-    assert f"leaves out 1 that the baseline knows ({COLUMNS} (float32))" in refused(checkout, "--dtype", "float64")
+    sentence = refused(checkout, "--dtype", "float64")
+    assert f"leaves out 3 that the baseline knows ({COLUMNS} (float32), {ROWS} (float32), " in sentence
 
 
 def test_a_smaller_suite_or_a_lost_dtype_may_be_taken_in(checkout):
@@ -116,7 +188,7 @@ def test_a_smaller_suite_or_a_lost_dtype_may_be_taken_in(checkout):
     checkout.remove_case(ROWS)
     checkout.adapter(columns="wrong", dtypes=("float64",))
     document = checkout.update()
-    assert [(entry["case"], entry["dtype"]) for entry in document["entries"]] == [(COLUMNS, "float64")]
+    assert [(entry["case"], entry["dtype"]) for entry in document["failures"]] == [(COLUMNS, "float64")]
     assert document["graded"] == 2
     assert ROWS not in document["suite"]["cases"]
 
@@ -126,8 +198,8 @@ def test_a_baseline_that_cannot_be_used_is_not_overwritten(checkout):
     checkout.adapter(name="theirs")
     assert "The baseline is of 'mine', but this is 'theirs'." in refused(checkout)
     checkout.adapter()
-    checkout.edit_baseline(format=2)
-    assert "This attnspec reads baselines of format 1" in refused(checkout)
+    checkout.edit_baseline(format=3)
+    assert "This attnspec reads baselines of the formats 1 and 2" in refused(checkout)
     checkout.baseline.write_text("{")
     assert "is not valid JSON" in refused(checkout)
 

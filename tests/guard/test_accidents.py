@@ -200,7 +200,7 @@ def test_a_baseline_that_expects_the_crash_does_not_excuse_what_was_not_run(comm
     path = command.folder / "b.json"
     text = path.read_text("utf-8")
     crash = '{"case": "documents/001/softmax_of_rows", "dtype": "float64", "status": "crash", "reason": "known"}'
-    path.write_text(text.replace('"entries": []', f'"entries": [{crash}]').replace('"graded": 5', '"graded": 3'))
+    path.write_text(text.replace('"failures": []', f'"failures": [{crash}]').replace('"graded": 5', '"graded": 3'))
     assert crash in path.read_text("utf-8")
     command.adapter(ACCIDENTS["call: os._exit(0)"].source)
     ran = command("gate", "--baseline", "b.json")

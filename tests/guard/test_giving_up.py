@@ -83,7 +83,7 @@ def test_timeouts_at_the_very_end_leave_nothing_out(hanging):
 
 def test_the_gate_stays_shut_though_the_timeouts_are_expected(hanging, command):
     assert hanging("gate", "--baseline", "b.json", "--update-baseline", "--give-up-after", "6").status == 0
-    assert len(json.loads((command.folder / "b.json").read_text("utf-8"))["entries"]) == 5
+    assert len(json.loads((command.folder / "b.json").read_text("utf-8"))["failures"]) == 5
     ran = hanging("gate", "--baseline", "b.json")
     assert ran.status == 1
     assert "2 of 5 not run, because calls timed out one after the other." in ran.out

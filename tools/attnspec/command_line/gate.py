@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Append the verdict as Markdown, such as to $GITHUB_STEP_SUMMARY.",
 )
+@click.option("--annotate", is_flag=True, help="Print what fails as annotations, too, for a job of GitHub Actions.")
 def gate(
     options: TargetOptions,
     *,
@@ -45,6 +46,7 @@ def gate(
     require: tuple[str, ...],
     minimum_accuracy: float | None,
     summary: Path | None,
+    annotate: bool,
 ) -> int:
     """Let TARGET through if it is as good as its baseline, or, without one, if nothing is wrong.
 
@@ -72,12 +74,12 @@ def gate(
         new = gates.updated(known, report, suite_ids=ids)
         if new is not None:
             gates.write_baseline(new, baseline)
-            notes.append(gates.update_sentence(new, known, str(baseline)))
+            notes += gates.update_sentences(new, known, str(baseline))
         known = new
     retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(suite.folder).items()}
     demands = gates.Demands(lenient, require, minimum_accuracy)
     outcome = gates.judge(report, known, demands, suite_ids=ids, retired=retired)
-    notes += gates.suite_sentences(report, known)
+    notes += [*gates.suite_sentences(report, known), *gates.format_sentences(known, str(baseline))]
     diagnosis = gates.diagnosis_of_unexpected(report, outcome)
     try:
         write_reports(options, report, suite)
@@ -95,6 +97,8 @@ def gate(
                 quiet=options.quiet,
                 verbose=options.verbose,
             )
+            for annotation in gates.github_annotations(outcome) if annotate else ():
+                click.echo(annotation)
     return 0 if outcome.is_open else 1
 
 

@@ -1,27 +1,42 @@
 """The gate: a run held against a baseline, strict without being annoying."""
 
-from attnspec.gate.baseline import Baseline, Entry, read_baseline, write_baseline
+from attnspec.gate.annotations import github_annotations
+from attnspec.gate.baseline import Baseline, Entry
 from attnspec.gate.console import print_outcome
 from attnspec.gate.finding import Finding, Outcome
+from attnspec.gate.group import Group
 from attnspec.gate.judging import Demands, judge
+from attnspec.gate.knowing import Known, known_of
 from attnspec.gate.markdown import outcome_markdown
+from attnspec.gate.storing import read_baseline, write_baseline
 from attnspec.gate.updating import updated
-from attnspec.gate.wording import diagnosis_of_unexpected, diagnosis_sentences, suite_sentences, update_sentence
+from attnspec.gate.wording import (
+    diagnosis_of_unexpected,
+    diagnosis_sentences,
+    format_sentences,
+    suite_sentences,
+    update_sentences,
+)
 
 __all__ = [
     "Baseline",
     "Demands",
     "Entry",
     "Finding",
+    "Group",
+    "Known",
     "Outcome",
     "diagnosis_of_unexpected",
     "diagnosis_sentences",
+    "format_sentences",
+    "github_annotations",
     "judge",
+    "known_of",
     "outcome_markdown",
     "print_outcome",
     "read_baseline",
     "suite_sentences",
-    "update_sentence",
+    "update_sentences",
     "updated",
     "write_baseline",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from attnspec.gate.group import Group
     from attnspec.runner import Result
 
 Kind = Literal[
@@ -18,7 +19,10 @@ Kind = Literal[
     "not run",
     "conventions changed",
     "vanished",
+    "in no group",
+    "another count",
     "passes now",
+    "graded now",
     "offered now",
     "required",
     "accuracy",
@@ -36,7 +40,10 @@ HEADINGS: dict[Kind, str] = {
     "not run": "The run did not come to its end",
     "conventions changed": "Other conventions than before",
     "vanished": "Entries for cases that no longer exist",
+    "in no group": "Unsupported for a reason that no group gives",
+    "another count": "Groups that cover more or fewer results than they say",
     "passes now": "Entries to remove: these pass now",
+    "graded now": "No longer unsupported",
     "offered now": "The baseline knows nothing of this",
     "required": "Required to conform",
     "accuracy": "Accuracy",
@@ -90,6 +97,8 @@ class Outcome:
         How many results are wrong, as the baseline expects.
     findings
         In the order of `HEADINGS`.
+    groups
+        What the baseline says is unsupported.
     """
 
     name: str
@@ -97,6 +106,7 @@ class Outcome:
     graded: int
     expected: int
     findings: tuple[Finding, ...]
+    groups: tuple[Group, ...] = ()
 
     @property
     def is_open(self) -> bool:

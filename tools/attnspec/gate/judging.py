@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from attnspec import conventions as convention_rules
 from attnspec.comparison import RIGHT
 from attnspec.dtypes import ANY
-from attnspec.gate.baseline import graded
+from attnspec.gate.baseline import graded, key_of
 from attnspec.gate.finding import HEADINGS, Finding, Outcome
+from attnspec.gate.unsupported import Unsupported, judge_unsupported
 from attnspec.gate.updating import check_same_implementation
 from attnspec.plain_text import plain_text
 from attnspec.reports.summary import summarise
@@ -92,10 +93,11 @@ def judge(
         passed=sum(result.status == "pass" for result in report.results),
         graded=graded(report.results),
         expected=sum(
-            (entry := entries.get(_subject(result))) is not None and entry.status == result.status
+            (entry := entries.get(key_of(result))) is not None and entry.status == result.status
             for result in report.wrong
         ),
         findings=tuple(sorted(found, key=lambda finding: order.index(finding.kind))),
+        groups=() if baseline is None else baseline.groups,
     )
 
 
@@ -118,9 +120,21 @@ class _Comparison:
         """Tell whether the baseline has seen this case, as it is now."""
         return self.baseline.cases.get(result.case.id) == result.case.revision
 
+    def was_unsupported(self, result: Result) -> bool:
+        """Tell whether the baseline has seen a result, as unsupported."""
+        return self.baseline.has_seen(result.case, result.dtype) and self.baseline.was_unsupported(key_of(result))
+
+    def is_offered(self, result: Result) -> bool:
+        """Tell whether operation and dtype of a result were offered, and still are."""
+        return all(
+            result.case.operation in offered.operations and result.dtype in (*offered.dtypes, ANY)
+            for offered in (self.report.declaration, self.baseline)
+        )
+
 
 def _against(comparison: _Comparison) -> Generator[Finding]:
     yield from _results(comparison)
+    yield from judge_unsupported(_unsupported(comparison))
     yield from _entries_without_result(comparison)
     yield from _capabilities(comparison)
     yield from _conventions(comparison)
@@ -132,18 +146,20 @@ def _results(comparison: _Comparison) -> Generator[Finding]:
     """Judge each result by its entry, or by having none."""
     entries = comparison.baseline.by_key
     for result in comparison.report.results:
-        entry = entries.get(_subject(result))
+        entry = entries.get(key_of(result))
         if entry is not None:
             yield from _listed(result, entry, comparison)
+        elif result.is_wrong and not comparison.is_known(result):
+            yield _new_case_fails(result, comparison)
+        elif result.is_wrong and comparison.was_unsupported(result):
+            sentence = f"was unsupported, and ends in {result.status} now: {_said(result)}"
+            yield Finding("another status", "fails", *key_of(result), sentence, result)
         elif result.is_wrong:
-            yield _new_failure(result) if comparison.is_known(result) else _new_case_fails(result, comparison)
-        elif comparison.is_known(result) and _is_unsupported_piece(result, comparison):
-            sentence = f"is unsupported now, and no entry says so: {_said(result)}"
-            yield Finding("lost", "fails", *_subject(result), sentence, result)
+            yield _new_failure(result)
 
 
 def _listed(result: Result, entry: Entry, comparison: _Comparison) -> Generator[Finding]:
-    subject = _subject(result)
+    subject = key_of(result)
     if result.status == entry.status:
         return
     if result.status in RIGHT:
@@ -154,19 +170,44 @@ def _listed(result: Result, entry: Entry, comparison: _Comparison) -> Generator[
     elif result.is_wrong:
         sentence = f"is listed as {entry.status}, but ends in {result.status}: {_said(result)}"
         yield Finding("another status", "fails", *subject, sentence, result)
-    elif _is_unsupported_piece(result, comparison):
+    elif result.status == "unsupported" and comparison.is_offered(result):
         sentence = f"is listed as {entry.status} and is unsupported now: {_said(result)}"
         yield Finding("lost", "fails", *subject, sentence, result)
 
 
+def _unsupported(comparison: _Comparison) -> Unsupported:
+    """Return what concerns groups: results that the baseline has seen and does not list, and what it misses."""
+    report, baseline = comparison.report, comparison.baseline
+    unlisted = [
+        result for result in report.results if key_of(result) not in baseline.by_key and comparison.is_offered(result)
+    ]
+    run = {key_of(result) for result in report.results}
+    dtypes = {result.case.id: result.case.runs for result in report.results}
+    known = [case_id for case_id in baseline.cases if case_id in comparison.suite_ids]
+    was_run = all(
+        case_id in dtypes and all((case_id, dtype) in run for dtype in dtypes[case_id] if dtype in baseline.ran_in)
+        for case_id in known
+    )
+    offered, before = report.declaration, baseline
+    still_offered = {*before.operations, *before.dtypes} <= {*offered.operations, *offered.dtypes}
+    return Unsupported(
+        baseline=baseline,
+        seen=[result for result in unlisted if baseline.has_seen(result.case, result.dtype)],
+        revised=sum(result.case.id in baseline.cases and not comparison.is_known(result) for result in report.results),
+        gone=len(baseline.cases) - len(known),
+        is_whole=was_run and still_offered,
+        better=comparison.better,
+    )
+
+
 def _new_failure(result: Result) -> Finding:
-    return Finding("new failure", "fails", *_subject(result), f"{result.status}: {_said(result)}", result)
+    return Finding("new failure", "fails", *key_of(result), f"{result.status}: {_said(result)}", result)
 
 
 def _new_case_fails(result: Result, comparison: _Comparison) -> Finding:
     revised = result.case.id in comparison.baseline.cases
     what = f"revised to {result.case.revision}" if revised else "new in the suite"
-    return Finding("new cases fail", "fails", *_subject(result), f"{what}, {result.status}: {_said(result)}", result)
+    return Finding("new cases fail", "fails", *key_of(result), f"{what}, {result.status}: {_said(result)}", result)
 
 
 def _entries_without_result(comparison: _Comparison) -> Generator[Finding]:
@@ -223,7 +264,7 @@ def _counts(comparison: _Comparison) -> Generator[Finding]:
     known = [result for result in comparison.report.results if result.case.id in comparison.baseline.cases]
     # What went wrong when the baseline was written, and is right now where nothing can be graded, is no loss.
     entries = comparison.baseline.by_key
-    improved = sum(result.status == "ungraded" and _subject(result) in entries for result in known)
+    improved = sum(result.status == "ungraded" and key_of(result) in entries for result in known)
     now, before = graded(known) + improved, comparison.baseline.graded
     if now < before:
         sentence = (
@@ -292,19 +333,6 @@ def _accuracy(report: Report, limit: float | None) -> Generator[Finding]:
     elif not median <= limit:
         sentence = f"The median of error / tolerance is {median:.3g}, above --minimum-accuracy {limit:g}."
         yield Finding("accuracy", "fails", "", None, sentence)
-
-
-def _is_unsupported_piece(result: Result, comparison: _Comparison) -> bool:
-    """Tell whether a result is unsupported although its operation and dtype were offered, and still are."""
-    operation, dtype = result.case.operation, result.dtype
-    return result.status == "unsupported" and all(
-        operation in offered.operations and dtype in (*offered.dtypes, ANY)
-        for offered in (comparison.report.declaration, comparison.baseline)
-    )
-
-
-def _subject(result: Result) -> Key:
-    return result.case.id, result.dtype
 
 
 def _said(result: Result) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.gate.wording import headline, sections
+from attnspec.gate.wording import group_line, headline, sections
 from attnspec.reports.markdown import prose
+from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.gate.finding import Outcome
+
+_GROUPS_SHOWN = 40
 
 
 def outcome_markdown(outcome: Outcome, *, notes: Sequence[str] = ()) -> str:
@@ -30,5 +33,12 @@ def outcome_markdown(outcome: Outcome, *, notes: Sequence[str] = ()) -> str:
         if section.more:
             lines.append(f"- … and {section.more} more")
         lines.append("")
+    if outcome.groups:
+        count = counted(len(outcome.groups), "group")
+        lines += ["<details>", f"<summary>Unsupported, as the baseline says: {count}</summary>", ""]
+        lines += [f"- {prose(group_line(group))}" for group in outcome.groups[:_GROUPS_SHOWN]]
+        if len(outcome.groups) > _GROUPS_SHOWN:
+            lines.append(f"- … and {len(outcome.groups) - _GROUPS_SHOWN} more")
+        lines += ["", "</details>", ""]
     lines += [line for note in notes for line in (prose(note), "")]
     return "\n".join([*lines, ""])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attnspec.diagnosis import diagnose
-from attnspec.gate.baseline import NOT_EXPLAINED
+from attnspec.gate.baseline import FORMAT, NOT_EXPLAINED, name_of
 from attnspec.gate.finding import HEADINGS
 from attnspec.plain_text import plain_text
 from attnspec.reports.entries import diagnosis_lines
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from attnspec.diagnosis import Diagnosis
     from attnspec.gate.baseline import Baseline, Entry, Key
-    from attnspec.gate.finding import Finding, Outcome, Weight
+    from attnspec.gate.finding import Finding, Kind, Outcome, Weight
+    from attnspec.gate.group import Group
     from attnspec.reports import Report
 
 _SHOWN = 20
@@ -31,6 +32,8 @@ class Section:
 
     Attributes
     ----------
+    kind
+        The kind.
     heading
         The kind in words, with the number of findings.
     weight
@@ -43,6 +46,7 @@ class Section:
         Whether they are wrong results, of which the problems behind them tell more than their names.
     """
 
+    kind: Kind
     heading: str
     weight: Weight
     lines: tuple[str, ...]
@@ -74,7 +78,7 @@ def sections(outcome: Outcome) -> tuple[Section, ...]:
             shown = lines[: _NEW_CASES_SHOWN if kind == "new cases" else _SHOWN]
             of_failures = all(finding.result is not None and finding.result.is_wrong for finding in of_kind)
             more = len(lines) - len(shown)
-            found.append(Section(f"{heading} ({len(of_kind)})", of_kind[0].weight, shown, more, of_failures))
+            found.append(Section(kind, f"{heading} ({len(of_kind)})", of_kind[0].weight, shown, more, of_failures))
     return tuple(found)
 
 
@@ -110,21 +114,83 @@ def suite_sentences(report: Report, baseline: Baseline | None) -> tuple[str, ...
     )
 
 
-def update_sentence(new: Baseline, old: Baseline | None, path: str) -> str:
-    """Return what an update changed."""
+def format_sentences(baseline: Baseline | None, path: str) -> tuple[str, ...]:
+    """Return that a baseline has the format before, and what would change it."""
+    if baseline is None or baseline.format == FORMAT:
+        return ()
+    unsupported = sum(entry.status == "unsupported" for entry in baseline.entries)
+    return (
+        f"The baseline {path} has format {baseline.format}, which lists what is unsupported one by one "
+        f"({counted(unsupported, 'entry', 'entries')}); --update-baseline writes format {FORMAT}, which has groups.",
+    )
+
+
+def update_sentences(new: Baseline, old: Baseline | None, path: str) -> tuple[str, ...]:
+    """Return what an update wrote, and whatever it accepts from now on."""
     before: Mapping[Key, Entry] = old.by_key if old is not None else {}
-    added = sum(entry.key not in before for entry in new.entries)
-    removed = len(before.keys() - new.by_key.keys())
-    changed = sum(entry.key in before and before[entry.key].status != entry.status for entry in new.entries)
-    changes = ", ".join(
+    wrong_before = {key for key, entry in before.items() if entry.status != "unsupported"}
+    added = [entry for entry in new.entries if entry.key not in wrong_before]
+    failures = _changes(
+        added=len(added),
+        removed=len(wrong_before - new.by_key.keys()),
+        changed=sum(entry.key in wrong_before and before[entry.key].status != entry.status for entry in new.entries),
+    )
+    groups_before = {group.key: group for group in old.groups} if old is not None else {}
+    added_groups = [group for group in new.groups if group.key not in groups_before]
+    groups = _changes(
+        added=len(added_groups),
+        removed=len(groups_before.keys() - {group.key for group in new.groups}),
+        changed=sum(
+            group.key in groups_before and groups_before[group.key].count != group.count for group in new.groups
+        ),
+    )
+    reasons = [entry.reason for entry in new.entries] + [group.reason for group in new.groups]
+    unexplained = sum(reason in ("", NOT_EXPLAINED) for reason in reasons)
+    was = f" It had format {old.format} and has format {FORMAT} now." if old and old.format != FORMAT else ""
+    sentences = [
+        f"The baseline {path} is written: {counted(len(new.entries), 'known failure')}{failures}, "
+        f"{counted(len(new.groups), 'group')} of what is unsupported{groups}, {counted(new.graded, 'graded result')}."
+        + was
+        + (f" Say why beside the {unexplained} without a reason." if unexplained else "")
+    ]
+    if added:
+        sentences.append(f"New among the known failures: {_some([name_of(entry.key) for entry in added])}.")
+    if added_groups:
+        named = [f"{group.title} ({group.count})" for group in added_groups]
+        sentences.append(f"New groups: {_some(named)}.")
+    lost = [] if old is None else _answered_before(new, old)
+    if lost:
+        sentences.append(f"Not unsupported before, and unsupported now: {_some(lost)}.")
+    return tuple(sentences)
+
+
+def group_line(group: Group) -> str:
+    """Return what a group covers, and why."""
+    return f"{group.title}: {group.count} ({group.reason or NOT_EXPLAINED})"
+
+
+def _changes(*, added: int, removed: int, changed: int) -> str:
+    told = ", ".join(
         f"{count} {what}" for count, what in ((added, "added"), (removed, "removed"), (changed, "changed")) if count
     )
-    unexplained = sum(entry.reason in ("", NOT_EXPLAINED) for entry in new.entries)
-    return (
-        f"The baseline {path} is written: {counted(len(new.entries), 'entry', 'entries')}"
-        f"{f' ({changes})' if changes else ''}, {counted(new.graded, 'graded result')}."
-        + (f" Say why beside the {counted(unexplained, 'entry', 'entries')} without a reason." if unexplained else "")
-    )
+    return f" ({told})" if told else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first of many names, and how many follow."""
+    rest = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f", and {rest} more" if rest > 0 else "")
+
+
+def _answered_before(new: Baseline, old: Baseline) -> list[str]:
+    """Return the names of the cases, in their dtypes, that were answered once and are not any more."""
+    if old.answered is None or new.answered is None:
+        return []
+    return [
+        name_of((case_id, dtype))
+        for dtype, ids in old.answered.items()
+        for case_id in sorted(ids & (new.cases.keys() - new.answered.get(dtype, frozenset())))
+    ]
 
 
 def _lines(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -1,0 +1,115 @@
+"""A group: results that are unsupported for one reason, named by what they have in common.
+
+A group names what a case is (an argument that it states, its profile, its id), or what was said when nothing was graded
+(a text, a convention, a capability). One that names cases alone is a claim: nothing that it names is graded. Groups may
+overlap, so that the count of each depends on that group alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from attnspec.plain_text import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attnspec.cases import Case
+
+# What the harness itself says of what it does not grade, in `comparison/expectation.py` and where runs are planned.
+_BY_CONVENTION = re.compile(
+    r"graded only under ([a-z][a-z0-9_]*)[=@].*|([a-z][a-z0-9_]*)=\S+ is not offered; it has \S+ alone"
+)
+_BY_CAPABILITY = re.compile(r"it is declared to be without ([a-z][a-z0-9_]*)")
+
+_LONGEST_TITLE = 200
+"""How much of a group a sentence shows that has something to say about it."""
+
+
+def said_convention(said: str) -> str | None:
+    """Return the convention for which nothing was graded, as what was said tells; None where it was none."""
+    found = _BY_CONVENTION.fullmatch(said)
+    return (found[1] or found[2]) if found else None
+
+
+def said_capability(said: str) -> str | None:
+    """Return the capability that is declared as lacking, as what was said tells; None where it was none."""
+    found = _BY_CAPABILITY.fullmatch(said)
+    return found[1] if found else None
+
+
+def states(case: Case, argument: str) -> bool:
+    """Tell whether a case states an argument."""
+    return argument in case.inputs or argument in case.attributes
+
+
+@lru_cache(maxsize=1024)
+def _said_pattern(text: str) -> re.Pattern[str]:
+    """Return what finds a text in which ``*`` stands for anything."""
+    return re.compile(".*".join(map(re.escape, text.split("*"))))
+
+
+BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
+    "argument": lambda value, case, _: states(case, value),
+    "dtype": lambda value, _, dtype: dtype == value,
+    "profile": lambda value, case, _: case.profile == value,
+    "operation": lambda value, case, _: case.operation == value,
+    "cases": lambda value, case, _: fnmatchcase(case.id, value),
+}
+"""Criterion to how its value names a case in a dtype."""
+
+BY_WORDS: Mapping[str, Callable[[str, str], bool]] = {
+    "convention": lambda value, said: said_convention(said) == value,
+    "capability": lambda value, said: said_capability(said) == value,
+    "said": lambda value, said: _said_pattern(value).fullmatch(said) is not None,
+}
+"""Criterion to how its value names what was said."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Results that are unsupported for one reason.
+
+    Attributes
+    ----------
+    criteria
+        Criterion to value, of `BY_CASE` and `BY_WORDS`; every one must hold.
+    count
+        How many results it covers.
+    reason
+        Why, in the words of whoever keeps the baseline.
+    """
+
+    criteria: Mapping[str, str]
+    count: int
+    reason: str
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether it names cases, whatever is said of them: none of them is graded then."""
+        return not any(name in BY_WORDS for name in self.criteria)
+
+    @property
+    def title(self) -> str:
+        """How a sentence calls it."""
+        named = (f"{name} {self.criteria[name]}" for name in (*BY_CASE, *BY_WORDS) if name in self.criteria)
+        return plain_text(", ".join(named), longest=_LONGEST_TITLE)
+
+    @property
+    def key(self) -> frozenset[tuple[str, str]]:
+        """What tells it from other groups."""
+        return frozenset(self.criteria.items())
+
+    def names(self, case: Case, dtype: str, said: str) -> bool:
+        """Tell whether it names a case in a dtype, of which `said` was said when it was not graded.
+
+        Whether the result is unsupported is not asked here; a group never covers any other one.
+        """
+        return all(
+            BY_CASE[name](value, case, dtype) if name in BY_CASE else BY_WORDS[name](value, said)
+            for name, value in self.criteria.items()
+        )

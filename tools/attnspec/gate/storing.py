@@ -1,0 +1,153 @@
+"""Reading and writing the file of a baseline, in its present format and in the one before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, cast
+
+from attnspec.cases import canonical_json, check_file
+from attnspec.errors import BaselineError, FixtureError
+from attnspec.gate.baseline import FORMAT, Baseline, Entry, name_of
+from attnspec.gate.group import Group
+from attnspec.replacing import replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_READ = (1, FORMAT)
+_RESTORE = "Restore it, or remove it and write it anew with --update-baseline."
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read a baseline, of this format or of the one before.
+
+    Raises
+    ------
+    BaselineError
+        If there is none, or it is damaged, of another format, or something else altogether.
+    """
+    if not path.is_file():
+        raise BaselineError(f"There is no baseline {str(path)!r}. Write it with --update-baseline.")
+    try:
+        document = check_file(path, kind="baseline")
+    except FixtureError as error:
+        raise BaselineError(f"{error} {_what_to_do(path)}") from None
+    baseline = _from_json(document, path)
+    for key, count in Counter(entry.key for entry in baseline.entries).items():
+        if count > 1:
+            raise BaselineError(f"{path} has {_number(count)} entries for {name_of(key)}. Keep one of them.")
+    for key, count in Counter(group.key for group in baseline.groups).items():
+        if count > 1:
+            title = next(group.title for group in baseline.groups if group.key == key)
+            raise BaselineError(f"{path} has {_number(count)} groups for {title}. Keep one of them.")
+    return baseline
+
+
+def write_baseline(baseline: Baseline, path: Path) -> None:
+    """Write a baseline, in canonical bytes and in one step.
+
+    Raises
+    ------
+    BaselineError
+        If the file cannot be written.
+    """
+    try:
+        replace_file(path, canonical_json(_to_json(baseline)))
+    except OSError as error:
+        raise BaselineError(f"The baseline could not be written to {path}: {error.strerror}.") from None
+
+
+def _number(count: int) -> str:
+    return "two" if count == 2 else str(count)
+
+
+def _what_to_do(path: Path) -> str:
+    """Return what helps with a file that is no baseline, from a look at what it is instead."""
+    import json
+
+    try:
+        document: Any = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return _RESTORE
+    fields = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+    if "results" in fields:
+        return "It looks like a report; a baseline is written with --update-baseline."
+    if "suite" in fields and fields.get("format") not in _READ:
+        formats = " and ".join(map(str, _READ))
+        return f"This attnspec reads baselines of the formats {formats}; was it written by another version?"
+    return _RESTORE
+
+
+def _from_json(document: Mapping[str, Any], path: Path) -> Baseline:
+    implementation, suite = document["implementation"], document["suite"]
+    baseline = Baseline(
+        name=implementation["name"],
+        operations=tuple(implementation["operations"]),
+        dtypes=tuple(implementation["dtypes"]),
+        conventions=implementation["conventions"],
+        entries=tuple(Entry(**entry) for entry in document["entries" if document["format"] == 1 else "failures"]),
+        groups=tuple(map(_group_from_json, document.get("groups", ()))),
+        graded=document["graded"],
+        suite_version=suite["version"],
+        suite_digest=suite["digest"],
+        cases=suite["cases"],
+        answered=_answered_from_json(suite, path) if "answered" in suite else None,
+        format=document["format"],
+    )
+    if baseline.answered is not None and baseline.graded > (marked := sum(map(len, baseline.answered.values()))):
+        raise BaselineError(
+            f"{path} says {baseline.graded} at /graded, but marks {marked} results at /suite/answered. {_RESTORE}"
+        )
+    return baseline
+
+
+def _to_json(baseline: Baseline) -> dict[str, Any]:
+    assert baseline.answered is not None
+    return {
+        "format": FORMAT,
+        "failures": [
+            {"case": entry.case, "dtype": entry.dtype, "status": entry.status, "reason": entry.reason}
+            for entry in baseline.entries
+        ],
+        "graded": baseline.graded,
+        "groups": [{**group.criteria, "count": group.count, "reason": group.reason} for group in baseline.groups],
+        "implementation": {
+            "name": baseline.name,
+            "operations": list(baseline.operations),
+            "dtypes": list(baseline.dtypes),
+            "conventions": dict(baseline.conventions),
+        },
+        "suite": {
+            "version": baseline.suite_version,
+            "digest": baseline.suite_digest,
+            "cases": dict(baseline.cases),
+            "answered": _answered_to_json(baseline.answered, sorted(baseline.cases)),
+        },
+    }
+
+
+def _group_from_json(document: Mapping[str, Any]) -> Group:
+    criteria = {name: value for name, value in document.items() if name not in ("count", "reason")}
+    return Group(criteria, document["count"], document["reason"])
+
+
+# A mark for each case and dtype lets the gate name what was lost, and is a line for each dtype, not for each case.
+
+
+def _answered_to_json(answered: Mapping[str, frozenset[str]], ids: Sequence[str]) -> dict[str, str]:
+    return {
+        dtype: f"{sum(1 << place for place, case_id in enumerate(ids) if case_id in of_dtype):x}"
+        for dtype, of_dtype in answered.items()
+    }
+
+
+def _answered_from_json(suite: Mapping[str, Any], path: Path) -> dict[str, frozenset[str]]:
+    ids = sorted(suite["cases"])
+    answered: dict[str, frozenset[str]] = {}
+    for dtype, digits in suite["answered"].items():
+        marks = int(digits, 16)
+        if marks.bit_length() > len(ids):
+            raise BaselineError(f"{path} marks more cases at /suite/answered/{dtype} than it names. {_RESTORE}")
+        answered[dtype] = frozenset(case_id for place, case_id in enumerate(ids) if marks >> place & 1)
+    return answered
