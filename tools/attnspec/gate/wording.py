@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from attnspec.reports import Report
 
 _SHOWN = 20
+_NAMED = 6
 _NEW_CASES_SHOWN = 200
 
 
@@ -157,7 +158,7 @@ def update_sentences(new: Baseline, old: Baseline | None, path: str) -> tuple[st
         sentences.append(f"New among the known failures: {_some([name_of(entry.key) for entry in added])}.")
     if added_groups:
         named = [f"{group.title} ({group.count})" for group in added_groups]
-        sentences.append(f"New groups: {_some(named)}.")
+        sentences.append(f"New groups: {_some(named, shown=_SHOWN)}.")
     lost = [] if old is None else _answered_before(new, old)
     if lost:
         sentences.append(f"Not unsupported before, and unsupported now: {_some(lost)}.")
@@ -176,10 +177,10 @@ def _changes(*, added: int, removed: int, changed: int) -> str:
     return f" ({told})" if told else ""
 
 
-def _some(names: Sequence[str]) -> str:
+def _some(names: Sequence[str], *, shown: int = _NAMED) -> str:
     """Return the first of many names, and how many follow."""
-    rest = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f", and {rest} more" if rest > 0 else "")
+    rest = len(names) - shown
+    return ", ".join(names[:shown]) + (f", and {rest} more" if rest > 0 else "")
 
 
 def _answered_before(new: Baseline, old: Baseline) -> list[str]:
