@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import TYPE_CHECKING, Protocol, TextIO
+from io import StringIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import click
 
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from rich.console import Console
 
@@ -95,6 +96,28 @@ def print_document(text: str) -> None:
         os.close(nowhere)
     except OSError as error:
         raise UsageError(f"The report could not be written to stdout: {error.strerror}.") from None
+
+
+@contextmanager
+def printing_json(*, asked: bool, make: Callable[[str], Any]) -> Generator[None]:
+    """Print what a command says as one JSON document in place of text; its exit status is the same.
+
+    Parameters
+    ----------
+    asked
+        Whether JSON is asked for; what is printed is left alone otherwise.
+    make
+        Gives the document, from all that the command would have printed.
+    """
+    if not asked:
+        yield
+        return
+    said = StringIO()
+    with redirect_stdout(said):
+        yield
+    from attnspec.cases import canonical_json
+
+    click.echo(canonical_json(make(said.getvalue())), nl=False)
 
 
 def _number_of(stream: TextIO) -> int | None:
