@@ -35,12 +35,26 @@ def make_console() -> Console:
 
 
 @contextmanager
-def progress(console: Console, follower: _Counts, *, quiet: bool) -> Generator[None]:
-    """Show on a terminal how many results there are, while there come more."""
+def progress(console: Console, follower: _Counts, planned: Callable[[], int | None], *, quiet: bool) -> Generator[None]:
+    """Show on a terminal how far a run got, how fast it is and how long it still takes; elsewhere nothing.
+
+    Parameters
+    ----------
+    console
+        Where to.
+    follower
+        Who knows how many results there are.
+    planned
+        Gives how many there will be; None as long as nobody knows.
+    quiet
+        Show nothing.
+    """
     if quiet or not console.is_terminal:
         yield
         return
-    with console.status(_Done(follower)):
+    from attnspec.command_line.progress_bar import ProgressBar
+
+    with ProgressBar(console, lambda: follower.count, planned):
         yield
 
 
@@ -154,13 +168,3 @@ class _Counts(Protocol):
 
     @property
     def count(self) -> int: ...
-
-
-class _Done:
-    """A line that says anew, each time that it is shown, how many results there are."""
-
-    def __init__(self, follower: _Counts) -> None:
-        self._follower = follower
-
-    def __rich__(self) -> str:
-        return f"validating: {self._follower.count} done"
