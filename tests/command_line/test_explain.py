@@ -77,7 +77,7 @@ def test_an_unknown_id_is_2_and_names_what_comes_near(explained):
     status, said, err = explained("sdpa.causal_one_ahed")
     assert status == 2
     assert said == ""
-    assert "There is no clause, erratum, mistake or case 'sdpa.causal_one_ahed'." in err
+    assert "There is no clause, erratum, mistake, case or word 'sdpa.causal_one_ahed'." in err
     assert "Did you mean sdpa.causal_one_ahead" in err
     assert "Traceback" not in err
 

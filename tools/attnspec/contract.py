@@ -29,15 +29,23 @@ _CONVENTIONS = {convention.name: convention for contract in _CONTRACTS for conve
 CONVENTIONS: Mapping[str, Convention] = dict(sorted(_CONVENTIONS.items()))
 """Every convention, by name; families may share one."""
 
-LAYOUTS: tuple[str, ...] = tuple(
-    dict.fromkeys(layout for contract in _CONTRACTS for layout in getattr(contract, "LAYOUTS", ()))
-)
+LAYOUTS_IN_WORDS: Mapping[str, str] = {
+    layout: sentence for contract in _CONTRACTS for layout, sentence in getattr(contract, "LAYOUTS", {}).items()
+}
+"""Every layout by name with how tensors lie in it, the contract's own first."""
+
+LAYOUTS: tuple[str, ...] = tuple(LAYOUTS_IN_WORDS)
 """Every layout by name, the contract's own first."""
 
 CAPABILITIES: Mapping[str, str] = {
     word: sentence for contract in _CONTRACTS for word, sentence in getattr(contract, "CAPABILITIES", {}).items()
 }
 """What an implementation may lack, each with a sentence that says what it is; families may share one."""
+
+PROFILES: Mapping[str, str] = {
+    profile: sentence for contract in _CONTRACTS for profile, sentence in contract.PROFILES.items()
+}
+"""Every profile by name with what its cases are about, in the order of the spec."""
 
 EXAMPLES: Examples = _CONTRACTS[0].EXAMPLES
 """What help and messages take as examples: the first family is the one that everybody knows."""

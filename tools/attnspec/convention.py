@@ -46,8 +46,14 @@ class Convention:
         Its choices; the first one is normative.
     settles
         What it settles.
+    sentence
+        What it settles, in words, the choices in their order: the end of a sentence.
+    decision
+        The record in ``spec/decisions`` that says why, without its suffix; None where there is none.
     """
 
     name: str
     choices: tuple[str, ...]
     settles: Settles = Settles.RESULTS
+    sentence: str = ""
+    decision: str | None = None

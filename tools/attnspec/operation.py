@@ -99,6 +99,8 @@ class Operation:
         What the ids of its clauses and mistakes begin with.
     family
         The family that it belongs to.
+    sentence
+        What it does, in words: the end of a sentence.
     takes
         Its tensors, those that every case states first.
     attributes
@@ -117,6 +119,7 @@ class Operation:
     name: str
     short_name: str
     family: str
+    sentence: str = ""
     takes: tuple[Input, ...] = ()
     attributes: Mapping[str, object] = field(default_factory=dict[str, object])
     gives: tuple[Output, ...] = ()

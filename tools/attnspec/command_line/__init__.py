@@ -14,6 +14,8 @@ from typing import Literal
 
 import click
 
+from attnspec.command_line.completing import let_complete
+from attnspec.command_line.completion import PROGRAM, completion
 from attnspec.command_line.explain import explain
 from attnspec.command_line.gate import gate
 from attnspec.command_line.guarding import Guarding
@@ -48,7 +50,21 @@ def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 
 
-for _command in (validate, gate, report, list_cases, show, explain, check, mistakes, protocol, regenerate, release):
+for _command in (
+    validate,
+    gate,
+    report,
+    list_cases,
+    show,
+    explain,
+    check,
+    completion,
+    mistakes,
+    protocol,
+    regenerate,
+    release,
+):
+    let_complete(_command)
     attnspec.add_command(_command)
 
 
@@ -88,7 +104,7 @@ def main(arguments: list[str] | None = None, *, guard: Way | Literal["none"] | J
         words = sys.argv[1:] if arguments is None else arguments
         if guard is None:
             guard = "none" if arguments is not None else way_of_this_system()
-        status = attnspec.main(args=words, prog_name="attnspec", standalone_mode=False, obj=_guarding(guard, words))
+        status = attnspec.main(args=words, prog_name=PROGRAM, standalone_mode=False, obj=_guarding(guard, words))
         click.echo(nl=False)  # writes what is still buffered, while a full disk can be told in a sentence
     except AttnspecError as error:
         click.echo(f"attnspec: {plain_text(str(error), longest=_LONGEST_ERROR)}", err=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import TYPE_CHECKING, Protocol, TextIO
+from io import StringIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import click
 
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from rich.console import Console
 
@@ -34,12 +35,26 @@ def make_console() -> Console:
 
 
 @contextmanager
-def progress(console: Console, follower: _Counts, *, quiet: bool) -> Generator[None]:
-    """Show on a terminal how many results there are, while there come more."""
+def progress(console: Console, follower: _Counts, planned: Callable[[], int | None], *, quiet: bool) -> Generator[None]:
+    """Show on a terminal how far a run got, how fast it is and how long it still takes; elsewhere nothing.
+
+    Parameters
+    ----------
+    console
+        Where to.
+    follower
+        Who knows how many results there are.
+    planned
+        Gives how many there will be; None as long as nobody knows.
+    quiet
+        Show nothing.
+    """
     if quiet or not console.is_terminal:
         yield
         return
-    with console.status(_Done(follower)):
+    from attnspec.command_line.progress_bar import ProgressBar
+
+    with ProgressBar(console, lambda: follower.count, planned):
         yield
 
 
@@ -97,6 +112,28 @@ def print_document(text: str) -> None:
         raise UsageError(f"The report could not be written to stdout: {error.strerror}.") from None
 
 
+@contextmanager
+def printing_json(*, asked: bool, make: Callable[[str], Any]) -> Generator[None]:
+    """Print what a command says as one JSON document in place of text; its exit status is the same.
+
+    Parameters
+    ----------
+    asked
+        Whether JSON is asked for; what is printed is left alone otherwise.
+    make
+        Gives the document, from all that the command would have printed.
+    """
+    if not asked:
+        yield
+        return
+    said = StringIO()
+    with redirect_stdout(said):
+        yield
+    from attnspec.cases import canonical_json
+
+    click.echo(canonical_json(make(said.getvalue())), nl=False)
+
+
 def _number_of(stream: TextIO) -> int | None:
     try:
         return stream.fileno()
@@ -131,13 +168,3 @@ class _Counts(Protocol):
 
     @property
     def count(self) -> int: ...
-
-
-class _Done:
-    """A line that says anew, each time that it is shown, how many results there are."""
-
-    def __init__(self, follower: _Counts) -> None:
-        self._follower = follower
-
-    def __rich__(self) -> str:
-        return f"validating: {self._follower.count} done"

@@ -1,4 +1,4 @@
-"""``attnspec explain ID``: a clause, a mistake, an erratum or a case in words."""
+"""``attnspec explain WORD``: a clause, a mistake, an erratum, a case, or any other word of a report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attnspec.command_line.console import printing_json
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,28 +15,46 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
     from attnspec.specification import Clause, Erratum
+    from attnspec.vocabulary import Word
     from attnspec_mistakes import Mistake
 
 _MOST_LISTED = 8
 
 
 @click.command()
-@click.argument("id")
-def explain(id: str) -> None:  # noqa: A002 - the argument's name in the usage line
-    """Explain a clause, a mistake, an erratum or a case by its ID."""
+@click.argument("word")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def explain(word: str, *, as_json: bool) -> None:
+    """Explain a WORD: the id of a clause, mistake, erratum or case, or any other word that a report uses.
+
+    Such words name operations, conventions, capabilities, profiles, layouts, dtypes, statuses, checks; each of these
+    kinds, too, is a WORD, which lists its words.
+    """
+    with printing_json(asked=as_json, make=lambda text: {"word": word, "explanation": text.splitlines()}):
+        _explain(word)
+
+
+def _explain(word: str) -> None:
     from attnspec.specification import clauses, errata
+    from attnspec.vocabulary import of_kind, plurals, words
     from attnspec_mistakes import CATALOGUE
 
     mistakes = {mistake.id: mistake for mistake in CATALOGUE}
-    if id in clauses():
-        _explain_clause(clauses()[id], CATALOGUE)
-    elif id in errata():
-        _explain_erratum(errata()[id], CATALOGUE)
-    elif id in mistakes:
-        _explain_mistake(mistakes[id])
+    vocabulary = words()
+    if word in clauses():
+        _explain_clause(clauses()[word], CATALOGUE)
+    elif word in errata():
+        _explain_erratum(errata()[word], CATALOGUE)
+    elif word in mistakes:
+        _explain_mistake(mistakes[word])
+    elif word in vocabulary:
+        _explain_words(vocabulary[word])
+    elif word in plurals():
+        for meaning in of_kind(word):
+            click.echo(f"{meaning.word}: {meaning.sentence}")
     else:
-        others = (*clauses(), *errata(), *mistakes)
-        _explain_case(find_case(id, None, others=others, or_else="clause, erratum, mistake or case"), mistakes)
+        others = (*clauses(), *errata(), *mistakes, *vocabulary, *plurals())
+        _explain_case(find_case(word, None, others=others, or_else="clause, erratum, mistake, case or word"), mistakes)
 
 
 def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), or_else: str = "case") -> Case:
@@ -64,6 +83,14 @@ def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), 
     if case_id not in ids:
         raise UsageError(f"There is no {or_else} {case_id!r}.{near(case_id, (*ids, *others))}")
     return load_suite(golden, select=(case_id,)).cases[case_id]
+
+
+def _explain_words(meanings: Sequence[Word]) -> None:
+    """Print what a word means, of each kind that it is of."""
+    for place, meaning in enumerate(meanings):
+        click.echo(f"{chr(10) if place else ''}{meaning.word} ({meaning.kind}): {meaning.sentence}")
+        for line in meaning.more:
+            click.echo(f"  {line}")
 
 
 def _explain_clause(clause: Clause, catalogue: Sequence[Mistake]) -> None:

@@ -3,25 +3,129 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from attnspec.command_line.explain import find_case
 from attnspec.errors import UsageError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.cases import Case
+
 
 @click.command("list")
-@click.option("--profile", "profiles", multiple=True, metavar="PROFILE", help="Only this profile. Repeatable.")
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    metavar="PROFILE",
+    help="Only this profile. Repeatable.",
+)
 @click.option("--select", multiple=True, metavar="GLOB", help="Only matching ids. Repeatable.")
+@click.option(
+    "--operation",
+    "operations",
+    multiple=True,
+    metavar="OPERATION",
+    help="Only this operation. Repeatable.",
+)
+@click.option(
+    "--clause",
+    "clauses",
+    multiple=True,
+    metavar="CLAUSE",
+    help="Only cases that exercise it. Repeatable.",
+)
+@click.option(
+    "--mistake",
+    "mistakes",
+    multiple=True,
+    metavar="MISTAKE",
+    help="Only cases that notice it. Repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
-def list_cases(profiles: tuple[str, ...], select: tuple[str, ...], golden: Path | None) -> None:
-    """List the cases: id and title."""
-    from attnspec.cases import load_suite
+def list_cases(
+    profiles: tuple[str, ...],
+    select: tuple[str, ...],
+    operations: tuple[str, ...],
+    clauses: tuple[str, ...],
+    mistakes: tuple[str, ...],
+    *,
+    as_json: bool,
+    golden: Path | None,
+) -> None:
+    """List the cases: id and title. Options of several kinds must all hold; of one kind, any."""
+    from attnspec.cases import canonical_json, load_suite
 
+    _check_words(operations, clauses, mistakes)
     suite = load_suite(golden, profiles=profiles, select=select)
-    width = max(len(case_id) for case_id in suite.cases)
-    for case in suite.cases.values():
+    noticing = _noticing(mistakes)
+    cases = [
+        case
+        for case in suite.cases.values()
+        if (not operations or case.operation in operations)
+        and (not clauses or not set(clauses).isdisjoint(case.clauses))
+        and (not mistakes or case.id in noticing)
+    ]
+    if not cases:
+        raise UsageError("No case is all of this: --profile, --select, --operation, --clause, --mistake must all hold.")
+    if as_json:
+        click.echo(canonical_json([_entry(case) for case in cases]), nl=False)
+        return
+    width = max(len(case.id) for case in cases)
+    for case in cases:
         click.echo(f"{case.id:{width}}  {case.title}")
+
+
+def _check_words(operations: Sequence[str], clauses: Sequence[str], mistakes: Sequence[str]) -> None:
+    """Raise `UsageError` for a word that narrows the list and that nobody knows."""
+    from attnspec.cases import near
+    from attnspec.contract import OPERATIONS
+    from attnspec.specification import clauses as known_clauses
+    from attnspec_mistakes import CATALOGUE
+
+    ids = {mistake.id for mistake in CATALOGUE} if mistakes else set[str]()
+    for kind, words, known in (
+        ("operation", operations, OPERATIONS),
+        ("clause", clauses, known_clauses()),
+        ("mistake", mistakes, ids),
+    ):
+        for word in words:
+            if word not in known:
+                raise UsageError(f"--{kind} {word}: there is no such {kind}.{near(word, known)}")
+
+
+def _noticing(mistakes: Sequence[str]) -> set[str]:
+    """Return the ids of the cases that notice one of some mistakes, as far as it was tried."""
+    from attnspec_mistakes import CATALOGUE
+    from attnspec_mistakes.noticed import KEPT_IN, noticed_cases
+
+    return {
+        case
+        for mistake in CATALOGUE
+        if mistake.id in mistakes
+        for dtype in KEPT_IN
+        for case in noticed_cases(mistake.operation, dtype).get(mistake.id, ())
+    }
+
+
+def _entry(case: Case) -> dict[str, Any]:
+    return {
+        "id": case.id,
+        "title": case.title,
+        "operation": case.operation,
+        "profile": case.profile,
+        "dtypes": list(case.runs),
+        "clauses": list(case.clauses),
+        "targets": list(case.targets),
+        "errata": list(case.errata),
+        "conventions": list(case.conventions),
+        "revision": case.revision,
+    }
 
 
 @click.command()

@@ -118,7 +118,8 @@ def _forked(
         tasks = [task_of(options, Share(job, options.jobs), fail_fast=fail_fast) for job in range(options.jobs)]
         children = [Forked(task, suite, journal, watch.release) for task, journal in zip(tasks, journals, strict=True)]
         together = Together(children, journals)
-        with progress(console, together, quiet=options.quiet):
+        planned = _planned(options, suite, lambda: together.declaration)
+        with progress(console, together, planned, quiet=options.quiet):
             watch.wait_for(together)
     return Ended(together.parts, watch.received)
 
@@ -157,7 +158,8 @@ def _run_here(
         for each in journals:
             each.declares(declaration)
         try:
-            with progress(console, follower, quiet=options.quiet):
+            planned = _planned(options, suite, lambda: declaration)
+            with progress(console, follower, planned, quiet=options.quiet):
                 results = run_offered(
                     suite,
                     implementation,
@@ -254,14 +256,9 @@ def _report(
     ended_early: EndedEarly | None,
     measured: Measured | None = None,
 ) -> Report:
-    from attnspec.runner import offered_part, planned_dtypes
     from attnspec.validation import make_report, pairs
 
-    not_run = None
-    if ended_early is not None:
-        asked = options.dtypes or declaration.dtypes
-        cases = offered_part(suite, declaration.operations).suite.cases.values()
-        not_run = sum(len(planned_dtypes(case, asked)) for case in cases) - len(results)
+    not_run = None if ended_early is None else _planned_runs(options, suite, declaration) - len(results)
     return make_report(
         suite,
         declaration,
@@ -272,3 +269,26 @@ def _report(
         not_run=not_run,
         ended_early=ended_early,
     )
+
+
+def _planned(
+    options: TargetOptions, suite: Suite, declared: Callable[[], Declaration | None]
+) -> Callable[[], int | None]:
+    """Return what gives how many (case, dtype) are run, counted once, as soon as the target has declared itself."""
+    counted: list[int] = []
+
+    def planned() -> int | None:
+        declaration = None if counted else declared()
+        if declaration is not None:
+            counted.append(_planned_runs(options, suite, declaration))
+        return counted[0] if counted else None
+
+    return planned
+
+
+def _planned_runs(options: TargetOptions, suite: Suite, declaration: Declaration) -> int:
+    """Return how many (case, dtype) a run has that comes to its end."""
+    from attnspec.runner import offered_part, planned_dtypes
+
+    cases = offered_part(suite, declaration.operations).suite.cases.values()
+    return sum(len(planned_dtypes(case, options.dtypes or declaration.dtypes)) for case in cases)

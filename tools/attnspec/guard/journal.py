@@ -145,6 +145,11 @@ class Journal:
         return _HEAD.unpack_from(self._memory)[1]
 
     @property
+    def declaration(self) -> Declaration | None:
+        """What the implementation says about itself, once it is loaded: among the first records, so soon found."""
+        return next((record[1] for record in self._records() if record[0] == "declares"), None)
+
+    @property
     def conclusion(self) -> int | None:
         """The exit status of a process that went on to print its verdict by itself."""
         (raised,) = _CONCLUSION.unpack_from(self._memory, _HEAD.size)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.adapters import Declaration
     from attnspec.guard.journal import Ending, Entry, Journal, Told
     from attnspec.guard.watching import Child
     from attnspec.runner import Key
@@ -45,6 +46,11 @@ class Together:
     def count(self) -> int:
         """How many (case, dtype) have a result."""
         return sum(journal.count for journal in self._journals)
+
+    @property
+    def declaration(self) -> Declaration | None:
+        """What the implementation says about itself, as soon as one of them has loaded it."""
+        return next(filter(None, (journal.declaration for journal in self._journals)), None)
 
     def wait(self) -> int:
         """Wait for the end of all; return the first exit status, or negated signal, that is not 0."""

@@ -7,42 +7,112 @@ from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GR
 from attnspec.operation import REQUIRED, Examples, Input, Operation, Output
 
 TITLE = "attention"
-LAYOUTS = ("bhse", "bshe", "hse", "se", "features_first")
+PROFILES = {
+    "documents": "the worked examples of the source documents",
+    "core": "scores, scales, softmax, weighted values",
+    "masking": "Boolean and float masks, their shapes, fully masked rows",
+    "causal": "both alignments, with fewer and with more queries than keys",
+    "grouped_query": "several query heads to a key head",
+    "window": "one-sided, two-sided and narrow windows",
+    "softcap": "its curve, its place among the steps, and off",
+    "cache": "past and present, one new token and several",
+    "varlen": "sequences of different lengths in one batch",
+    "sinks": "logits that belong to no key",
+    "alibi": "biases by distance",
+    "logsumexp": "its base, its parts, and fully masked rows",
+    "layout": "heads cut and joined, projections",
+    "stress": "large, tiny, close, rising and cancelling numbers; long rows",
+    "tails": "lengths around powers of two, and positions beyond a byte",
+    "pairs": "features, extents, classes of numbers and memory layouts, of which every two meet",
+    "nonfinite": "NaN and infinity, attended and excluded",
+    "memory": "how inputs lie in memory, and that they stay as they were",
+    "rejects": "inputs that are refused",
+}
+LAYOUTS = {
+    "bhse": "batch, heads, tokens, features: the contract's own",
+    "bshe": "tokens before heads in query, key, value and output",
+    "hse": "no batch axis",
+    "se": "neither batch nor head axis",
+    "features_first": "every matrix is the transpose of the contract's: a token is a column",
+}
 EXAMPLES = Examples(convention="fully_masked_row", choice="nan", argument="query", own_name="Q")
 
 CAPABILITIES = {
-    "boolean_mask": "A mask of truth values: True for the keys that may be attended.",
-    "float_mask": "A mask of numbers, which are added to the logits.",
-    "broadcast_mask": "A mask with fewer axes than the scores, or with an axis of length 1 where theirs is longer.",
-    "mask_and_causal": "A mask beside is_causal.",
-    "grouped_query": "Fewer key heads than query heads.",
-    "value_width": "Values of another width than the keys.",
-    "unequal_lengths": "Other numbers of queries than of keys.",
-    "empty_keys": "No keys at all.",
-    "empty_queries": "No queries at all.",
-    "empty_heads": "No heads at all.",
-    "empty_batch": "A batch without entries.",
-    "open_window": "A window that is open to one side.",
-    "zero_scale": "A scale of 0.",
-    "negative_scale": "A scale below 0.",
+    "boolean_mask": "a mask of truth values: true for the keys that may be attended",
+    "float_mask": "a mask of numbers, which are added to the logits",
+    "broadcast_mask": "a mask with fewer axes than the scores, or with an axis of length 1 where theirs is longer",
+    "mask_and_causal": "a mask beside `is_causal`",
+    "grouped_query": "fewer key heads than query heads",
+    "value_width": "values of another width than the keys",
+    "unequal_lengths": "other numbers of queries than of keys",
+    "empty_keys": "no keys at all",
+    "empty_queries": "no queries at all",
+    "empty_heads": "no heads at all",
+    "empty_batch": "a batch without entries",
+    "open_window": "a window that is open to one side",
+    "zero_scale": "a scale of 0",
+    "negative_scale": "a scale below 0",
 }
 
-FULLY_MASKED_ROW = Convention("fully_masked_row", ("zero", "nan", "uniform", "filled", "refuse"))
-HALF_PRECISION_OVERFLOW = Convention("half_precision_overflow", ("finite", "open"))
-NO_KEYS = Convention("no_keys", ("zero", "nan", "refuse"))
-NONFINITE_INPUT = Convention("nonfinite_input", ("propagates", "refuse"))
-MASKED_NONFINITE = Convention("masked_nonfinite", ("ignored", "propagates"))
+FULLY_MASKED_ROW = Convention(
+    "fully_masked_row",
+    ("zero", "nan", "uniform", "filled", "refuse"),
+    sentence="the output of a fully masked row: zeros, NaN, the mean of all values, that of those which no float mask "
+    "excludes, or an error",
+    decision="0001-fully-masked-rows",
+)
+HALF_PRECISION_OVERFLOW = Convention(
+    "half_precision_overflow",
+    ("finite", "open"),
+    sentence="whether products, scores and logits beyond the largest number of half precision stay numbers, or leave "
+    "open what comes of them",
+    decision="0018-half-precision-grades",
+)
+NO_KEYS = Convention(
+    "no_keys",
+    ("zero", "nan", "refuse"),
+    sentence="the output when there are no keys at all: zeros, NaN, or an error",
+    decision="0016-no-keys",
+)
+NONFINITE_INPUT = Convention(
+    "nonfinite_input", ("propagates", "refuse"), sentence="whether NaN takes its arithmetic course, or raises an error"
+)
+MASKED_NONFINITE = Convention(
+    "masked_nonfinite",
+    ("ignored", "propagates"),
+    sentence="whether NaN and infinity in an excluded key or value have no effect, or may reach results",
+    decision="0017-masked-nonfinite-values",
+)
 
 CONVENTIONS = (
     ACCUMULATION,
-    Convention("alibi_bias", ("distance", "column")),
-    Convention("causal_alignment", ("any", "top_left", "bottom_right"), Settles.ATTRIBUTE),
-    Convention("empty_logsumexp", ("minus_infinity", "plus_infinity")),
+    Convention(
+        "alibi_bias",
+        ("distance", "column"),
+        sentence="whether ALiBi subtracts the distance between query and key, or a multiple that differs from it by "
+        "one number for each query",
+        decision="0014-alibi",
+    ),
+    Convention(
+        "causal_alignment",
+        ("any", "top_left", "bottom_right"),
+        Settles.ATTRIBUTE,
+        sentence="where queries stand among the keys when their numbers differ: as the caller says, or always one way",
+        decision="0002-causal-alignment",
+    ),
+    Convention(
+        "empty_logsumexp",
+        ("minus_infinity", "plus_infinity"),
+        sentence="the logsumexp of a query that may attend to no key",
+        decision="0015-logsumexp",
+    ),
     FULLY_MASKED_ROW,
     HALF_PRECISION_GRADE,
     HALF_PRECISION_OVERFLOW,
     INPUT_CHECKS,
-    Convention("logsumexp_base", ("e", "2")),
+    Convention(
+        "logsumexp_base", ("e", "2"), sentence="the base of the logarithm in `logsumexp`", decision="0015-logsumexp"
+    ),
     MASKED_NONFINITE,
     NO_KEYS,
     NONFINITE_INPUT,
@@ -66,6 +136,7 @@ OPERATIONS = (
         "softmax",
         "softmax",
         "attention",
+        sentence="turns numbers into shares of one",
         takes=(Input("x"),),
         attributes={"axis": -1},
         gives=(Output("output", owed=True, dtype="of the run"),),
@@ -75,6 +146,7 @@ OPERATIONS = (
         "causal_mask",
         "causal_mask",
         "attention",
+        sentence="says which keys a query may see when text is read in order",
         attributes={"query_length": REQUIRED, "key_length": None, "offset": 0, "additive": False},
         gives=(Output("output", ("query", "key"), owed=True, dtype="any", exact=True),),
         conventions=(OUTPUTS.name,),
@@ -83,6 +155,7 @@ OPERATIONS = (
         "split_heads",
         "split_heads",
         "attention",
+        sentence="cuts the features of tokens into heads",
         takes=(Input("x", _OF_TOKENS),),
         attributes={"num_heads": REQUIRED},
         gives=(Output("output", _OF_HEADS, owed=True, dtype="of the run"),),
@@ -92,6 +165,7 @@ OPERATIONS = (
         "combine_heads",
         "combine_heads",
         "attention",
+        sentence="lays heads side by side again",
         takes=(Input("x", _OF_HEADS),),
         gives=(Output("output", _OF_TOKENS, owed=True, dtype="of the run"),),
         conventions=_OF_SUMS,
@@ -100,6 +174,7 @@ OPERATIONS = (
         "scaled_dot_product_attention",
         "sdpa",
         "attention",
+        sentence="the heart: scores, masks, softmax, weighted values",
         takes=(
             Input("query", _OF_QUERIES),
             Input("key", _OF_KEYS),
@@ -136,6 +211,7 @@ OPERATIONS = (
         "single_head_attention",
         "single_head",
         "attention",
+        sentence="the tokens of one sequence attend to each other",
         takes=(
             Input("x", ("query", "feature")),
             *(Input(name, _MATRIX) for name in ("w_query", "w_key", "w_value")),
@@ -157,6 +233,7 @@ OPERATIONS = (
         "multi_head_attention",
         "multi_head",
         "attention",
+        sentence="projections, several heads, one more projection",
         takes=(
             Input("query", ("batch entry", "query", "feature")),
             *(Input(name, ("batch entry", "key", "feature")) for name in ("key", "value")),
@@ -176,6 +253,7 @@ OPERATIONS = (
         "context_vector",
         "context_vector",
         "attention",
+        sentence="what a decoder state takes from the encoder states",
         takes=(Input("encoder_states", ("token", "feature")), Input("decoder_state", ("feature",))),
         attributes={"scale": None},
         gives=(
@@ -191,6 +269,7 @@ OPERATIONS = (
         "glorot_normal",
         "glorot_normal",
         "attention",
+        sentence="random weight matrices to start from",
         attributes={"fan_in": REQUIRED, "fan_out": REQUIRED, "seed": REQUIRED},
         gives=(Output("output", ("input feature", "output feature"), owed=True, dtype="any"),),
         conventions=(OUTPUTS.name,),

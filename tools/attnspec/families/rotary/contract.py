@@ -6,6 +6,9 @@ from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GR
 from attnspec.operation import REQUIRED, Input, Operation, Output
 
 TITLE = "rotary positions"
+PROFILES = {
+    "rotary": "frequencies under every scaling, tables, both pairings",
+}
 
 CONVENTIONS = (ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS, OUTPUTS)
 
@@ -18,6 +21,7 @@ OPERATIONS = (
         "rotary_frequencies",
         "rotary_frequencies",
         "rotary",
+        sentence="how fast each pair of features turns from token to token",
         attributes={
             "width": REQUIRED,
             "theta": 10000.0,
@@ -47,6 +51,7 @@ OPERATIONS = (
         "rotary_tables",
         "rotary_tables",
         "rotary",
+        sentence="cosine and sine of every pair at every position",
         takes=(Input("position_ids", ("batch entry", "token")), Input("inverse_frequencies", ("pair",))),
         attributes={"attention_factor": 1.0},
         gives=(Output("cos", _TABLE, owed=True), Output("sin", _TABLE, owed=True)),
@@ -56,6 +61,7 @@ OPERATIONS = (
         "apply_rotary",
         "apply_rotary",
         "rotary",
+        sentence="turns the pairs of queries and keys by the angles of their tokens",
         takes=(Input("x", _OF_HEADS), Input("cos", _TABLE), Input("sin", _TABLE)),
         attributes={"pairing": "half"},
         gives=(Output("output", _OF_HEADS, owed=True, dtype="of the run"),),

@@ -1,0 +1,66 @@
+"""The progress of a run on a terminal: how much of the plan is done, how fast, and how long the rest takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rich.console import Console, RenderableType
+    from rich.progress import Task
+
+_FIRST = "validating"
+_AGAIN = "asking again"
+"""Everything is asked a second time, in another order, once all has a result; how much of it, nobody knows before."""
+
+
+class _Rate(ProgressColumn):
+    """Results a second."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.speed
+        return Text("" if speed is None or task.finished else f"{speed:.0f}/s", style="cyan")
+
+
+class ProgressBar(Progress):
+    """A bar that asks how far the run got, each time that it is drawn, and is gone at the end.
+
+    Parameters
+    ----------
+    console
+        Where it is drawn.
+    done
+        Gives how many results there are.
+    planned
+        Gives how many there will be; None as long as nobody knows.
+    """
+
+    def __init__(self, console: Console, done: Callable[[], int], planned: Callable[[], int | None]) -> None:
+        self._done = done
+        self._planned = planned
+        super().__init__(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            _Rate(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            expand=True,
+        )
+        self._run = self.add_task(_FIRST, total=None)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Return the bar as the run stands now."""
+        if self.task_ids:
+            self._look()
+        return super().get_renderables()
+
+    def _look(self) -> None:
+        done, planned = self._done(), self._planned()
+        again = planned is not None and done >= planned
+        self.update(self._run, completed=done, total=planned, description=_AGAIN if again else _FIRST)
