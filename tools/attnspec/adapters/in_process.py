@@ -95,7 +95,7 @@ class InProcessImplementation:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return Raised(f"{_sentence(error)}{place_of(error)}")
+            return Raised(f"{_sentence(error)}{place_of(error)}", error)
         finally:
             keep_recursion_limit(limit)
         answer = read_returned(returned, operation, given=request.inputs)
