@@ -5,6 +5,7 @@ from attnspec.gate.console import print_outcome
 from attnspec.gate.finding import Finding, Outcome
 from attnspec.gate.judging import Demands, judge
 from attnspec.gate.markdown import outcome_markdown
+from attnspec.gate.single_results import HeldAgainst
 from attnspec.gate.updating import updated
 from attnspec.gate.wording import diagnosis_sentences, suite_sentences, update_sentence
 
@@ -13,6 +14,7 @@ __all__ = [
     "Demands",
     "Entry",
     "Finding",
+    "HeldAgainst",
     "Outcome",
     "diagnosis_sentences",
     "judge",
