@@ -18,16 +18,15 @@ from attnspec.reports.entries import (
     points_at,
     verdict,
 )
-from attnspec.reports.failures import failure_of, told
+from attnspec.reports.failures import told
 from attnspec.reports.report_json import diagnosis_to_json, result_to_json, summary_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Any
 
     from rich.console import Console
 
-    from attnspec.diagnosis import Diagnosis
     from attnspec.reports.failures import Failure
     from attnspec.reports.report import Report
     from attnspec.runner import Result
@@ -61,36 +60,6 @@ def print_report(report: Report, console: Console, *, quiet: bool = False) -> No
     name = wording.shown_name(report.declaration.name, report.declaration.version)
     colour = "green" if report.conforms else "red"
     _say(console, verdict(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
-
-
-def failure_text(result: Result, diagnosis: Sequence[Diagnosis]) -> str:
-    """Return in words what went wrong with one (case, dtype), for the output of another tool.
-
-    Parameters
-    ----------
-    result
-        A wrong result.
-    diagnosis
-        What explains it.
-    """
-    from io import StringIO
-
-    from rich.console import Console
-
-    shown = StringIO()
-    console = Console(file=shown, width=100, color_system=None, highlight=False, markup=False, emoji=False)
-    failure = failure_of([result_to_json(result, outputs=False)])
-    _say(console, wording.ending_with_status(failure.status, failure.ending))
-    _say(console, result.case.title)
-    if failure.step is not None:
-        _say(console, failure.step)
-    console.print()
-    for entry in diagnosis:
-        for line in diagnosis_lines(diagnosis_to_json(entry)):
-            _say(console, line)
-    if not any(points_at(diagnosis_to_json(entry)) for entry in diagnosis):
-        _print_rules(failure, console, indent=0)
-    return "\n".join(line.rstrip() for line in shown.getvalue().splitlines())
 
 
 def _table(report: Report) -> object:
