@@ -63,10 +63,21 @@ class Declined(NamedTuple):
     reason: str
 
 
-class Raised(NamedTuple):
-    """The implementation raised: an ``error`` on a valid case, a refusal on a ``rejects`` case."""
+@dataclass(frozen=True)
+class Raised:
+    """The implementation raised: an ``error`` on a valid case, a refusal on a ``rejects`` case.
+
+    Attributes
+    ----------
+    message
+        What it raised, in a sentence.
+    error
+        The exception with its traceback, where it was raised in this process, for who wants to debug it; two answers
+        are the same answer without regard to it. It keeps all frames alive, so nobody should hold it for long.
+    """
 
     message: str
+    error: BaseException | None = field(default=None, compare=False, repr=False)
 
 
 class Malformed(NamedTuple):

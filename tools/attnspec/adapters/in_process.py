@@ -110,7 +110,7 @@ class InProcessImplementation:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return Raised(f"{_sentence(error)}{place_of(error)}")
+            return Raised(f"{_sentence(error)}{place_of(error)}", error)
         finally:
             keep_recursion_limit(limit)
         answer = read_returned(returned, operation, request.inputs, self._tensors)

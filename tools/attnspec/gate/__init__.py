@@ -8,6 +8,7 @@ from attnspec.gate.group import Group
 from attnspec.gate.judging import Demands, judge
 from attnspec.gate.knowing import Known, known_of
 from attnspec.gate.markdown import outcome_markdown
+from attnspec.gate.single_results import HeldAgainst
 from attnspec.gate.storing import read_baseline, write_baseline
 from attnspec.gate.updating import updated
 from attnspec.gate.wording import (
@@ -24,6 +25,7 @@ __all__ = [
     "Entry",
     "Finding",
     "Group",
+    "HeldAgainst",
     "Known",
     "Outcome",
     "diagnosis_of_unexpected",

@@ -1,4 +1,4 @@
-"""Collecting the cases as pytest items, and running each through the runner."""
+"""Collecting the cases as pytest items, and saying at the end what their failures have in common."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from attnspec.contract import OPERATIONS
+from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import AttnspecError
+from attnspec.locations import golden_folder
 from attnspec.plain_text import plain_text
+from attnspec.pytest_plugin.items import MARKER, UNGRADED, BaselineAsAWhole, CaseInDtype
+from attnspec.pytest_plugin.options import in_the_words_of_pytest
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -19,19 +24,10 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 _ROOT = "attnspec"
-_UNGRADED = "attnspec ungraded"
-"""The property of an item in which nothing was graded; properties also travel from the workers of xdist."""
+_BASELINE = f"{_ROOT}/baseline"
 
 # Pytest puts the way to its root folder before what it prints.
 _PRINTED = re.compile(rf"(?:.*/)?({_ROOT}/[a-z0-9_]+(?:::.*)?)")
-
-
-class WrongResultError(Exception):
-    """The implementation did something wrong in one (case, dtype)."""
-
-    def __init__(self, result: Result) -> None:
-        super().__init__(result.verdict.message or result.status)
-        self.result = result
 
 
 class Collecting:
@@ -48,11 +44,15 @@ class Collecting:
         self._config = config
         self._validating: Validating | None = None
         self._outcomes: set[str] = set()
+        self._wrong: list[Result] = []
+        self._from_workers: list[bytes] = []
         asked_here = any(str(argument).startswith("--attnspec") for argument in config.invocation_params.args)
         if asked_here and config.args_source != pytest.Config.ArgsSource.ARGS:
             config.args, config.args_source = [], pytest.Config.ArgsSource.ARGS
         self.named = [node_id for argument in config.args if (node_id := _node_id(argument)) is not None]
         config.args = [argument for argument in config.args if _node_id(argument) is None]
+        for line in _markers(config):
+            config.addinivalue_line("markers", line)
 
     def validating(self) -> Validating:
         """Return what runs the cases; it is made at the first call, since a controller of xdist needs none."""
@@ -79,26 +79,76 @@ class Collecting:
             return None
         return "attnspec: TARGET runs in this process, unprotected; `attnspec validate` guards its runs"
 
+    def pytest_enter_pdb(self) -> None:
+        """Note that a debugger was entered: whoever quits it means the whole run."""
+        if self._validating is not None:
+            self._validating.is_debugged = True
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Keep the results that fail a test."""
+        report = yield
+        if report.failed and isinstance(item, CaseInDtype) and item.result is not None and item.result.is_wrong:
+            self._wrong.append(item.result)
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what came of the items."""
-        if report.when == "call" and report.nodeid.startswith(f"{_ROOT}/"):
-            self._outcomes.add("ungraded" if _is_ungraded(report) else report.outcome)
+        is_ours = report.nodeid.startswith(f"{_ROOT}/") and not report.nodeid.startswith(f"{_BASELINE}::")
+        if report.when == "call" and is_ours:
+            is_expected = report.skipped and hasattr(report, "wasxfail")
+            outcome = "ungraded" if _is_ungraded(report) else "failed" if is_expected else report.outcome
+            self._outcomes.add(outcome)
 
     def pytest_report_teststatus(self, report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:
         """Tell an item in which nothing was wrong and nothing graded from one that passed."""
         return ("ungraded", "u", "UNGRADED") if _is_ungraded(report) else None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Release the implementation. A run in which nothing could be graded has failed."""
+        """Release the implementation; a worker of xdist hands over what went wrong.
+
+        A run in which nothing could be graded has failed.
+        """
         if self._validating is not None:
             self._validating.close()
+            if self._wrong and hasattr(session.config, "workeroutput"):
+                from attnspec.pytest_plugin.handing_over import packed
+
+                handed_over = packed(self._validating.declaration, self._validating.beside_what_passed(self._wrong))
+                cast("Any", session.config).workeroutput[_ROOT] = handed_over
         if self._graded_nothing() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say that nothing could be graded."""
-        if self._graded_nothing():
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a worker of xdist found; one that crashed has left nothing."""
+        handed_over = getattr(node, "workeroutput", {}).get(_ROOT)
+        if handed_over is not None:
+            self._from_workers.append(handed_over)
+
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
+        """Say what the failures have in common, or that nothing could be graded."""
+        results = self._results_to_diagnose() if self._config.getoption("tbstyle") != "no" else []
+        if results:
+            from attnspec.pytest_plugin.explaining import summary_lines
+
+            terminalreporter.write_sep("=", "what went wrong", bold=True, red=True)
+            for line in summary_lines(results):
+                terminalreporter.write_line(line)
+        if self._graded_nothing() and exitstatus != pytest.ExitCode.INTERRUPTED:
             terminalreporter.write_line("attnspec: nothing could be graded; -rs says why.", red=True)
+
+    def _results_to_diagnose(self) -> list[Result]:
+        """Return the results that went wrong, here or in the workers of xdist, and some that passed beside them."""
+        if self._validating is not None and self._wrong:
+            return self._validating.beside_what_passed(self._wrong)
+        if not self._from_workers:
+            return []
+        from attnspec.pytest_plugin.handing_over import unpacked
+        from attnspec.pytest_plugin.validating import conventions_asked_for, selected
+
+        suite, conventions = selected(self._config.option), conventions_asked_for(self._config.option)
+        return [result for content in self._from_workers for result in unpacked(content, suite, conventions)]
 
     def _graded_nothing(self) -> bool:
         return bool(self._outcomes) and self._outcomes <= {"skipped", "ungraded"}
@@ -110,25 +160,31 @@ class Cases(pytest.Collector):
     def __init__(self, *, collecting: Collecting, **of_node: Any) -> None:
         super().__init__(**of_node)
         self._collecting = collecting
+        self.add_marker(MARKER)
 
     def collect(self) -> Iterator[pytest.Collector]:
-        """Return a collector for each profile."""
+        """Return a collector for each profile, and one for the baseline."""
         try:
             validating = self._collecting.validating()
         except AttnspecError as error:
-            raise self.CollectError(f"attnspec: {plain_text(str(error))}") from None
-        missing = {*self._collecting.named}
+            raise self.CollectError(f"attnspec: {plain_text(in_the_words_of_pytest(str(error)))}") from None
+        named = {*self._collecting.named}
+        missing = {*named}
         by_profile: dict[str, list[tuple[Case, str]]] = {}
         for case, dtype in validating.runs():
             profile = f"{_ROOT}/{case.profile}"
             names = {profile, f"{profile}::{case.id}", f"{profile}::{case.id}[{dtype}]"}
-            if not self._collecting.named or names & {*self._collecting.named}:
+            if not named or names & named:
                 by_profile.setdefault(case.profile, []).append((case, dtype))
             missing -= names
-        for name in missing:
+        baseline: str | None = self.config.option.attnspec_baseline
+        of_baseline = {_BASELINE, f"{_BASELINE}::{Path(baseline).name}"} if baseline is not None else frozenset[str]()
+        for name in missing - of_baseline:
             raise self.CollectError(f"attnspec: no case is named {plain_text(name)}; --collect-only -q shows all.")
         for profile, runs in by_profile.items():
             yield _node(Profile, self, name=profile, nodeid=f"{_ROOT}/{profile}", runs=runs, validating=validating)
+        if baseline is not None and (not named or of_baseline & named):
+            yield _node(AsAWhole, self, name=_BASELINE, nodeid=_BASELINE, validating=validating)
 
 
 class Profile(pytest.Collector):
@@ -136,68 +192,61 @@ class Profile(pytest.Collector):
 
     def __init__(self, *, runs: list[tuple[Case, str]], validating: Validating, **of_node: Any) -> None:
         super().__init__(**of_node)
+        self.add_marker(self.name)
         self._runs = runs
         self._validating = validating
 
     def collect(self) -> Iterator[pytest.Item]:
         """Return an item for each (case, dtype)."""
         for case, dtype in self._runs:
-            yield _node(
-                CaseInDtype, self, name=f"{case.id}[{dtype}]", case=case, dtype=dtype, validating=self._validating
-            )
+            name = f"{case.id}[{dtype}]"
+            yield _item(CaseInDtype, self, name, case=case, dtype=dtype, validating=self._validating)
 
 
-class CaseInDtype(pytest.Item):
-    """One case in one dtype."""
+class AsAWhole(pytest.Collector):
+    """What the baseline says beside single results."""
 
-    def __init__(self, *, case: Case, dtype: str, validating: Validating, **of_node: Any) -> None:
-        cast("Any", super()).__init__(**of_node)
-        self._case = case
-        self._dtype = dtype
+    def __init__(self, *, validating: Validating, **of_node: Any) -> None:
+        super().__init__(**of_node)
         self._validating = validating
-        self.extra_keyword_matches.add(case.operation)
 
-    def runtest(self) -> None:
-        """Run and grade it."""
-        result = self._validating.run(self._case, self._dtype)
-        if result.is_wrong:
-            raise WrongResultError(result)
-        if result.status == "unsupported":
-            pytest.skip(plain_text(result.verdict.message))
-        if result.status == "ungraded":
-            self.user_properties.append((_UNGRADED, plain_text(result.verdict.message)))
+    def collect(self) -> Iterator[pytest.Item]:
+        """Return the one item."""
+        name = Path(self.config.option.attnspec_baseline).name
+        yield _item(BaselineAsAWhole, self, name, validating=self._validating)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return what the console would say, for what the implementation did wrong."""
-        if not isinstance(excinfo.value, WrongResultError):
-            return super().repr_failure(excinfo, style)
-        # Of a plain text, pytest on CI repeats every line in its short summary; of a crash, the message alone.
-        shown: Any = excinfo.getrepr(style="native")
-        (entry,) = shown.reprtraceback.reprentries
-        entry.lines = [] if self.config.getoption("tbstyle") == "line" else [self._explanation(excinfo.value.result)]
-        crash = shown.reprcrash
-        crash.path, crash.lineno, crash.message = str(self._golden_file()), 1, plain_text(str(excinfo.value))
-        return shown
 
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return the golden file and the name."""
-        return self._golden_file(), None, self.name
-
-    def _golden_file(self) -> Path:
-        return self._validating.golden_file(self._case)
-
-    def _explanation(self, result: Result) -> str:
-        return f"{self._validating.explain(result)}\n\nThe case: attnspec show {self._case.id}\n"
+def _markers(config: pytest.Config) -> Iterator[str]:
+    """Return the markers that items may have, each with what it means."""
+    given: str | None = config.option.attnspec_golden
+    folder = golden_folder() if given is None else Path(given)
+    yield f"{MARKER}: a case of attnspec"
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_dir():
+            yield f"{path.name}: a case of attnspec's profile {path.name}"
+    for operation in OPERATIONS:
+        yield f"{operation}: a case of attnspec's operation {operation}"
+    for dtype in FLOAT_DTYPES:
+        yield f"{dtype}: a case of attnspec in {dtype}"
 
 
 def _is_ungraded(report: pytest.CollectReport | pytest.TestReport) -> bool:
     """Tell whether an item of this plugin passed without anything that was graded."""
-    return report.when == "call" and report.passed and any(name == _UNGRADED for name, _ in report.user_properties)
+    return report.when == "call" and report.passed and any(name == UNGRADED for name, _ in report.user_properties)
 
 
 def _node(kind: type[Any], parent: pytest.Collector, **own: Any) -> Any:
     """Return a node of pytest's tree; pytest does not say which keywords `from_parent` takes."""
     return kind.from_parent(parent, **own)
+
+
+def _item(kind: type[Any], parent: pytest.Collector, name: str, **own: Any) -> Any:
+    """Return an item.
+
+    Its id is handed over as one text: pytest's cache knows items by ids that it has read back, in which what is in
+    brackets is a parameter, and not a part of the name as in an id that pytest makes of a parent's and a name.
+    """
+    return _node(kind, parent, name=name, nodeid=f"{parent.nodeid}::{name}", **own)
 
 
 def _node_id(argument: str) -> str | None:

@@ -6,24 +6,35 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnspec.cases import load_suite
+import pytest
+
+from attnspec.cases import load_suite, read_index
 from attnspec.dtypes import ANY
 from attnspec.errors import UsageError
-from attnspec.reports import failure_text
+from attnspec.gate import HeldAgainst, read_baseline
+from attnspec.plain_text import plain_text
+from attnspec.pytest_plugin.debugging import (
+    AsExpectedError,
+    Watched,
+    WrongResultError,
+    belongs_to_the_user,
+    stop_at,
+)
+from attnspec.pytest_plugin.explaining import Explaining, in_the_baseline
+from attnspec.pytest_plugin.options import PREFIX, for_python_given
+from attnspec.releases import read_retired
 from attnspec.runner import offered_part, run_suite
 from attnspec.validation import check_asked, contract_names, in_layout, open_target, pairs, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from attnspec.adapters import Implementation
+    from attnspec.adapters import Declaration, Implementation
     from attnspec.cases import Case, Suite
-    from attnspec.diagnosis import Diagnosis
+    from attnspec.gate import Finding
     from attnspec.runner import Result
 
 _PASSES_KEPT = 24
-_DIAGNOSED = 20
-"""A diagnosis of each of a thousand failures would take long, and repeat itself."""
 
 
 class Validating:
@@ -35,21 +46,46 @@ class Validating:
         The selected cases.
     implementation
         The software under test; `close` releases it.
+    watched
+        The same without its layout, which knows what the last call raised.
     dtypes
         Dtypes to run in; those that the implementation declares if empty.
     conventions
         Conventions that it follows, over those that it declares.
+    baseline
+        What is expected of it; None where everything is to pass.
+
+    Attributes
+    ----------
+    explaining
+        Says what went wrong with a result.
+    is_debugged
+        Whether a debugger was entered.
     """
 
     def __init__(
-        self, suite: Suite, implementation: Implementation, dtypes: Sequence[str], conventions: Mapping[str, str]
+        self,
+        suite: Suite,
+        implementation: Implementation,
+        watched: Watched,
+        dtypes: Sequence[str],
+        conventions: Mapping[str, str],
+        baseline: HeldAgainst | None,
     ) -> None:
         self._suite = suite
         self._implementation = implementation
+        self._watched = watched
         self._dtypes = tuple(dtypes) or implementation.declaration.dtypes
         self._conventions = conventions
+        self.baseline = baseline
         self._passed: dict[str, list[Result]] = {}
-        self._diagnosed: dict[str, int] = {}
+        self.explaining = Explaining(self._passed)
+        self.is_debugged = False
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the implementation says about itself."""
+        return self._implementation.declaration
 
     @classmethod
     def from_options(cls, options: Any) -> Validating:
@@ -60,16 +96,19 @@ class Validating:
         AttnspecError
             If something cannot be loaded.
         """
-        conventions = pairs(options.attnspec_convention, "--attnspec-convention")
+        conventions = conventions_asked_for(options)
         check_asked(options.attnspec_dtype, conventions)
-        suite = load_suite(
-            Path(options.attnspec_golden) if options.attnspec_golden else None,
-            profiles=options.attnspec_profile,
-            select=options.attnspec_select,
-        )
-        implementation = _implementation(options)
-        offered = offered_part(suite, implementation.declaration.operations)
-        return cls(offered.suite, implementation, options.attnspec_dtype, conventions)
+        baseline = read_baseline(Path(options.attnspec_baseline)) if options.attnspec_baseline else None
+        suite = selected(options)
+        watched = Watched(_open(options))
+        try:
+            implementation = in_layout(watched, options.attnspec_layout)
+            offered = offered_part(suite, implementation.declaration.operations)
+            held = None if baseline is None else HeldAgainst(baseline, implementation.declaration, conventions)
+        except BaseException:
+            watched.close()
+            raise
+        return cls(offered.suite, implementation, watched, options.attnspec_dtype, conventions, held)
 
     def runs(self) -> Iterator[tuple[Case, str]]:
         """Return each selected case in each of its dtypes, in the order of ids and dtypes."""
@@ -82,25 +121,66 @@ class Validating:
         """Return the file that holds a case."""
         return self._suite.folder / f"{case.id}.json"
 
+    def trace_next_call(self) -> None:
+        """Have the debugger stop in the first line of the next call."""
+        self._watched.is_traced = True
+
     def run(self, case: Case, dtype: str) -> Result:
         """Run and grade one case in one dtype, twice in a row; a refusal together with its valid twin."""
         alone = replace(self._suite, cases={case.id: case}, twins=self._twin_of(case))
         dtypes = self._dtypes if dtype == ANY else (dtype,)
         (result,) = run_suite(alone, self._implementation, dtypes=dtypes, conventions=self._conventions, goes_on=True)
+        if self.is_debugged and isinstance(self._watched.raised, pytest.exit.Exception):
+            raise self._watched.raised  # his debugger was quit
         passed = self._passed.setdefault(case.operation, [])
         if result.status == "pass" and len(passed) < _PASSES_KEPT:
             passed.append(result)
         return result
 
-    def explain(self, result: Result) -> str:
-        """Return in words what went wrong, with the mistake that it looks like in the light of what passed before."""
-        operation = result.case.operation
-        if result.got is None:
-            return failure_text(result, ())
-        self._diagnosed[operation] = self._diagnosed.get(operation, 0) + 1
-        if self._diagnosed[operation] > _DIAGNOSED:
-            return f"{failure_text(result, ())}\nOnly the first {_DIAGNOSED} failures of {operation} are diagnosed."
-        return failure_text(result, self._diagnosis(result))
+    def check(self, result: Result, contradiction: Finding | None) -> None:
+        """Raise if a result is wrong, or another one than the baseline expects.
+
+        Parameters
+        ----------
+        result
+            What came last.
+        contradiction
+            Why it is not as the baseline expects, if it is not.
+
+        Raises
+        ------
+        AsExpectedError
+            If it is wrong in the way in which the baseline says.
+        WrongResultError
+            If it is not.
+        Exception
+            What the implementation raised, with the traceback that leads to it.
+        """
+        if not result.is_wrong:
+            if contradiction is not None:
+                raise WrongResultError(plain_text(in_the_baseline(contradiction)))
+            return
+        message = plain_text(result.verdict.message or result.status)
+        if self.baseline is not None and contradiction is None:
+            stop_at(result, self._implementation, AsExpectedError(message))
+        raised = self._watched.raised
+        if result.status == "error" and raised is not None and belongs_to_the_user(raised):
+            raise raised
+        stop_at(result, self._implementation, WrongResultError(message))
+
+    def contradictions(self) -> list[str]:
+        """Return what in the baseline is not so, whatever the results are."""
+        if self.baseline is None:
+            return []
+        folder = self._suite.folder
+        retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(folder).items()}
+        found = self.baseline.contradictions(read_index(folder), retired)
+        return [plain_text(" ".join(filter(None, (one.subject, one.sentence)))) for one in found]
+
+    def beside_what_passed(self, wrong: Sequence[Result]) -> list[Result]:
+        """Return results that went wrong behind some of the same operations that passed, which say what it is not."""
+        operations = {result.case.operation for result in wrong}
+        return [*(result for operation in operations for result in self._passed.get(operation, ())), *wrong]
 
     def close(self) -> None:
         """Release the implementation."""
@@ -112,14 +192,35 @@ class Validating:
         twin = case.rejects.twin
         return {twin: self._suite.cases.get(twin) or self._suite.twins[twin]}
 
-    def _diagnosis(self, result: Result) -> tuple[Diagnosis, ...]:
-        from attnspec.diagnosis import diagnose
 
-        return diagnose([*self._passed.get(result.case.operation, ()), result])
+def conventions_asked_for(options: Any) -> dict[str, str]:
+    """Return the conventions that the command line states.
+
+    Raises
+    ------
+    UsageError
+        If it does not state them so.
+    """
+    return pairs(options.attnspec_convention, f"{PREFIX}-convention")
 
 
-def _implementation(options: Any) -> Implementation:
-    """Return the implementation in its layout.
+def selected(options: Any) -> Suite:
+    """Return the cases that the command line selects.
+
+    Raises
+    ------
+    AttnspecError
+        If they cannot be read, or there are none.
+    """
+    return load_suite(
+        Path(options.attnspec_golden) if options.attnspec_golden else None,
+        profiles=options.attnspec_profile,
+        select=options.attnspec_select,
+    )
+
+
+def _open(options: Any) -> Implementation:
+    """Return the implementation.
 
     Raises
     ------
@@ -127,27 +228,17 @@ def _implementation(options: Any) -> Implementation:
         If an option for Python targets is given with a program.
     """
     command = options.attnspec_command
-    for option, given in (
-        ("--attnspec", options.attnspec),
-        ("--attnspec-as", options.attnspec_as),
-        ("--attnspec-rename", options.attnspec_rename),
-        ("--attnspec-device", options.attnspec_device),
-        ("--attnspec-tensors", options.attnspec_tensors),
-    ):
-        if command is not None and given:
-            raise UsageError(f"{option} is for Python targets; an --attnspec-command follows the protocol by itself.")
-    implementation = open_target(
+    for option in for_python_given(options) if command is not None else ():
+        raise UsageError(f"{option} is for Python targets; an {PREFIX}-command follows the protocol by itself.")
+    if options.trace and (command is not None or options.attnspec_timeout is not None):
+        raise UsageError(f"--trace steps through this process alone; leave out {PREFIX}-command and {PREFIX}-timeout.")
+    return open_target(
         options.attnspec,
         command,
         operation=options.attnspec_as,
-        renames=contract_names(pairs(options.attnspec_rename, "--attnspec-rename")),
+        renames=contract_names(pairs(options.attnspec_rename, f"{PREFIX}-rename")),
         device=options.attnspec_device,
         tensors=options.attnspec_tensors,
         without=words(options.attnspec_without),
         timeout=options.attnspec_timeout,
     )
-    try:
-        return in_layout(implementation, options.attnspec_layout)
-    except BaseException:
-        implementation.close()
-        raise

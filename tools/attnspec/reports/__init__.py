@@ -1,6 +1,6 @@
 """Reports: what a run came to, for people and for machines."""
 
-from attnspec.reports.console import failure_text, print_report
+from attnspec.reports.console import print_report
 from attnspec.reports.report import Report, report_to_json
 from attnspec.reports.summary import Summary
 from attnspec.reports.writing import check_writable, report_text, write_document, write_report
@@ -9,7 +9,6 @@ __all__ = [
     "Report",
     "Summary",
     "check_writable",
-    "failure_text",
     "print_report",
     "report_text",
     "report_to_json",

@@ -17,7 +17,7 @@ from attnspec.reports.entries import (
     points_at,
     verdict,
 )
-from attnspec.reports.failures import failure_of, told
+from attnspec.reports.failures import told
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.report_json import declarations_to_json, diagnosis_to_json, result_to_json, summary_to_json
 from attnspec.reports.screen import not_graded_line, problem_lines, worth_asking
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from attnspec.diagnosis import Diagnosis
     from attnspec.reports.failures import Failure
     from attnspec.reports.problems import Problem, Whole
     from attnspec.reports.report import Report
@@ -119,36 +118,6 @@ def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, 
         _print_counted(sum(len(problem.results) for problem in others), lines, console)
     console.print()
     _say(console, problem_wording.read_on(worth_asking(problems)))
-
-
-def failure_text(result: Result, diagnosis: Sequence[Diagnosis]) -> str:
-    """Return in words what went wrong with one (case, dtype), for the output of another tool.
-
-    Parameters
-    ----------
-    result
-        A wrong result.
-    diagnosis
-        What explains it.
-    """
-    from io import StringIO
-
-    from rich.console import Console
-
-    shown = StringIO()
-    console = Console(file=shown, width=100, color_system=None, highlight=False, markup=False, emoji=False)
-    failure = failure_of([result_to_json(result, outputs=False)])
-    _say(console, wording.ending_with_status(failure.status, failure.ending))
-    _say(console, result.case.title)
-    if failure.step is not None:
-        _say(console, failure.step)
-    console.print()
-    for entry in diagnosis:
-        for line in diagnosis_lines(diagnosis_to_json(entry)):
-            _say(console, line)
-    if not any(points_at(diagnosis_to_json(entry)) for entry in diagnosis):
-        _print_rules(failure, console, set(), indent=0)
-    return "\n".join(line.rstrip() for line in shown.getvalue().splitlines())
 
 
 def _tried(report: Report) -> int:

@@ -1,0 +1,90 @@
+"""Holding one result at a time against a baseline, for a test tool that makes a test of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec.comparison import WRONG
+from attnspec.gate.baseline import NOT_EXPLAINED
+from attnspec.gate.judging import Demands, judge
+from attnspec.gate.knowing import known_of
+from attnspec.reports import Report
+from attnspec.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.adapters import Declaration
+    from attnspec.gate.baseline import Baseline
+    from attnspec.gate.finding import Finding, Kind
+    from attnspec.runner import Result
+
+_OF_A_WHOLE_RUN: tuple[Kind, ...] = ("fewer graded", "nothing graded", "not run")
+"""What a run of all cases shows, and one of some does not."""
+
+
+class HeldAgainst:
+    """A baseline, and the implementation that is held against it.
+
+    Parameters
+    ----------
+    baseline
+        What is expected.
+    declaration
+        What the implementation says about itself.
+    conventions
+        Conventions that the command asked for, over those that are declared.
+
+    Raises
+    ------
+    BaselineError
+        If the baseline is about another implementation.
+    """
+
+    def __init__(self, baseline: Baseline, declaration: Declaration, conventions: Mapping[str, str]) -> None:
+        self._baseline = baseline
+        self._declaration = declaration
+        self._conventions = {**declaration.conventions, **conventions}
+        self._entries = baseline.by_key
+        self.contradictions({}, {})
+
+    def expected_failure(self, case_id: str, dtype: str) -> str | None:
+        """Return why a (case, dtype) is expected to go wrong; None where it is not."""
+        entry = self._entries.get((case_id, dtype))
+        return entry.reason if entry is not None and entry.status in WRONG else None
+
+    def reason_of(self, result: Result) -> str | None:
+        """Return the reason that somebody wrote into the baseline beside a result; None where nobody did."""
+        known = known_of(self._baseline, result.case, result.dtype, result.verdict.message)
+        return None if known is None or known.reason == NOT_EXPLAINED else known.reason or None
+
+    def contradicts(self, result: Result) -> Finding | None:
+        """Return why a result is another one than the baseline expects; None where it is as expected."""
+        subject = (result.case.id, result.dtype)
+        found = self._judged((result,), {result.case.id: None}, {})
+        return next((finding for finding in found if (finding.subject, finding.dtype) == subject), None)
+
+    def contradictions(self, suite_ids: Mapping[str, object], retired: Mapping[str, str]) -> tuple[Finding, ...]:
+        """Return what fails whatever the results are: of the declaration, and of entries without a case.
+
+        Parameters
+        ----------
+        suite_ids, retired
+            As `attnspec.gate.judge` takes them.
+        """
+        return tuple(finding for finding in self._judged((), suite_ids, retired) if finding.kind not in _OF_A_WHOLE_RUN)
+
+    def _judged(
+        self, results: tuple[Result, ...], suite_ids: Mapping[str, object], retired: Mapping[str, str]
+    ) -> tuple[Finding, ...]:
+        report = Report(
+            declaration=self._declaration,
+            conventions=self._conventions,
+            suite_version=__version__,
+            suite_digest="",
+            environment={},
+            results=results,
+            diagnosis=(),
+        )
+        outcome = judge(report, self._baseline, Demands(), suite_ids=suite_ids, retired=retired)
+        return outcome.of_weight("fails")

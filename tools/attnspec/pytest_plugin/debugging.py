@@ -1,0 +1,162 @@
+"""Handing a failure over to the user's debugger: his own exception, or a place where everything is at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+from unittest import SkipTest
+
+import numpy as np
+import pytest
+
+from attnspec.adapters import Outputs, Raised, Request
+from attnspec.adapters.wrapped import Wrapped
+from attnspec.comparison import Values
+from attnspec.dtypes import to_run_dtype
+from attnspec.runner import own_attributes, presented_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.adapters import Answer, Implementation
+    from attnspec.runner import Result, Run
+
+AT_HAND = (
+    "Here are inputs, attributes, expected, got, error and tolerance, by name; `args` prints them all. "
+    "call() calls it again, call(NAME=VALUE) with another argument, and `debug call()` steps into it."
+)
+"""What the debugger finds where a wrong result is raised."""
+
+_NOT_THE_USERS = ("attnspec", "attnspec.*", "numpy", "numpy.*")
+
+
+class WrongResultError(Exception):
+    """The implementation did something wrong in one (case, dtype).
+
+    Parameters
+    ----------
+    message
+        What, in a sentence.
+    """
+
+
+class AsExpectedError(WrongResultError):
+    """It did so, as the baseline expects."""
+
+
+class Watched(Wrapped):
+    """An implementation of which is kept what the last call raised.
+
+    Attributes
+    ----------
+    raised
+        The exception, where the last call raised one in this process; None otherwise.
+    is_traced
+        Whether the debugger stops in the first line of the next call.
+    """
+
+    def __init__(self, implementation: Implementation) -> None:
+        super().__init__(implementation)
+        self.raised: BaseException | None = None
+        self.is_traced = False
+
+    def run(self, request: Request) -> Answer:
+        """Answer one request."""
+        self.raised = None
+        if self.is_traced:
+            self.is_traced = False
+            cast("Any", pytest).set_trace(header=f"PDB: a call of {request.operation}", skip=_NOT_THE_USERS)
+        answer = self._implementation.run(request)
+        if isinstance(answer, Raised):
+            self.raised = answer.error
+        return answer
+
+
+def belongs_to_the_user(error: BaseException | None) -> bool:
+    """Tell whether an exception, raised in a test, fails it as any other one: it means nothing to pytest."""
+    return isinstance(error, Exception) and not isinstance(error, (SkipTest, pytest.exit.Exception))
+
+
+def stop_at(result: Result, implementation: Implementation, wrong: WrongResultError) -> NoReturn:
+    """Raise where a debugger finds what came and what was owed.
+
+    Parameters
+    ----------
+    result
+        A wrong result.
+    implementation
+        What gave it.
+    wrong
+        What is raised.
+    """
+    run = result.run
+    expected = dict(run.expected.outputs) if isinstance(run.expected, Values) else {}
+    got = dict(result.got or {})
+
+    def call(**changed: Any) -> Mapping[str, NDArray[Any]]:
+        """Call the implementation with the case's own arguments, but for those that are given; return its outputs."""
+        arguments = {**_inputs(run), **own_attributes(run.attributes), **changed}
+        inputs, attributes = (
+            {name: value for name, value in arguments.items() if (name in run.operation.attributes) is is_attribute}
+            for is_attribute in (False, True)
+        )
+        answer = implementation.run(Request(run.case.operation, run.dtype, inputs, attributes))
+        if isinstance(answer, Raised) and answer.error is not None:
+            raise answer.error
+        if not isinstance(answer, Outputs):
+            raise WrongResultError(str(answer))
+        return answer.values
+
+    _stop_here(
+        inputs=_inputs(run),
+        attributes=own_attributes(run.attributes),
+        expected=expected,
+        got=got,
+        error=_errors(got, expected),
+        tolerance={name: _tolerance(run, name) for name in expected},
+        call=call,
+        wrong=wrong,
+    )
+
+
+def _stop_here(
+    *,
+    inputs: Mapping[str, NDArray[Any]],  # noqa: ARG001 - all but the last are there for who debugs
+    attributes: Mapping[str, Any],  # noqa: ARG001
+    expected: Mapping[str, NDArray[Any]],  # noqa: ARG001
+    got: Mapping[str, NDArray[Any]],  # noqa: ARG001
+    error: Mapping[str, NDArray[Any]],  # noqa: ARG001
+    tolerance: Mapping[str, NDArray[Any]],  # noqa: ARG001
+    call: Callable[..., Mapping[str, NDArray[Any]]],  # noqa: ARG001
+    wrong: WrongResultError,
+) -> NoReturn:
+    raise wrong  # see inputs, attributes, expected, got, error, tolerance; call() calls it again
+
+
+def _inputs(run: Run) -> dict[str, NDArray[Any]]:
+    """Return the inputs of a run as they are handed over: in its dtype, in the memory layout of its case."""
+    arrays = {name: to_run_dtype(array, run.dtype) for name, array in run.case.inputs.items()}
+    return presented_all(arrays, run.case.presentation)
+
+
+def _tolerance(run: Run, output: str) -> NDArray[Any]:
+    """Return how far each element may lie from what is owed; infinite where nothing is graded."""
+    assert run.bound is not None
+    tolerance = run.bound.of(output, run.place).error
+    if run.operation.by_name[output].exact:
+        return np.zeros_like(tolerance)
+    ungraded = run.bound.ungraded(output, run.place)
+    return tolerance if ungraded is None else np.where(ungraded, np.inf, tolerance)
+
+
+def _errors(
+    got: Mapping[str, NDArray[Any]], expected: Mapping[str, NDArray[Any]]
+) -> dict[str, NDArray[np.floating[Any]]]:
+    """Return how far each element lies from what is owed, where the shapes allow it."""
+    with np.errstate(all="ignore"):
+        return {
+            name: np.abs(got[name].astype(np.float64) - owed.astype(np.float64))
+            for name, owed in expected.items()
+            if name in got and got[name].shape == owed.shape
+        }

@@ -1,0 +1,124 @@
+"""What is said of failures: a few lines for each, and once at the end what they have in common."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from attnspec.plain_text import plain_text
+from attnspec.pytest_plugin.options import in_the_words_of_pytest
+from attnspec.reports import wording
+from attnspec.reports.entries import diagnosis_lines, points_at
+from attnspec.reports.failures import failure_of
+from attnspec.reports.report_json import diagnosis_to_json, result_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from attnspec.gate import Finding
+    from attnspec.runner import Result
+
+_WIDTH = 80
+_DIAGNOSED = 20
+"""So many failures of an operation are diagnosed one by one; more would take long, and say the same again."""
+
+_CLAUSES_NAMED = 4
+_WORDS_TOLD = 3
+
+_HOW_SURE = {"it is": "It is", "most likely": "Most likely it is"}
+
+
+class Explaining:
+    """What is said of one failure after the other.
+
+    Parameters
+    ----------
+    passed
+        Operation to results that passed, which a diagnosis looks at, too.
+    """
+
+    def __init__(self, passed: Mapping[str, Sequence[Result]]) -> None:
+        self._passed = passed
+        self._diagnosed: dict[str, int] = {}
+        self._named: set[str] = set()
+
+    def of(self, result: Result) -> list[str]:
+        """Return in a few sentences what went wrong with one (case, dtype), and which mistake it looks like."""
+        failure = failure_of([result_to_json(result, outputs=False)])
+        sentences = [
+            wording.ending_with_status(failure.status, failure.ending),
+            result.case.title,
+            failure.step,
+            *(self._diagnosis(result) or [_exercises(failure.clauses)]),
+        ]
+        return [plain_text(in_the_words_of_pytest(sentence)) for sentence in sentences if sentence is not None]
+
+    def _diagnosis(self, result: Result) -> list[str]:
+        operation = result.case.operation
+        self._diagnosed[operation] = self._diagnosed.get(operation, 0) + 1
+        if result.got is None or self._diagnosed[operation] > _DIAGNOSED:
+            return []
+        (first, *_) = _diagnosed([*self._passed.get(operation, ()), result])
+        return self._in_short(first)
+
+    def _in_short(self, diagnosis: Mapping[str, Any]) -> list[str]:
+        """Return the name of a mistake, or the clause that a check says, and what it means where it is the first."""
+        wanted = diagnosis["mistake"] if diagnosis["sentence"] else diagnosis["clause"]
+        undeclared = diagnosis["undeclared"]
+        if undeclared is not None and not diagnosis["sentence"]:
+            return [wording.would_pass(undeclared)]
+        if wanted is None:
+            return []
+        if wanted in self._named:
+            return [f"It is {wanted} again."]
+        self._named.add(wanted)
+        if not diagnosis["sentence"]:
+            return [wording.broken_clause(wanted)]
+        return [f"{_HOW_SURE.get(diagnosis['certainty'], 'Perhaps it is')} {wanted}: {diagnosis['sentence']}"]
+
+
+def in_the_baseline(contradiction: Finding) -> str:
+    """Return why a result is not as its baseline expects."""
+    return f"In the baseline, it {contradiction.sentence}"
+
+
+def summary_lines(results: Sequence[Result]) -> list[str]:
+    """Return what the failures among some results have in common, operation by operation, and how to read on."""
+    diagnoses = _diagnosed(results)
+    wrong = Counter(result.case.operation for result in results if result.is_wrong)
+    lines: list[str] = []
+    for operation, count in wrong.items():
+        lines.append(f"{operation}: {wording.went_wrong(count)}")
+        sentences = _alike([result for result in results if result.is_wrong and result.case.operation == operation])
+        sentences += [line for entry in diagnoses if entry["operation"] == operation for line in diagnosis_lines(entry)]
+        lines += [f"  {line}" for line in wrapped(sentences, indent=2)]
+    named = [*filter(None, map(points_at, diagnoses))]
+    return [*lines, *(wrapped([wording.explain(named[0])]) if named else ())]
+
+
+def _diagnosed(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Return what explains the failures among some results, as entries of a report's ``diagnosis``."""
+    from attnspec.diagnosis import diagnose
+
+    return [diagnosis_to_json(entry) for entry in diagnose(results)]
+
+
+def _alike(wrong: Sequence[Result]) -> list[str]:
+    """Return in which words failures ended that gave no numbers, those of most failures first."""
+    words = Counter(result.verdict.message for result in wrong if result.got is None)
+    return [f"{count} of {len(wrong)} {message}" for message, count in words.most_common(_WORDS_TOLD)]
+
+
+def wrapped(sentences: Iterable[str], *, indent: int = 0) -> list[str]:
+    """Return sentences as lines that fit a terminal, each beginning a line of its own."""
+    said = (plain_text(in_the_words_of_pytest(sentence)) for sentence in sentences)
+    return [
+        line
+        for sentence in said
+        for line in textwrap.wrap(sentence, _WIDTH - indent, break_long_words=False, break_on_hyphens=False)
+    ]
+
+
+def _exercises(clauses: Sequence[str]) -> str:
+    return f"It exercises {wording.names(clauses[:_CLAUSES_NAMED], len(clauses))}."

@@ -1,0 +1,54 @@
+"""Handing results over from the workers of xdist, so that failures are diagnosed together, wherever they ran."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+from attnspec.runner import Result, planned_runs, resolved_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from attnspec.adapters import Declaration
+    from attnspec.cases import Suite
+
+
+def packed(declaration: Declaration, results: Sequence[Result]) -> bytes:
+    """Return results without what can be made anew: the cases, and what is owed.
+
+    Parameters
+    ----------
+    declaration
+        What the implementation says about itself.
+    results
+        What came of it; none of them is of a case that is not graded.
+    """
+    plain = [
+        (result.case.id, result.dtype, result.verdict, result.seconds, result.got, result.same_bits)
+        for result in results
+    ]
+    return pickle.dumps((declaration, plain), 5)
+
+
+def unpacked(content: bytes, suite: Suite, conventions: Mapping[str, str]) -> list[Result]:
+    """Return the results that `packed` was given.
+
+    Parameters
+    ----------
+    content
+        What it gave, in another process of the same run.
+    suite
+        The cases that were run, at least.
+    conventions
+        Conventions that the command asked for, over those that are declared.
+    """
+    plain: list[tuple[Any, ...]]
+    declaration, plain = pickle.loads(content)
+    resolved = resolved_for(declaration, conventions)
+    results: list[Result] = []
+    for case_id, dtype, *rest in plain:
+        case = suite.cases[case_id]
+        (run,) = planned_runs(case, [dtype], declaration, resolved)
+        results.append(Result(run, *rest))
+    return results
