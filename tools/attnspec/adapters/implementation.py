@@ -30,6 +30,8 @@ class Request(NamedTuple):
         Attributes by name, as plain Python values.
     on_surplus
         Is told, in a sentence, when more than the answer is found to have come; that may be long after the answer.
+    on_exception
+        Is told of what was raised in this process, while it is handled: an answer holds its words alone.
     """
 
     operation: str
@@ -37,6 +39,7 @@ class Request(NamedTuple):
     inputs: Mapping[str, NDArray[Any]]
     attributes: Mapping[str, Any]
     on_surplus: Callable[[str], None] | None = None
+    on_exception: Callable[[BaseException], None] | None = None
 
 
 class Outputs(NamedTuple):

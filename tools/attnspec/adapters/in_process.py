@@ -95,6 +95,8 @@ class InProcessImplementation:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
+            if request.on_exception is not None:
+                request.on_exception(error)
             return Raised(f"{_sentence(error)}{place_of(error)}")
         finally:
             keep_recursion_limit(limit)

@@ -14,6 +14,7 @@ from typing import Literal
 
 import click
 
+from attnspec.command_line.debug import debug
 from attnspec.command_line.explain import explain
 from attnspec.command_line.gate import gate
 from attnspec.command_line.guarding import Guarding
@@ -48,7 +49,20 @@ def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 
 
-for _command in (validate, gate, report, list_cases, show, explain, check, mistakes, protocol, regenerate, release):
+for _command in (
+    validate,
+    gate,
+    debug,
+    report,
+    list_cases,
+    show,
+    explain,
+    check,
+    mistakes,
+    protocol,
+    regenerate,
+    release,
+):
     attnspec.add_command(_command)
 
 

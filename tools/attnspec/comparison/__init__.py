@@ -4,6 +4,7 @@ from attnspec.comparison.elements import Compared, Worst, compare
 from attnspec.comparison.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation
 from attnspec.comparison.grading import NOT_GRADED, RIGHT, STATUSES, WRONG, Status, Verdict, grade
 from attnspec.comparison.holding import Held, held, left_open
+from attnspec.comparison.one_rule import Bounded, bounded
 from attnspec.comparison.run import Run
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "RIGHT",
     "STATUSES",
     "WRONG",
+    "Bounded",
     "Compared",
     "Expectation",
     "Held",
@@ -22,6 +24,7 @@ __all__ = [
     "Values",
     "Verdict",
     "Worst",
+    "bounded",
     "compare",
     "expectation",
     "grade",

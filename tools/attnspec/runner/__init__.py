@@ -4,7 +4,7 @@ from attnspec.comparison import Run
 from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
 from attnspec.runner.offering import Offered, offered_part
 from attnspec.runner.preparing import not_graded
-from attnspec.runner.presenting import own_attributes, presented_all
+from attnspec.runner.presenting import own_attributes, presented_all, request_of
 from attnspec.runner.result import Result
 from attnspec.runner.running import (
     planned_dtypes,
@@ -35,6 +35,7 @@ __all__ = [
     "planned_runs",
     "prepare_suite",
     "presented_all",
+    "request_of",
     "resolved_for",
     "run_once",
     "run_suite",
