@@ -27,7 +27,7 @@ def unscaled(Q, K, V):
 
 def inside(query, key):
     own = "my own frame"
-    return np.linalg.inv(query @ key)
+    return np.linalg.inv(query)  # it is not square, which NumPy says in a frame of its own
 
 
 def raising(query, key, value):
@@ -156,7 +156,7 @@ def test_an_exception_shows_the_users_own_traceback(mine, debug):
     frames = [line for line in out.splitlines() if line.startswith("  File ")]
     assert [frame.rsplit(" ", 1)[-1] for frame in frames[:2]] == ["raising", "inside"]
     assert not any("attnspec" in Path(frame.split('"')[1]).parent.parts for frame in frames)
-    assert "error: raised ValueError" in out or "error: raised LinAlgError" in out
+    assert "error: raised LinAlgError" in out
 
 
 def test_the_layout_is_that_of_the_target(mine, debug):

@@ -135,6 +135,20 @@ def test_a_report_in_which_nothing_went_wrong_is_no_success(mine, validate, tmp_
     assert "nothing went wrong there, so that there is nothing to run again." in out
 
 
+def test_a_case_that_is_offered_no_more_in_its_dtype_is_not_run(failed, mine, validate):
+    report, _ = failed
+
+    def narrow(document):
+        document["results"] = [result for result in document["results"] if result["status"] == "fail"][:1]
+        document["results"][0]["dtype"] = "float16"
+        document["count"] = 1
+
+    edited(report, narrow)
+    status, out, results = validate(mine(IN_FLOAT32), "--rerun-failed", str(report))
+    assert (status, results) == (2, [])
+    assert "of the one case that went wrong there, none is selected here" in out
+
+
 def test_a_dtype_in_which_nothing_went_wrong_is_said(failed, mine, validate):
     status, out, _ = validate(mine(IN_FLOAT32), "--rerun-failed", str(failed[0]), "--dtype", "float64")
     assert status == 2

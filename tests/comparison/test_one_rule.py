@@ -121,6 +121,30 @@ def test_what_a_dtype_cannot_hold_may_be_infinite_there():
     assert not passes(numbers + np.inf, bounded(wide)["output"]).any()
 
 
+def test_what_need_only_be_finite_is_finite():
+    (run,) = (run for run in runs_of("core/plain") if run.dtype == "float64")
+
+    class Lost:
+        """Tolerances that say nothing, of numbers without a reach."""
+
+        unowed: dict = {}  # noqa: RUF012
+
+        def of(self, name, place=0):
+            return run.bound.of(name, place)
+
+        def vacuous(self, name, place=0):
+            return np.ones(run.expected.outputs[name].shape, np.bool_)
+
+        def reach(self, name, place=0):
+            return None
+
+    lost = run._replace(bound=Lost())
+    output, numbers = bounded(lost)["output"], run.expected.outputs["output"]
+    for got in (numbers, numbers + 1e300, numbers + np.inf, numbers + np.nan):
+        assert (passes(got, output) == graded_right(lost, "output", got)).all()
+    assert passes(numbers + 1e300, output).all()
+
+
 def test_what_a_convention_leaves_open_may_hold_anything():
     open_elements = {
         conventions: sum(

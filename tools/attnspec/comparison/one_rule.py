@@ -62,8 +62,6 @@ def _bounded(run: Run, expected: Values, name: str) -> Bounded:
     tolerance = np.zeros(owed.shape)
     if not run.operation.by_name[name].exact:
         tolerance += run.bound.of(name, run.place).error
-        # A quotient that is rounded down to 1 passes.
-        tolerance = np.where(tolerance > 0, np.nextafter(tolerance, np.inf), 0.0)
     tolerance[~np.isfinite(owed)] = 0.0
     to_reach = held(run, expected, name, run.place)
     if to_reach is not None:
