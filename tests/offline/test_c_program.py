@@ -1,6 +1,7 @@
 """A program in C, as a device runs it that has neither Python nor a pipe: it reads the export, and its answers are
 graded."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -40,8 +41,9 @@ def test_a_right_program_conforms(answered, capsys):
     assert "nothing wrong" in out
 
 
-def test_a_missing_scale_is_named(answered, capsys):
-    assert main(["grade", str(answered("-DSCALE_MISSING"))]) == 1
-    out = " ".join(capsys.readouterr().out.split())
-    assert "The scores were not scaled. (this mistake, sdpa.scale_missing, reproduces" in out
-    assert "It breaks sdpa.scale.default" in out
+def test_a_missing_scale_is_named(answered, tmp_path, capsys):
+    report = tmp_path / "report.json"
+    assert main(["grade", str(answered("-DSCALE_MISSING")), "--report", str(report)]) == 1
+    (diagnosis,) = json.loads(report.read_text("utf-8"))["diagnosis"]
+    assert (diagnosis["mistake"], diagnosis["clause"]) == ("sdpa.scale_missing", "sdpa.scale.default")
+    assert "The scores were not scaled." in capsys.readouterr().out
