@@ -16,13 +16,26 @@ from attnspec.version import __version__
 if TYPE_CHECKING:
     from attnspec.adapters.layouts import features_first
     from attnspec.adapters.loading import load
+    from attnspec.one_case import OneCase, case
     from attnspec.reports.report import Report
     from attnspec.validation import validate
 
-__all__ = ["AttnspecError", "Report", "Unsupported", "__version__", "features_first", "load", "validate"]
+__all__ = [
+    "AttnspecError",
+    "OneCase",
+    "Report",
+    "Unsupported",
+    "__version__",
+    "case",
+    "features_first",
+    "load",
+    "validate",
+]
 
 _LAZY = {
+    "OneCase": "attnspec.one_case",
     "Report": "attnspec.reports.report",
+    "case": "attnspec.one_case",
     "features_first": "attnspec.adapters.layouts",
     "load": "attnspec.adapters.loading",
     "validate": "attnspec.validation",

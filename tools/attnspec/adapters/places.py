@@ -5,6 +5,7 @@ from __future__ import annotations
 import sysconfig
 from pathlib import Path
 from traceback import walk_tb
+from types import FrameType, TracebackType
 
 _NOT_THE_USERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 _OURS = ("attnspec", "attnspec_mistakes", "attnspec_reference")
@@ -17,8 +18,41 @@ def place_of(error: BaseException) -> str:
     """
     place = ""
     for frame, line in walk_tb(error.__traceback__):
-        file = frame.f_code.co_filename
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package not in _OURS and not file.startswith(("<", *_NOT_THE_USERS)):
-            place = f" (line {line} of {Path(file).name})"
+        if _is_the_users(frame):
+            place = f" (line {line} of {Path(frame.f_code.co_filename).name})"
     return place
+
+
+def beyond_attnspec(error: BaseException) -> TracebackType | None:
+    """Return the traceback of an exception from the first frame on that is not of attnspec; None where there is none.
+
+    A built-in implementation belongs to attnspec too.
+    """
+    place = error.__traceback__
+    while place is not None and _package(place.tb_frame) in _OURS:
+        place = place.tb_next
+    return place
+
+
+def to_the_users_frame(traceback: TracebackType) -> TracebackType:
+    """Return a traceback that ends at its innermost frame in a file of the user's own; whole where there is none."""
+    places = [traceback]
+    while places[-1].tb_next is not None:
+        places.append(places[-1].tb_next)
+    last = max((number for number, place in enumerate(places) if _is_the_users(place.tb_frame)), default=None)
+    if last is None:
+        return traceback
+    kept: TracebackType | None = None
+    for place in reversed(places[: last + 1]):
+        kept = TracebackType(kept, place.tb_frame, place.tb_lasti, place.tb_lineno)
+    assert kept is not None
+    return kept
+
+
+def _is_the_users(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return _package(frame) not in _OURS and not file.startswith(("<", *_NOT_THE_USERS))
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -16,8 +16,11 @@ import click
 
 from attnspec.command_line.completing import let_complete
 from attnspec.command_line.completion import PROGRAM, completion
+from attnspec.command_line.debug import debug
 from attnspec.command_line.explain import explain
+from attnspec.command_line.export import export_cases
 from attnspec.command_line.gate import gate
+from attnspec.command_line.grade import grade_answers
 from attnspec.command_line.guarding import Guarding
 from attnspec.command_line.inspect import check, list_cases, show
 from attnspec.command_line.mistakes import mistakes
@@ -53,6 +56,9 @@ def attnspec() -> None:
 for _command in (
     validate,
     gate,
+    debug,
+    export_cases,
+    grade_answers,
     report,
     list_cases,
     show,

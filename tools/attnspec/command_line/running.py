@@ -52,6 +52,7 @@ def run_target(
     *,
     fail_fast: bool = False,
     check: Callable[[Suite], None] | None = None,
+    narrowed: Callable[[Suite], Suite] | None = None,
 ) -> Ran:
     """Run the implementation that the options name over the cases that they select.
 
@@ -65,6 +66,8 @@ def run_target(
         Stop at the first wrong result.
     check
         Called with the cases before they are run; what it raises is passed on.
+    narrowed
+        Gives the part of these cases that is run; all of them if None.
 
     Raises
     ------
@@ -82,6 +85,8 @@ def run_target(
     check_target(options, fail_fast=fail_fast)
     check_asked(options.dtypes, pairs(options.conventions, "--convention"))
     suite = load_selected(options, check)
+    if narrowed is not None:
+        suite = narrowed(suite)
     guarding: Guarding = click.get_current_context().obj
     kept = kept_by(options, suite)
     if guarding.ended is not None:

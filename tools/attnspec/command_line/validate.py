@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import click
 
 from attnspec.command_line.console import make_console, telling
@@ -12,7 +15,14 @@ from attnspec.command_line.target_options import TargetOptions, target_options
 @click.command()
 @target_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first wrong result.")
-def validate(options: TargetOptions, *, fail_fast: bool) -> int:
+@click.option(
+    "--rerun-failed",
+    "failed",
+    metavar="REPORT.json",
+    type=click.Path(path_type=Path),
+    help="Run only what was wrong in this report, in the dtypes in which it was.",
+)
+def validate(options: TargetOptions, *, fail_fast: bool, failed: Path | None) -> int:
     """Validate TARGET against the golden cases.
 
     TARGET is a built-in implementation (reference, torch, jax, onnxruntime ...), a module (package.module), a file
@@ -21,10 +31,18 @@ def validate(options: TargetOptions, *, fail_fast: bool) -> int:
     from attnspec.reports import print_report
 
     console = make_console()
-    report, suite = run_target(options, console, fail_fast=fail_fast)
+    again = None
+    if failed is not None:
+        from attnspec.command_line.rerunning import read_failed
+
+        again = read_failed(failed, options)
+        options = replace(options, dtypes=again.dtypes)
+    report, suite = run_target(options, console, fail_fast=fail_fast, narrowed=again and again.among)
     try:
         write_reports(options, report, suite)
     finally:
         with telling():
+            if again is not None and not options.quiet:
+                click.echo(again.sentence(suite))
             print_report(report, console, quiet=options.quiet, verbose=options.verbose)
     return 0 if report.conforms else 1

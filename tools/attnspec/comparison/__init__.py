@@ -1,8 +1,10 @@
 """Comparing what came back with what is owed: tolerances, conventions, verdicts."""
 
+from attnspec.comparison.elements import Compared, Worst, compare
 from attnspec.comparison.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation
-from attnspec.comparison.grading import NOT_GRADED, RIGHT, STATUSES, WRONG, Status, Verdict, Worst, grade
+from attnspec.comparison.grading import NOT_GRADED, RIGHT, STATUSES, WRONG, Status, Verdict, grade
 from attnspec.comparison.holding import Held, held, left_open
+from attnspec.comparison.one_rule import Bounded, bounded
 from attnspec.comparison.run import Run
 
 __all__ = [
@@ -10,6 +12,8 @@ __all__ = [
     "RIGHT",
     "STATUSES",
     "WRONG",
+    "Bounded",
+    "Compared",
     "Expectation",
     "Held",
     "MustRefuse",
@@ -20,6 +24,8 @@ __all__ = [
     "Values",
     "Verdict",
     "Worst",
+    "bounded",
+    "compare",
     "expectation",
     "grade",
     "held",

@@ -71,7 +71,8 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         left = wording.not_run_sentence(report.not_run, len(report.results), report.ended_early)
         declaration = report.declaration
         beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
-        for sentence in filter(None, (beside, left)):
+        unseen = wording.NUMBERS_ALONE if report.invocation.export else None
+        for sentence in filter(None, (beside, unseen, left)):
             _say(console, sentence, style="yellow")
         for sentence in _closing(report) if verbose or not report.wrong else ():
             _say(console, sentence)

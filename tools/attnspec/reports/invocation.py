@@ -31,6 +31,9 @@ class Invocation:
         Whether a Python target ran in a process of its own, and the seconds that a call was given.
     golden
         Another folder of golden files than the shipped one.
+    export, answers
+        Whether the target is a folder of exported cases, of which answers alone were graded, and the folder of these
+        answers where it is another one.
     """
 
     command: bool = False
@@ -42,6 +45,8 @@ class Invocation:
     isolate: bool = False
     timeout: float | None = None
     golden: str | None = None
+    export: bool = False
+    answers: str | None = None
 
 
 def invocation_to_json(invocation: Invocation) -> dict[str, Any]:
@@ -56,6 +61,7 @@ def invocation_to_json(invocation: Invocation) -> dict[str, Any]:
         "isolate": invocation.isolate,
         "timeout": invocation.timeout,
         "golden": invocation.golden,
+        **({"export": True, "answers": invocation.answers} if invocation.export else {}),
     }
 
 
@@ -70,6 +76,9 @@ def command_words(document: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         The words after them: the options.
     """
     implementation, invocation = document["implementation"], document["invocation"]
+    if invocation.get("export"):
+        kept = [(name, invocation[name]) for name in ("answers", "golden") if invocation[name] is not None]
+        return ["attnspec", "grade", implementation["adapter"]], [word for k, v in kept for word in (f"--{k}", v)]
     target = [*(["--command"] if invocation["command"] else []), implementation["adapter"]]
     given = [
         (name, str(invocation[name]))

@@ -60,7 +60,7 @@ def markdown(document: Mapping[str, Any]) -> str:
         "",
         *_table(document),
         "",
-        *_ended_early(document),
+        *_not_seen(document),
     ]
     tail = [*_reasons(document), *_closing(document)]
     diagnosis = _fitting(_diagnosis(document), _LONGEST_DIAGNOSIS, "lines")
@@ -68,10 +68,11 @@ def markdown(document: Mapping[str, Any]) -> str:
     return "\n".join([*head, *diagnosis, *_failures(document, room), *tail]) + "\n"
 
 
-def _ended_early(document: Mapping[str, Any]) -> list[str]:
-    """Return the sentence on a run that ended early."""
+def _not_seen(document: Mapping[str, Any]) -> list[str]:
+    """Return the sentences on a run that ended early, or of which numbers alone were seen."""
     sentence = wording.not_run_sentence(document.get("not_run"), len(document["results"]), document.get("ended_early"))
-    return [] if sentence is None else [sentence, ""]
+    unseen = wording.NUMBERS_ALONE if document["invocation"].get("export") else None
+    return [line for said in filter(None, (sentence, unseen)) for line in (said, "")]
 
 
 def prose(text: str) -> str:

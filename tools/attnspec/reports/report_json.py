@@ -123,7 +123,7 @@ def result_to_json(result: Result, *, outputs: bool = True) -> dict[str, Any]:
         "ungraded": verdict.ungraded,
         "under": verdict.under,
         "fused": verdict.fused,
-        "clauses": list(result.case.clauses),
+        "clauses": list(result.clauses),
         "errata": list(result.case.errata),
         "message": verdict.message,
         "seconds": round(result.seconds, 6),

@@ -55,7 +55,7 @@ def summarise(results: Sequence[Result]) -> Summary:
     seen = Counter(result.status for result in results)
     counts = {status: seen[status] for status in STATUSES if seen[status]}
     clauses = {clause for result in results for clause in result.case.clauses}
-    graded = {clause for result in results if result.status == "pass" for clause in result.case.clauses}
+    graded = {clause for result in results if result.status == "pass" for clause in result.clauses}
     conformance: Conformance = "does not conform"
     if not any(result.is_wrong for result in results) and any(result.establishes for result in results):
         conformance = "conforms" if graded == clauses else "conforms in part"

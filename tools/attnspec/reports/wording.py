@@ -217,6 +217,12 @@ def of_another_suite(name: str, theirs: tuple[str, str], digest: str) -> str:
 
 # What was not graded.
 
+NUMBERS_ALONE = (
+    "Numbers alone were graded, as they came in files: not whether a second call gives them again, nor whether inputs "
+    "stay as they were, nor how inputs lie in memory."
+)
+"""What is said of answers to exported cases."""
+
 
 def family_left_out(family: str, cases: int) -> str:
     """Return that nothing of a family is offered."""

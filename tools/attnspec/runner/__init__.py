@@ -5,7 +5,7 @@ from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
 from attnspec.runner.offering import Offered, offered_part
 from attnspec.runner.planning import Resolved, planned_dtypes, planned_runs, resolved_for
 from attnspec.runner.preparing import not_graded
-from attnspec.runner.presenting import own_attributes, presented_all
+from attnspec.runner.presenting import own_attributes, presented_all, request_of
 from attnspec.runner.result import Result
 from attnspec.runner.running import prepare_suite, run_once, run_suite
 from attnspec.runner.sharing import Share, share_of
@@ -30,6 +30,7 @@ __all__ = [
     "planned_runs",
     "prepare_suite",
     "presented_all",
+    "request_of",
     "resolved_for",
     "run_once",
     "run_suite",

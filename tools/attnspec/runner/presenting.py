@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.adapters.implementation import Request
+from attnspec.dtypes import to_run_dtype
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
+    from attnspec.comparison import Run
 
 SHARED = "shared"
 """The layout of inputs that are one array, which is handed over more than once."""
@@ -45,6 +49,21 @@ def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]
         else:
             handed[name] = presented(array, layout)
     return handed
+
+
+def request_of(run: Run, on_surplus: Callable[[str], None] | None = None) -> Request:
+    """Return what an implementation is asked for a run: fresh arrays in its dtype, in the case's memory layouts.
+
+    Parameters
+    ----------
+    run
+        The run.
+    on_surplus
+        As the request has it.
+    """
+    arrays = {name: to_run_dtype(array, run.dtype) for name, array in run.case.inputs.items()}
+    inputs = presented_all(arrays, run.case.presentation)
+    return Request(run.case.operation, run.dtype, inputs, own_attributes(run.attributes), on_surplus)
 
 
 def own_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:

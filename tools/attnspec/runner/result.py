@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.comparison import Run, Status, Verdict
 
+_OF_CALLS = (".inputs_unchanged", ".memory_layout", ".repeatable")
+"""How clauses end that are about a call: what it is given, what it does to that, and what a second one gives."""
+
 
 _LONGEST_MESSAGE = 100
 """Characters of a message in a line about a result."""
@@ -35,6 +38,8 @@ class Result(NamedTuple):
         The returned outputs, kept for failures and for the diagnosis; None when there were none.
     same_bits
         Whether the second pass returned the same bits; None when there was no second pass.
+    numbers_alone
+        Whether only numbers came back, in a file: what the call did beside was not seen.
     """
 
     run: Run
@@ -42,6 +47,7 @@ class Result(NamedTuple):
     seconds: float
     got: Mapping[str, NDArray[Any]] | None
     same_bits: bool | None = None
+    numbers_alone: bool = False
 
     def __repr__(self) -> str:
         """Return case, dtype and what came of them on a line; arrays are never printed."""
@@ -52,6 +58,12 @@ class Result(NamedTuple):
     def case(self) -> Case:
         """The case."""
         return self.run.case
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """The clauses of the case, without those that numbers alone cannot show where there is nothing else."""
+        clauses = self.case.clauses
+        return tuple(clause for clause in clauses if not clause.endswith(_OF_CALLS)) if self.numbers_alone else clauses
 
     @property
     def dtype(self) -> str:

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attnspec import conventions as convention_rules
-from attnspec.adapters.implementation import Answer, Crashed, Outputs, Request, finish, hear_out
+from attnspec.adapters.implementation import Answer, Crashed, Outputs, finish, hear_out
 from attnspec.comparison import RIGHT, NotGraded, Run, Verdict
 from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
-from attnspec.dtypes import ANY, to_run_dtype
+from attnspec.dtypes import ANY
 from attnspec.runner.afterwards import Afterwards
 from attnspec.runner.changed_arguments import changed_call
 from attnspec.runner.following import SECOND_CALL
 from attnspec.runner.judging import OUTPUTS_UNCHANGED, judged, told_overwritten
 from attnspec.runner.planning import planned_runs, resolved_for
 from attnspec.runner.preparing import prepare
-from attnspec.runner.presenting import own_attributes, presented_all
+from attnspec.runner.presenting import request_of
 from attnspec.runner.result import Result
 from attnspec.runner.twins import beside_their_twins
 
@@ -153,10 +153,7 @@ class _Asking(NamedTuple):
     def ask(self, run: Run, occasion: Occasion, on_behalf_of: Run | None = None) -> tuple[Answer, float]:
         """Return the answer to a run, and the seconds that it took."""
         self.follower.asks(on_behalf_of or run, occasion)
-        arrays = {name: to_run_dtype(array, run.dtype) for name, array in run.case.inputs.items()}
-        inputs = presented_all(arrays, run.case.presentation)
-        heard = self.follower.listener(on_behalf_of or run, occasion)
-        request = Request(run.case.operation, run.dtype, inputs, own_attributes(run.attributes), heard)
+        request = request_of(run, self.follower.listener(on_behalf_of or run, occasion))
         start = perf_counter()
         answer = self.implementation.run(request)
         seconds = perf_counter() - start

@@ -64,7 +64,7 @@ def page_data(
         "statuses": STATUSES,
         "wrong": WRONG,
         "dtypes": (*FLOAT_DTYPES, ANY),
-        "notes": [*notes, *_strangers(documents, names, known, suite)],
+        "notes": [*notes, *_strangers(documents, names, known, suite), *_numbers_alone(documents, names)],
         "suite": {"version": documents[0]["suite"]["version"], "digest": documents[0]["suite"]["digest"]},
         "implementations": [_implementation(document, name) for document, name in zip(documents, names, strict=True)],
         "ranking": _ranking(documents, names),
@@ -102,6 +102,15 @@ def _strangers(
         )
         for document, name, is_known in zip(documents, names, known, strict=True)
         if not is_known
+    ]
+
+
+def _numbers_alone(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """Return which documents are about answers in files, and what was not seen of them."""
+    return [
+        f"{harmless(name, _LONGEST_NAME)}: {wording.NUMBERS_ALONE}"
+        for document, name in zip(documents, names, strict=True)
+        if document["invocation"].get("export")
     ]
 
 

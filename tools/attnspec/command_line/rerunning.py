@@ -1,0 +1,121 @@
+"""``--rerun-failed REPORT.json``: the (case, dtype) that went wrong in an earlier run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from attnspec.comparison import WRONG
+from attnspec.dtypes import ANY
+from attnspec.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from attnspec.cases import Suite
+    from attnspec.command_line.target_options import TargetOptions
+
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What went wrong in an earlier run.
+
+    Attributes
+    ----------
+    path
+        Its report.
+    digest
+        The digest of the suite that it was run with.
+    wrong
+        Case id to the dtypes in which it went wrong.
+    dtypes
+        The dtypes to run in.
+    """
+
+    path: Path
+    digest: str
+    wrong: Mapping[str, tuple[str, ...]]
+    dtypes: tuple[str, ...]
+
+    def among(self, suite: Suite) -> Suite:
+        """Return the part of a suite that went wrong; each case is offered in those dtypes alone in which it did.
+
+        Raises
+        ------
+        UsageError
+            If there is nothing to run.
+        """
+        cases = {
+            case.id: case._replace(dtypes=tuple(dtype for dtype in case.dtypes if dtype in self.wrong[case.id]))
+            for case in suite.cases.values()
+            if case.id in self.wrong
+        }
+        # A case that has lost its dtypes would read as one without floats.
+        kept = {case_id: case for case_id, case in cases.items() if case.dtypes or not suite.cases[case_id].dtypes}
+        if not kept:
+            raise UsageError(
+                f"--rerun-failed {self.path}: of the {_cases(len(self.wrong))} that went wrong there, none is selected "
+                f"here.{self._another_suite(suite)}"
+            )
+        return replace(suite, cases=kept)
+
+    def sentence(self, suite: Suite) -> str:
+        """Return what was run again, and what was not.
+
+        Parameters
+        ----------
+        suite
+            The cases that were run.
+        """
+        missing = [case_id for case_id in self.wrong if case_id not in suite.cases]
+        said = f"Run again: the {_cases(len(suite.cases))} that went wrong in {self.path}."
+        if missing:
+            more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+            said += f" Not selected, or not there any more: {', '.join(missing[:_NAMED])}{more}."
+        return f"{said}{self._another_suite(suite)}"
+
+    def _another_suite(self, suite: Suite) -> str:
+        return " The report was made with another suite." if suite.digest != self.digest else ""
+
+
+def read_failed(path: Path, options: TargetOptions) -> Failed:
+    """Return what went wrong in the run of a report.
+
+    Parameters
+    ----------
+    path
+        The report.json.
+    options
+        What else the command says: dtypes that it names are those that are run.
+
+    Raises
+    ------
+    ReportError
+        If it is none.
+    UsageError
+        If nothing went wrong in it, or results are kept in a file, which may hold those that are to be run again.
+    """
+    from attnspec.reports.reading import read_report
+
+    if options.resume is not None:
+        raise UsageError("--rerun-failed and --resume: one runs again what the other keeps. Leave out one of them.")
+    document = read_report(path)
+    wrong: dict[str, tuple[str, ...]] = {}
+    for result in document["results"]:
+        if result["status"] in WRONG and result["dtype"] in (*(options.dtypes or (result["dtype"],)), ANY):
+            wrong[result["case"]] = (*wrong.get(result["case"], ()), result["dtype"])
+    if not wrong:
+        where = f" in {' or '.join(options.dtypes)}" if options.dtypes else ""
+        raise UsageError(
+            f"--rerun-failed {path}: nothing went wrong there{where}, so that there is nothing to run again. "
+            "Leave out --rerun-failed to run everything."
+        )
+    found = dict.fromkeys(dtype for dtypes in wrong.values() for dtype in dtypes if dtype != ANY)
+    return Failed(path, document["suite"]["digest"], wrong, options.dtypes or tuple(found))
+
+
+def _cases(count: int) -> str:
+    return "one case" if count == 1 else f"{count} cases"

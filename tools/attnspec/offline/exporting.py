@@ -1,0 +1,158 @@
+"""Writing cases to files: inputs, attributes, what is expected, and within what."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attnspec.adapters import Declaration
+from attnspec.adapters.tensors_on_the_wire import word_for
+from attnspec.comparison import MustRefuse, NotGraded, Properties, bounded
+from attnspec.contract import OPERATIONS
+from attnspec.dtypes import FLOAT_DTYPES, to_run_dtype
+from attnspec.errors import UsageError
+from attnspec.offline.json_file import tensors_to_json
+from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, file_of, manifest_text
+from attnspec.offline.npz_file import write_npz
+from attnspec.offline.safetensors_file import write_safetensors
+from attnspec.replacing import replace_file
+from attnspec.runner import planned_runs, resolved_for
+from attnspec.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from attnspec.cases import Suite
+    from attnspec.comparison import Bounded, Run
+    from attnspec.offline.manifest import TensorFormat
+
+_REFUSED = "it must be refused, which no file shows"
+_OF_PROPERTIES = "it is graded by properties, not by numbers"
+
+
+class Exported(NamedTuple):
+    """What was written: the manifest, and the bytes of all files beside it."""
+
+    manifest: Manifest
+    size: int
+
+
+def export(
+    suite: Suite,
+    folder: Path,
+    tensors: TensorFormat,
+    *,
+    dtypes: Sequence[str] = (),
+    conventions: Mapping[str, str] | None = None,
+) -> Exported:
+    """Write the cases of a suite into a folder, a file for each case and dtype, and a manifest.
+
+    Parameters
+    ----------
+    suite
+        The selected cases.
+    folder
+        Where to; it is made where there is none, and is empty.
+    tensors
+        The format of the files.
+    dtypes
+        Only these dtypes; all that the cases are offered in if empty.
+    conventions
+        Conventions that the implementation follows, where they are not the normative ones.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds something, or cannot be written to.
+    """
+    asked = tuple(dtypes) or FLOAT_DTYPES
+    declaration = Declaration("", None, "", tuple(OPERATIONS), asked, conventions or {})
+    resolved = resolved_for(declaration, None)
+    written: list[ExportedRun] = []
+    left_out: list[LeftOut] = []
+    size = 0
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise UsageError(f"{folder} is not empty: name a new folder, so that no answer to older cases stays in it.")
+        for case in suite.cases.values():
+            for run in planned_runs(case, asked, declaration, resolved):
+                reason = not_shown(run)
+                if reason is not None:
+                    left_out.append(LeftOut(case.id, case.revision, run.dtype, case.operation, reason))
+                    continue
+                outputs = bounded(run)
+                entry = _entry(run, outputs, tensors)
+                content = _content(run, entry, outputs, tensors)
+                path = folder / entry.file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+                written.append(entry)
+                size += len(content)
+        folder.mkdir(parents=True, exist_ok=True)
+        manifest = Manifest(
+            __version__, suite.digest, tensors, declaration.conventions, tuple(written), tuple(left_out)
+        )
+        replace_file(folder / MANIFEST, manifest_text(manifest))
+    except OSError as error:
+        raise UsageError(f"The cases could not be written to {folder}: {error.strerror}.") from None
+    return Exported(manifest, size)
+
+
+def not_shown(run: Run) -> str | None:
+    """Return why no file shows a run, as the rest of a sentence; None for one that owes values."""
+    match run.expected:
+        case MustRefuse():
+            return _REFUSED
+        case Properties():
+            return _OF_PROPERTIES
+        case NotGraded(reason):
+            return reason
+        case _:
+            return None
+
+
+def _entry(run: Run, outputs: Mapping[str, Bounded], tensors: TensorFormat) -> ExportedRun:
+    case = run.case
+    return ExportedRun(
+        case=case.id,
+        revision=case.revision,
+        dtype=run.dtype,
+        operation=case.operation,
+        file=f"{file_of(case.id, run.dtype)}.{tensors}",
+        attributes={name: _plain(value) for name, value in run.attributes.items()},
+        owed=run.operation.owed(case.inputs),
+        elements=sum(output.expected.size for output in outputs.values()),
+        open=sum(int(np.isinf(output.tolerance).sum()) for output in outputs.values()),
+    )
+
+
+def _content(run: Run, entry: ExportedRun, outputs: Mapping[str, Bounded], tensors: TensorFormat) -> bytes:
+    groups = {
+        "inputs": {name: to_run_dtype(array, run.dtype) for name, array in run.case.inputs.items()},
+        "expected": {name: output.expected for name, output in outputs.items()},
+        "tolerance": {name: output.tolerance for name, output in outputs.items()},
+    }
+    facts = {"case": entry.case, "dtype": entry.dtype, "operation": entry.operation, "attributes": entry.attributes}
+    if tensors == "json":
+        document = {**facts, **{group: tensors_to_json(held) for group, held in groups.items()}}
+        return json.dumps(document, allow_nan=False).encode("ascii")
+    flat = {f"{group}.{name}": array for group, held in groups.items() for name, array in held.items()}
+    if tensors == "npz":
+        return write_npz({**flat, "case": np.array(json.dumps(facts, allow_nan=False))})
+    attributes = {f"attributes.{name}": _text(value) for name, value in entry.attributes.items()}
+    return write_safetensors(
+        flat, {"case": entry.case, "dtype": entry.dtype, "operation": entry.operation, **attributes}
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return an attribute as JSON has it."""
+    return word_for(value) if isinstance(value, float) else value
+
+
+def _text(value: Any) -> str:
+    """Return an attribute as text: a word as it is, anything else as JSON writes it."""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))

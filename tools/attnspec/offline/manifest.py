@@ -1,0 +1,147 @@
+"""The manifest of a folder of exported cases: which there are, under which conventions, and which were left out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from attnspec.cases import check_against_schema
+from attnspec.errors import FixtureError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+TensorFormat = Literal["npz", "safetensors", "json"]
+TENSOR_FORMATS: tuple[TensorFormat, ...] = ("npz", "safetensors", "json")
+
+MANIFEST = "export.json"
+FORMAT = 1
+
+RULE = (
+    "An element is right where its tolerance is infinite, where it equals what is expected (NaN stands for NaN), or "
+    "where |got - expected| <= tolerance, computed in float64."
+)
+BFLOAT16: Mapping[TensorFormat, str] = {
+    "npz": "uint16, the upper half of the bits of the same float32",
+    "safetensors": "BF16",
+    "json": "numbers",
+}
+"""How each format holds bfloat16, in inputs and in answers."""
+
+
+class ExportedRun(NamedTuple):
+    """A case in one dtype that was written to a file.
+
+    Attributes
+    ----------
+    case, revision, dtype, operation
+        Which one.
+    file
+        Its file, relative to the folder, with slashes.
+    attributes
+        What the implementation is called with beside the inputs.
+    owed
+        The outputs that every implementation returns; others in `expected` are graded where they are returned.
+    elements, open
+        How many elements are expected, and how many of them may hold anything: their tolerance is infinite.
+    """
+
+    case: str
+    revision: int
+    dtype: str
+    operation: str
+    file: str
+    attributes: Mapping[str, Any]
+    owed: tuple[str, ...]
+    elements: int
+    open: int
+
+
+class LeftOut(NamedTuple):
+    """A case in one dtype that no file shows, and why."""
+
+    case: str
+    revision: int
+    dtype: str
+    operation: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a folder of exported cases holds.
+
+    Attributes
+    ----------
+    suite_version, suite_digest
+        The suite that they come from.
+    tensors
+        The format of the files.
+    conventions
+        The conventions under which they were written.
+    cases, left_out
+        What was written, and what was not.
+    """
+
+    suite_version: str
+    suite_digest: str
+    tensors: TensorFormat
+    conventions: Mapping[str, str] = field(default_factory=dict[str, str])
+    cases: tuple[ExportedRun, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def file_of(case_id: str, dtype: str) -> str:
+    """Return the name of the file of a case in a dtype, relative to the folder, without its suffix."""
+    return f"{case_id}.{dtype}"
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """Return the text of a manifest, which follows ``spec/schemas/export.schema.json``."""
+    document = {
+        "format": FORMAT,
+        "suite": {"version": manifest.suite_version, "digest": manifest.suite_digest},
+        "tensors": manifest.tensors,
+        "bfloat16": BFLOAT16[manifest.tensors],
+        "rule": RULE,
+        "conventions": dict(manifest.conventions),
+        "cases": [entry._asdict() for entry in manifest.cases],
+        "left_out": [entry._asdict() for entry in manifest.left_out],
+        "count": len(manifest.cases),
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a folder.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds none, or one that is damaged.
+    """
+    path = folder / MANIFEST
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        check_against_schema(path, document, "export")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}); `attnspec export {folder}` writes one.") from None
+    except (ValueError, RecursionError):
+        raise UsageError(f"{path} is no JSON, as `attnspec export` writes it.") from None
+    except FixtureError as error:
+        raise UsageError(f"{error} Export the cases anew.") from None
+    if document["count"] != len(document["cases"]):
+        raise UsageError(
+            f"{path} says {document['count']} cases at /count but names {len(document['cases'])}: it was cut or "
+            "edited. Export the cases anew."
+        )
+    return Manifest(
+        suite_version=document["suite"]["version"],
+        suite_digest=document["suite"]["digest"],
+        tensors=document["tensors"],
+        conventions=document["conventions"],
+        cases=tuple(ExportedRun(**entry)._replace(owed=tuple(entry["owed"])) for entry in document["cases"]),
+        left_out=tuple(LeftOut(**entry) for entry in document["left_out"]),
+    )

@@ -1,0 +1,39 @@
+"""NumPy's format npz: a zip archive, uncompressed, of one array a file. bfloat16, which it lacks, is uint16."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.offline.tensor_file import TensorFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+
+def write_npz(tensors: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the content of a file; bfloat16 is written as the uint16 of the same bits."""
+    held = {name: array.view(np.uint16) if array.dtype.name == "bfloat16" else array for name, array in tensors.items()}
+    file = io.BytesIO()
+    np.savez(file, **held)  # pyright: ignore[reportArgumentType] - no tensor is called allow_pickle
+    return file.getvalue()
+
+
+def read_npz(content: bytes) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file, by name.
+
+    Raises
+    ------
+    TensorFileError
+        If it does not follow the format, or holds Python objects.
+    """
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, KeyError, AttributeError, zipfile.BadZipFile) as problem:
+        raise TensorFileError(f"it is no sound npz file ({str(problem)[:100]})") from None
