@@ -47,6 +47,11 @@ def states(case: Case, argument: str) -> bool:
     return argument in case.inputs or argument in case.attributes
 
 
+def _of_refusal(case: Case) -> str | None:
+    """Return the convention under which a case must be refused, where not everyone must refuse it."""
+    return case.rejects.convention[0] if case.rejects is not None and case.rejects.convention is not None else None
+
+
 @lru_cache(maxsize=1024)
 def _said_pattern(text: str) -> re.Pattern[str]:
     """Return what finds a text in which ``*`` stands for anything."""
@@ -62,10 +67,11 @@ BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
 }
 """Criterion to how its value names a case in a dtype."""
 
-BY_WORDS: Mapping[str, Callable[[str, str], bool]] = {
-    "convention": lambda value, said: said_convention(said) == value,
-    "capability": lambda value, said: said_capability(said) == value,
-    "said": lambda value, said: _said_pattern(value).fullmatch(said) is not None,
+BY_WORDS: Mapping[str, Callable[[str, Case, str], bool]] = {
+    # A case that is graded under another choice alone may be told something else first.
+    "convention": lambda value, case, said: value in (_of_refusal(case), said_convention(said)),
+    "capability": lambda value, _, said: said_capability(said) == value,
+    "said": lambda value, _, said: _said_pattern(value).fullmatch(said) is not None,
 }
 """Criterion to how its value names what was said."""
 
@@ -110,6 +116,6 @@ class Group:
         Whether the result is unsupported is not asked here; a group never covers any other one.
         """
         return all(
-            BY_CASE[name](value, case, dtype) if name in BY_CASE else BY_WORDS[name](value, said)
+            BY_CASE[name](value, case, dtype) if name in BY_CASE else BY_WORDS[name](value, case, said)
             for name, value in self.criteria.items()
         )
