@@ -106,6 +106,18 @@ def test_the_baseline_of_an_adapter_with_a_window_alone_can_be_reviewed(checkout
     assert f"Lost: it was offered before ({found[0]})" in said
 
 
+def test_each_capability_that_is_lacking_has_a_group_of_its_own(checkout):
+    checkout.gate(WINDOW_ONLY + 'without = ["grouped_query", "empty_keys"]\n', "--update-baseline")
+    both = checkout.document["groups"]
+    assert [group["capability"] for group in both if "capability" in group] == ["grouped_query", "empty_keys"]
+    fewer = WINDOW_ONLY + 'without = ["empty_keys"]\n'
+    status, said = checkout.gate(fewer)
+    assert status == 1
+    assert said.startswith("No longer unsupported (1) capability grouped_query: ")
+    checkout.gate(fewer, "--update-baseline")
+    assert checkout.document["groups"] == [group for group in both if group.get("capability") != "grouped_query"]
+
+
 def test_arguments_are_found_where_nothing_is_said_of_them(checkout):
     status, _ = checkout.gate(TACITURN, "--update-baseline", *SOME)
     groups = checkout.document["groups"]

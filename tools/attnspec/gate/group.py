@@ -1,8 +1,8 @@
 """A group: results that are unsupported for one reason, named by what they have in common.
 
-A group names what a case is (an argument that it states, its profile, its id), or what was said when nothing was graded
-(a text, a convention, a capability). One that names cases alone is a claim: nothing that it names is graded. Groups may
-overlap, so that the count of each depends on that group alone.
+A group names what a case is (an argument that it states, a capability that it needs, its profile, its id), or what was
+said when nothing was graded (a text, a convention). One that names cases alone is a claim: nothing that it names is
+graded. Groups may overlap, so that the count of each depends on that group alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from attnspec import capabilities
 from attnspec.plain_text import plain_text
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ def states(case: Case, argument: str) -> bool:
     return argument in case.inputs or argument in case.attributes
 
 
+def _of_refusal(case: Case) -> str | None:
+    """Return the convention under which a case must be refused, where not everyone must refuse it."""
+    return case.rejects.convention[0] if case.rejects is not None and case.rejects.convention is not None else None
+
+
 @lru_cache(maxsize=1024)
 def _said_pattern(text: str) -> re.Pattern[str]:
     """Return what finds a text in which ``*`` stands for anything."""
@@ -55,6 +61,7 @@ def _said_pattern(text: str) -> re.Pattern[str]:
 
 BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
     "argument": lambda value, case, _: states(case, value),
+    "capability": lambda value, case, _: value in capabilities.needed(case),
     "dtype": lambda value, _, dtype: dtype == value,
     "profile": lambda value, case, _: case.profile == value,
     "operation": lambda value, case, _: case.operation == value,
@@ -62,10 +69,10 @@ BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
 }
 """Criterion to how its value names a case in a dtype."""
 
-BY_WORDS: Mapping[str, Callable[[str, str], bool]] = {
-    "convention": lambda value, said: said_convention(said) == value,
-    "capability": lambda value, said: said_capability(said) == value,
-    "said": lambda value, said: _said_pattern(value).fullmatch(said) is not None,
+BY_WORDS: Mapping[str, Callable[[str, Case, str], bool]] = {
+    # A case that is graded under another choice alone may be told something else first.
+    "convention": lambda value, case, said: value in (_of_refusal(case), said_convention(said)),
+    "said": lambda value, _, said: _said_pattern(value).fullmatch(said) is not None,
 }
 """Criterion to how its value names what was said."""
 
@@ -110,6 +117,6 @@ class Group:
         Whether the result is unsupported is not asked here; a group never covers any other one.
         """
         return all(
-            BY_CASE[name](value, case, dtype) if name in BY_CASE else BY_WORDS[name](value, said)
+            BY_CASE[name](value, case, dtype) if name in BY_CASE else BY_WORDS[name](value, case, said)
             for name, value in self.criteria.items()
         )
