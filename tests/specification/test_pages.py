@@ -156,5 +156,5 @@ def test_explain_prints_the_clauses_of_a_case(capsys) -> None:
 def test_an_unknown_id_is_answered_with_those_that_come_near(capsys, wrong, near) -> None:
     assert main(["explain", wrong]) == 2
     message = capsys.readouterr().err
-    assert message.startswith(f"attnspec: There is no clause, erratum, mistake or case '{wrong}'. Did you mean ")
+    assert message.startswith(f"attnspec: There is no clause, erratum, mistake, case or word '{wrong}'. Did you mean ")
     assert near in message
