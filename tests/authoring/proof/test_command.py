@@ -26,7 +26,7 @@ def test_the_list_can_be_that_of_one_operation(capsys):
     ("arguments", "words"),
     [
         (["--operation", "softmin"], "no operation 'softmin'"),
-        (["--json", "x.json"], "give --matrix, too"),
+        (["--write-matrix", "x.json"], "give --matrix, too"),
         (["--html", "x.html"], "give --matrix, too"),
         (["--write-smoke"], "give --matrix, too"),
         (["--write-noticed"], "give --matrix, too"),
@@ -41,7 +41,17 @@ def test_what_cannot_be_run_is_told_in_a_sentence(arguments, words, capsys):
 
 def test_the_matrix_says_what_survives_and_writes_json_page_and_core(few, tmp_path, capsys):
     data, page = tmp_path / "matrix.json", tmp_path / "matrix.html"
-    arguments = ["--golden", str(few), "--processes", "1", "--json", str(data), "--html", str(page), "--write-smoke"]
+    arguments = [
+        "--golden",
+        str(few),
+        "--processes",
+        "1",
+        "--write-matrix",
+        str(data),
+        "--html",
+        str(page),
+        "--write-smoke",
+    ]
     assert main(["mistakes", "--matrix", *arguments]) == 1
     out = capsys.readouterr().out
     assert "survives: sdpa.scale_missing in float64" in out
@@ -59,12 +69,12 @@ def test_the_matrix_says_what_survives_and_writes_json_page_and_core(few, tmp_pa
 
 def test_a_file_that_cannot_be_written_is_told_before_anything_runs(few, tmp_path, capsys):
     shutil.rmtree(few)
-    assert main(["mistakes", "--matrix", "--golden", str(few), "--json", str(tmp_path / "no" / "x.json")]) == 2
+    assert main(["mistakes", "--matrix", "--golden", str(few), "--write-matrix", str(tmp_path / "no" / "x.json")]) == 2
     assert "x.json" in capsys.readouterr().err
 
 
 def test_a_file_that_cannot_be_written_after_all_is_told_in_a_sentence(few, tmp_path, capsys):
     (tmp_path / "taken").mkdir()
-    arguments = ["--golden", str(few), "--processes", "1", "--json", str(tmp_path / "taken")]
+    arguments = ["--golden", str(few), "--processes", "1", "--write-matrix", str(tmp_path / "taken")]
     assert main(["mistakes", "--matrix", *arguments]) == 2
     assert capsys.readouterr().err == f"attnspec: {tmp_path / 'taken'} cannot be written: Is a directory.\n"

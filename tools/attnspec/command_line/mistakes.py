@@ -14,7 +14,7 @@ from attnspec.errors import UsageError
 @click.command()
 @click.option("--operation", metavar="OPERATION", help="List the mistakes of this operation only.")
 @click.option("--matrix", "run", is_flag=True, help="Run every mistake and every control over every case.")
-@click.option("--json", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write the matrix as JSON.")
+@click.option("--write-matrix", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as JSON.")
 @click.option("--html", "html_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as a page.")
 @click.option("--write-smoke", is_flag=True, help="Write the smallest core of cases to smoke.json.")
 @click.option("--write-noticed", is_flag=True, help="Write which cases notice each mistake beside the catalogue.")
@@ -45,7 +45,7 @@ def mistakes(
         return _write_judged(judged, golden, processes)
     if not run:
         if json_file or html_file or write_smoke or write_noticed:
-            options = "--json, --html, --write-smoke and --write-noticed"
+            options = "--write-matrix, --html, --write-smoke and --write-noticed"
             raise UsageError(f"{options} write what --matrix computes; give --matrix, too.")
         _list(operation)
         return 0
@@ -79,7 +79,7 @@ def _run(
     from attnspec.specification import clauses
 
     proof = authoring("proof", wanted_by="attnspec mistakes --matrix")
-    for option, path in (("--json", json_file), ("--html", html_file)):
+    for option, path in (("--write-matrix", json_file), ("--html", html_file)):
         if path is not None and not path.parent.is_dir():
             raise UsageError(f"{option} {path}: there is no folder {str(path.parent)!r}.")
     suite = load_suite(golden)

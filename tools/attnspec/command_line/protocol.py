@@ -30,8 +30,15 @@ _SECONDS = click.FloatRange(min=0.001, max=86_400)
 @click.option(
     "--start-timeout", type=_SECONDS, default=60.0, metavar="SECONDS", help="For the answer to start; 60 if not said."
 )
+@click.option("--json", "as_json", is_flag=True, help="Print what --check finds as JSON.")
 def protocol(
-    *, checked: str | None, transcript: Path | None, command: str | None, timeout: float, start_timeout: float
+    *,
+    checked: str | None,
+    transcript: Path | None,
+    command: str | None,
+    timeout: float,
+    start_timeout: float,
+    as_json: bool,
 ) -> int:
     """Check a program against the process protocol, or replay what was said to it.
 
@@ -42,16 +49,24 @@ def protocol(
     if checked is not None:
         if command is not None:
             raise UsageError("--command is for --replay; --check names the program itself.")
-        return _check(checked, timeout, start_timeout)
+        return _check(checked, timeout, start_timeout, as_json=as_json)
+    if as_json:
+        raise UsageError("--json is for --check.")
     assert transcript is not None
     if command is None:
         raise UsageError("--replay sends the requests to a program: name it with --command.")
     return _replay(transcript, command, timeout, start_timeout)
 
 
-def _check(command: str, timeout: float, start_timeout: float) -> int:
+def _check(command: str, timeout: float, start_timeout: float, *, as_json: bool) -> int:
     from attnspec.adapters.manners import manners_of
+    from attnspec.cases import canonical_json
 
+    if as_json:
+        found = [*manners_of(command, timeout=timeout, start_timeout=start_timeout)]
+        entries = [{"manner": manner.name, "fault": manner.fault} for manner in found]
+        click.echo(canonical_json(entries), nl=False)
+        return int(any(manner.fault is not None for manner in found))
     tried = faults = 0
     for manner in manners_of(command, timeout=timeout, start_timeout=start_timeout):
         tried += 1

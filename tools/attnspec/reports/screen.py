@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from attnspec.reports.problems import Problem, Whole
     from attnspec.reports.report import Report
 
-_LONGEST_ENDING = 200
-"""Characters of a message that are told: enough for numbers and for the beginning of what an exception says."""
+_BEGINNING, _END = 140, 40
+"""Characters of a message that are told: numbers, or what an exception says first, and last the line that raised it."""
 
 
 def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
@@ -37,7 +37,7 @@ def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     entries = [diagnosis_to_json(entry) for entry in problem.diagnosis]
     first = entries[0] if entries else None
     failure = failure_of([result_to_json(problem.telling, outputs=False)])
-    ending: str | None = plain_text(failure.ending, longest=_LONGEST_ENDING)
+    ending: str | None = _cropped(plain_text(failure.ending))
     if problem.kind == "check":
         lines = [problem_wording.failed_check(failure.check or failure.status), *_broken(problem, entries)]
     elif problem.kind == "ending":
@@ -118,6 +118,10 @@ def _measured(entry: Mapping[str, Any]) -> list[str]:
 
 def _undeclared(entry: Mapping[str, Any]) -> list[str]:
     return [] if entry["undeclared"] is None else [problem_wording.declare(entry["undeclared"])]
+
+
+def _cropped(said: str) -> str:
+    return said if len(said) <= _BEGINNING + _END else f"{said[:_BEGINNING].rstrip()} … {said[-_END:].lstrip()}"
 
 
 def _sentence(said: str) -> str:

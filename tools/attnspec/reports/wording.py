@@ -258,7 +258,7 @@ def not_graded_in_short(reasons: Mapping[str, int], left_out: Iterable[str], roo
         if len(said) <= room:
             return said
     frame = f"Not graded: {{}} …){_and_more_reasons(len(told) - 1) or '; see --verbose'}."
-    return frame.format(told[0][: max(room - len(frame) + 2, 0)])
+    return frame.format(told[0][: max(room - len(frame) + 2, 0)].rstrip())
 
 
 def _and_more_reasons(count: int) -> str:
