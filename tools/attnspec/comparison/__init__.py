@@ -1,7 +1,8 @@
 """Comparing what came back with what is owed: tolerances, conventions, verdicts."""
 
+from attnspec.comparison.elements import Compared, Worst, compare_output
 from attnspec.comparison.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation
-from attnspec.comparison.grading import NOT_GRADED, RIGHT, STATUSES, WRONG, Status, Verdict, Worst, grade
+from attnspec.comparison.grading import NOT_GRADED, RIGHT, STATUSES, WRONG, Status, Verdict, grade
 from attnspec.comparison.holding import Held, held, left_open
 from attnspec.comparison.run import Run
 
@@ -10,6 +11,7 @@ __all__ = [
     "RIGHT",
     "STATUSES",
     "WRONG",
+    "Compared",
     "Expectation",
     "Held",
     "MustRefuse",
@@ -20,6 +22,7 @@ __all__ = [
     "Values",
     "Verdict",
     "Worst",
+    "compare_output",
     "expectation",
     "grade",
     "held",

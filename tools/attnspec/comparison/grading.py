@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,15 +16,16 @@ from attnspec.adapters.implementation import (
     Raised,
     TimedOut,
 )
+from attnspec.comparison.elements import compare_output
 from attnspec.comparison.expectation import MustRefuse, NotGraded, Properties, Values
-from attnspec.comparison.holding import Held, either, held, left_open
-from attnspec.dtypes import ANY, FLOAT_DTYPES, LARGEST, is_float, numpy_dtype
+from attnspec.dtypes import ANY, FLOAT_DTYPES, is_float, numpy_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from attnspec.comparison.elements import Compared, Worst
     from attnspec.comparison.run import Run
 
 Status = Literal["pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
@@ -39,31 +39,6 @@ NOT_GRADED: tuple[Status, ...] = ("ungraded", "unsupported")
 """Statuses that are never wrong and speak for no clause."""
 
 _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or nobody owes it"
-
-
-@dataclass(frozen=True)
-class Worst:
-    """The element that lies furthest outside (or inside) its tolerance.
-
-    Attributes
-    ----------
-    output
-        Name of the output.
-    index
-        Its indices.
-    owed, got, error, tolerance
-        Numbers in float64.
-    ratio
-        Error divided by tolerance; infinite where the tolerance is 0 or the value has the wrong kind.
-    """
-
-    output: str
-    index: tuple[int, ...]
-    owed: float
-    got: float
-    error: float
-    tolerance: float
-    ratio: float
 
 
 class Verdict(NamedTuple):
@@ -109,55 +84,6 @@ class Verdict(NamedTuple):
     under: str | None = None
     fused: bool | None = None
     message: str = ""
-
-
-class _Compared(NamedTuple):
-    """One output held against what is owed, element by element; `place` is that of the largest ratio.
-
-    The ratio of an element that is not graded is negative, unless it lies outside of its reach: then it is wrong.
-    `held` tells the elements that are held to their reach alone, and the reach, where there are some. Of an output of
-    which a sample is owed, the arrays hold the sample.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    sample: NDArray[np.int64] | None
-    owed: NDArray[Any]
-    given: NDArray[Any]
-    error: NDArray[Any]
-    tolerance: NDArray[Any]
-    ratios: NDArray[Any]
-    place: int
-    top: float
-    ungraded: int
-    held: Held | None = None
-
-    @property
-    def graded(self) -> int:
-        return self.ratios.size - self.ungraded
-
-    @property
-    def wrong(self) -> bool:
-        return self.graded > 0 and not self.top <= 1
-
-    @property
-    def median(self) -> float | None:
-        """The (upper) median ratio of the graded elements; those that are not graded sort before them."""
-        ordered = np.sort(self.ratios, axis=None)
-        return ordered.item(self.ungraded + self.graded // 2) if self.graded else None
-
-    @property
-    def worst(self) -> Worst:
-        whole = self.place if self.sample is None else self.sample[self.place]
-        return Worst(
-            output=self.name,
-            index=tuple(map(int, np.unravel_index(whole, self.shape))),
-            owed=self.owed.item(self.place),
-            got=self.given.item(self.place),
-            error=self.error.item(self.place),
-            tolerance=self.tolerance.item(self.place),
-            ratio=self.top,
-        )
 
 
 def grade(run: Run, answer: Answer) -> Verdict:
@@ -223,7 +149,7 @@ def _grade_values(
                 message=f"{name} has the shape {got[name].shape}; owed is {expected.outputs[name].shape}",
             )
     with np.errstate(all="ignore"):
-        compared = {name: _compare(run, expected, name, got[name], place) for name in names}
+        compared = {name: compare_output(run, expected, name, got[name], place) for name in names}
     steps = [name for name in run.operation.computed_in_order if name in compared]
     wrong = [name for name in steps if compared[name].wrong]
     shared: dict[str, Any] = {
@@ -262,57 +188,6 @@ def _grade_values(
     return Verdict("pass", worst=worst, **shared)
 
 
-def _compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: int) -> _Compared:
-    shape, sample = got.shape, expected.sample.get(name)
-    owed: NDArray[Any] = expected.outputs[name]
-    assert run.bound is not None
-    tolerance, to_reach = run.bound.of(name, place).error, held(run, expected, name, place)
-    if run.operation.by_name[name].exact:
-        tolerance = np.zeros(owed.shape)
-    left_out = either(left_open(run, expected, name), None if to_reach is None else to_reach.elements)
-    if sample is not None:
-        got, owed, tolerance = (np.take(tensor, sample) for tensor in (got, owed, tolerance))
-        left_out = None if left_out is None else np.take(left_out, sample)
-        to_reach = None if to_reach is None else Held(*(np.take(part, sample) for part in to_reach))
-    given, owed = got.astype(np.float64, copy=False), owed.astype(np.float64, copy=False)
-    error = np.abs(given - owed)
-    ratio = error / tolerance
-    at, top = _largest(ratio)
-    # A largest ratio that is finite leaves nothing to explain: no NaN, no infinity, no tolerance of 0.
-    if not math.isfinite(top):
-        same = _is_same(given, owed, run.dtype)
-        also = run.family.also_right(run.operation.name, name, given, owed)
-        if also is not None:
-            same |= also
-        error = np.where(same, 0.0, error)
-        ratio = np.where(same, 0.0, ratio)
-        ratio[np.isnan(ratio)] = np.inf
-        at, top = _largest(ratio)
-    ungraded = 0 if left_out is None else int(np.count_nonzero(left_out))
-    if left_out is not None and ungraded:
-        ratio = np.where(left_out, -1.0, ratio)
-        if to_reach is not None:
-            outside = to_reach.elements & ~to_reach.within(given) & ~_is_same(given, owed, run.dtype)
-            ratio = np.where(outside, np.inf, ratio)
-            ungraded -= int(np.count_nonzero(outside))
-        at, top = _largest(ratio)
-    return _Compared(name, shape, sample, owed, given, error, tolerance, ratio, at, top, ungraded, to_reach)
-
-
-def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
-    """Return place and size of the largest ratio; NaN counts as larger than any number."""
-    place = int(ratios.argmax()) if ratios.size else 0
-    return place, ratios.item(place) if ratios.size else 0.0
-
-
-def _is_same(given: NDArray[Any], owed: NDArray[Any], dtype: str) -> NDArray[np.bool_]:
-    """Return where two numbers are equal, NaN among them; infinities also stand for what a dtype cannot hold."""
-    same = (given == owed) | (np.isnan(given) & np.isnan(owed))
-    if dtype not in (ANY, "float64"):
-        same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > LARGEST[dtype])
-    return same
-
-
 def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
     """Return what is wrong with the dtype of an output, or None."""
     dtype, rule = run.dtype, run.operation.by_name[name].dtype
@@ -327,7 +202,7 @@ def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
     return f"{name} is {got.dtype}; owed is {dtype}{cause}"
 
 
-def _values_sentence(compared: _Compared) -> str:
+def _values_sentence(compared: Compared) -> str:
     worst, to_reach = compared.worst, compared.held
     where = f"{worst.output}{list(worst.index)}" if worst.index else worst.output
     if to_reach is not None and to_reach.elements.flat[compared.place]:

@@ -1,0 +1,164 @@
+"""One output held against what is owed, element by element: the error, the tolerance, and what is graded at all.
+
+Verdicts and pictures are both made of this, so that no picture says of an element what the verdict does not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attnspec.comparison.holding import Held, either, held, left_open
+from attnspec.dtypes import ANY, LARGEST
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec.comparison.expectation import Values
+    from attnspec.comparison.run import Run
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The element that lies furthest outside (or inside) its tolerance.
+
+    Attributes
+    ----------
+    output
+        Name of the output.
+    index
+        Its indices.
+    owed, got, error, tolerance
+        Numbers in float64.
+    ratio
+        Error divided by tolerance; infinite where the tolerance is 0 or the value has the wrong kind.
+    """
+
+    output: str
+    index: tuple[int, ...]
+    owed: float
+    got: float
+    error: float
+    tolerance: float
+    ratio: float
+
+
+class Compared(NamedTuple):
+    """One output held against what is owed, element by element; `place` is that of the largest ratio.
+
+    The ratio of an element that is not graded is negative, unless it lies outside of its reach: then it is wrong.
+    `held` tells the elements that are held to their reach alone, and the reach, where there are some. Of an output of
+    which a sample is owed, the arrays hold the sample.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    sample: NDArray[np.int64] | None
+    owed: NDArray[Any]
+    given: NDArray[Any]
+    error: NDArray[Any]
+    tolerance: NDArray[Any]
+    ratios: NDArray[Any]
+    place: int
+    top: float
+    ungraded: int
+    held: Held | None = None
+
+    @property
+    def graded(self) -> int:
+        """How many elements are graded."""
+        return self.ratios.size - self.ungraded
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a graded element is wrong."""
+        return self.graded > 0 and not self.top <= 1
+
+    @property
+    def median(self) -> float | None:
+        """The (upper) median ratio of the graded elements; those that are not graded sort before them."""
+        ordered = np.sort(self.ratios, axis=None)
+        return ordered.item(self.ungraded + self.graded // 2) if self.graded else None
+
+    @property
+    def worst(self) -> Worst:
+        """The element of the largest ratio."""
+        whole = self.place if self.sample is None else self.sample[self.place]
+        return Worst(
+            output=self.name,
+            index=tuple(map(int, np.unravel_index(whole, self.shape))),
+            owed=self.owed.item(self.place),
+            got=self.given.item(self.place),
+            error=self.error.item(self.place),
+            tolerance=self.tolerance.item(self.place),
+            ratio=self.top,
+        )
+
+
+def compare_output(run: Run, expected: Values, name: str, got: NDArray[Any], place: int) -> Compared:
+    """Return one output held against what is owed.
+
+    Parameters
+    ----------
+    run
+        What was asked.
+    expected
+        What it owes.
+    name
+        The output.
+    got
+        What came back, in the shape of what is owed.
+    place
+        The place of the run, or of its fused grade, among those that its tolerances stand for.
+    """
+    shape, sample = got.shape, expected.sample.get(name)
+    owed: NDArray[Any] = expected.outputs[name]
+    assert run.bound is not None
+    tolerance, to_reach = run.bound.of(name, place).error, held(run, expected, name, place)
+    if run.operation.by_name[name].exact:
+        tolerance = np.zeros(owed.shape)
+    left_out = either(left_open(run, expected, name), None if to_reach is None else to_reach.elements)
+    if sample is not None:
+        got, owed, tolerance = (np.take(tensor, sample) for tensor in (got, owed, tolerance))
+        left_out = None if left_out is None else np.take(left_out, sample)
+        to_reach = None if to_reach is None else Held(*(np.take(part, sample) for part in to_reach))
+    given, owed = got.astype(np.float64, copy=False), owed.astype(np.float64, copy=False)
+    error = np.abs(given - owed)
+    ratio = error / tolerance
+    at, top = _largest(ratio)
+    # A largest ratio that is finite leaves nothing to explain: no NaN, no infinity, no tolerance of 0.
+    if not math.isfinite(top):
+        same = _is_same(given, owed, run.dtype)
+        also = run.family.also_right(run.operation.name, name, given, owed)
+        if also is not None:
+            same |= also
+        error = np.where(same, 0.0, error)
+        ratio = np.where(same, 0.0, ratio)
+        ratio[np.isnan(ratio)] = np.inf
+        at, top = _largest(ratio)
+    ungraded = 0 if left_out is None else int(np.count_nonzero(left_out))
+    if left_out is not None and ungraded:
+        ratio = np.where(left_out, -1.0, ratio)
+        if to_reach is not None:
+            outside = to_reach.elements & ~to_reach.within(given) & ~_is_same(given, owed, run.dtype)
+            ratio = np.where(outside, np.inf, ratio)
+            ungraded -= int(np.count_nonzero(outside))
+        at, top = _largest(ratio)
+    return Compared(name, shape, sample, owed, given, error, tolerance, ratio, at, top, ungraded, to_reach)
+
+
+def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
+    """Return place and size of the largest ratio; NaN counts as larger than any number."""
+    place = int(ratios.argmax()) if ratios.size else 0
+    return place, ratios.item(place) if ratios.size else 0.0
+
+
+def _is_same(given: NDArray[Any], owed: NDArray[Any], dtype: str) -> NDArray[np.bool_]:
+    """Return where two numbers are equal, NaN among them; infinities also stand for what a dtype cannot hold."""
+    same = (given == owed) | (np.isnan(given) & np.isnan(owed))
+    if dtype not in (ANY, "float64"):
+        same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > LARGEST[dtype])
+    return same
