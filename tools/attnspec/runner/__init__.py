@@ -2,6 +2,7 @@
 
 from attnspec.comparison import Run
 from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
+from attnspec.runner.judging import judged
 from attnspec.runner.offering import Offered, offered_part
 from attnspec.runner.preparing import not_graded
 from attnspec.runner.presenting import own_attributes, presented_all
@@ -28,6 +29,7 @@ __all__ = [
     "Run",
     "Share",
     "beside_their_twins",
+    "judged",
     "not_graded",
     "offered_part",
     "own_attributes",
