@@ -58,4 +58,4 @@ implementations: $(VENV)/.installed-test,implementations
 	$(BIN)/python -m attnspec_authoring.third_party
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -30,7 +30,7 @@ def test_the_list_can_be_that_of_one_operation(capsys):
         (["--html", "x.html"], "give --matrix, too"),
         (["--write-smoke"], "give --matrix, too"),
         (["--write-noticed"], "give --matrix, too"),
-        (["--matrix", "--operation", "softmax"], "runs the whole catalogue"),
+        (["--matrix", "--operation", "softmax"], "narrow the matrix"),
         (["--matrix", "--golden", "/nowhere"], "no folder of golden files"),
     ],
 )
@@ -41,17 +41,8 @@ def test_what_cannot_be_run_is_told_in_a_sentence(arguments, words, capsys):
 
 def test_the_matrix_says_what_survives_and_writes_json_page_and_core(few, tmp_path, capsys):
     data, page = tmp_path / "matrix.json", tmp_path / "matrix.html"
-    arguments = [
-        "--golden",
-        str(few),
-        "--processes",
-        "1",
-        "--write-matrix",
-        str(data),
-        "--html",
-        str(page),
-        "--write-smoke",
-    ]
+    few_cases = ["--golden", str(few), "--no-cache", "--processes", "1"]
+    arguments = [*few_cases, "--write-matrix", str(data), "--html", str(page), "--write-smoke"]
     assert main(["mistakes", "--matrix", *arguments]) == 1
     out = capsys.readouterr().out
     assert "survives: sdpa.scale_missing in float64" in out
@@ -75,6 +66,6 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_runs(few, tmp_pat
 
 def test_a_file_that_cannot_be_written_after_all_is_told_in_a_sentence(few, tmp_path, capsys):
     (tmp_path / "taken").mkdir()
-    arguments = ["--golden", str(few), "--processes", "1", "--write-matrix", str(tmp_path / "taken")]
+    arguments = ["--golden", str(few), "--no-cache", "--processes", "1", "--write-matrix", str(tmp_path / "taken")]
     assert main(["mistakes", "--matrix", *arguments]) == 2
     assert capsys.readouterr().err == f"attnspec: {tmp_path / 'taken'} cannot be written: Is a directory.\n"

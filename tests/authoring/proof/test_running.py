@@ -2,7 +2,8 @@
 
 import pytest
 
-from attnspec_authoring.proof import run_matrix
+from attnspec_authoring.proof import run_matrix, running
+from attnspec_authoring.proof.subjects import subjects
 
 
 def by_id(matrix):
@@ -60,3 +61,26 @@ def test_progress_is_told_for_each_trial(few, processes):
     seen = []
     run_matrix(few, only=["softmax.online", "softmax.no_maximum"], processes=processes, progress=seen.append)
     assert sorted(trial.id for trial in seen) == ["softmax.no_maximum", "softmax.online"]
+
+
+def test_a_dtype_that_need_not_be_whole_is_left_when_a_case_has_noticed():
+    mistake = "softmax.not_normalised"
+    whole = by_id(run_matrix(only=[mistake], processes=1))[mistake]
+    matrix = run_matrix(only=[mistake], whole_in=("bfloat16",), processes=1)
+    stopped = by_id(matrix)[mistake]
+    for dtype in ("float64", "float32", "bfloat16"):
+        assert stopped.wrong[dtype] == whole.wrong[dtype]
+    assert 0 < len(stopped.wrong["float16"]) < len(whole.wrong["float16"])
+
+
+def test_verdicts_that_are_shared_are_those_that_each_would_have(monkeypatch):
+    select = ("layout/softmax_*", "documents/001/*", "memory/*softmax*", "causal/*", "rejects/*rank*")
+    chosen = [subject.id for subject in subjects() if subject.operation == "softmax"]
+    chosen += [
+        subject.id for subject in subjects() if subject.id.startswith(("sdpa.rejects", "sdpa.causal", "sdpa.query"))
+    ]
+    shared = run_matrix(only=chosen, select=select, processes=1)
+    monkeypatch.setattr(running, "_WORTH_SHARING", 10**9)
+    alone = run_matrix(only=chosen, select=select, processes=1)
+    assert shared.trials == alone.trials
+    assert sum(bool(trial.wrong) for trial in shared.trials) > 5

@@ -1,85 +1,15 @@
 """The page in a browser: what is seen, clicked and typed, and that nothing leaves it."""
 
 import json
-import os
 import re
-import shutil
 
 import pytest
 
-from attnspec.reports.html import html_page
+from attnspec.comparison import WRONG
 
-sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="the browser tests need playwright: pip install playwright"
-)
-
-NAMED = os.environ.get("ATTNSPEC_CHROMIUM")
-CHROMIUM = NAMED or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None,
-    reason="the browser tests need a Chromium: apt-get install chromium, or name its program in ATTNSPEC_CHROMIUM",
-)
 SQUARE = "causal/square"
-DESKTOP = {"width": 1180, "height": 900}
+NOTHING = "\N{EN DASH}"
 PHONE = {"width": 375, "height": 812}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory, wrong, right, hostile, suite):
-    """The addresses of some pages."""
-    folder = tmp_path_factory.mktemp("pages")
-    name = hostile["implementation"]["name"]
-    pages = {
-        "wrong": html_page([wrong], ["almost right 0.3"], suite, detailed=["masking/boolean_rank_2"]),
-        "right": html_page([right], ["reference"], suite),
-        "both": html_page([wrong, right], ["almost right", "reference"], suite, notes=["Left out: torn.json is cut."]),
-        "hostile": html_page([hostile], [name], suite, notes=[name]),
-    }
-    for name, page in pages.items():
-        (folder / f"{name}.html").write_text(page, encoding="utf-8")
-    return {name: (folder / f"{name}.html").as_uri() for name in pages}
-
-
-@pytest.fixture(scope="module")
-def context(browser):
-    """One context for all pages: a new one for each would take most of the time."""
-    context = browser.new_context()
-    context.set_default_timeout(5000)
-    return context
-
-
-@pytest.fixture
-def opened(context, files):
-    """Open pages; at the end, none has complained, asked anybody for anything, or opened a dialog."""
-    pages, complaints, requests = [], [], []
-
-    def open_page(name, address="", size=DESKTOP, colours="light"):
-        page = context.new_page()
-        pages.append(page)
-        page.set_viewport_size(size)
-        page.emulate_media(color_scheme=colours)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto(files[name] + address)
-        return page
-
-    yield open_page
-    for page in pages:
-        page.close()
-    assert complaints == []
-    assert {url.partition("#")[0] for url in requests} <= set(files.values())
 
 
 def ids(page):
@@ -168,6 +98,15 @@ def test_a_finding_leads_to_its_cases(opened):
     assert all("softmax" in case_id for case_id in ids(page))
 
 
+def test_a_finding_of_one_clause_leads_to_the_cases_of_that_clause(opened):
+    page = opened("accepts_all")
+    finding = page.locator(".finding", has_text="what breaks is sdpa.rejects.rank")
+    finding.get_by_role("button", name="Show these cases").click()
+    assert ids(page)
+    assert all("rank" in case_id for case_id in ids(page))
+    assert page.locator(".tally").inner_text().startswith(f"{len(ids(page))} of ")
+
+
 def test_a_failing_case_shows_everything(opened, suite):
     page = opened("wrong")
     page.locator(f"[data-case='{SQUARE}']").click()
@@ -205,9 +144,9 @@ def test_a_failing_case_shows_everything(opened, suite):
 
 def test_excluded_keys_are_hatched_and_what_was_not_attended_is_ringed(opened):
     page = opened("wrong", f"#{SQUARE}")
-    weights = page.locator(".detail .figure", has=page.locator("h4", has_text="weights"))
+    weights = page.locator(".detail .figure", has=page.locator("h3", has_text="weights"))
     assert weights.locator("svg.heatmap").first.locator("rect[fill='url(#hatch)']").count() == 10
-    attended = page.locator(".detail .figure", has=page.locator("h4", has_text="Attended keys"))
+    attended = page.locator(".detail .figure", has=page.locator("h3", has_text="Attended keys"))
     assert attended.locator("svg.heatmap rect.cell.attend").count() == 10
     assert attended.locator("svg.heatmap rect.cell.missed").count() == 5
     assert attended.locator("svg.heatmap circle.ring").count() == 5
@@ -245,8 +184,10 @@ def test_everything_is_reached_by_keyboard(opened, suite):
     assert page.evaluate(f"{focused}.getAttribute('role')") == "tab"
     page.keyboard.press("ArrowRight")
     assert page.locator("[role=tab][aria-selected=true]").inner_text() == "✗ float32"
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"{focused}.tagName") not in ("A", "SELECT"):
+            break
     assert page.evaluate(f"{focused}.className") == "board"
     outline = page.evaluate(f"getComputedStyle({focused}).outlineStyle")
     assert outline == "solid", "the focus is seen"
@@ -267,15 +208,95 @@ def test_everything_is_reached_by_keyboard(opened, suite):
     assert page.evaluate(f"{focused}.dataset.case") == ids(page)[0]
 
 
+EVERY_FAILURE = "Show all of scaled_dot_product_attention that went wrong"
+
+
 def test_the_tab_order_follows_the_page(opened):
     page = opened("wrong")
     seen = []
-    for _ in range(4):
+    for _ in range(7):
         page.keyboard.press("Tab")
         seen.append(page.evaluate("document.activeElement.innerText"))
     assert seen[:2] == ["Skip to the results", "Dark"]
     assert seen[2].endswith("not graded, by reason")
-    assert seen[3] == "Show these cases"
+    assert seen[3:] == ["sdpa.causal_strict", "sdpa.causal.top_left", "causal/square_probe", EVERY_FAILURE]
+
+
+# Each open figure: its name, heading, what is said of its elements, and which of them are drawn as off or as open.
+FIGURES = """() => {
+    const saidOf = (text) => text.replace(/ · \\w+ excluded$/, "").split(/: | · /).at(-1);
+    const drawn = ordered.filter(({ drawn }) => drawn);
+    for (const about of drawn.filter((_, at) => drawn.length < 50 || at % 3 === 0)) {
+        toggle(about, place(`case-${about.at}`));
+    }
+    return [...document.querySelectorAll(".detail")].flatMap((detail) =>
+    [...detail.querySelectorAll("[role=tab]")].flatMap((tab) => {
+        tab.click();
+        const said = detail.querySelector(".message strong").textContent;
+        return [...detail.querySelectorAll(".run .figure")].map((figure) => {
+            const panel = [...figure.querySelectorAll(".panel")].at(-1);
+            const title = panel?.querySelector(".panel-title").textContent;
+            if (title !== "error / tolerance") return null;
+            const slices = [...figure.querySelectorAll(".slices option")].map(({ text }) => text);
+            const cells = (slices.length ? slices : [null]).flatMap((slice) => {
+                const explorer = figure.querySelector(".explorer");
+                if (slice) explorer.dispatchEvent(new CustomEvent("slice", { detail: slice }));
+                const drawn = [...figure.querySelectorAll(".panel")].at(-1).querySelectorAll("svg.heatmap rect.cell");
+                return [...drawn].map((cell) => {
+                    cell.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+                    const next = cell.nextElementSibling;
+                    return [
+                        saidOf(figure.querySelector(".readout").textContent),
+                        cell.classList.contains("beyond"),
+                        next?.getAttribute("fill") === "url(#dots)",
+                    ];
+                });
+            });
+            return [
+                detail.id, said, figure.querySelector("h3").textContent, cells,
+                figure.querySelector(".legend")?.textContent ?? "",
+            ];
+        }).filter((found) => found !== null);
+    }));
+}"""
+
+
+@pytest.mark.parametrize(("name", "least"), [("wrong", 10), ("slightly_off", 30)])
+def test_no_label_contradicts_its_cells(opened, name, least):
+    figures = opened(name).evaluate(FIGURES)
+    assert len({case for case, *_ in figures}) >= least
+    wrong_ones, headings = {}, set()
+    for case, status, heading, cells, legend in figures:
+        words = {said for said, *_ in cells}
+        headings.add("not graded" in heading)
+        assert words <= {"right", "wrong", "not graded", "not graded, agrees", "not graded, differs"}, (case, words)
+        assert ("not graded" in heading) == (not words & {"right", "wrong"}), (case, heading, words)
+        assert all(is_beyond == (said.endswith(("wrong", "differs"))) for said, is_beyond, _ in cells), case
+        assert all(has_dots == (said == "not graded") for said, _, has_dots in cells), case
+        assert ("wrong" in legend) == ("wrong" in words), (case, legend)
+        assert ("differs" in legend) == ("not graded, differs" in words), (case, legend)
+        wrong_ones[case, status] = wrong_ones.get((case, status), False) or "wrong" in words
+    assert headings == {True, False}, "some outputs are graded, others are not"
+    for (case, status), has_wrong in wrong_ones.items():
+        assert has_wrong == (status == "fail (values)"), (case, status)
+
+
+def test_a_sign_says_of_a_row_and_of_a_cell_what_was_counted(opened):
+    page = opened("every_status")
+    rows = page.locator(".case").evaluate_all(
+        "all => all.map((row) => [row.querySelector('.sign').textContent, row.querySelector('.hidden').textContent, "
+        "[...row.querySelectorAll('.badge')].map(({ title }) => title.split(': ')[1])])"
+    )
+    for sign, said, statuses in rows:
+        wrong = sum(status in WRONG for status in statuses)
+        passed = "pass" in statuses
+        expected = f", {wrong} wrong. " if wrong else ", passed. " if passed else ", not graded. "
+        assert (sign, said) == ("✗" if wrong else "✓" if passed else NOTHING, expected)
+    for cell in page.locator(".cell-button").all():
+        sign = cell.inner_text().split()[0]
+        counts = re.search(r"(\d+) of \d+ passed, (\d+) wrong", cell.get_attribute("aria-label"))
+        passed, wrong = map(int, counts.groups())
+        assert sign == ("✗" if wrong else "✓" if passed else NOTHING)
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
@@ -345,7 +366,7 @@ def test_several_implementations_stand_side_by_side(opened, right):
 def test_a_case_that_was_asked_for_is_drawn_though_it_passed(opened):
     page = opened("wrong", "#masking/boolean_rank_2")
     detail = page.locator(".detail")
-    assert "Every element lies within its tolerance." in detail.inner_text()
+    assert "Every graded element lies within its tolerance." in detail.inner_text()
     assert detail.locator("svg.heatmap").count() >= 3
     detail.locator("summary", has_text="Inputs").click()
     assert detail.locator(".inputs svg.heatmap:visible").count() == 4

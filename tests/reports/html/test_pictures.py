@@ -3,6 +3,7 @@
 import base64
 import copy
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -65,12 +66,36 @@ def test_expected_got_and_error_are_those_of_the_case(wrong, suite):
 def test_an_output_that_the_case_does_not_store_is_held_against_computed_values(wrong, suite):
     drawn = by_name(Pictures(suite.cases[SQUARE], EVERYTHING).compared("float64", result_of(wrong, SQUARE), {}))
     weights = drawn["weights"]
-    assert weights["computed"]
+    assert set(weights["verdicts"]) == {"a", "d"}, "nobody asked for it, so nothing in it is right or wrong"
+    assert set(drawn["output"]["verdicts"]) == {"w"}
     _, expected, _ = attnspec_reference.scaled_dot_product_attention(
         **suite.cases[SQUARE].inputs, **suite.cases[SQUARE].attributes
     )[:3]
     assert np.allclose(weights["expected"], expected.ravel(), atol=1e-6)
     assert weights["excluded"] == bits(np.triu(np.ones((2, 5, 5), np.bool_), 1))
+
+
+def test_the_verdicts_of_a_picture_are_those_of_the_report(wrong, slightly_off, suite):
+    seen = Counter()
+    for document in (wrong, slightly_off):
+        for result in document["results"][::3]:
+            case = suite.cases[result["case"]]
+            if "got" not in result or result["check"] in ("shape", "rejects") or case.properties is not None:
+                continue
+            pictures = Pictures(case, EVERYTHING)
+            drawn = pictures.compared(result["dtype"], result, document["implementation"]["conventions"])
+            held = {picture["name"]: picture for picture in drawn if "verdicts" in picture}
+            verdicts = Counter("".join(picture["verdicts"] for picture in held.values()))
+            assert verdicts["r"] + verdicts["w"] == result["graded"], result["case"]
+            assert (verdicts["w"] > 0) == (result["check"] == "values"), result["case"]
+            if result["check"] == "values":
+                worst = held[result["output"]]
+                assert worst["worst"] == np.ravel_multi_index(result["worst"]["index"], worst["shape"])
+                assert not any("w" in held[name]["verdicts"] for name in result["agreeing_steps"])
+            seen[result["check"]] += 1
+            seen.update(verdicts.keys())
+    assert seen["values"] > 50
+    assert {"r", "w", "o", "a", "d"} <= seen.keys()
 
 
 def test_a_tensor_beyond_the_limit_is_cropped_round_its_worst_element(wrong, suite):

@@ -14,6 +14,20 @@ from attnspec.errors import UsageError
 @click.command()
 @click.option("--operation", metavar="OPERATION", help="List the mistakes of this operation only.")
 @click.option("--matrix", "run", is_flag=True, help="Run every mistake and every control over every case.")
+@click.option(
+    "--mistake",
+    "chosen",
+    metavar="ID",
+    multiple=True,
+    help="Run these mistakes and controls alone; *, ? and [ ] stand for many. May be given again.",
+)
+@click.option(
+    "--case",
+    "cases",
+    metavar="ID",
+    multiple=True,
+    help="Run over these cases alone; *, ? and [ ] stand for many. May be given again.",
+)
 @click.option("--write-matrix", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as JSON.")
 @click.option("--html", "html_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as a page.")
 @click.option("--write-smoke", is_flag=True, help="Write the smallest core of cases to smoke.json.")
@@ -25,33 +39,52 @@ from attnspec.errors import UsageError
     multiple=True,
     help="Write which cases notice the judged implementations of this batch beside the catalogue, and of others.",
 )
+@click.option("--no-cache", is_flag=True, help="Run what an earlier matrix has found already, too.")
 @click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Processes to run; one a core by default.")
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
 def mistakes(
     operation: str | None,
     run: bool,
+    chosen: tuple[str, ...],
+    cases: tuple[str, ...],
     json_file: Path | None,
     html_file: Path | None,
     write_smoke: bool,
     write_noticed: bool,
     judged: tuple[Path, ...],
+    no_cache: bool,
     processes: int | None,
     golden: Path | None,
 ) -> int:
     """List the known mistakes, or prove with --matrix that the cases notice them."""
     if judged:
-        if operation or run or json_file or html_file or write_smoke or write_noticed:
+        if operation or run or chosen or cases or json_file or html_file or write_smoke or write_noticed or no_cache:
             raise UsageError("--judged is of no mistake of the catalogue; only --golden and --processes go with it.")
         return _write_judged(judged, golden, processes)
+    written = json_file or html_file or write_smoke or write_noticed
     if not run:
-        if json_file or html_file or write_smoke or write_noticed:
+        if chosen or cases or no_cache:
+            raise UsageError("--mistake, --case and --no-cache are about what --matrix runs; give --matrix, too.")
+        if written:
             options = "--write-matrix, --html, --write-smoke and --write-noticed"
             raise UsageError(f"{options} write what --matrix computes; give --matrix, too.")
         _list(operation)
         return 0
     if operation is not None:
-        raise UsageError("--operation narrows the list; --matrix runs the whole catalogue.")
-    return _run(json_file, html_file, golden, processes, write_smoke=write_smoke, write_noticed=write_noticed)
+        raise UsageError("--operation narrows the list; --mistake and --case narrow the matrix.")
+    if chosen or cases:
+        if written:
+            raise UsageError("What is written is about the whole matrix; leave out --mistake and --case.")
+        return _run_part(chosen, cases, golden, processes, caching=not no_cache)
+    return _run(
+        json_file,
+        html_file,
+        golden,
+        processes,
+        write_smoke=write_smoke,
+        write_noticed=write_noticed,
+        caching=not no_cache,
+    )
 
 
 def _list(operation: str | None) -> None:
@@ -74,16 +107,21 @@ def _run(
     *,
     write_smoke: bool,
     write_noticed: bool,
+    caching: bool,
 ) -> int:
     from attnspec.cases import SMOKE, canonical_json, load_suite, smoke_text
+    from attnspec.dtypes import FLOAT_DTYPES
     from attnspec.specification import clauses
+    from attnspec_mistakes.noticed import KEPT_IN, NOTICED
 
     proof = authoring("proof", wanted_by="attnspec mistakes --matrix")
     for option, path in (("--write-matrix", json_file), ("--html", html_file)):
         if path is not None and not path.parent.is_dir():
             raise UsageError(f"{option} {path}: there is no folder {str(path.parent)!r}.")
     suite = load_suite(golden)
-    matrix = proof.run_matrix(golden, processes=processes)
+    whole_in = FLOAT_DTYPES if json_file or html_file else KEPT_IN if write_noticed else ()
+    cache = proof.Cache() if caching else None
+    matrix = proof.run_matrix(golden, whole_in=whole_in, cache=cache, processes=processes)
     exercised = {clause for case in suite.cases.values() for clause in case.clauses}
     findings = proof.find(matrix, clauses(), exercised)
     _say(matrix, findings)
@@ -96,10 +134,27 @@ def _run(
         _write(suite.folder / SMOKE, smoke_text(core))
         click.echo(f"The smallest core has {len(core)} cases.")
     if write_noticed:
-        from attnspec_mistakes.noticed import NOTICED
-
         _write(NOTICED, canonical_json(proof.noticed_document(matrix)))
     return 0 if findings.is_sound else 1
+
+
+def _run_part(
+    chosen: tuple[str, ...], cases: tuple[str, ...], golden: Path | None, processes: int | None, *, caching: bool
+) -> int:
+    from attnspec.cases import load_suite
+
+    proof = authoring("proof", wanted_by="attnspec mistakes --matrix")
+    suite = load_suite(golden, select=cases)
+    only = proof.chosen_subjects(chosen, {case.operation for case in suite.cases.values()})
+    if not only:
+        raise UsageError("The cases are of other operations than the mistakes, so there is nothing to run.")
+    cache = proof.Cache(of_part=bool(cases)) if caching else None
+    matrix = proof.run_matrix(golden, select=cases, only=only, whole_in=(), cache=cache, processes=processes)
+    lines, is_sound = proof.narrowed_lines(matrix, every_case=not cases)
+    for line in lines:
+        click.echo(line)
+    click.echo(f"{len(matrix.trials)} of them over {len(matrix.cases)} cases: {matrix.seconds:.1f} s")
+    return 0 if is_sound else 1
 
 
 def _write_judged(folders: tuple[Path, ...], golden: Path | None, processes: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from attnspec.comparison import Run
 from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
+from attnspec.runner.judging import judged
 from attnspec.runner.offering import Offered, offered_part
 from attnspec.runner.planning import Resolved, planned_dtypes, planned_runs, resolved_for
 from attnspec.runner.preparing import not_graded
@@ -23,6 +24,7 @@ __all__ = [
     "Run",
     "Share",
     "beside_their_twins",
+    "judged",
     "not_graded",
     "offered_part",
     "own_attributes",

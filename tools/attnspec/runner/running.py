@@ -112,7 +112,12 @@ def prepare_suite(suite: Suite, operation: str, dtypes: Sequence[str]) -> tuple[
     )
 
 
-def run_once(runs: Sequence[Run], suite: Suite, implementation: Implementation) -> tuple[Result, ...]:
+def run_once(
+    runs: Sequence[Run],
+    suite: Suite,
+    implementation: Implementation,
+    judge: Callable[[Run, Answer], Verdict] = judged,
+) -> tuple[Result, ...]:
     """Ask an implementation for prepared runs, in one pass: what depends on earlier calls is not looked for.
 
     Parameters
@@ -123,11 +128,13 @@ def run_once(runs: Sequence[Run], suite: Suite, implementation: Implementation) 
         The cases that it was given.
     implementation
         The software under test; it must offer the operation of the runs, in their dtypes.
+    judge
+        Gives the verdict on an answer: `judged`, or what gives the same and remembers.
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         resolved = resolved_for(implementation.declaration, None)
-        asking = _Asking(implementation, Afterwards(), _lending(resolved))
+        asking = _Asking(implementation, Afterwards(), _lending(resolved), judge)
         results = [_first_pass(run, asking) for run in runs]
         return _with_twins(results, suite, asking, resolved)
 
@@ -140,11 +147,12 @@ def _lending(resolved: Resolved) -> frozenset[str]:
 
 
 class _Asking(NamedTuple):
-    """An implementation, the operations that lend what they return, and who follows what is asked."""
+    """An implementation, the operations that lend what they return, who follows what is asked, and who judges."""
 
     implementation: Implementation
     follower: Afterwards
     lending: frozenset[str]
+    judge: Callable[[Run, Answer], Verdict] = judged
 
     @property
     def declaration(self) -> Declaration:
@@ -214,7 +222,7 @@ def _first_pass(run: Run, asking: _Asking, *, for_refusal: Run | None = None) ->
         return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
     answer, seconds = asking.ask(run, "first" if for_refusal is None else "twin", for_refusal)
     got = answer.values if isinstance(answer, Outputs) else None
-    return Result(run, judged(run, answer), seconds, got)
+    return Result(run, asking.judge(run, answer), seconds, got)
 
 
 def _with_twins(results: Sequence[Result], suite: Suite, asking: _Asking, resolved: Resolved) -> tuple[Result, ...]:

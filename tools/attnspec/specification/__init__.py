@@ -3,6 +3,6 @@
 The Markdown pages are the single source; nothing here repeats their words.
 """
 
-from attnspec.specification.pages import Clause, Erratum, clause_text, clauses, errata, specification_digest
+from attnspec.specification.pages import Clause, Erratum, clause_text, clauses, errata, page_title, specification_digest
 
-__all__ = ["Clause", "Erratum", "clause_text", "clauses", "errata", "specification_digest"]
+__all__ = ["Clause", "Erratum", "clause_text", "clauses", "errata", "page_title", "specification_digest"]

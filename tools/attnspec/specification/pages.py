@@ -66,6 +66,12 @@ def clauses() -> Mapping[str, Clause]:
     return found
 
 
+def page_title(page: str) -> str:
+    """Return the heading of an operation page, named as in `Clause.page`."""
+    path = next(path for path in operation_pages() if f"{path.parent.name}/{path.name}" == page)
+    return path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
 def clause_text(clause_id: str) -> str:
     """Return the words of a clause; for an id of another version of the spec, where to look."""
     clause = clauses().get(clause_id)

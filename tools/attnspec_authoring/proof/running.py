@@ -8,21 +8,23 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from attnspec.cases import load_suite
 from attnspec.dtypes import ANY, FLOAT_DTYPES
-from attnspec.runner import prepare_suite, run_once, run_suite
+from attnspec.runner import judged, prepare_suite, run_once, run_suite
 from attnspec.version import __version__
 from attnspec_authoring.proof.matrix import Kind, Matrix, Trial
+from attnspec_authoring.proof.right_answers import RightAnswers
 from attnspec_authoring.proof.subjects import implementation_of, kind_of, remembers, subject_of, subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from attnspec.cases import Suite
     from attnspec.runner import Result, Run
+    from attnspec_authoring.proof.cache import Cache, Checks
     from attnspec_authoring.proof.subjects import Subject
 
 
@@ -33,6 +35,8 @@ def run_matrix(
     select: Sequence[str] = (),
     only: Sequence[str] | None = None,
     enough: int | None = None,
+    whole_in: Sequence[str] = FLOAT_DTYPES,
+    cache: Cache | None = None,
     processes: int | None = None,
     progress: Callable[[Trial], None] | None = None,
 ) -> Matrix:
@@ -51,20 +55,43 @@ def run_matrix(
     enough
         Leave a mistake alone when all cases that target it have run and this many cases have noticed it in each
         dtype in which it shows; run every mistake over every case if None. Controls always meet every case.
+    whole_in
+        Dtypes in which every mistake meets every case, beside those in which it shows. In the others it is left alone
+        when a case has noticed it.
+    cache
+        Where results of earlier matrices are kept, and those of this one; None for nowhere. What stops when it has
+        seen `enough` is not kept.
     processes
-        How many processes to run; one for each core that may be used if None. 1 runs in this process.
+        How many processes to run; one for each core that may be used if None, and one where there is little to do. 1
+        runs in this process.
     progress
         Called with each trial when it is done.
     """
     start = time.perf_counter()
     suite = load_suite(folder, select=select)
+    length = _cases_by_operation(suite)
     chosen = [subject for subject in subjects() if only is None or subject.id in only]
     # The longest ones first, so that no process is left with one of them at the end.
-    length = _cases_by_operation(suite)
     order = sorted(chosen, key=lambda subject: (not remembers(subject), -length.get(subject.operation, 0)))
+    selection = _Selection(folder, tuple(dtypes), tuple(select))
+    kept_in = cache if enough is None else None
+    known = {} if kept_in is None else {subject.id: kept_in.known(subject, suite) for subject in order}
+    shared = frozenset(operation for operation in length if _number_of(operation, order) >= _WORTH_SHARING)
+    tasks = [
+        _Task(kind_of(subject), subject.id, selection, enough, tuple(whole_in), known.get(subject.id, {}), shared)
+        for subject in order
+    ]
+    # What is new is counted as if nothing were known: too many processes cost little where there is much.
+    if processes is None and sum(length.get(subject.operation, 0) for subject in order) <= _FEW:
+        processes = 1
     done: dict[tuple[str, str], Trial] = {}
-    for trial in _trials(order, _Selection(folder, tuple(dtypes), tuple(select)), enough, processes):
+    settled = {task.id: trial for task in tasks if task.known and (trial := _settled(task, suite)) is not None}
+    new = iter(_trials([task for task in tasks if task.id not in settled], processes))
+    for subject in order:
+        trial, seen = (settled[subject.id], {}) if subject.id in settled else next(new)
         done[trial.kind, trial.id] = trial
+        if kept_in is not None and seen:
+            kept_in.keep(subject, suite, seen)
         if progress is not None:
             progress(trial)
     targets: dict[str, tuple[str, ...]] = {}
@@ -89,6 +116,17 @@ def _cases_by_operation(suite: Suite) -> dict[str, int]:
     return counts
 
 
+def _number_of(operation: str, order: Sequence[Subject]) -> int:
+    return sum(subject.operation == operation for subject in order)
+
+
+_WORTH_SHARING = 6
+"""From how many mistakes of an operation on it pays to ask the reference first, and to grade what it answers once."""
+
+_FEW = 3_000
+"""How many (mistake, case) one process tries in less time than it takes to start several."""
+
+
 @dataclass(frozen=True)
 class _Selection:
     """What a process needs to prepare the same runs as the others."""
@@ -98,20 +136,31 @@ class _Selection:
     select: tuple[str, ...]
 
 
-def _trials(
-    order: Sequence[Subject], selection: _Selection, enough: int | None, processes: int | None
-) -> Iterable[Trial]:
-    keys = [(kind_of(subject), subject.id) for subject in order]
+class _Task(NamedTuple):
+    """One mistake or control to try: on what, how far, and what is known of it already."""
+
+    kind: str
+    id: str
+    selection: _Selection
+    enough: int | None
+    whole_in: tuple[str, ...]
+    known: Checks
+    shared: frozenset[str]
+
+
+_Tried = tuple[Trial, "Checks"]
+"""What came of a mistake or control, and what was not known before."""
+
+
+def _trials(tasks: Sequence[_Task], processes: int | None) -> Iterable[_Tried]:
     count = processes or len(os.sched_getaffinity(0))
     if count == 1:
-        for kind, identifier in keys:
-            yield _try(kind, identifier, selection, enough)
+        yield from map(_try, tasks)
         return
     # Spawned, not forked: a fork copies the locks of threads that do not exist in the copy.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, mp_context=context) as pool:
-        waiting = [pool.submit(_try, kind, identifier, selection, enough) for kind, identifier in keys]
-        for future in waiting:
+        for future in [pool.submit(_try, task) for task in tasks]:
             yield future.result()
 
 
@@ -125,31 +174,88 @@ def _runs(operation: str, selection: _Selection) -> tuple[Run, ...]:
     return prepare_suite(_suite(selection), operation, selection.dtypes)
 
 
-def _try(kind: str, identifier: str, selection: _Selection, enough: int | None) -> Trial:
+@cache
+def _right_answers(operation: str, selection: _Selection) -> RightAnswers:
+    return RightAnswers(_runs(operation, selection), _suite(selection))
+
+
+def _try(task: _Task) -> _Tried:
     """Run one mistake or control over the cases of its operation."""
-    subject, suite = subject_of(identifier, kind), _suite(selection)
-    trial = Trial(
+    subject, suite = subject_of(task.id, task.kind), _suite(task.selection)
+    trial = _untried(subject)
+    if remembers(subject):
+        return _try_from_the_start(task, trial, subject, suite)
+    implementation = implementation_of(subject)
+    runs = _runs(subject.operation, task.selection)
+    shares = subject.operation in task.shared
+    judge = _right_answers(subject.operation, task.selection).judge if shares else judged
+
+    def ask(part: Sequence[Run]) -> Checks:
+        return _checks(run_once(part, suite, implementation, judge))
+
+    if task.enough is not None and task.kind == "mistake":
+        return _until_enough(task, trial, runs, ask), {}
+    return _every_case(task, trial, runs, ask)
+
+
+def _untried(subject: Subject) -> Trial:
+    return Trial(
         id=subject.id,
-        kind=cast("Kind", kind),
+        kind=cast("Kind", kind_of(subject)),
         operation=subject.operation,
         clause=getattr(subject, "clause", None),
         shows_in=getattr(subject, "shows_in", ()),
         wrong={},
     )
-    implementation = implementation_of(subject)
-    if remembers(subject):
-        own = {case.id: case for case in suite.cases.values() if case.operation == subject.operation}
-        dtypes = [dtype for dtype in selection.dtypes if enough is None or dtype in trial.shows_in]
-        results = run_suite(replace(suite, cases=own), implementation, dtypes=dtypes)
-        return replace(trial, wrong=_wrong(results))
-    runs = _runs(subject.operation, selection)
-    if kind == "control" or enough is None:
-        return replace(trial, wrong=_wrong(run_once(runs, suite, implementation)))
-    seen: list[Result] = []
-    for part in _likeliest_first(trial, runs):
-        seen += run_once(part, suite, implementation)
-        trial = replace(trial, wrong=_wrong(seen))
-        if all(len(trial.noticed_by(dtype)) >= enough for dtype in trial.shows_in if dtype in selection.dtypes):
+
+
+def _whole_in(task: _Task, trial: Trial) -> set[str]:
+    """Return the dtypes in which a mistake or a control meets every case."""
+    return {*FLOAT_DTYPES, ANY} if task.kind == "control" else {*trial.shows_in, *task.whole_in, ANY}
+
+
+def _settled(task: _Task, suite: Suite) -> Trial | None:
+    """Return what came of a mistake or a control of which everything is known that would be asked; else None."""
+    subject = subject_of(task.id, task.kind)
+    trial = _untried(subject)
+    own = {case.id: case for case in suite.cases.values() if case.operation == trial.operation}
+    trial = replace(trial, wrong=_wrong(task.known, own))
+    asked = [dtype for dtype in (*task.selection.dtypes, ANY) if remembers(subject) or dtype in _whole_in(task, trial)]
+    asked += [dtype for dtype in task.selection.dtypes if dtype not in asked and not trial.wrong.get(dtype)]
+    wanted = [(case.id, dtype) for case in own.values() for dtype in case.runs if dtype in asked]
+    return trial if all(dtype in task.known.get(case_id, {}) for case_id, dtype in wanted) else None
+
+
+def _try_from_the_start(task: _Task, trial: Trial, subject: Subject, suite: Suite) -> _Tried:
+    """Run what depends on earlier calls: all of it, in the order in which a run asks."""
+    own = {case.id: case for case in suite.cases.values() if case.operation == trial.operation}
+    dtypes = [dtype for dtype in task.selection.dtypes if task.enough is None or dtype in trial.shows_in]
+    seen = _checks(run_suite(replace(suite, cases=own), implementation_of(subject), dtypes=dtypes))
+    return replace(trial, wrong=_wrong(seen, own)), seen
+
+
+def _every_case(task: _Task, trial: Trial, runs: Sequence[Run], ask: Callable[[Sequence[Run]], Checks]) -> _Tried:
+    """Run what is not known; of a dtype that need not be whole, until a case has noticed the mistake in it."""
+    cases = dict.fromkeys(run.case.id for run in runs)
+    new = [run for run in runs if run.dtype not in task.known.get(run.case.id, {})]
+    whole = _whole_in(task, trial)
+    seen = ask([run for run in new if run.dtype in whole])
+    for dtype in (dtype for dtype in task.selection.dtypes if dtype not in whole):
+        for part in _likeliest_first(trial, [run for run in new if run.dtype == dtype], (dtype,)):
+            if _wrong(_together(task.known, seen), cases).get(dtype):
+                break
+            seen = _together(seen, ask(part))
+    return replace(trial, wrong=_wrong(_together(task.known, seen), cases)), seen
+
+
+def _until_enough(task: _Task, trial: Trial, runs: Sequence[Run], ask: Callable[[Sequence[Run]], Checks]) -> Trial:
+    seen: Checks = {}
+    cases = dict.fromkeys(run.case.id for run in runs)
+    for part in _likeliest_first(trial, runs, (*trial.shows_in, ANY)):
+        seen = _together(seen, ask(part))
+        trial = replace(trial, wrong=_wrong(seen, cases))
+        asked = [dtype for dtype in trial.shows_in if dtype in task.selection.dtypes]
+        if all(len(trial.noticed_by(dtype)) >= (task.enough or 0) for dtype in asked):
             break
     return trial
 
@@ -158,9 +264,9 @@ _PART = 96
 """How many runs are asked for before it is seen whether enough cases have noticed a mistake."""
 
 
-def _likeliest_first(trial: Trial, runs: Sequence[Run]) -> Iterable[list[Run]]:
+def _likeliest_first(trial: Trial, runs: Sequence[Run], dtypes: Sequence[str]) -> Iterable[list[Run]]:
     """Cut runs into parts: first the cases that target the mistake, then those of its clause, then the others."""
-    shown = [run for run in runs if run.dtype in (*trial.shows_in, ANY)]
+    shown = [run for run in runs if run.dtype in dtypes]
     targeting = [run for run in shown if trial.id in run.case.targets]
     others = [run for run in shown if trial.id not in run.case.targets]
     ordered = sorted(others, key=lambda run: trial.clause not in run.case.clauses)
@@ -169,10 +275,24 @@ def _likeliest_first(trial: Trial, runs: Sequence[Run]) -> Iterable[list[Run]]:
         yield ordered[start : start + _PART]
 
 
-def _wrong(results: Iterable[Result]) -> dict[str, dict[str, str]]:
-    """Return dtype to id of a case to the check that failed, or to the status where there was nothing to check."""
-    wrong: dict[str, dict[str, str]] = {}
+def _checks(results: Iterable[Result]) -> Checks:
+    """Return what each case found, in each dtype."""
+    checks: dict[str, dict[str, str | None]] = {}
     for result in results:
-        if result.is_wrong:
-            wrong.setdefault(result.dtype, {})[result.case.id] = result.verdict.check or result.status
+        failed = (result.verdict.check or result.status) if result.is_wrong else None
+        checks.setdefault(result.case.id, {})[result.dtype] = failed
+    return checks
+
+
+def _together(one: Checks, other: Checks) -> Checks:
+    return {case: {**one.get(case, {}), **other.get(case, {})} for case in (*one, *other)}
+
+
+def _wrong(checks: Checks, cases: Mapping[str, object]) -> dict[str, dict[str, str]]:
+    """Return dtype to id of a case to what it noticed, in the order of `cases`."""
+    wrong: dict[str, dict[str, str]] = {}
+    for case in cases:
+        for dtype, failed in checks.get(case, {}).items():
+            if failed is not None:
+                wrong.setdefault(dtype, {})[case] = failed
     return wrong

@@ -6,14 +6,12 @@ function drawAttended(picture, shares, arrays) {
   const geometry = new Geometry(picture);
   const same = shares && shares.got !== null && `${shares.lengths}@${shares.offsets}` === `${picture.lengths}@${picture.offsets}`;
   const got = same ? arrays[shares.got] : null;
-  const error = same && shares.error !== undefined ? arrays[shares.error] : null;
   const [attending, attended] = picture.axes.slice(-2);
   const attendable = (flat) => picture.attendable[flat] === "1";
-  const graded = (flat) => !(same && shares.ungraded && shares.ungraded[flat] === "1");
-  const tells = (flat) => got !== null && graded(flat) && got[flat] !== "nan";
-  const stray = (flat) => tells(flat) && !attendable(flat) && got[flat] !== 0;
-  const missed = (flat) =>
-    tells(flat) && attendable(flat) && got[flat] === 0 && error && asNumber(error[flat]) > asNumber(arrays[shares.tolerance][flat]);
+  const verdict = (flat) => (same && shares.verdicts ? shares.verdicts[flat] : null);
+  const tells = (flat) => got !== null && verdict(flat) !== "o" && got[flat] !== "nan";
+  const stray = (flat) => tells(flat) && !attendable(flat) && got[flat] !== 0 && isOff(verdict(flat));
+  const missed = (flat) => tells(flat) && attendable(flat) && got[flat] === 0 && isOff(verdict(flat));
   const columns = [...Array(geometry.columns).keys()];
   const indexOf = (column) => column + (picture.offsets.at(-1) ?? 0);
 
@@ -44,7 +42,7 @@ function drawAttended(picture, shares, arrays) {
     }
   }
   const title = got ? "may attend, and did" : "may attend";
-  const legend = make("div", { class: "legend" }, legendEntry("attend", [], "may attend"), legendEntry("barred", ["hatch"], "excluded"));
+  const legend = legendOf(legendEntry("attend", [], "may attend"), legendEntry("barred", ["hatch"], "excluded"));
   if (got) {
     legend.append(legendEntry("stray", ["cross"], "attended, though excluded"), legendEntry("missed", ["ring"], "not attended, though owed"));
   }
@@ -56,7 +54,7 @@ function drawAttended(picture, shares, arrays) {
       panel(
         geometry,
         title,
-        legend,
+        null,
         (row, column) => {
           const flat = geometry.flat(slice, row, column);
           return stray(flat) ? "stray" : missed(flat) ? "missed" : attendable(flat) ? "attend" : "barred";
@@ -68,15 +66,7 @@ function drawAttended(picture, shares, arrays) {
       ),
     ],
     describe,
+    legend,
     first.slice(1),
   );
-}
-
-function legendEntry(kind, marks, text) {
-  const place = { x: 0.5, y: 0.5, width: 12, height: 12 };
-  const picture = draw("svg", { width: 13, height: 13 }, draw("rect", { ...place, class: `cell ${kind}` }));
-  for (const mark of marks) {
-    picture.append(mark === "hatch" ? draw("rect", { ...place, fill: "url(#hatch)", class: "mark" }) : sign(mark, place));
-  }
-  return make("span", { class: "key" }, picture, text);
 }

@@ -71,7 +71,7 @@ function showFilters(section) {
 
 /** Set the filters to these and no others, and go to the list. */
 function narrow(wanted, go = true) {
-  Object.assign(filter, { statuses: new Set(), profile: "", dtype: "", operation: "", implementation: "", words: "" }, wanted);
+  Object.assign(filter, { statuses: new Set(), profile: "", dtype: "", operation: "", implementation: "", clause: "", words: "" }, wanted);
   controls.search.value = filter.words;
   for (const name of ["profile", "dtype", "operation", "implementation"]) {
     if (controls[name]) controls[name].value = filter[name];
@@ -87,6 +87,7 @@ function narrow(wanted, go = true) {
 function passing(about) {
   if (filter.profile && about.profile !== filter.profile) return [];
   if (filter.operation && about.operation !== filter.operation) return [];
+  if (filter.clause && !about.clauses.includes(filter.clause)) return [];
   if (filter.words && !filter.words.split(/\s+/).every((word) => about.words.includes(word))) return [];
   return about.results.filter(
     (result) =>
@@ -116,11 +117,12 @@ function showCases() {
   if (state !== lastFilter) rowsShown = ROWS_AT_FIRST;
   lastFilter = state;
   for (const [status, chip] of controls.statuses) chip.setAttribute("aria-pressed", String(filter.statuses.has(status)));
-  const isFiltered = filter.statuses.size || filter.profile || filter.dtype || filter.operation || filter.implementation || filter.words;
+  const isFiltered = filter.statuses.size || filter.profile || filter.dtype || filter.operation || filter.implementation || filter.clause || filter.words;
   const free = !isFiltered;
   const matching = ordered.filter((about) => passing(about).length || (free && asked(about)));
   list.replaceChildren(...matching.slice(0, rowsShown).map(row));
   tally.replaceChildren(`${matching.length.toLocaleString("en")} of ${plural(cases.length, "case")}`);
+  if (filter.clause) tally.append(make("span", {}, " that exercise ", refer(filter.clause)));
   if (isFiltered) tally.append(" ", controls.clear);
   more.replaceChildren();
   if (matching.length > rowsShown) {
@@ -168,7 +170,10 @@ function row(about) {
     ),
     make("span", { class: "badges" }, ...(several ? implementationBadges(about, lit) : dtypeBadges(about.results, lit))),
   );
-  return make("li", { class: kind }, button);
+  const item = make("li", { class: kind }, button);
+  // What was open stays open, and on the same run, when the filters change.
+  if (about.panel) unfold(about, button);
+  return item;
 }
 
 function dtypeBadges(found, lit) {
@@ -190,19 +195,22 @@ function badge(status, text, lit, label) {
   return make("span", { class: `badge ${kindOf(status)}${lit ? "" : " dim"}`, title: label }, make("span", { "aria-hidden": "true" }, SIGNS[status]), ` ${text}`);
 }
 
+function unfold(about, button) {
+  button.parentElement.append(about.panel);
+  button.setAttribute("aria-expanded", "true");
+  button.setAttribute("aria-controls", about.panel.id);
+}
+
 function toggle(about, button) {
-  const item = button.parentElement;
-  const open = item.querySelector(".detail");
-  if (open) {
-    open.remove();
+  if (about.panel) {
+    about.panel.remove();
+    about.panel = null;
     button.setAttribute("aria-expanded", "false");
     button.removeAttribute("aria-controls");
     if (location.hash === `#${about.id}`) history.replaceState(null, "", "#results");
     return;
   }
-  const panel = detail(about);
-  item.append(panel);
-  button.setAttribute("aria-expanded", "true");
-  button.setAttribute("aria-controls", panel.id);
+  about.panel = detail(about);
+  unfold(about, button);
   history.replaceState(null, "", `#${about.id}`);
 }

@@ -13,10 +13,10 @@ from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.reports import wording
 from attnspec.reports.accuracy import rank, ratio
 from attnspec.reports.entries import clauses_graded, profile_of_case, step_sentence, without_a_name
+from attnspec.reports.html.glossary import glossary, sources
 from attnspec.reports.html.harmless import harmless
 from attnspec.reports.html.pictures import Pictures
 from attnspec.reports.invocation import command_words
-from attnspec.specification import clauses, errata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,8 +69,7 @@ def page_data(
         "implementations": [_implementation(document, name) for document, name in zip(documents, names, strict=True)],
         "ranking": _ranking(documents, names),
         "cases": [_case(case_id, documents, suite if any(known) else None) for case_id in ids],
-        "clauses": _clauses(documents, suite, detailed),
-        "errata": _errata(documents),
+        **glossary(documents, suite, detailed),
         "results": [[_result(result, places, texts) for result in document["results"]] for document in documents],
         "texts": texts.all,
         **_drawn_cases(documents, known, suite, places, detailed),
@@ -133,10 +132,15 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _diagnosis(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one diagnosis, with the share explained; where no mistake is named, its sentence says what is known."""
+    """Return one diagnosis, with the share explained; where no mistake is named, its sentence says what is known.
+
+    Where a check alone says which clause is broken, its cases are those `of_clause`.
+    """
     share = wording.share(entry["operation"], entry["explains"], entry["of"])
     shown = {key: entry[key] for key in _OF_A_DIAGNOSIS} | {"sentence": entry["sentence"], "share": share}
-    return shown if entry["sentence"] else shown | {"clause": None, "sentence": " ".join(without_a_name(entry))}
+    if entry["sentence"]:
+        return shown | {"of_clause": None}
+    return shown | {"of_clause": entry["clause"], "clause": None, "sentence": " ".join(without_a_name(entry))}
 
 
 def _command(document: Mapping[str, Any]) -> list[str]:
@@ -174,20 +178,6 @@ def _about(case: Case | None, result: Mapping[str, Any] | None) -> dict[str, Any
         }
     assert result is not None
     return {"title": None, "operation": result["operation"], "clauses": result["clauses"], "errata": result["errata"]}
-
-
-def _clauses(documents: Sequence[Mapping[str, Any]], suite: Suite, detailed: Sequence[str]) -> dict[str, str]:
-    """Return the text of every clause that a result or a diagnosis names."""
-    named = {clause for document in documents for result in document["results"] for clause in result["clauses"]}
-    named |= {entry["clause"] for document in documents for entry in document["diagnosis"] if entry["clause"]}
-    named |= {clause for case_id in detailed if case_id in suite.cases for clause in suite.cases[case_id].clauses}
-    return {name: clause.text for name, clause in clauses().items() if name in named}
-
-
-def _errata(documents: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    named = {erratum for document in documents for result in document["results"] for erratum in result["errata"]}
-    named |= {entry["erratum"] for document in documents for entry in document["diagnosis"] if entry["erratum"]}
-    return {name: erratum.title for name, erratum in errata().items() if name in named}
 
 
 def _result(result: Mapping[str, Any], places: Mapping[str, int], texts: _Texts) -> list[Any]:
@@ -285,11 +275,12 @@ def _drawn_case(
     pictures = Pictures(case, most)
     answered = [(position, result) for position, result in results if "got" in result]
     return {
-        "source": list(case.source.values()),
+        "sources": sources(case.source.values()),
+        "targets": case.targets,
         "attributes": {**dict.fromkeys(OPERATIONS[case.operation].attributes), **case.attributes},
         "stated": list(case.attributes),
         "presentation": case.presentation,
-        "refusal": case.rejects.reason if case.rejects is not None else None,
+        "refusal": [case.rejects.reason, case.rejects.twin] if case.rejects is not None else None,
         "inputs": _shared(pictures.inputs(next((result["worst"] for _, result in answered), None)), arrays),
         "attended": pictures.attended(),
         "owed": _shared(pictures.owed(), arrays),

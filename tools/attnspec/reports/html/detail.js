@@ -18,7 +18,7 @@ function detail(about) {
   if (about.results.length) panel.append(runTabs(about));
   else panel.append(make("div", {}, ...pictures(about, null)));
   if (about.drawn?.inputs) panel.append(calledWith(about.drawn));
-  panel.append(clauseList(about), reproduction(about));
+  panel.append(clauseList(about), ...(about.drawn?.targets?.length ? [targetList(about.drawn.targets)] : []), reproduction(about));
   return panel;
 }
 
@@ -74,7 +74,7 @@ function firstRun(about) {
 
 function runBody(about, result) {
   const parts = [];
-  const said = result.message || "Every element lies within its tolerance.";
+  const said = result.message || (result.ratio === null ? "Everything that is owed is right." : "Every graded element lies within its tolerance.");
   parts.push(
     make(
       "div",
@@ -126,13 +126,15 @@ function pictures(about, result) {
   }
   if (drawn.attended) {
     const shares = run?.outputs.find(({ name }) => name === drawn.attended.name);
-    parts.push(make("section", { class: "figure" }, make("h4", {}, `Attended ${drawn.attended.axes.at(-1)}s`), drawAttended(drawn.attended, shares, data.arrays)));
+    parts.push(make("section", { class: "figure" }, make("h3", {}, `Attended ${drawn.attended.axes.at(-1)}s`), drawAttended(drawn.attended, shares, data.arrays)));
   }
   return parts;
 }
 
 function outputFigure(picture) {
-  const figure = make("section", { class: "figure" }, make("h4", {}, make("code", {}, picture.name)), drawOutput(picture, data.arrays));
+  const heading = make("h3", {}, make("code", {}, picture.name), isUngraded(picture) ? " (not graded)" : "");
+  const figure = make("section", { class: "figure" }, heading, drawOutput(picture, data.arrays));
+  if (isUnasked(picture)) figure.append(make("p", { class: "muted small" }, "The case does not ask for it. Expected is what float64 arithmetic gives."));
   if (picture.got_alone) {
     figure.append(make("p", { class: "small" }, "What came back has another shape:"), drawOutput(picture.got_alone, data.arrays));
   }
@@ -147,9 +149,9 @@ function calledWith(drawn) {
       make("div", { class: stated ? "" : "muted" }, make("dt", {}, make("code", {}, name)), make("dd", {}, stated ? JSON.stringify(value) : "default")),
     );
   }
-  const section = make("section", { class: "called" }, make("h4", {}, "Called with"));
+  const section = make("section", { class: "called" }, make("h3", {}, "Called with"));
   const layouts = Object.entries(drawn.presentation).map(([name, layout]) => `${name} ${layout.replaceAll("_", " ")}`);
-  if (drawn.refusal) section.append(make("p", {}, make("strong", {}, "Must be refused: "), drawn.refusal));
+  if (drawn.refusal) section.append(make("p", {}, make("strong", {}, "Must be refused: "), drawn.refusal[0], " Its valid twin is ", refer(drawn.refusal[1]), "."));
   if (Object.keys(drawn.attributes).length) section.append(attributes);
   if (layouts.length) section.append(make("p", { class: "small" }, `Laid out in memory: ${layouts.join(", ")}.`));
   if (drawn.inputs.length) {
@@ -157,15 +159,21 @@ function calledWith(drawn) {
     const shapes = drawn.inputs.map(({ name, shape }) => `${name} (${shape.join(", ")})`).join(", ");
     section.append(make("details", {}, make("summary", {}, `Inputs: ${shapes}`), grid));
   }
-  section.append(make("p", { class: "muted small" }, `Source: ${drawn.source.join(", ")}`));
+  section.append(make("p", { class: "muted small" }, "Source: ", ...sourceLinks(drawn.sources)));
   return section;
 }
 
 function clauseList(about) {
-  const items = about.clauses.map((clause) => make("div", {}, make("dt", {}, make("code", {}, clause)), make("dd", {}, ...prose(data.clauses[clause] ?? ""))));
-  const section = make("section", {}, make("h4", {}, "Clauses"), make("dl", { class: "clauses" }, ...items));
+  const items = about.clauses.map((clause) => make("div", {}, make("dt", {}, refer(clause)), make("dd", {}, ...clauseWords(clause))));
+  const section = make("section", {}, make("h3", {}, "Clauses"), make("dl", { class: "clauses" }, ...items));
   for (const erratum of about.errata) section.append(erratumLine(erratum));
   return section;
+}
+
+/** The mistakes that a case is there to catch, whatever went wrong in it here. */
+function targetList(targets) {
+  const items = targets.map((mistake) => make("div", {}, make("dt", {}, refer(mistake)), make("dd", {}, ...linked(data.mistakes[mistake]?.sentence ?? ""))));
+  return make("section", {}, make("h3", {}, "There to catch"), make("dl", { class: "clauses" }, ...items));
 }
 
 function validateCommand(about, result) {
@@ -183,7 +191,7 @@ function reproduction(about) {
   return make(
     "section",
     {},
-    make("h4", {}, "Run it again"),
+    make("h3", {}, "Run it again"),
     ...lines,
     make("p", { class: "muted small" }, "The second command prints a script that needs NumPy alone."),
   );
@@ -191,7 +199,7 @@ function reproduction(about) {
 
 function commandLine(text, id) {
   const code = make("code", { id }, text);
-  const line = make("div", { class: "command" }, make("div", { class: "scroll" }, code));
+  const line = make("div", { class: "command" }, code);
   if (navigator.clipboard) {
     const button = make(
       "button",

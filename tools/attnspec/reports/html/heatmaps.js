@@ -93,8 +93,17 @@ function largestOf(...lists) {
   return largest;
 }
 
-function errorClass(ratio, largest) {
-  if (!(ratio > 1)) return "within";
+/** What is said of an element; of an output that is not graded, no element is right or wrong. */
+const WORTH = { r: "right", w: "wrong", o: "not graded", a: "not graded, agrees", d: "not graded, differs" };
+const isOff = (verdict) => verdict === "w" || verdict === "d";
+
+/** Whether an output was held against something, and no element of it is graded. */
+const isUngraded = ({ verdicts }) => verdicts !== undefined && verdicts !== "" && !/[rw]/.test(verdicts);
+/** Whether the case does not ask for an output. */
+const isUnasked = ({ verdicts }) => /[ad]/.test(verdicts ?? "");
+
+function errorClass(verdict, ratio, largest) {
+  if (!isOff(verdict)) return "within";
   if (ratio === Infinity || largest <= 1) return `beyond step${LEVELS}`;
   const step = Math.ceil((ratio / largest) * LEVELS);
   return `beyond step${Math.max(1, Math.min(LEVELS, step))}`;
@@ -126,7 +135,7 @@ function panel(geometry, title, scale, cellClass, marks) {
   }
   const cursor = draw("rect", { class: "cursor", width: cell, height: cell, visibility: "hidden" });
   svg.append(cursor);
-  const figure = make("div", { class: "panel" }, make("div", { class: "panel-title" }, title), svg, scale);
+  const figure = make("div", { class: "panel" }, make("div", { class: "panel-title" }, title), svg, ...(scale ? [scale] : []));
   return { figure, svg, cursor };
 }
 
@@ -172,8 +181,21 @@ function errorScale(largest) {
   return scaleBar(steps, "within", largest > 1 ? `${inDigits(largest, 2)} ×` : "beyond");
 }
 
-/** Panels that share one cursor, one slice and one line of text that says what lies under the cursor. */
-function explorer(geometry, label, firstSlice, panelsOf, describe, firstPlace = [0, 0]) {
+function legendOf(...entries) {
+  return make("div", { class: "legend" }, ...entries);
+}
+
+function legendEntry(kind, marks, text) {
+  const place = { x: 0.5, y: 0.5, width: 12, height: 12 };
+  const picture = draw("svg", { width: 13, height: 13, "aria-hidden": "true" }, draw("rect", { ...place, class: `cell ${kind}` }));
+  for (const mark of marks) {
+    picture.append(mark === "hatch" || mark === "dots" ? draw("rect", { ...place, fill: `url(#${mark})`, class: "mark" }) : sign(mark, place));
+  }
+  return make("span", { class: "key" }, picture, text);
+}
+
+/** Panels that share one cursor, one slice, one legend and one line of text that says what lies under the cursor. */
+function explorer(geometry, label, firstSlice, panelsOf, describe, legend = null, firstPlace = [0, 0]) {
   const root = make("div", { class: "explorer" });
   if (geometry.empty) {
     root.append(make("p", { class: "muted" }, `No elements: the shape is (${geometry.picture.shape.join(", ")}).`));
@@ -245,7 +267,7 @@ function explorer(geometry, label, firstSlice, panelsOf, describe, firstPlace = 
     }
     root.append(make("div", { class: "slices" }, select));
   }
-  root.append(board, make("p", { class: "axes" }, geometry.caption), readout);
+  root.append(board, ...(legend ? [legend] : []), make("p", { class: "axes" }, geometry.caption), readout);
   redraw(false);
   return root;
 }
@@ -255,23 +277,18 @@ function drawOutput(picture, arrays) {
   const geometry = new Geometry(picture);
   const read = (name) => (picture[name] === null || picture[name] === undefined ? null : arrays[picture[name]]);
   const [expected, got, error, tolerance] = ["expected", "got", "error", "tolerance"].map(read);
-  const graded = (flat) => !(picture.ungraded && picture.ungraded[flat] === "1");
+  const { verdicts, worst = null } = picture;
   const excluded = (flat) => picture.excluded !== null && picture.excluded[flat] === "1";
-  const ratios = error?.map((value, flat) => {
-    const off = asNumber(value);
-    return off === 0 || !graded(flat) ? 0 : off / asNumber(tolerance[flat]);
-  });
+  const ratios = error?.map((value, flat) => (isOff(verdicts[flat]) ? asNumber(value) / asNumber(tolerance[flat]) : 0));
   const largestValue = largestOf(expected ?? got);
-  const worst = ratios ? ratios.reduce((best, ratio, flat) => (ratio > ratios[best] ? flat : best), 0) : 0;
   const area = geometry.rows * geometry.columns;
-  const within = worst % Math.max(area, 1);
 
   function panelsOf(slice) {
     const flat = (row, column) => geometry.flat(slice, row, column);
     const over = (row, column) => (excluded(flat(row, column)) ? ["hatch"] : []);
     const worded = (value) => (typeof value === "string" ? [value] : []);
     const panels = [];
-    for (const [title, values] of [[picture.computed ? "expected (not graded)" : "expected", expected], ["got", got]]) {
+    for (const [title, values] of [["expected", expected], ["got", got]]) {
       if (values === null) continue;
       const cellClass = (row, column) => valueClass(values[flat(row, column)], largestValue);
       const marks = (row, column) => [...over(row, column), ...worded(values[flat(row, column)])];
@@ -280,13 +297,11 @@ function drawOutput(picture, arrays) {
     if (ratios) {
       const finite = ratios.filter((ratio) => ratio !== Infinity && !Number.isNaN(ratio));
       const largest = finite.reduce((most, ratio) => Math.max(most, ratio), 0);
-      const cellClass = (row, column) => errorClass(ratios[flat(row, column)], largest);
+      const cellClass = (row, column) => errorClass(verdicts[flat(row, column)], ratios[flat(row, column)], largest);
       const marks = (row, column) => {
         const place = flat(row, column);
-        if (!graded(place)) return ["dots"];
-        const found = over(row, column);
-        if (ratios[place] > 1) found.push(place === worst ? "ring" : "dot");
-        return found;
+        if (verdicts[place] === "o") return ["dots"];
+        return [...over(row, column), ...(isOff(verdicts[place]) ? [place === worst ? "ring" : "dot"] : [])];
       };
       panels.push(panel(geometry, "error / tolerance", errorScale(largest), cellClass, marks));
     }
@@ -298,18 +313,30 @@ function drawOutput(picture, arrays) {
     const said = [];
     if (expected) said.push(`expected ${inDigits(expected[flat])}`);
     if (got) said.push(`got ${inDigits(got[flat])}`);
-    if (ratios && graded(flat)) {
-      const verdict = ratios[flat] > 1 ? "wrong" : "right";
-      said.push(`error ${inDigits(error[flat], 3)}, tolerance ${inDigits(tolerance[flat], 3)}: ${verdict}`);
+    if (ratios) {
+      const measured = verdicts[flat] === "o" ? "" : `error ${inDigits(error[flat], 3)}, tolerance ${inDigits(tolerance[flat], 3)}: `;
+      said.push(measured + WORTH[verdicts[flat]]);
     }
-    if (!graded(flat)) said.push("not graded");
     if (excluded(flat)) said.push(`${picture.axes.at(-1)} excluded`);
     return `${picture.name}[${geometry.indices(slice, row, column).join(", ")}]: ${said.join(" · ")}`;
   }
 
-  const first = area ? Math.floor(worst / area) : 0;
+  const first = worst ?? 0;
+  const within = first % Math.max(area, 1);
   const place = [Math.floor(within / Math.max(geometry.columns, 1)), within % Math.max(geometry.columns, 1)];
-  return explorer(geometry, `Heatmaps of ${picture.name}`, first, panelsOf, describe, place);
+  const slice = area ? Math.floor(first / area) : 0;
+  return explorer(geometry, `Heatmaps of ${picture.name}`, slice, panelsOf, describe, outputLegend(picture), place);
+}
+
+/** What the marks of an output mean, of those that it has. */
+function outputLegend({ verdicts = "", worst = null, excluded, axes }) {
+  const off = isUnasked({ verdicts }) ? "differs" : "wrong";
+  const entries = [];
+  if (worst !== null) entries.push(legendEntry("beyond step6", ["ring"], `${off}, by the most`));
+  if ([...verdicts].filter(isOff).length > 1) entries.push(legendEntry("beyond step1", ["dot"], off));
+  if (verdicts.includes("o")) entries.push(legendEntry("within", ["dots"], "not graded"));
+  if (excluded?.includes("1")) entries.push(legendEntry("zero", ["hatch"], `${axes.at(-1)} excluded`));
+  return entries.length ? legendOf(...entries) : null;
 }
 
 /** One input. */

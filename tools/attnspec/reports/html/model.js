@@ -31,7 +31,7 @@ const results = data.results.flatMap((rows, implementation) =>
     under: data.texts[under],
   })),
 );
-const cases = data.cases.map((about, at) => ({ ...about, at, results: [], drawn: data.drawn[at] ?? null }));
+const cases = data.cases.map((about, at) => ({ ...about, at, results: [], drawn: data.drawn[at] ?? null, panel: null }));
 for (const result of results) cases[result.at].results.push(result);
 for (const about of cases) {
   about.wrong = about.results.filter(({ status }) => isWrong(status)).length;
@@ -43,4 +43,4 @@ const dtypes = data.dtypes.filter((dtype) => results.some((result) => result.dty
 const profiles = [...new Set(cases.map(({ profile }) => profile))];
 const operations = [...new Set(cases.map(({ operation }) => operation))];
 
-const filter = { statuses: new Set(), profile: "", dtype: "", operation: "", implementation: "", words: "" };
+const filter = { statuses: new Set(), profile: "", dtype: "", operation: "", implementation: "", clause: "", words: "" };

@@ -93,14 +93,14 @@ function showRanking() {
       ),
     );
   });
-  const head = ["", "implementation", "median", "worst"].map((title) => make("th", { scope: "col" }, title));
+  const head = ["rank", "implementation", "median", "worst"].map((title) => make("th", { scope: "col" }, title));
   section.append(
     make(
       "p",
       { class: "muted" },
       `Error / tolerance over the ${plural(data.ranking[0].runs, "run")} that all of them had compared. Above 1 fails; who has such an error comes last.`,
     ),
-    make("div", { class: "scroll" }, make("table", { class: "ranking" }, make("thead", {}, make("tr", {}, ...head)), body)),
+    scrolling("Accuracy of the implementations", make("table", { class: "ranking" }, make("thead", {}, make("tr", {}, ...head)), body)),
   );
 }
 
@@ -130,9 +130,10 @@ function finding(entry) {
             statuses: new Set(data.wrong),
             operation: entry.operation,
             implementation: several ? String(entry.position) : "",
+            clause: entry.of_clause ?? "",
           }),
       },
-      "Show these cases",
+      entry.of_clause ? "Show these cases" : `Show all of ${entry.operation} that went wrong`,
     ),
   );
   return card;
@@ -142,14 +143,14 @@ function diagnosisCard(entry) {
   const card = make("article", { class: `finding ${entry.clause === null ? "unknown" : "known"}` });
   if (several) card.append(make("p", { class: "muted small" }, data.implementations[entry.position].name));
   if (entry.clause === null) {
-    card.append(make("p", { class: "sentence" }, entry.sentence), ...observations(entry));
+    card.append(make("p", { class: "sentence" }, ...linked(entry.sentence)), ...observations(entry));
     return card;
   }
   card.append(
-    make("p", { class: "sentence" }, entry.sentence),
+    make("p", { class: "sentence" }, ...linked(entry.sentence)),
     ...(entry.engineer ? [make("p", { class: "small" }, entry.engineer)] : []),
-    make("p", { class: "muted small" }, "The mistake ", make("code", {}, entry.mistake), ` reproduces ${entry.share}.`),
-    make("p", { class: "small" }, make("code", {}, entry.clause), " ", ...prose(data.clauses[entry.clause] ?? "")),
+    make("p", { class: "muted small" }, "The mistake ", refer(entry.mistake), ` reproduces ${entry.share}.`),
+    make("p", { class: "small" }, refer(entry.clause), " ", ...clauseWords(entry.clause)),
   );
   if (entry.remedy) card.append(make("p", { class: "remedy" }, make("strong", {}, "What to do: "), entry.remedy));
   if (entry.erratum) card.append(erratumLine(entry.erratum));
@@ -160,16 +161,17 @@ function diagnosisCard(entry) {
 /** Which keys were attended, and what the failures have in common. */
 function observations(entry) {
   const sentences = [...entry.attended, ...entry.facts];
-  return sentences.length ? [make("ul", { class: "small" }, ...sentences.map((sentence) => make("li", {}, sentence)))] : [];
+  return sentences.length ? [make("ul", { class: "small" }, ...sentences.map((sentence) => make("li", {}, ...linked(sentence))))] : [];
+}
+
+/** The words of a clause; none for one of another version of the spec. */
+function clauseWords(id) {
+  const clause = data.clauses[id];
+  return clause ? prose(clause.text, clause.page) : [];
 }
 
 function erratumLine(erratum) {
-  return make("p", { class: "muted small" }, "A source document errs here: ", make("code", {}, erratum), ` ${data.errata[erratum] ?? ""}`);
-}
-
-/** Text of the spec, in which words between backticks are code. */
-function prose(text) {
-  return text.split("`").map((part, position) => (position % 2 ? make("code", {}, part) : part));
+  return make("p", { class: "muted small" }, "A source document errs here: ", refer(erratum), " ", ...prose(data.errata[erratum]?.title ?? ""));
 }
 
 /** Why what was not graded was not, one line a reason. */
@@ -187,6 +189,11 @@ function showUnsupported() {
   );
   const summary = make("summary", {}, `${plural(total, "result")} not graded, by reason`);
   place("verdicts").append(make("details", { class: "reasons" }, summary, make("ul", {}, ...items)));
+}
+
+/** What may be wider than the screen, and is then scrolled by keyboard, too. */
+function scrolling(label, content) {
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, content);
 }
 
 function showMatrix() {
@@ -226,8 +233,8 @@ function showMatrix() {
   }
   section.append(
     make("h2", { id: "matrix-title" }, "Profiles and dtypes"),
-    make("p", { class: "muted" }, "Passed of tried. ✓ nothing wrong, ✗ something wrong, – nothing offered. Choose a cell to see its cases."),
-    make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Matrix of profiles and dtypes" }, make("table", { class: "matrix" }, head, body)),
+    make("p", { class: "muted" }, "Passed of tried. ✓ nothing wrong, ✗ something wrong, – nothing graded. Choose a cell to see its cases."),
+    scrolling("Matrix of profiles and dtypes", make("table", { class: "matrix" }, head, body)),
   );
 }
 

@@ -50,7 +50,7 @@ function showAbout() {
   );
 }
 
-/** Open the case that the address names. */
+/** Open what the address names: a case, a clause, a mistake, an erratum, or a page of the spec. */
 function followAddress() {
   let wanted = location.hash.slice(1);
   try {
@@ -58,8 +58,13 @@ function followAddress() {
   } catch {
     return;
   }
-  const about = cases.find(({ id }) => id === wanted);
-  if (!about) return;
+  const about = caseOf.get(wanted);
+  if (!about) {
+    const entry = place("glossary").querySelector(`[id="${CSS.escape(wanted)}"]`);
+    if (entry) openEntry(entry);
+    return;
+  }
+  if (!place(`case-${about.at}`) && !passing(about).length) narrow({}, false);
   if (!place(`case-${about.at}`)) {
     rowsShown = Infinity;
     showCases();
@@ -68,6 +73,12 @@ function followAddress() {
   if (button.getAttribute("aria-expanded") === "false") toggle(about, button);
   button.focus();
   button.scrollIntoView();
+}
+
+function openEntry(entry) {
+  entry.closest("details").open = true;
+  entry.focus({ preventScroll: true });
+  entry.scrollIntoView();
 }
 
 showNotes();
@@ -80,6 +91,7 @@ place("results").append(make("h2", { id: "results-title" }, "Cases"));
 showFilters(place("results"));
 place("results").append(tally, list, more);
 showCases();
+showGlossary();
 listenToKeys();
 listenToTheme();
 showAbout();

@@ -25,9 +25,11 @@ _SCRIPTS = (
     "heatmaps.js",
     "attended.js",
     "model.js",
+    "links.js",
     "overview.js",
     "cases.js",
     "detail.js",
+    "glossary.js",
     "page.js",
 )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.comparison import Held, MustRefuse, Values, held
+from attnspec.comparison import MustRefuse, Values, compare
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
 from attnspec.families.lookup import family_of
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.comparison import Run
     from attnspec.operation import Operation
+
+
+_WHERE_NOTHING_IS_OWED = str.maketrans("rw", "ad")
+"""Verdicts are right, wrong and open; of an output that is not graded, elements agree, differ, or are open."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,12 @@ class Window:
 
     def cut(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the part of an array of the whole shape."""
-        return array[
-            tuple(slice(start, start + length) for start, length in zip(self.offsets, self.lengths, strict=True))
-        ]
+        return array[self.slices]
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """The part along each axis."""
+        return tuple(slice(start, start + length) for start, length in zip(self.offsets, self.lengths, strict=True))
 
 
 def window_round(
@@ -136,11 +143,7 @@ class Pictures:
                     drawn[-1]["got_alone"] = self.alone(name, part)
                 continue
             window = window_round(owed.shape, centre, self._most, (part[0].offsets, part[0].lengths))
-            ungraded = [expected.ungraded[name]] if name in expected.ungraded else []
-            if name in expected.sample:
-                ungraded.append(_but(expected.sample[name], owed.shape))
-            to_reach = held(run, expected, name, run.place)
-            drawn.append(self._compared(name, window, part, run, owed, ungraded, hatching, to_reach))
+            drawn.append(self._compared(name, window, part, run, expected, hatching))
         for name, part in got.items():
             if name not in names:
                 drawn.append(self._beside(name, part, run))
@@ -171,10 +174,10 @@ class Pictures:
         if value.shape != part[0].shape:
             return self.alone(name, part)
         window = window_round(value.shape, (), self._most, (part[0].offsets, part[0].lengths))
-        elements = (run.bound.by_convention.get(name), run.bound.vacuous(name, run.place))
-        ungraded = [of_kind for of_kind in elements if of_kind is not None]
-        hatching = self._excluded(name, value.shape)
-        return {**self._compared(name, window, part, run, value, ungraded, hatching), "computed": True}
+        decided = run.bound.by_convention.get(name)
+        computed = Values({name: value}, {} if decided is None else {name: decided})
+        drawn = self._compared(name, window, part, run, computed, self._excluded(name, value.shape))
+        return {**drawn, "verdicts": drawn["verdicts"].translate(_WHERE_NOTHING_IS_OWED)}
 
     def _compared(
         self,
@@ -182,32 +185,37 @@ class Pictures:
         window: Window,
         part: tuple[Window, NDArray[Any]],
         run: Run,
-        owed: NDArray[Any],
-        left_out: Sequence[NDArray[np.bool_]],
+        expected: Values,
         hatching: NDArray[np.bool_] | None,
-        to_reach: Held | None = None,
     ) -> dict[str, Any]:
+        """Return an output that is held against values; what is said of its elements is what the verdict is made of."""
         assert run.bound is not None
-        got = _inside(window, *part).astype(np.float64)
-        owed_here = window.cut(owed).astype(np.float64)
-        tolerance = window.cut(np.broadcast_to(run.bound.of(name, run.place).error, owed.shape))
-        unowed = run.bound.unowed.get(name)
-        ungraded = np.zeros(got.shape, np.bool_)
-        for elements in (*left_out, *(() if unowed is None else (unowed,))):
-            ungraded |= window.cut(elements)
-        if to_reach is not None:
-            here = Held(*(window.cut(of_whole) for of_whole in to_reach))
-            ungraded |= here.elements & here.within(got)
+        known, values = part
+        owed = np.asarray(expected.outputs[name]).astype(np.float64)
+        if name in expected.sample:
+            # What is not stored is shown as it is computed.
+            stored = np.zeros(owed.size, np.bool_)
+            stored[expected.sample[name]] = True
+            owed = np.where(stored.reshape(owed.shape), owed, run.bound.of(name, run.place).value)
+        given = owed.copy()
+        given[known.slices] = values
         with np.errstate(all="ignore"):
-            error = np.abs(got - owed_here)
-            same = (got == owed_here) | (np.isnan(got) & np.isnan(owed_here))
-            error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
-        drawn = self._output(name, window, owed=owed, got=got, excluded=hatching)
+            compared = compare(run, expected, name, given, run.place)
+            error = np.abs(given - owed)
+        ratios, tolerance = np.full(owed.shape, -1.0), np.zeros(owed.shape)
+        tolerance[...] = run.bound.of(name, run.place).error
+        elements = slice(None) if compared.sample is None else compared.sample
+        ratios.flat[elements], tolerance.flat[elements] = compared.ratios.ravel(), compared.tolerance.ravel()
+        error = np.where(ratios == 0, 0.0, np.where(np.isnan(error), np.inf, error))
+        seen = window.cut(ratios)
+        wrong = seen > 1
+        drawn = self._output(name, window, owed=owed, got=window.cut(given), excluded=hatching)
         return {
             **drawn,
-            "error": numbers(error, 3),
-            "tolerance": numbers(tolerance, 3),
-            "ungraded": bits(ungraded) if ungraded.any() else None,
+            "error": numbers(window.cut(error), 3),
+            "tolerance": numbers(window.cut(tolerance), 3),
+            "verdicts": "".join(np.where(wrong, "w", np.where(seen < 0, "o", "r")).ravel().tolist()),
+            "worst": int(seen.argmax()) if wrong.any() else None,
         }
 
     def _output(
@@ -319,10 +327,3 @@ def _inside(window: Window, known: Window, values: NDArray[Any]) -> NDArray[Any]
     """Return the part of the known values that is drawn."""
     starts = (start - begin for start, begin in zip(window.offsets, known.offsets, strict=True))
     return values[tuple(slice(start, start + length) for start, length in zip(starts, window.lengths, strict=True))]
-
-
-def _but(sample: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Return all elements of a tensor but those of a sample."""
-    others = np.ones(shape, np.bool_)
-    others.flat[sample] = False
-    return others

@@ -30,10 +30,11 @@ def authored_cases() -> tuple[AuthoredCase, ...]:
         softcap,
         stress,
         tails,
+        targets,
         varlen,
         window,
     )
-    from attnspec_authoring.recipes.attention.targets import with_targets
+    from attnspec_authoring.recipes.targeting import with_targets
 
     recipes = (
         documents,
@@ -57,4 +58,4 @@ def authored_cases() -> tuple[AuthoredCase, ...]:
         rejects,
     )
     cases = (case for recipe in recipes for case in recipe.cases())
-    return with_targets(sorted(cases, key=lambda case: case.id))
+    return with_targets(sorted(cases, key=lambda case: case.id), targets.TARGETS, targets.__file__)

@@ -6,15 +6,10 @@ A mistake is targeted by a case that is about the clause that it breaks, and tha
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec.errors import RecipeError
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from attnspec_authoring.recipes.authoring import AuthoredCase
+    from collections.abc import Mapping
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
     "alibi/both_sides": (
@@ -355,18 +350,3 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "window/causal_top_left": ("sdpa.window_at_the_end",),
 }
 """Id of a case to the ids of the mistakes that it is there to catch."""
-
-
-def with_targets(cases: Sequence[AuthoredCase]) -> tuple[AuthoredCase, ...]:
-    """Say of each case which mistakes it is there to catch.
-
-    Raises
-    ------
-    RecipeError
-        If a case that should catch a mistake does not exist.
-    """
-    known = {case.id for case in cases}
-    for case_id, mistakes in TARGETS.items():
-        if case_id not in known:
-            raise RecipeError(f"{case_id!r} is there to catch {', '.join(mistakes)}, but no recipe makes it.")
-    return tuple(replace(case, targets=(*case.targets, *TARGETS.get(case.id, ()))) for case in cases)

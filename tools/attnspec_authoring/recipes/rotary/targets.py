@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec.errors import RecipeError
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from attnspec_authoring.recipes.authoring import AuthoredCase
+    from collections.abc import Mapping
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
     "rotary/apply_as_many_heads_as_tokens_half": ("apply_rotary.heads_as_tokens",),
@@ -176,18 +171,3 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "rotary/tables_same_for_all": ("rotary_tables.positions_counted_through",),
 }
 """Id of a case to the ids of the mistakes that it is there to catch."""
-
-
-def with_targets(cases: Sequence[AuthoredCase]) -> tuple[AuthoredCase, ...]:
-    """Say of each case which mistakes it is there to catch.
-
-    Raises
-    ------
-    RecipeError
-        If a case that should catch a mistake does not exist.
-    """
-    known = {case.id for case in cases}
-    for case_id, mistakes in TARGETS.items():
-        if case_id not in known:
-            raise RecipeError(f"{case_id!r} is there to catch {', '.join(mistakes)}, but no recipe makes it.")
-    return tuple(replace(case, targets=(*case.targets, *TARGETS.get(case.id, ()))) for case in cases)

@@ -1,0 +1,132 @@
+"""What earlier matrices found: read as long as nothing has changed on which it depends, and never after."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from attnspec_authoring.proof import Cache, run_matrix, running
+from attnspec_authoring.proof import cache as caching
+from attnspec_authoring.proof.subjects import subjects
+from attnspec_controls import CONTROLS
+from attnspec_mistakes import CATALOGUE
+
+MISTAKE, CONTROL = "softmax.no_maximum", "softmax.online"
+GOLDEN = Path(__file__).parents[3] / "golden"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The ids of the cases that are asked for, mistake by mistake."""
+    found = []
+    ask = running.run_once
+
+    def listening(runs, *arguments):
+        found.extend(run.case.id for run in runs)
+        return ask(runs, *arguments)
+
+    monkeypatch.setattr(running, "run_once", listening)
+    return found
+
+
+def run(folder, place, **options):
+    # A process reads a suite once, and the folder changes between these runs.
+    for cached in (running._suite, running._runs, running._right_answers):
+        cached.cache_clear()
+    options.setdefault("only", [MISTAKE, CONTROL])
+    return run_matrix(folder, cache=Cache(place), processes=1, **options)
+
+
+def add(case_id, folder):
+    (folder / case_id).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(GOLDEN / f"{case_id}.json", folder / f"{case_id}.json")
+
+
+def test_what_is_known_is_not_asked_for_again(few, tmp_path, asked):
+    first = run(few, tmp_path / "cache")
+    assert asked
+    assert any(trial.wrong for trial in first.trials)
+    asked.clear()
+    assert run(few, tmp_path / "cache").trials == first.trials
+    assert asked == []
+
+
+def test_a_new_case_and_a_changed_one_alone_are_asked_for(few, tmp_path, asked):
+    run(few, tmp_path / "cache")
+    asked.clear()
+    add("layout/softmax_rank_3", few)
+    whole = run_matrix(few, only=[MISTAKE, CONTROL], processes=1)
+    asked.clear()
+    assert run(few, tmp_path / "cache").trials == whole.trials
+    assert set(asked) == {"layout/softmax_rank_3"}
+    asked.clear()
+    path = few / "layout" / "softmax_large.json"
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "title": "Another title"}))
+    run(few, tmp_path / "cache")
+    assert set(asked) == {"layout/softmax_large"}
+
+
+def test_changed_code_makes_everything_anew(few, tmp_path, asked, monkeypatch):
+    run(few, tmp_path / "cache")
+    asked.clear()
+    monkeypatch.setattr(caching, "_harness_digest", lambda: "another harness")
+    run(few, tmp_path / "cache")
+    assert {"layout/softmax_columns", "layout/softmax_large"} <= set(asked)
+
+
+def test_a_damaged_or_deleted_cache_is_made_anew(few, tmp_path, asked):
+    place = tmp_path / "cache"
+    first = run(few, place)
+    cut = (place / f"{MISTAKE}.json").read_text()[:-9]
+    of_another_form = cut.replace('{"layout', '[{"layout') + "]"
+    for text in ("", "[]", '{"code": 1}', cut, of_another_form):
+        for path in place.iterdir():
+            path.write_text(text)
+        asked.clear()
+        assert run(few, place).trials == first.trials
+        assert asked
+    shutil.rmtree(place)
+    assert run(few, place).trials == first.trials
+    assert sorted(path.stem for path in place.iterdir()) == sorted([MISTAKE, CONTROL])
+
+
+def test_code_that_is_edited_meanwhile_is_not_blamed_for_what_ran(few, tmp_path, monkeypatch):
+    states = iter([((1, 1),), ((1, 1),), ((2, 1),)])
+    monkeypatch.setattr(caching, "_state_of_code", lambda: next(states))
+    run(few, tmp_path / "cache")
+    assert len(list((tmp_path / "cache").iterdir())) == 1, "the second one was done when the file had changed"
+
+
+def test_what_depends_on_earlier_calls_is_kept_for_all_its_cases_together(few, tmp_path, monkeypatch):
+    asked = []
+    ask = running.run_suite
+
+    def listening(suite, *arguments, **options):
+        asked.append(set(suite.cases))
+        return ask(suite, *arguments, **options)
+
+    monkeypatch.setattr(running, "run_suite", listening)
+    remembering = ["softmax.axis_remembered"]
+    first = run(few, tmp_path / "cache", only=remembering)
+    assert run(few, tmp_path / "cache", only=remembering).trials == first.trials
+    assert asked == [{"layout/softmax_columns", "layout/softmax_large"}]
+    add("layout/softmax_rank_3", few)
+    run(few, tmp_path / "cache", only=remembering)
+    assert asked[1:] == [{"layout/softmax_columns", "layout/softmax_large", "layout/softmax_rank_3"}]
+    part = Cache(tmp_path / "cache", of_part=True)
+    run_matrix(few, only=remembering, cache=part, select=("layout/softmax_large",), processes=1)
+    run(few, tmp_path / "cache", only=remembering)
+    assert len(asked) == 3, "a part is asked for itself, and takes nothing away from the whole"
+
+
+def test_each_digest_is_of_the_file_that_makes_the_mistake():
+    by_id = {subject.id: subject for subject in subjects()}
+    makers = caching._makers()
+    assert all(makers.get(id(subject)) for subject in (*CATALOGUE, *CONTROLS))
+    files = {path.name for path in min(map(caching._closure, makers[id(by_id["sdpa.causal_strict"])]), key=len)}
+    assert "attention_masks.py" in files
+    assert "departures.py" in files
+    assert "mistake.py" in files
+    assert not {"attention_sinks.py", "attention_windows.py", "multi_head_attention.py", "yarn.py"} & files
