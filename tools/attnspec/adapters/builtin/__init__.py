@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.builtin.libraries import import_library, installation
+from attnspec.adapters.builtin.libraries import OWN_EXTRAS, SHARED_EXTRA, extra_of, import_library, installation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BUILT_IN", "THIRD_PARTY", "import_library", "installation"]
+__all__ = [
+    "BUILT_IN",
+    "OWN_EXTRAS",
+    "SHARED_EXTRA",
+    "THIRD_PARTY",
+    "extra_of",
+    "import_library",
+    "installation",
+]
 
 THIRD_PARTY: Mapping[str, str] = {
     "jax": "attnspec.adapters.builtin.jax:adapter",
