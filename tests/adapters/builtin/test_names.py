@@ -20,7 +20,9 @@ def without(monkeypatch):
     """Make a library impossible to import, and forget the adapters that hold it."""
 
     def hide(library):
-        monkeypatch.setitem(sys.modules, library, None)
+        # What has been imported of it would be found without it.
+        for module in {library, *(name for name in sys.modules if name.startswith(f"{library}."))}:
+            monkeypatch.setitem(sys.modules, module, None)
         for module in [name for name in sys.modules if name.startswith("attnspec.adapters.builtin.")]:
             if not module.endswith((".libraries", ".reference")):
                 monkeypatch.delitem(sys.modules, module)

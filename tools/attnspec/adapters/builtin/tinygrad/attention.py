@@ -17,15 +17,17 @@ Operation                       Cannot be expressed
 =============================== =====================================================================
 `scaled_dot_product_attention`  a `scale` that would round the query; `softcap`, `sinks`; float16,
                                 which the device PYTHON does not run; every output but `output`
+both                            more than 1,024 scores, or numbers, on the device PYTHON
 others                          tinygrad has no operator for them
 =============================== =====================================================================
 
-The device PYTHON interprets what tinygrad would compile, and is slow. The conventions were found by running tinygrad
-0.14 on it, and the tests run it again.
+The device PYTHON interprets what tinygrad would compile, and takes seconds for what others do at once. The conventions
+were found by running tinygrad 0.14 on it, and the tests run it again.
 """
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +35,7 @@ import numpy as np
 
 from attnspec.adapters.builtin.libraries import import_library
 from attnspec.dtypes import numpy_dtype
+from attnspec.errors import Unsupported
 from attnspec.families.attention.folding import plain_attention
 
 if TYPE_CHECKING:
@@ -53,11 +56,14 @@ conventions: Mapping[str, str] = {
     "scaled_dot_product_attention.masked_nonfinite": "propagates",
 }
 
+_MOST_INTERPRETED = 1024
+"""Scores that take it about half a second on a processor of 2024."""
+
 
 def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
     """Run ``Tensor.softmax`` along `axis`, or over the whole array where `axis` is None."""
     fed = x.reshape(-1) if axis is None else x
-    with _device():
+    with _device(x.size):
         return _array(_tensor(fed).softmax(0 if axis is None else axis)).reshape(x.shape)
 
 
@@ -70,7 +76,7 @@ def attend(
     is_causal: bool = False,
 ) -> NDArray[Any]:
     """Run ``Tensor.scaled_dot_product_attention``, with ``enable_gqa`` where the numbers of heads differ."""
-    with _device():
+    with _device(math.prod(query.shape[:-1]) * key.shape[-2]):
         output = _tensor(query).scaled_dot_product_attention(
             _tensor(key),
             _tensor(value),
@@ -81,9 +87,13 @@ def attend(
         return _array(output)
 
 
-def _device() -> AbstractContextManager[Any]:
+def _device(numbers: int) -> AbstractContextManager[Any]:
+    if helpers.DEV.device:
+        return nullcontext()
+    if numbers > _MOST_INTERPRETED:
+        raise Unsupported(f"tinygrad's interpreter takes long for {numbers} numbers; DEV=CPU has them compiled")
     # Its interpreter alone needs no compiler.
-    return nullcontext() if helpers.DEV.device else helpers.Context(DEV="PYTHON")
+    return helpers.Context(DEV="PYTHON")
 
 
 def _tensor(array: NDArray[Any]) -> Any:
