@@ -2,9 +2,11 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# The extras of pyproject.toml whose libraries have an environment of their own.
+LIBRARIES := mlx openvino paddle tinygrad
 
 .DEFAULT_GOAL := help
-.PHONY: help validate test prove lint format regenerate check-goldens mutation implementations clean
+.PHONY: help validate test prove lint format regenerate check-goldens mutation implementations libraries clean
 
 help:
 	@echo "make validate         validate the reference against every golden case"
@@ -16,6 +18,7 @@ help:
 	@echo "make check-goldens    recompute every golden file and compare byte for byte"
 	@echo "make mutation         change the reference in every place, and see every change caught"
 	@echo "make implementations  validate the third-party implementations (installs torch and others)"
+	@echo "make libraries        the same for those that live alone, each in an environment of its own; takes long"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -57,5 +60,13 @@ implementations: $(VENV)/.installed-test,implementations
 	$(BIN)/python -m pytest -n auto tests/action tests/adapters tests/authoring/third_party
 	$(BIN)/python -m attnspec_authoring.third_party
 
+libraries: $(LIBRARIES:%=library-%)
+
+# One of them: make library-mlx
+library-%:
+	$(MAKE) VENV=.venv-$* .venv-$*/.installed-test,$*
+	.venv-$*/bin/python -m pytest -n auto tests/adapters/builtin tests/authoring/third_party/test_known_defects.py
+	.venv-$*/bin/python -m attnspec_authoring.third_party --extra $*
+
 clean:
-	rm -rf $(VENV) .cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-* .cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -1,13 +1,17 @@
 """What is built in: names, what is said where a library is missing, and devices."""
 
+import re
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from attnspec.adapters import load
-from attnspec.adapters.builtin import BUILT_IN, THIRD_PARTY
+from attnspec.adapters.builtin import BUILT_IN, OWN_EXTRAS, SHARED_EXTRA, THIRD_PARTY, extra_of
 from attnspec.errors import MissingDependencyError, TargetError
 
+ROOT = Path(__file__).parents[3]
 LIBRARIES = {name: name.partition("-")[0] for name in THIRD_PARTY}
 
 
@@ -16,7 +20,9 @@ def without(monkeypatch):
     """Make a library impossible to import, and forget the adapters that hold it."""
 
     def hide(library):
-        monkeypatch.setitem(sys.modules, library, None)
+        # What has been imported of it would be found without it.
+        for module in {library, *(name for name in sys.modules if name.startswith(f"{library}."))}:
+            monkeypatch.setitem(sys.modules, module, None)
         for module in [name for name in sys.modules if name.startswith("attnspec.adapters.builtin.")]:
             if not module.endswith((".libraries", ".reference")):
                 monkeypatch.delitem(sys.modules, module)
@@ -27,9 +33,17 @@ def without(monkeypatch):
 @pytest.mark.parametrize("name", THIRD_PARTY)
 def test_without_its_library_the_message_says_what_to_install(name, without):
     without(LIBRARIES[name])
-    with pytest.raises(MissingDependencyError, match=r'pip install "attnspec\[implementations\]"') as caught:
+    with pytest.raises(MissingDependencyError, match=rf'pip install "attnspec\[{extra_of(name)}\]"') as caught:
         load(name)
     assert f"needs {LIBRARIES[name]}" in str(caught.value)
+
+
+def test_every_extra_is_in_pyproject_and_is_run_by_make():
+    assert set(OWN_EXTRAS) <= set(THIRD_PARTY)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert {SHARED_EXTRA, *OWN_EXTRAS.values()} <= set(extras)
+    run = re.search(r"^LIBRARIES :=(.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert sorted(run[1].split()) == sorted(set(OWN_EXTRAS.values()))
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from attnspec.adapters.builtin import THIRD_PARTY
+from attnspec.adapters.builtin import OWN_EXTRAS, SHARED_EXTRA, THIRD_PARTY, extra_of
 from attnspec.cases import load_suite
 from attnspec.errors import AttnspecError
 from attnspec_authoring.third_party.judging import judge
@@ -24,14 +24,26 @@ from attnspec_authoring.third_party.table import lines
 
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(list(THIRD_PARTY)), metavar="[NAME ...]")
+@click.option(
+    "--extra",
+    type=click.Choice([SHARED_EXTRA, *dict.fromkeys(OWN_EXTRAS.values())]),
+    default=SHARED_EXTRA,
+    show_default=True,
+    help="Without NAME: run those whose library this extra of attnspec installs.",
+)
 @click.option("--profile", "profiles", multiple=True, metavar="PROFILE", help="Run this profile. Repeatable.")
 @click.option("--select", multiple=True, metavar="GLOB", help="Run the cases whose id matches. Repeatable.")
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
 @click.option("--jobs", type=click.IntRange(min=1), help="How many to run at a time; one a processor by default.")
 def main(
-    names: tuple[str, ...], profiles: tuple[str, ...], select: tuple[str, ...], golden: Path | None, jobs: int | None
+    names: tuple[str, ...],
+    extra: str,
+    profiles: tuple[str, ...],
+    select: tuple[str, ...],
+    golden: Path | None,
+    jobs: int | None,
 ) -> None:
-    """Run the built-in third-party implementations NAME, or all of them, and print what came of each."""
+    """Run the built-in third-party implementations NAME, or all that live together, and print what came of each."""
     try:
         cases = load_suite(golden, profiles=profiles, select=select).cases
         defects = read_known_defects()
@@ -40,7 +52,7 @@ def main(
         sys.exit(2)
     options = [f"--profile={profile}" for profile in profiles] + [f"--select={pattern}" for pattern in select]
     options += [f"--golden={golden}"] if golden is not None else []
-    chosen = names or tuple(THIRD_PARTY)
+    chosen = names or tuple(name for name in THIRD_PARTY if extra_of(name) == extra)
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         outcomes = list(pool.map(partial(run_implementation, options=options), chosen))
     judgement = judge(outcomes, defects, cases)

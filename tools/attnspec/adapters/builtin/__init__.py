@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.builtin.libraries import import_library, installation
+from attnspec.adapters.builtin.libraries import OWN_EXTRAS, SHARED_EXTRA, extra_of, import_library, installation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BUILT_IN", "THIRD_PARTY", "import_library", "installation"]
+__all__ = [
+    "BUILT_IN",
+    "OWN_EXTRAS",
+    "SHARED_EXTRA",
+    "THIRD_PARTY",
+    "extra_of",
+    "import_library",
+    "installation",
+]
 
 THIRD_PARTY: Mapping[str, str] = {
     "jax": "attnspec.adapters.builtin.jax:adapter",
@@ -25,6 +33,10 @@ THIRD_PARTY: Mapping[str, str] = {
     "onnxruntime": "attnspec.adapters.builtin.onnxruntime:adapter",
     "onnx": "attnspec.adapters.builtin.onnx:adapter",
     "transformers": "attnspec.adapters.builtin.transformers:adapter",
+    "mlx": "attnspec.adapters.builtin.mlx:adapter",
+    "openvino": "attnspec.adapters.builtin.openvino:adapter",
+    "paddle": "attnspec.adapters.builtin.paddle:adapter",
+    "tinygrad": "attnspec.adapters.builtin.tinygrad:adapter",
 }
 """Name of a built-in adapter to the module, or the class in a module, that is one; each needs a library.
 

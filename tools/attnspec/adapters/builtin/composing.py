@@ -23,14 +23,17 @@ def composed(package: str, *, name: str, version: str, dtypes: tuple[str, ...]) 
     Returns
     -------
     SimpleNamespace
-        The operations, with the conventions that the modules declare.
+        The operations, with the conventions that the modules declare, and the capabilities that they are without.
     """
     held: dict[str, Any] = {}
     conventions: dict[str, str] = {}
+    without: list[str] = []
     for family in FAMILIES:
         if find_spec(f"{package}.{family}") is None:
             continue
         module = import_module(f"{package}.{family}")
         held |= {operation: getattr(module, operation) for operation in OPERATIONS if hasattr(module, operation)}
         conventions |= module.conventions
-    return SimpleNamespace(name=name, version=version, dtypes=dtypes, conventions=conventions, **held)
+        without += getattr(module, "without", ())
+    declared = {"dtypes": dtypes, "conventions": conventions, "without": tuple(without)}
+    return SimpleNamespace(name=name, version=version, **declared, **held)

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attnspec.errors import MissingDependencyError
 
-__all__ = ["import_library", "installation"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-_EXTRA = "implementations"
+__all__ = ["OWN_EXTRAS", "SHARED_EXTRA", "extra_of", "import_library", "installation"]
+
+SHARED_EXTRA = "implementations"
+"""The extra of the libraries that live together in one environment."""
+
+OWN_EXTRAS: Mapping[str, str] = {
+    "mlx": "mlx",
+    "openvino": "openvino",
+    "paddle": "paddle",
+    "tinygrad": "tinygrad",
+}
+"""Adapter to the extra of its library, for those that have an environment of their own: they are large, slow, or do not
+live with others. `make libraries` runs them."""
+
+
+def extra_of(adapter: str) -> str:
+    """Return the extra that installs what a built-in adapter needs."""
+    return OWN_EXTRAS.get(adapter, SHARED_EXTRA)
 
 
 def import_library(module: str, *, adapter: str) -> Any:
@@ -32,10 +50,10 @@ def import_library(module: str, *, adapter: str) -> Any:
     except ImportError as error:
         raise MissingDependencyError(
             f"The adapter {adapter!r} needs {module.partition('.')[0]}, which cannot be imported ({error}). "
-            f"Install it with: {installation()}"
+            f"Install it with: {installation(adapter)}"
         ) from error
 
 
-def installation() -> str:
-    """Return the command that installs what the built-in adapters need beyond attnspec itself."""
-    return f'pip install "attnspec[{_EXTRA}]"'
+def installation(adapter: str) -> str:
+    """Return the command that installs what a built-in adapter needs beyond attnspec itself."""
+    return f'pip install "attnspec[{extra_of(adapter)}]"'
