@@ -34,6 +34,11 @@ LAYOUTS: tuple[str, ...] = tuple(
 )
 """Every layout by name, the contract's own first."""
 
+CAPABILITIES: Mapping[str, str] = {
+    word: sentence for contract in _CONTRACTS for word, sentence in getattr(contract, "CAPABILITIES", {}).items()
+}
+"""What an implementation may lack, each with a sentence that says what it is; families may share one."""
+
 EXAMPLES: Examples = _CONTRACTS[0].EXAMPLES
 """What help and messages take as examples: the first family is the one that everybody knows."""
 

@@ -1,20 +1,23 @@
 """The conventions in which good libraries differ, and what an implementation declares of them.
 
-The spec takes the first choice of each as normative. An implementation may declare another, for everything it does
-or for one operation; the qualified declaration wins. Which conventions there are is for the families to say.
+The spec takes the first choice of each as normative. An implementation may declare another, for everything it does, or
+for one operation, and for one dtype or for the cases that need a capability: ``[OPERATION.]NAME[@WHERE...]``. The
+declaration that is qualified most wins. Which conventions there are is for the families to say.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from attnspec.capabilities import is_capability
 from attnspec.contract import CONVENTIONS, OPERATIONS
 from attnspec.convention import Settles
+from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Set
 
 CHOICES: Mapping[str, tuple[str, ...]] = {name: convention.choices for name, convention in CONVENTIONS.items()}
 """Convention to its choices; the first one is normative."""
@@ -22,18 +25,38 @@ CHOICES: Mapping[str, tuple[str, ...]] = {name: convention.choices for name, con
 _NORMATIVE: Mapping[str, str] = {name: choices[0] for name, choices in CHOICES.items()}
 
 
+class _Key(NamedTuple):
+    """What a declaration is about: an operation or all, a convention, and the dtypes and capabilities it is for."""
+
+    operation: str
+    name: str
+    where: tuple[str, ...]
+
+    @property
+    def nearness(self) -> tuple[int, int]:
+        """How much it is qualified; of equally many words, a dtype or a capability is nearer than the operation."""
+        return len(self.where) + bool(self.operation), len(self.where)
+
+
+@cache
+def _read(key: str) -> _Key:
+    of, *where = key.split("@")
+    operation, _, name = of.rpartition(".")
+    return _Key(operation, name, tuple(where))
+
+
 def check(conventions: Mapping[str, str], *, said_by: str) -> None:
-    """Raise `UsageError` for a convention or a choice that the spec does not know.
+    """Raise `UsageError` for a convention, a choice or a qualification that the spec does not know.
 
     Parameters
     ----------
     conventions
-        Declared conventions, possibly qualified by an operation.
+        Declared conventions, possibly qualified by an operation, and by dtypes and capabilities.
     said_by
         Who declared them, for the message.
     """
     for key, choice in conventions.items():
-        operation, _, name = key.rpartition(".")
+        operation, name, where = _read(key)
         if operation and operation not in OPERATIONS:
             known = ", ".join(OPERATIONS)
             raise UsageError(
@@ -43,24 +66,46 @@ def check(conventions: Mapping[str, str], *, said_by: str) -> None:
         if name not in CHOICES:
             known = ", ".join(CHOICES)
             raise UsageError(f"{said_by} declares the unknown convention {name!r}; the conventions are {known}.")
+        for word in where:
+            if word not in FLOAT_DTYPES and not is_capability(word):
+                raise UsageError(
+                    f"{said_by} declares the convention {key!r}, but {word!r} is neither a dtype "
+                    f"({', '.join(FLOAT_DTYPES)}) nor a capability (`attnspec explain capabilities` lists them)."
+                )
         if choice not in CHOICES[name]:
             known = ", ".join(CHOICES[name])
             raise UsageError(f"{said_by} declares {key}={choice!r}; the choices for {name} are {known}.")
 
 
-def resolve(conventions: Mapping[str, str], operation: str) -> dict[str, str]:
-    """Return the choice of every convention for one operation: qualified, else general, else normative.
+def resolve(
+    conventions: Mapping[str, str], operation: str, *, dtype: str | None = None, needed: Set[str] = frozenset()
+) -> dict[str, str]:
+    """Return the choice of every convention for one operation: that of the declaration which is qualified most.
 
     What does not concern the operation stays normative, whatever is declared in general.
+
+    Parameters
+    ----------
+    conventions
+        Declared conventions, as `check` takes them.
+    operation
+        The operation.
+    dtype, needed
+        The dtype of a run, and the capabilities that its case needs; what is declared for others alone is left out.
     """
     resolved = dict(_NORMATIVE)
     concerning = OPERATIONS[operation].conventions
-    for qualified in (False, True):
-        for key, choice in conventions.items():
-            of, _, name = key.rpartition(".")
-            if bool(of) == qualified and of in ("", operation) and name in concerning:
-                resolved[name] = choice
+    declared = [(_read(key), choice) for key, choice in conventions.items()]
+    for key, choice in sorted(declared, key=lambda entry: entry[0].nearness):
+        applies = all(word == dtype or word in needed for word in key.where)
+        if applies and key.operation in ("", operation) and key.name in concerning:
+            resolved[key.name] = choice
     return resolved
+
+
+def conditional(conventions: Mapping[str, str]) -> dict[str, str]:
+    """Return the conventions that are declared for some dtypes or capabilities alone."""
+    return {key: choice for key, choice in conventions.items() if _read(key).where}
 
 
 def is_normative(name: str, choice: str) -> bool:

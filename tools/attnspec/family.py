@@ -99,6 +99,10 @@ def _none_empty(_operation: str, _outputs: Mapping[str, NDArray[Any]]) -> Mappin
     return {}
 
 
+def _no_capability(_case: Case) -> frozenset[str]:
+    return frozenset()
+
+
 def _never(_case: Case) -> bool:
     return False
 
@@ -133,6 +137,8 @@ class Family:
     lacks_property
         Given operation, attributes and the outputs: the property that a result lacks which is graded by properties;
         None where it has all.
+    needs
+        The capabilities that a case needs, of those that the family's contract lists.
     layouts
         Name of a layout to what arranges a request in it.
     key_sets
@@ -163,6 +169,7 @@ class Family:
     empty: Callable[[str, Mapping[str, NDArray[Any]]], Mapping[str, NDArray[np.bool_]]] = _none_empty
     also_right: Callable[[str, str, NDArray[Any], NDArray[Any]], NDArray[np.bool_] | None] = _nothing
     lacks_property: Callable[[str, Mapping[str, Any], Mapping[str, NDArray[Any]]], PropertyProblem | None] = _nothing
+    needs: Callable[[Case], frozenset[str]] = _no_capability
     layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])
     key_sets: Callable[[Case, str, Mapping[str, NDArray[Any]]], KeySets | None] = _nothing
     attendable: Callable[[Case], NDArray[np.bool_] | None] = _nothing

@@ -48,6 +48,8 @@ def validate(
     layout: str | None = None,
     renames: Mapping[str, str] | None = None,
     device: str | None = None,
+    tensors: str | None = None,
+    without: Sequence[str] | str = (),
     fail_fast: bool = False,
     probes: bool = True,
     golden: Path | None = None,
@@ -78,6 +80,10 @@ def validate(
         The implementation's own argument name to the contract's: ``{"Q": "query"}``.
     device
         Where it is to run, for an implementation that takes one: ``"cuda"``.
+    tensors
+        The library whose tensors it takes and returns: ``"torch"``, ``"jax"`` or ``"numpy"``; what it declares if None.
+    without
+        Capabilities that it does not offer, beside those that it declares: ``("float_mask", "grouped_query")``.
     fail_fast
         Stop at the first wrong result.
     probes
@@ -96,11 +102,14 @@ def validate(
         If it cannot be run: the message is a sentence that says what to do.
     """
     suite = load_suite(golden, profiles=as_tuple(profile), select=as_tuple(select))
-    implementation = load(target, bare_operation=operation, renames=contract_names(renames or {}), device=device)
+    lacks = words(as_tuple(without))
+    implementation = load(
+        target, bare_operation=operation, renames=contract_names(renames or {}), device=device, tensors=tensors
+    )
     with closing(implementation):
         return run_and_report(
             suite,
-            in_layout(implementation, layout),
+            in_layout(lacking(implementation, lacks), layout),
             dtypes=as_tuple(dtypes),
             conventions=conventions or {},
             fail_fast=fail_fast,
@@ -110,6 +119,7 @@ def validate(
                 layout=layout,
                 renames=renames or {},
                 device=device,
+                tensors=tensors,
                 golden=None if golden is None else str(golden),
             ),
         )
@@ -282,6 +292,8 @@ def open_target(
     operation: str | None,
     renames: Mapping[str, str],
     device: str | None,
+    tensors: str | None = None,
+    without: Sequence[str] = (),
     timeout: float | None,
     start_timeout: float | None = None,
     isolate: bool = False,
@@ -294,8 +306,10 @@ def open_target(
     ----------
     target, command
         A Python target, or a program that speaks the process protocol; one of them is None.
-    operation, device
+    operation, device, tensors
         As for `validate`; for a Python target alone.
+    without
+        As for `validate`.
     renames
         Contract argument to the target's own name for it, as `contract_names` gives it.
     timeout
@@ -314,25 +328,48 @@ def open_target(
         If it cannot be loaded or started.
     """
     if command is None and timeout is None and not isolate:
-        return load(target, bare_operation=operation, renames=renames, device=device)
+        opened = load(target, bare_operation=operation, renames=renames, device=device, tensors=tensors)
+        return lacking(opened, without)
     from attnspec.adapters.process import ProcessImplementation, isolated
 
     limit, start = timeout or _SECONDS, start_timeout or _SECONDS_TO_START
     if command is not None:
-        return ProcessImplementation(
+        program = ProcessImplementation(
             command, timeout=limit, start_timeout=start, show_stderr=show_stderr, transcript=transcript
         )
+        return lacking(program, without)
     assert target is not None
-    return isolated(
+    apart = isolated(
         target,
         bare_operation=operation,
         renames=renames,
         device=device,
+        tensors=tensors,
         timeout=limit,
         start_timeout=start,
         show_stderr=show_stderr,
         transcript=transcript,
     )
+    return lacking(apart, without)
+
+
+def lacking(implementation: Implementation, without: Sequence[str]) -> Implementation:
+    """Return the implementation behind a wrapper that declares what it lacks, if anything; it is closed on a mistake.
+
+    Raises
+    ------
+    UsageError
+        If there is no such capability.
+    """
+    if not without:
+        return implementation
+    from attnspec.adapters.lacking import Lacking
+
+    try:
+        return Lacking(implementation, without)
+    except UsageError:
+        implementation.close()
+        raise
 
 
 def in_layout(implementation: Implementation, layout: str | None) -> Implementation:
@@ -378,7 +415,7 @@ def contract_names(renames: Mapping[str, str]) -> dict[str, str]:
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Read ``K=V`` options.
+    """Read ``K=V`` options; several may stand in one text, with commas between them.
 
     Raises
     ------
@@ -386,12 +423,17 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
         If one has no equals sign.
     """
     found: dict[str, str] = {}
-    for text in texts:
+    for text in words(texts):
         name, sign, value = text.partition("=")
         if not (name and sign and value):
             raise UsageError(f"{option} {text}: write it as NAME=VALUE.")
         found[name] = value
     return found
+
+
+def words(texts: Sequence[str]) -> tuple[str, ...]:
+    """Read words that may stand several in one text, with commas between them."""
+    return tuple(word for text in texts for word in text.replace(" ", "").split(",") if word)
 
 
 def as_tuple(names: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -112,9 +112,14 @@ class Declaration:
     operations
         The operations that it offers.
     dtypes
-        The dtypes that it offers.
+        The dtypes that it offers, in any operation.
     conventions
-        Declared conventions, by name, possibly qualified by an operation (``softmax.fully_masked_row``).
+        Declared conventions, by name, possibly qualified by an operation (``softmax.fully_masked_row``), and by dtypes
+        and capabilities (``fully_masked_row@float64``).
+    without
+        The capabilities that it does not offer.
+    dtypes_of
+        The dtypes of operations that offer not all of `dtypes`.
     not_graded
         Names of public functions that stand beside the operations in the user's own module, and are none.
     """
@@ -125,7 +130,13 @@ class Declaration:
     operations: tuple[str, ...]
     dtypes: tuple[str, ...] = ("float64",)
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])
+    without: tuple[str, ...] = ()
+    dtypes_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     not_graded: tuple[str, ...] = ()
+
+    def dtypes_offered(self, operation: str) -> tuple[str, ...]:
+        """Return the dtypes that it offers in an operation."""
+        return self.dtypes_of.get(operation, self.dtypes)
 
 
 @runtime_checkable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from difflib import get_close_matches
 from inspect import isfunction
 from types import ModuleType
@@ -11,19 +12,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from attnspec import conventions
+from attnspec import capabilities, conventions
 from attnspec.adapters.handed_out import HandedOut
 from attnspec.adapters.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.adapters.places import place_of
 from attnspec.adapters.returned import read_returned
 from attnspec.adapters.signatures import read_signature
-from attnspec.contract import EXAMPLES, OPERATIONS
+from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import TargetError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
+    from attnspec.adapters.tensors import Tensors
 
 _NAMES_TOLD = 5
 _OURS = "attnspec"
@@ -40,6 +44,8 @@ class InProcessImplementation:
         How it was reached, for messages and reports.
     renames
         Contract argument to the implementation's own name for it.
+    tensors
+        The tensors that it takes and returns; NumPy's arrays where None.
 
     Raises
     ------
@@ -47,8 +53,15 @@ class InProcessImplementation:
         If it holds no operation, or one that cannot be called as the contract says.
     """
 
-    def __init__(self, holder: object, adapter: str, renames: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        holder: object,
+        adapter: str,
+        renames: Mapping[str, str] | None = None,
+        tensors: Tensors | None = None,
+    ) -> None:
         self._renames = dict(renames or {})
+        self._tensors = tensors
         self._functions: dict[str, Callable[..., Any]] = {
             name: function for name in OPERATIONS if callable(function := read_attribute(holder, name, adapter))
         }
@@ -83,11 +96,13 @@ class InProcessImplementation:
         if lacking is not None:
             return Declined(f"it has no argument {lacking!r}")
         pristine = {name: array.tobytes() for name, array in request.inputs.items()}
+        given = self._given(request.inputs)
         lists = [name for name, value in request.attributes.items() if isinstance(value, list)]
         listed = {name: repr(request.attributes[name]) for name in lists}
         limit = sys.getrecursionlimit()
         try:
-            returned = signature.call(function, arguments)
+            with nullcontext() if self._tensors is None else self._tensors.calling():
+                returned = signature.call(function, {**arguments, **given})
         except Unsupported as refusal:
             return Declined(str(refusal.reason))
         except NotImplementedError as refusal:
@@ -98,16 +113,32 @@ class InProcessImplementation:
             return Raised(f"{_sentence(error)}{place_of(error)}")
         finally:
             keep_recursion_limit(limit)
-        answer = read_returned(returned, operation, given=request.inputs)
+        answer = read_returned(returned, operation, request.inputs, self._tensors)
         del returned  # who holds an array from now on is the implementation
         if isinstance(answer, Outputs):
             changed = (
-                *(name for name, array in request.inputs.items() if array.tobytes() != pristine[name]),
+                *(name for name, array in self._held(given).items() if array.tobytes() != pristine[name]),
                 *(name for name in lists if repr(request.attributes[name]) != listed[name]),
             )
             kept = {name: array.copy() for name, array in answer.values.items()}
             return Outputs(kept, changed, self._handed_out.overwritten(request, answer.values, kept))
         return answer
+
+    def _given(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, Any]:
+        """Return what is handed over for the inputs; those that are one array are one tensor."""
+        if self._tensors is None:
+            return inputs
+        by_array: dict[int, Any] = {}
+        for array in inputs.values():
+            if id(array) not in by_array:
+                by_array[id(array)] = self._tensors.given(array)
+        return {name: by_array[id(array)] for name, array in inputs.items()}
+
+    def _held(self, given: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
+        """Return what the inputs that were handed over hold now."""
+        if self._tensors is None:
+            return given
+        return {name: self._tensors.held(tensor) for name, tensor in given.items()}
 
     def close(self) -> None:
         """Nothing to release."""
@@ -182,13 +213,16 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...]) -> D
         read_attribute(holder, "__version__", adapter) if isinstance(holder, ModuleType) else None
     )
     declared = _conventions(read_attribute(holder, "conventions", adapter), adapter)
+    dtypes, dtypes_of = _dtypes_by_operation(read_attribute(holder, "dtypes", adapter), adapter, operations)
     return Declaration(
         name=str(name),
         version=None if version is None else str(version),
         adapter=adapter,
         operations=operations,
-        dtypes=_dtypes(read_attribute(holder, "dtypes", adapter), adapter),
+        dtypes=dtypes,
         conventions=declared,
+        without=_without(read_attribute(holder, "without", adapter), adapter),
+        dtypes_of=dtypes_of,
         not_graded=_not_graded(holder),
     )
 
@@ -204,6 +238,39 @@ def _conventions(declared: object, adapter: str) -> dict[str, str]:
     chosen = {str(name): choice for name, choice in cast("Mapping[object, str]", declared).items()}
     conventions.check(chosen, said_by=adapter)
     return chosen
+
+
+def _without(declared: object, adapter: str) -> tuple[str, ...]:
+    if declared is None:
+        return ()
+    if isinstance(declared, str):
+        declared = declared.replace(" ", "").split(",")
+    if not isinstance(declared, Iterable):
+        raise TargetError(
+            f"{adapter} declares `without` as a {type(declared).__name__}; declare a tuple of capabilities, such as "
+            f'("{next(iter(CAPABILITIES))}",).'
+        )
+    words = tuple(str(word) for word in cast("Iterable[object]", declared))
+    capabilities.check(words, said_by=adapter)
+    return words
+
+
+def _dtypes_by_operation(
+    declared: object, adapter: str, operations: tuple[str, ...]
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Return the dtypes of all operations together, and those of each operation where they are declared so."""
+    if not isinstance(declared, Mapping):
+        return _dtypes(declared, adapter), {}
+    by_operation = {str(name): dtypes for name, dtypes in cast("Mapping[object, object]", declared).items()}
+    for name in by_operation:
+        if name not in OPERATIONS:
+            raise TargetError(
+                f"{adapter} declares the dtypes of {name!r}, but there is no such operation; "
+                f"the operations are {', '.join(OPERATIONS)}."
+            )
+    found = {name: _dtypes(by_operation.get(name), adapter) for name in operations}
+    together = {dtype for dtypes in found.values() for dtype in dtypes}
+    return tuple(dtype for dtype in FLOAT_DTYPES if dtype in together), found
 
 
 def _dtypes(declared: object, adapter: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from attnspec.adapters.builtin import BUILT_IN
 from attnspec.adapters.implementation import Implementation
 from attnspec.adapters.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
 from attnspec.adapters.places import place_of
+from attnspec.adapters.tensors import tensors_called
 from attnspec.contract import OPERATIONS
 from attnspec.errors import AttnspecError, TargetError
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "attnspec.adapters"
 
-_DECLARED = ("dtypes", "conventions", "version")
+_DECLARED = ("dtypes", "conventions", "without", "tensors", "version")
 
 # The path may hold a colon itself, as those with a drive letter do.
 _FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[^:]*))?")
@@ -36,6 +37,7 @@ def load(
     bare_operation: str | None = None,
     renames: Mapping[str, str] | None = None,
     device: str | None = None,
+    tensors: str | None = None,
 ) -> Implementation:
     """Return the implementation that `target` names or is.
 
@@ -51,7 +53,10 @@ def load(
         Contract argument to the implementation's own name for it.
     device
         Where it is to run, in its own words, such as ``"cuda"``; None leaves it to the implementation. It is passed
-        to a class or a factory that has an argument `device`.
+        to a class or a factory that has an argument `device`, and its tensors are handed over there.
+    tensors
+        The library whose tensors it takes and returns, one of :data:`attnspec.adapters.tensors.TENSORS`; where None,
+        what the implementation declares, else NumPy's arrays.
 
     Raises
     ------
@@ -65,14 +70,18 @@ def load(
     try:
         found, module = _locate(target) if isinstance(target, str) else (target, None)
         adapter = target if isinstance(target, str) else _describe(target)
+        made_there = device if bare_operation is None and _takes_device(found) else None
         if bare_operation is not None:
-            _refuse_device(device, adapter)
             holder = _bare(found, adapter, bare_operation, module)
         else:
-            holder = _holder(found, adapter, device)
+            holder = _holder(found, adapter, made_there)
+        kind = tensors or _declared_tensors(holder, adapter)
+        if isinstance(holder, Implementation) or (kind is None and made_there is None):
+            _refuse_device(device, adapter)
         if isinstance(holder, Implementation):
             return holder
-        return InProcessImplementation(holder, adapter, renames)
+        with_tensors = None if kind is None else tensors_called(kind, device, said_by=adapter)
+        return InProcessImplementation(holder, adapter, renames, with_tensors)
     finally:
         keep_recursion_limit(limit)
 
@@ -81,11 +90,14 @@ def _holder(found: object, adapter: str, device: str | None) -> object:
     """Return the module or instance that holds the operations; a class or a factory is called once."""
     holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
     if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)) or not callable(found):
-        _refuse_device(device, adapter)
         return found
-    if device is not None and not _takes_device(found):
-        _refuse_device(device, adapter)
     return _made(found, adapter, device)
+
+
+def _declared_tensors(holder: object, adapter: str) -> str | None:
+    """Return the library whose tensors are declared; what has that name and is no string is something else."""
+    declared = None if isinstance(holder, Implementation) else read_attribute(holder, "tensors", adapter)
+    return declared if isinstance(declared, str) else None
 
 
 def _made(found: Callable[..., object], adapter: str, device: str | None) -> object:
@@ -102,7 +114,10 @@ def _made(found: Callable[..., object], adapter: str, device: str | None) -> obj
         ) from None
 
 
-def _takes_device(factory: Callable[..., object]) -> bool:
+def _takes_device(factory: object) -> bool:
+    """Tell whether something is a class or a function, not an operation itself, that has an argument `device`."""
+    if not callable(factory) or isinstance(factory, ModuleType):
+        return False
     try:
         return "device" in inspect.signature(factory).parameters
     except (TypeError, ValueError):
@@ -113,7 +128,7 @@ def _refuse_device(device: str | None, adapter: str) -> None:
     if device is not None:
         raise TargetError(
             f"--device {device}: {adapter} takes no device. A class or a function that makes the adapter does, "
-            "if it has an argument 'device'."
+            "if it has an argument 'device'; so does one that takes tensors: --tensors torch."
         )
 
 

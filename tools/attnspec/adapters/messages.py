@@ -150,7 +150,7 @@ def read_started(message: Message, adapter: str) -> Started:
         raise StartRefusedError(_text(message, "message", where))
     if message["type"] != "started":
         raise WireError(f'{where} must have the type "started" (or "error"), not {quoted(message["type"])}')
-    optional = ("version", "dtypes", "conventions", "encoding")
+    optional = ("version", "dtypes", "dtypes_of", "conventions", "without", "encoding")
     check_fields(message, where, required=("type", "protocol", "name", "operations"), optional=optional)
     protocol = message["protocol"]
     if not is_whole(protocol) or protocol not in VERSIONS:
@@ -166,6 +166,8 @@ def read_started(message: Message, adapter: str) -> Started:
         operations=_names(message["operations"], "operations", tuple(OPERATIONS)),
         dtypes=_names(message.get("dtypes", ["float64"]), "dtypes", FLOAT_DTYPES),
         conventions=_conventions(message.get("conventions", {})),
+        without=_strings(message.get("without", []), "without"),
+        dtypes_of=_dtypes_of(message.get("dtypes_of", {})),
     )
     return Started(declaration, encoding)
 
@@ -272,6 +274,22 @@ def _conventions(value: object) -> dict[str, str]:
     return conventions
 
 
+def _strings(value: object, field: str) -> tuple[str, ...]:
+    found = as_list(value)
+    if found is None or not all(isinstance(word, str) for word in found):
+        raise WireError(f"{field} must be a list of strings, not {quoted(value)}")
+    return tuple(map(str, found))
+
+
+def _dtypes_of(value: object) -> dict[str, tuple[str, ...]]:
+    by_operation = as_object(value)
+    if by_operation is None:
+        raise WireError(f"dtypes_of must be an object of lists of dtypes by operation, not {quoted(value)}")
+    if by_operation:
+        _names([*by_operation], "dtypes_of", tuple(OPERATIONS))
+    return {name: _names(dtypes, f"dtypes_of {name}", FLOAT_DTYPES) for name, dtypes in by_operation.items()}
+
+
 def _sendable(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_sendable(item) for item in cast("list[object]", value)]
@@ -291,6 +309,12 @@ def started(declaration: Declaration, encoding: Encoding) -> Message:
         "operations": list(declaration.operations),
         "dtypes": list(declaration.dtypes),
         "conventions": dict(declaration.conventions),
+        **({"without": list(declaration.without)} if declaration.without else {}),
+        **(
+            {"dtypes_of": {name: [*each] for name, each in declaration.dtypes_of.items()}}
+            if declaration.dtypes_of
+            else {}
+        ),
         "encoding": encoding,
     }
 

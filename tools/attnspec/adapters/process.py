@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from attnspec import conventions
+from attnspec import capabilities, conventions
 from attnspec.adapters.implementation import Crashed, Declined, Malformed, TimedOut
 from attnspec.adapters.launching import LINE_LIMIT, SECONDS_TO_STOP, launch, split_command
 from attnspec.adapters.line_process import LineTooLongError, NoLineError, ProcessEndedError
@@ -125,6 +125,7 @@ class ProcessImplementation:
             line = process.receive(time.monotonic() + self._start_timeout)
             started = read_started(read_message(line), self._adapter)
             conventions.check(started.declaration.conventions, said_by=self._adapter)
+            capabilities.check(started.declaration.without, said_by=self._adapter)
         except StartRefusedError as refusal:
             process.kill()
             raise ProtocolError(f"The command {self._adapter!r} cannot start: {refusal}") from None
@@ -259,6 +260,7 @@ def isolated(
     bare_operation: str | None = None,
     renames: Mapping[str, str] | None = None,
     device: str | None = None,
+    tensors: str | None = None,
     timeout: float = 30.0,
     start_timeout: float = 60.0,
     show_stderr: bool = False,
@@ -268,7 +270,7 @@ def isolated(
 
     Parameters
     ----------
-    target, bare_operation, renames, device
+    target, bare_operation, renames, device, tensors
         As :func:`attnspec.adapters.loading.load` takes them; an object instead of a name cannot be isolated.
     timeout, start_timeout, show_stderr, transcript
         As in :class:`ProcessImplementation`.
@@ -278,6 +280,7 @@ def isolated(
     command += [f"--as={bare_operation}"] if bare_operation is not None else []
     command += [f"--rename={own}={argument}" for argument, own in (renames or {}).items()]
     command += [f"--device={device}"] if device is not None else []
+    command += [f"--tensors={tensors}"] if tensors is not None else []
     command += ["--", target]
     return ProcessImplementation(
         command,

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attnspec.adapters.implementation import Malformed, Outputs
+from attnspec.adapters.tensors import TENSORS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from attnspec.adapters.tensors import Tensors
     from attnspec.operation import Operation
 
 
-def read_returned(returned: object, operation: Operation, given: Collection[str]) -> Outputs | Malformed:
+def read_returned(
+    returned: object, operation: Operation, given: Collection[str], tensors: Tensors | None = None
+) -> Outputs | Malformed:
     """Read an array, a tuple in the contract's order, or a mapping by name.
 
     Parameters
@@ -26,6 +30,8 @@ def read_returned(returned: object, operation: Operation, given: Collection[str]
         The operation, for the names of its outputs.
     given
         Names of the inputs that were handed over, on which depends what is owed.
+    tensors
+        The tensors that it may have returned instead of arrays.
 
     Returns
     -------
@@ -57,11 +63,13 @@ def read_returned(returned: object, operation: Operation, given: Collection[str]
     for name, value in entries.items():
         if value is None:
             continue
-        array = _as_array(value)
+        array = _as_array(value if tensors is None else tensors.returned(value))
         if array is None:
+            library = type(value).__module__.partition(".")[0]
+            hint = f' If it computes with {library}, declare tensors = "{library}".' if library in TENSORS[1:] else ""
             return Malformed(
                 f"{operation.name} returned {_kind(value)} as {name!r}; return a NumPy array, a tuple of arrays in "
-                f"the order {', '.join(operation.outputs)}, or a dict of arrays by name."
+                f"the order {', '.join(operation.outputs)}, or a dict of arrays by name.{hint}"
             )
         arrays[name] = array
     for name in operation.owed(given):

@@ -102,6 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--rename", action="append", default=[], metavar="OWN=ARGUMENT", help="its own name for an argument"
     )
     parser.add_argument("--device", metavar="DEVICE", help="where it is to run")
+    parser.add_argument("--tensors", metavar="LIBRARY", help="the library whose tensors it takes and returns")
     options = parser.parse_args(arguments)
     pairs: list[list[str]] = [rename.split("=", 1)[::-1] for rename in options.rename]
     stdin, stdout = keep_the_protocol_apart()
@@ -113,7 +114,11 @@ def main(arguments: list[str] | None = None) -> int:
 
         try:
             implementation = load(
-                options.target, bare_operation=options.bare_operation, renames=dict(pairs), device=options.device
+                options.target,
+                bare_operation=options.bare_operation,
+                renames=dict(pairs),
+                device=options.device,
+                tensors=options.tensors,
             )
         except AttnspecError as problem:
             refuse(str(problem), stdin, stdout)

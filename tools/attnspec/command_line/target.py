@@ -33,7 +33,7 @@ def load_selected(options: TargetOptions, check: Callable[[Suite], None] | None)
 def task_of(options: TargetOptions, share: Share, *, fail_fast: bool) -> Task:
     """Return what a guarded process is to do with its share of the cases."""
     from attnspec.guard.task import Task
-    from attnspec.validation import pairs
+    from attnspec.validation import pairs, words
 
     return Task(
         target=options.target,
@@ -41,6 +41,8 @@ def task_of(options: TargetOptions, share: Share, *, fail_fast: bool) -> Task:
         operation=options.operation,
         renames=_renames(options),
         device=options.device,
+        tensors=options.tensors,
+        without=words(options.without),
         layout=options.layout,
         dtypes=options.dtypes,
         conventions=pairs(options.conventions, "--convention"),
@@ -80,6 +82,8 @@ def kept_by(options: TargetOptions, suite: Suite) -> KeptJournal | None:
         "--layout": options.layout or "",
         "--as": options.operation or "",
         "--device": options.device or "",
+        "--tensors": options.tensors or "",
+        "--without": ", ".join(options.without),
         "--timeout": "" if options.timeout is None else f"{options.timeout:g}",
         "--isolate": "given" if options.isolate else "",
     }
@@ -97,6 +101,7 @@ def invocation_of(options: TargetOptions) -> Invocation:
         layout=options.layout,
         renames=pairs(options.renames, "--rename"),
         device=options.device,
+        tensors=options.tensors,
         isolate=options.isolate,
         timeout=options.timeout,
         golden=None if options.golden is None else str(options.golden),
@@ -139,6 +144,7 @@ def check_target(options: TargetOptions, *, fail_fast: bool = False) -> None:
             ("--as", options.operation is not None),
             ("--rename", bool(options.renames)),
             ("--device", options.device is not None),
+            ("--tensors", options.tensors is not None),
             ("--isolate", options.isolate),
         ):
             if given:

@@ -27,6 +27,8 @@ _OPTIONS = (
     click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument."),
     click.option("--layout", metavar="LAYOUT", help=f"{', '.join(LAYOUTS)}; {LAYOUTS[0]} if not said."),
     click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation."),
+    click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax or numpy."),
+    click.option("--without", multiple=True, metavar="WORDS", help="What it does not offer: float_mask,grouped_query."),
     click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda."),
     click.option(
         "--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call; implies --isolate."
@@ -90,6 +92,8 @@ class TargetOptions:
     renames: tuple[str, ...]
     layout: str | None
     operation: str | None
+    tensors: str | None
+    without: tuple[str, ...]
     device: str | None
     timeout: float | None
     start_timeout: float | None

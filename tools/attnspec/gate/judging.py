@@ -210,6 +210,12 @@ def _conventions(comparison: _Comparison) -> Generator[Finding]:
     for (name, before, now), operations in changes.items():
         sentence = f"was {before} and is {now} for {', '.join(operations)}; if that is meant, --update-baseline"
         yield Finding("conventions changed", "fails", name, None, sentence)
+    was, stands = (convention_rules.conditional(each.conventions) for each in (comparison.baseline, comparison.report))
+    for key in sorted(was.keys() | stands.keys()):
+        before, now = (found.get(key, "not declared") for found in (was, stands))
+        if before != now:
+            sentence = f"was {before} and is {now}; if that is meant, --update-baseline"
+            yield Finding("conventions changed", "fails", key, None, sentence)
 
 
 def _counts(comparison: _Comparison) -> Generator[Finding]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Case, Suite
     from attnspec.comparison import Run
     from attnspec.guard.journal import Asked, Told
-    from attnspec.runner import Key
+    from attnspec.runner import Key, Resolved
 
 
 def results_of(
@@ -24,7 +24,7 @@ def results_of(
     suite: Suite,
     declaration: Declaration,
     asked: Sequence[str],
-    resolved: Mapping[str, Mapping[str, str]],
+    resolved: Resolved,
 ) -> tuple[Result, ...]:
     """Return the results that a journal holds, in the order of ids and dtypes.
 
@@ -39,7 +39,7 @@ def results_of(
     asked
         The dtypes that were asked for.
     resolved
-        Every convention's choice for each operation.
+        Every convention's choice for each run.
     """
     entries = told.results
     finished = told.ending == "finished"
@@ -48,7 +48,7 @@ def results_of(
     results: list[Result] = []
     for case in suite.cases.values():
         if prepared:
-            runs = planned_runs(case, asked, declaration, resolved[case.operation])
+            runs = planned_runs(case, asked, declaration, resolved)
         else:
             runs = [_named(case, dtype) for dtype in case.runs if (case.id, dtype) in entries]
         for run in runs:

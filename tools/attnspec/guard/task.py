@@ -59,6 +59,8 @@ class Task:
     operation: str | None
     renames: Mapping[str, str]
     device: str | None
+    tensors: str | None
+    without: Sequence[str]
     layout: str | None
     dtypes: tuple[str, ...]
     conventions: Mapping[str, str]
@@ -99,6 +101,8 @@ def opened(task: Task) -> Implementation:
         operation=task.operation,
         renames=task.renames,
         device=task.device,
+        tensors=task.tensors,
+        without=task.without,
         timeout=task.timeout,
         start_timeout=task.start_timeout,
         isolate=task.isolate,

@@ -34,11 +34,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ("select", "GLOB", "Run the cases whose id matches. Repeatable."),
         ("convention", "K=V", "What TARGET follows. Repeatable."),
         ("rename", "OWN=ARGUMENT", "TARGET's own name for an argument. Repeatable."),
+        ("without", "WORDS", "What TARGET does not offer: float_mask,grouped_query. Repeatable."),
     ):
         group.addoption(f"--attnspec-{name}", action="append", default=[], metavar=metavar, help=sentence)
     for name, metavar, sentence in (
         ("layout", "LAYOUT", "How its tensors are laid out, as `attnspec validate --help` lists it."),
         ("as", "OPERATION", "TARGET is one function: this operation."),
+        ("tensors", "LIBRARY", "What TARGET takes and returns: torch, jax or numpy."),
         ("device", "DEVICE", "Where TARGET is to run, if it takes one, such as cuda."),
         ("golden", "FOLDER", "Another folder of golden files."),
     ):

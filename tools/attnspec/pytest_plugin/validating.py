@@ -11,7 +11,7 @@ from attnspec.dtypes import ANY
 from attnspec.errors import UsageError
 from attnspec.reports import failure_text
 from attnspec.runner import offered_part, run_suite
-from attnspec.validation import check_asked, contract_names, in_layout, open_target, pairs
+from attnspec.validation import check_asked, contract_names, in_layout, open_target, pairs, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -132,6 +132,7 @@ def _implementation(options: Any) -> Implementation:
         ("--attnspec-as", options.attnspec_as),
         ("--attnspec-rename", options.attnspec_rename),
         ("--attnspec-device", options.attnspec_device),
+        ("--attnspec-tensors", options.attnspec_tensors),
     ):
         if command is not None and given:
             raise UsageError(f"{option} is for Python targets; an --attnspec-command follows the protocol by itself.")
@@ -141,6 +142,8 @@ def _implementation(options: Any) -> Implementation:
         operation=options.attnspec_as,
         renames=contract_names(pairs(options.attnspec_rename, "--attnspec-rename")),
         device=options.attnspec_device,
+        tensors=options.attnspec_tensors,
+        without=words(options.attnspec_without),
         timeout=options.attnspec_timeout,
     )
     try:

@@ -25,6 +25,8 @@ class Invocation:
         Its own argument name to the contract's.
     device
         Where it was told to run.
+    tensors
+        The library whose tensors it was told to take and return.
     isolate, timeout
         Whether a Python target ran in a process of its own, and the seconds that a call was given.
     golden
@@ -36,6 +38,7 @@ class Invocation:
     layout: str | None = None
     renames: Mapping[str, str] = field(default_factory=dict[str, str])
     device: str | None = None
+    tensors: str | None = None
     isolate: bool = False
     timeout: float | None = None
     golden: str | None = None
@@ -49,6 +52,7 @@ def invocation_to_json(invocation: Invocation) -> dict[str, Any]:
         "layout": invocation.layout,
         "rename": dict(invocation.renames),
         "device": invocation.device,
+        "tensors": invocation.tensors,
         "isolate": invocation.isolate,
         "timeout": invocation.timeout,
         "golden": invocation.golden,
@@ -69,9 +73,10 @@ def command_words(document: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     target = [*(["--command"] if invocation["command"] else []), implementation["adapter"]]
     given = [
         (name, str(invocation[name]))
-        for name in ("as", "layout", "device", "timeout", "golden")
-        if invocation[name] is not None
+        for name in ("as", "layout", "device", "tensors", "timeout", "golden")
+        if invocation.get(name) is not None
     ]
+    given += [("without", word) for word in implementation.get("without", ())]
     given += [("rename", f"{own}={argument}") for own, argument in invocation["rename"].items()]
     given += [("convention", f"{name}={choice}") for name, choice in implementation["conventions"].items()]
     options = [word for name, value in given for word in (f"--{name}", value)]

@@ -129,6 +129,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
             "version": declaration.version,
             "adapter": declaration.adapter,
             "conventions": dict(report.conventions),
+            **({"without": [*declaration.without]} if declaration.without else {}),
         },
         "invocation": invocation_to_json(report.invocation),
         "environment": dict(report.environment),

@@ -3,17 +3,11 @@
 from attnspec.comparison import Run
 from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
 from attnspec.runner.offering import Offered, offered_part
+from attnspec.runner.planning import Resolved, planned_dtypes, planned_runs, resolved_for
 from attnspec.runner.preparing import not_graded
 from attnspec.runner.presenting import own_attributes, presented_all
 from attnspec.runner.result import Result
-from attnspec.runner.running import (
-    planned_dtypes,
-    planned_runs,
-    prepare_suite,
-    resolved_for,
-    run_once,
-    run_suite,
-)
+from attnspec.runner.running import prepare_suite, run_once, run_suite
 from attnspec.runner.sharing import Share, share_of
 from attnspec.runner.twins import beside_their_twins
 
@@ -24,6 +18,7 @@ __all__ = [
     "Key",
     "Occasion",
     "Offered",
+    "Resolved",
     "Result",
     "Run",
     "Share",

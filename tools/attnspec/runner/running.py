@@ -24,7 +24,8 @@ from attnspec.runner.afterwards import Afterwards
 from attnspec.runner.changed_arguments import changed_call
 from attnspec.runner.following import SECOND_CALL
 from attnspec.runner.judging import OUTPUTS_UNCHANGED, judged, told_overwritten
-from attnspec.runner.preparing import not_graded, prepare
+from attnspec.runner.planning import planned_runs, resolved_for
+from attnspec.runner.preparing import prepare
 from attnspec.runner.presenting import own_attributes, presented_all
 from attnspec.runner.result import Result
 from attnspec.runner.twins import beside_their_twins
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Case, Suite
     from attnspec.comparison import Status
     from attnspec.runner.following import Follower, Occasion
+    from attnspec.runner.planning import Resolved
 
 _NO_ANSWER = ("error", "crash", "timeout", "malformed")
 """Statuses that keep their name in the second pass: there is no value that could differ."""
@@ -130,16 +132,10 @@ def run_once(runs: Sequence[Run], suite: Suite, implementation: Implementation) 
         return _with_twins(results, suite, asking, resolved)
 
 
-def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None) -> dict[str, dict[str, str]]:
-    """Return every convention's choice for each operation, from what is declared and what is asked for over it."""
-    declared = {**declaration.conventions, **(conventions or {})}
-    return {operation: convention_rules.resolve(declared, operation) for operation in OPERATIONS}
-
-
-def _lending(resolved: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
+def _lending(resolved: Resolved) -> frozenset[str]:
     """Return the operations whose outputs need hold only until the next call."""
     return frozenset(
-        operation for operation, choices in resolved.items() if convention_rules.departs(Settles.LIFETIME, choices)
+        operation for operation in OPERATIONS if convention_rules.departs(Settles.LIFETIME, resolved.of(operation))
     )
 
 
@@ -177,7 +173,7 @@ def _two_passes(
     suite: Suite,
     asking: _Asking,
     asked: Sequence[str],
-    resolved: Mapping[str, Mapping[str, str]],
+    resolved: Resolved,
     known: Callable[[Run], Result | None] | None,
     *,
     fail_fast: bool,
@@ -186,7 +182,7 @@ def _two_passes(
     results: list[Result] = []
     settled: set[int] = set()
     for case in suite.cases.values():
-        for run in planned_runs(case, asked, asking.declaration, resolved[case.operation]):
+        for run in planned_runs(case, asked, asking.declaration, resolved):
             earlier = known(run) if known is not None else None
             if earlier is not None:
                 settled.add(len(results))
@@ -216,31 +212,6 @@ def _backwards(runs: Sequence[Run], asked: Sequence[str]) -> list[int]:
     return sorted(range(len(runs) - 1, -1, -1), key=lambda position: -order.get(runs[position].dtype, 0))
 
 
-def planned_dtypes(case: Case, asked: Sequence[str]) -> list[str]:
-    """Return the dtypes in which a case is run, of those that are asked for."""
-    return [dtype for dtype in case.runs if dtype in asked or dtype == ANY]
-
-
-def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, resolved: Mapping[str, str]) -> list[Run]:
-    """Prepare a case's run in each of its dtypes that is asked for.
-
-    Parameters
-    ----------
-    case
-        The case.
-    asked
-        The dtypes that are asked for.
-    declaration
-        What the implementation says about itself.
-    resolved
-        Every convention's choice for the case's operation.
-    """
-    dtypes = planned_dtypes(case, asked)
-    refusals = {dtype: _not_offered(case, dtype, declaration, resolved) for dtype in dtypes}
-    offered = prepare(case, [dtype for dtype in dtypes if refusals[dtype] is None], resolved)
-    return [offered.get(dtype) or not_graded(case, dtype, refusals[dtype] or "") for dtype in dtypes]
-
-
 def _first_pass(run: Run, asking: _Asking, *, for_refusal: Run | None = None) -> Result:
     if isinstance(run.expected, NotGraded):
         return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
@@ -249,25 +220,11 @@ def _first_pass(run: Run, asking: _Asking, *, for_refusal: Run | None = None) ->
     return Result(run, judged(run, answer), seconds, got)
 
 
-def _not_offered(case: Case, dtype: str, declaration: Declaration, resolved: Mapping[str, str]) -> str | None:
-    if case.operation not in declaration.operations:
-        return f"{case.operation} is not offered"
-    if dtype not in (*declaration.dtypes, ANY):
-        return f"{dtype} is not offered: the adapter's `dtypes` are {', '.join(declaration.dtypes)}"
-    for name, only in convention_rules.fixed_attributes(resolved).items():
-        asked = case.attributes.get(name)
-        if asked is not None and asked != only:
-            return f"{name}={asked} is not offered; it has {only} alone"
-    return None
-
-
-def _with_twins(
-    results: Sequence[Result], suite: Suite, asking: _Asking, resolved: Mapping[str, Mapping[str, str]]
-) -> tuple[Result, ...]:
+def _with_twins(results: Sequence[Result], suite: Suite, asking: _Asking, resolved: Resolved) -> tuple[Result, ...]:
     """Take back the passes of refusals whose twins do not pass; a twin that was not selected is asked now."""
 
     def ask(refusal: Result, twin: Case, dtype: str) -> Status:
-        (run,) = planned_runs(twin, [dtype], asking.declaration, resolved[twin.operation])
+        (run,) = planned_runs(twin, [dtype], asking.declaration, resolved)
         return _first_pass(run, asking, for_refusal=refusal.run).status
 
     checked = beside_their_twins(results, suite, ask)

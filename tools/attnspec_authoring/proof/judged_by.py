@@ -172,7 +172,7 @@ def _noticed(path: Path, golden: Path | None) -> dict[str, frozenset[str]]:
 
 def _runs(operation: str, suite: Suite, declaration: Declaration) -> list[Run]:
     """Prepare the cases of an operation for an implementation, which may follow conventions of its own."""
-    resolved = resolved_for(declaration, None)[operation]
+    resolved = resolved_for(declaration, None)
     cases = (case for case in suite.cases.values() if case.operation == operation)
     return [run for case in cases for run in planned_runs(case, (KEPT_IN,), declaration, resolved)]
 

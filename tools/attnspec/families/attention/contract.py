@@ -10,6 +10,23 @@ TITLE = "attention"
 LAYOUTS = ("bhse", "bshe", "hse", "se", "features_first")
 EXAMPLES = Examples(convention="fully_masked_row", choice="nan", argument="query", own_name="Q")
 
+CAPABILITIES = {
+    "boolean_mask": "A mask of truth values: True for the keys that may be attended.",
+    "float_mask": "A mask of numbers, which are added to the logits.",
+    "broadcast_mask": "A mask with fewer axes than the scores, or with an axis of length 1 where theirs is longer.",
+    "mask_and_causal": "A mask beside is_causal.",
+    "grouped_query": "Fewer key heads than query heads.",
+    "value_width": "Values of another width than the keys.",
+    "unequal_lengths": "Other numbers of queries than of keys.",
+    "empty_keys": "No keys at all.",
+    "empty_queries": "No queries at all.",
+    "empty_heads": "No heads at all.",
+    "empty_batch": "A batch without entries.",
+    "open_window": "A window that is open to one side.",
+    "zero_scale": "A scale of 0.",
+    "negative_scale": "A scale below 0.",
+}
+
 FULLY_MASKED_ROW = Convention("fully_masked_row", ("zero", "nan", "uniform", "filled", "refuse"))
 HALF_PRECISION_OVERFLOW = Convention("half_precision_overflow", ("finite", "open"))
 NO_KEYS = Convention("no_keys", ("zero", "nan", "refuse"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.families.attention.alternatives import computed_under, owed, without_keys
+from attnspec.families.attention.capabilities import needs
 from attnspec.families.attention.case_features import features
 from attnspec.families.attention.formulas import formula
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
@@ -46,6 +47,7 @@ FAMILY = Family(
     empty=without_keys,
     also_right=_also_right,
     lacks_property=lacks_property,
+    needs=needs,
     layouts=LAYOUTS,
     key_sets=key_sets,
     attendable=attendable_keys,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec import conventions as convention_rules
 from attnspec.comparison import Held, MustRefuse, Values, held
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
@@ -260,11 +259,12 @@ class Pictures:
         return [places.get(axis, 0) for axis in axes_of(self._operation, name, rank)]
 
     def _run(self, dtype: str, conventions: Mapping[str, str]) -> Run | None:
+        from attnspec.runner.planning import Resolved
         from attnspec.runner.preparing import prepare
 
         if self._case.properties is not None or dtype not in self._case.runs:
             return None
-        resolved = convention_rules.resolve(conventions, self._case.operation)
+        resolved = Resolved(conventions).of_run(self._case, dtype)
         with np.errstate(all="ignore"):
             return prepare(self._case, [dtype], resolved)[dtype]
 

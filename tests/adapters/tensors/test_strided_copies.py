@@ -1,0 +1,32 @@
+"""Copies that keep the strides of an array."""
+
+import numpy as np
+import pytest
+
+from attnspec.adapters.tensors.strided_copies import strided_copy
+from attnspec.runner.presenting import PRESENTATIONS
+
+KEPT = sorted(set(PRESENTATIONS) - {"reversed"})
+
+
+@pytest.mark.parametrize("layout", KEPT)
+def test_strides_and_numbers_are_kept(layout):
+    array = np.ones((3, 2, 4, 5)) if "broadcast" in layout else np.arange(120.0).reshape(3, 2, 4, 5)
+    presented = PRESENTATIONS[layout](array)
+    copy = strided_copy(presented)
+    assert copy.strides == presented.strides
+    assert np.array_equal(copy, presented)
+    assert not np.shares_memory(copy, presented)
+
+
+def test_what_lies_between_shows():
+    copy = strided_copy(PRESENTATIONS["gapped"](np.arange(6.0).reshape(2, 3)))
+    row = np.lib.stride_tricks.as_strided(copy, (5,), (copy.itemsize,))
+    assert np.isnan(row[1::2]).all()
+    assert not np.isnan(row[::2]).any()
+
+
+def test_an_array_that_runs_backwards_runs_forwards():
+    copy = strided_copy(PRESENTATIONS["reversed"](np.arange(6.0).reshape(2, 3)))
+    assert all(stride > 0 for stride in copy.strides)
+    assert np.array_equal(copy, np.arange(6.0).reshape(2, 3))

@@ -1,0 +1,125 @@
+"""What a module declares beside its functions: what it lacks, its dtypes by operation, conventions for some cases."""
+
+import numpy as np
+import pytest
+
+import attnspec
+from attnspec.adapters import load
+from attnspec.adapters.messages import read_started, started
+from attnspec.errors import AttnspecError
+from attnspec.runner import resolved_for
+
+MODULE = """
+import numpy as np
+{declared}
+def softmax(x, axis=-1):
+    return x
+def scaled_dot_product_attention(query, key, value):
+    return value
+def other(query, key, value):
+    return value
+"""
+
+
+def module(folder, declared):
+    path = folder / "mine.py"
+    path.write_text(MODULE.format(declared=declared))
+    return str(path)
+
+
+def test_dtypes_by_operation(tmp_path):
+    declared = 'dtypes = {"softmax": ("float32",), "scaled_dot_product_attention": ("float16", "float32")}'
+    declaration = load(module(tmp_path, declared)).declaration
+    assert declaration.dtypes == ("float32", "float16")
+    assert declaration.dtypes_offered("softmax") == ("float32",)
+    report = attnspec.validate(module(tmp_path, declared), select="pairs/softmax_0*", probes=False)
+    assert {result.status for result in report.results if result.dtype == "float16"} == {"unsupported"}
+    assert {result.status for result in report.results if result.dtype == "float32"} != {"unsupported"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "quoted"),
+    [
+        ('dtypes = {"softmacs": ("float32",)}', "softmacs"),
+        ('without = ("float_masks",)', "float_masks"),
+        ("without = 3", "int"),
+        ('conventions = {"fully_masked_row@float65": "nan"}', "float65"),
+        ('tensors = "pytorch"', "pytorch"),
+    ],
+)
+def test_a_wrong_declaration_is_quoted(tmp_path, declared, quoted):
+    with pytest.raises(AttnspecError, match=quoted):
+        load(module(tmp_path, declared))
+
+
+def test_one_function_keeps_what_its_file_declares(tmp_path):
+    declared = 'dtypes = ("float32",)\nwithout = "float_mask, grouped_query"\nconventions = {"input_checks": "lenient"}'
+    declaration = load(f"{module(tmp_path, declared)}:other", bare_operation="scaled_dot_product_attention").declaration
+    assert declaration.dtypes == ("float32",)
+    assert declaration.without == ("float_mask", "grouped_query")
+    assert declaration.conventions == {"input_checks": "lenient"}
+
+
+def test_a_declaration_survives_the_protocol(tmp_path):
+    declared = 'dtypes = {"softmax": ("float32",)}\nwithout = ("float_mask",)'
+    declaration = load(module(tmp_path, declared)).declaration
+    read = read_started(started(declaration, "base64"), declaration.adapter).declaration
+    assert (read.without, read.dtypes_of) == (declaration.without, declaration.dtypes_of)
+
+
+def test_the_convention_that_is_qualified_most_holds(tmp_path):
+    conventions = {
+        "fully_masked_row@float64": "nan",
+        "fully_masked_row": "uniform",
+        "scaled_dot_product_attention.fully_masked_row@float64@boolean_mask": "filled",
+    }
+    suite = attnspec.validate("reference", select="masking/all_*", probes=False)
+    cases = {result.case.id: result.case for result in suite.results}
+    resolved = resolved_for(load(np_module(conventions)).declaration, None)
+    chosen = {
+        (case.inputs["mask"].dtype == np.bool_, dtype): resolved.of_run(case, dtype)["fully_masked_row"]
+        for case in cases.values()
+        if "mask" in case.inputs
+        for dtype in ("float64", "float32")
+    }
+    assert chosen[True, "float64"] == "filled"
+    assert chosen[True, "float32"] == "uniform"
+    assert chosen.get((False, "float64"), "nan") == "nan"
+
+
+def np_module(conventions):
+    class Mine:
+        def scaled_dot_product_attention(self, query, key, value):
+            return value
+
+    Mine.conventions = conventions
+    return Mine
+
+
+def dead_rows_by_mask(query, key, value, mask=None):
+    """A row that a Boolean mask excludes is zero, and NaN where numbers exclude it."""
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
+    boolean = mask is not None and mask.dtype == np.bool_
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if boolean else scores + mask
+    largest = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+    weights = np.exp(scores - (np.where(np.isinf(largest), 0, largest) if boolean else largest))
+    total = weights.sum(axis=-1, keepdims=True)
+    return weights / (np.where(total == 0, 1, total) if boolean else total) @ value
+
+
+def test_dead_rows_by_kind_of_mask():
+    def wrong(**conventions):
+        report = attnspec.validate(
+            dead_rows_by_mask,
+            operation="scaled_dot_product_attention",
+            profile="masking",
+            without=("grouped_query", "empty_keys"),
+            conventions={"input_checks": "lenient", **conventions},
+            probes=False,
+        )
+        return {result.case.id for result in report.results if result.is_wrong}
+
+    assert wrong()
+    assert wrong(fully_masked_row="nan")
+    assert not wrong(**{"fully_masked_row@float_mask": "nan"})

@@ -1,0 +1,70 @@
+"""The tensors of a library, for functions that take and return them instead of NumPy's arrays."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from attnspec.errors import UsageError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+__all__ = ["TENSORS", "Tensors", "tensors_called"]
+
+TENSORS = ("numpy", "torch", "jax")
+"""Every library whose tensors can be handed over, by name; each is imported only when it is named."""
+
+
+class Tensors(Protocol):
+    """How arrays become a library's tensors, and back."""
+
+    def given(self, array: NDArray[Any]) -> Any:
+        """Return an array as a tensor of its dtype, with its strides where the library has such tensors.
+
+        Writing to the tensor never changes the array.
+        """
+        ...
+
+    def held(self, tensor: Any) -> NDArray[Any]:
+        """Return what a tensor that was given holds now."""
+        ...
+
+    def returned(self, value: Any) -> Any:
+        """Return a tensor as an array of its dtype, in its own memory where NumPy can see it; else the value itself."""
+        ...
+
+    def calling(self) -> AbstractContextManager[Any]:
+        """Return what is to surround a call."""
+        ...
+
+
+def tensors_called(name: str, device: str | None, *, said_by: str) -> Tensors:
+    """Return the tensors of a library.
+
+    Parameters
+    ----------
+    name
+        One of :data:`TENSORS`.
+    device
+        Where they are to live, in the library's own words; None leaves it to the library.
+    said_by
+        Who asked for them, for messages.
+
+    Raises
+    ------
+    UsageError
+        If there is no such library here.
+    MissingDependencyError
+        If it cannot be imported.
+    TargetError
+        If it cannot use the device.
+    """
+    if name not in TENSORS:
+        near = get_close_matches(str(name).lower(), TENSORS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(f"{said_by} asks for the tensors of {name!r}; there are those of {', '.join(TENSORS)}.{hint}")
+    return cast("Tensors", import_module(f"attnspec.adapters.tensors.of_{name}").tensors(device))

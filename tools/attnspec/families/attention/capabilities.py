@@ -1,0 +1,88 @@
+"""What an attention may lack: which of its cases need it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec.families.attention.contract import CAPABILITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attnspec.cases import Case
+
+_FIRST = ("query", "x")
+_BATCH, _HEAD, _TOKEN, _FEATURE = -4, -3, -2, -1
+
+
+def needs(case: Case) -> frozenset[str]:
+    """Return the capabilities that a case of attention needs, of those that the contract lists.
+
+    Parameters
+    ----------
+    case
+        Any case; also one that must be refused, the ranks of which do not fit each other.
+    """
+    return frozenset(word for word, is_needed in _NEEDED_BY.items() if is_needed(case))
+
+
+def _length(case: Case, name: str, axis: int) -> int | None:
+    """Return the length of an axis that is counted from the end; None where there is no such axis."""
+    array = case.inputs.get(name)
+    return None if array is None or array.ndim < -axis else array.shape[axis]
+
+
+def _has_mask_of(case: Case, *, truth_values: bool) -> bool:
+    mask = case.inputs.get("mask")
+    return mask is not None and (mask.dtype == np.bool_) == truth_values
+
+
+def _differ(*lengths: int | None) -> bool:
+    return None not in lengths and len(set(lengths)) > 1
+
+
+def _keys(case: Case) -> int | None:
+    new, past = _length(case, "key", _TOKEN), _length(case, "past_key", _TOKEN)
+    return None if new is None else new + (past or 0)
+
+
+def _is_empty(case: Case, axis: int) -> bool:
+    return any(_length(case, name, axis) == 0 for name in _FIRST)
+
+
+def _has_broadcast_mask(case: Case) -> bool:
+    mask, query, keys = case.inputs.get("mask"), case.inputs.get("query"), _keys(case)
+    if mask is None or query is None or keys is None:
+        return False
+    return mask.shape != (*query.shape[:-1], keys)
+
+
+def _has_open_window(case: Case) -> bool:
+    window = case.attributes.get("window")
+    return isinstance(window, list) and None in window
+
+
+def _scale_is(case: Case, *, zero: bool) -> bool:
+    scale = case.attributes.get("scale")
+    return isinstance(scale, int | float) and (scale == 0 if zero else scale < 0)
+
+
+_NEEDED_BY: Mapping[str, Callable[[Case], bool]] = {
+    "boolean_mask": lambda case: _has_mask_of(case, truth_values=True),
+    "float_mask": lambda case: _has_mask_of(case, truth_values=False),
+    "broadcast_mask": _has_broadcast_mask,
+    "mask_and_causal": lambda case: "mask" in case.inputs and bool(case.attributes.get("is_causal")),
+    "grouped_query": lambda case: _differ(_length(case, "query", _HEAD), _length(case, "key", _HEAD)),
+    "value_width": lambda case: _differ(_length(case, "key", _FEATURE), _length(case, "value", _FEATURE)),
+    "unequal_lengths": lambda case: _differ(_length(case, "query", _TOKEN), _keys(case)),
+    "empty_keys": lambda case: _keys(case) == 0,
+    "empty_queries": lambda case: _length(case, "query", _TOKEN) == 0,
+    "empty_heads": lambda case: _is_empty(case, _HEAD),
+    "empty_batch": lambda case: _is_empty(case, _BATCH),
+    "open_window": _has_open_window,
+    "zero_scale": lambda case: _scale_is(case, zero=True),
+    "negative_scale": lambda case: _scale_is(case, zero=False),
+}
+assert tuple(_NEEDED_BY) == tuple(CAPABILITIES)
