@@ -21,7 +21,8 @@ def without(monkeypatch):
 
     def hide(library):
         monkeypatch.setitem(sys.modules, library, None)
-        for module in [name for name in sys.modules if name.startswith("attnspec.adapters.builtin.")]:
+        ours = ("attnspec.adapters.builtin.", "attnspec.adapters.tensors.of_")
+        for module in [name for name in sys.modules if name.startswith(ours)]:
             if not module.endswith((".libraries", ".reference")):
                 monkeypatch.delitem(sys.modules, module)
 

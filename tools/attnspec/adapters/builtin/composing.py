@@ -18,19 +18,31 @@ def composed(package: str, *, name: str, version: str, dtypes: tuple[str, ...]) 
     package
         The library's package, such as ``attnspec.adapters.builtin.jax``.
     name, version, dtypes
-        What the adapter says of the library.
+        What the adapter says of the library. A module may say otherwise of some operations, in `dtypes` by operation.
 
     Returns
     -------
     SimpleNamespace
-        The operations, with the conventions that the modules declare.
+        The operations, with the conventions that the modules declare, and with what they say they are `without`.
     """
     held: dict[str, Any] = {}
     conventions: dict[str, str] = {}
+    without: tuple[str, ...] = ()
+    differing: dict[str, tuple[str, ...]] = {}
     for family in FAMILIES:
         if find_spec(f"{package}.{family}") is None:
             continue
         module = import_module(f"{package}.{family}")
         held |= {operation: getattr(module, operation) for operation in OPERATIONS if hasattr(module, operation)}
         conventions |= module.conventions
-    return SimpleNamespace(name=name, version=version, dtypes=dtypes, conventions=conventions, **held)
+        without += getattr(module, "without", ())
+        differing |= getattr(module, "dtypes", {})
+    by_operation = dict.fromkeys(held, dtypes) | differing
+    return SimpleNamespace(
+        name=name,
+        version=version,
+        dtypes=by_operation if differing else dtypes,
+        conventions=conventions,
+        without=without,
+        **held,
+    )
