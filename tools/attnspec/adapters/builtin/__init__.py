@@ -26,6 +26,8 @@ __all__ = [
 
 THIRD_PARTY: Mapping[str, str] = {
     "jax": "attnspec.adapters.builtin.jax:adapter",
+    "flax": "attnspec.adapters.builtin.flax:adapter",
+    "keras": "attnspec.adapters.builtin.keras:adapter",
     "torch": "attnspec.adapters.builtin.torch:Torch",
     "torch-math": "attnspec.adapters.builtin.torch:TorchMath",
     "torch-flash": "attnspec.adapters.builtin.torch:TorchFlash",

@@ -23,7 +23,7 @@ def composed(package: str, *, name: str, version: str, dtypes: tuple[str, ...]) 
     Returns
     -------
     SimpleNamespace
-        The operations, with the conventions that the modules declare, and with what they say they are `without`.
+        The operations, with the conventions that the modules declare, and the capabilities that they are without.
     """
     held: dict[str, Any] = {}
     conventions: dict[str, str] = {}
