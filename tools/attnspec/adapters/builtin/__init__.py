@@ -38,6 +38,10 @@ THIRD_PARTY: Mapping[str, str] = {
     "onnx": "attnspec.adapters.builtin.onnx:adapter",
     "transformers": "attnspec.adapters.builtin.transformers:adapter",
     "transformers-eager": "attnspec.adapters.builtin.transformers.eager:adapter",
+    "mlx": "attnspec.adapters.builtin.mlx:adapter",
+    "openvino": "attnspec.adapters.builtin.openvino:adapter",
+    "paddle": "attnspec.adapters.builtin.paddle:adapter",
+    "tinygrad": "attnspec.adapters.builtin.tinygrad:adapter",
 }
 """Name of a built-in adapter to the module, or the class in a module, that is one; each needs a library.
 

@@ -15,7 +15,14 @@ __all__ = ["OWN_EXTRAS", "SHARED_EXTRA", "extra_of", "import_library", "installa
 SHARED_EXTRA = "implementations"
 """The extra of the libraries that live together in one environment."""
 
-OWN_EXTRAS: Mapping[str, str] = {"flax": "flax", "keras": "keras"}
+OWN_EXTRAS: Mapping[str, str] = {
+    "flax": "flax",
+    "keras": "keras",
+    "mlx": "mlx",
+    "openvino": "openvino",
+    "paddle": "paddle",
+    "tinygrad": "tinygrad",
+}
 """Adapter to the extra of its library, for those that have an environment of their own: they are large, slow, or do not
 live with others. `make libraries` runs them."""
 

@@ -1,0 +1,67 @@
+"""The built-in adapter `mlx`: mappings against the reference, conventions by running them."""
+
+import numpy as np
+import pytest
+
+from attnspec.adapters import load
+from attnspec.adapters.implementation import Request
+
+pytest.importorskip("mlx.core")
+implementation = load("mlx")
+
+ATTENTION = "scaled_dot_product_attention"
+NOT_MAPPED = {"softcap"}
+# Its softmax is in float32, whatever comes in.
+TOLERANCE = {"float64": 2e-6}
+
+# Their rows without keys are not zero.
+DEAD_ROWS = {"causal_bottom_right_long", "key_lengths_bottom_right"}
+
+
+def test_what_is_mapped(agrees, scenario):
+    if scenario not in NOT_MAPPED | DEAD_ROWS:
+        assert agrees(implementation, scenario, "float32") == {"output"}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["plain", "causal_and_float_mask", "sinks", "alibi"])
+def test_the_other_dtypes(agrees, name, dtype):
+    agrees(implementation, name, dtype, TOLERANCE.get(dtype))
+
+
+@pytest.mark.parametrize("name", NOT_MAPPED)
+def test_what_is_not(declines, name):
+    assert name in declines(implementation, name)
+
+
+def test_float64_is_computed_in_float32(ask):
+    answer, expected = ask(implementation, "plain", "float64")
+    assert 1e-10 < np.abs(answer.values["output"] - expected.output).max() < 1e-6
+    assert implementation.declaration.conventions["accumulation"] == "float32"
+
+
+@pytest.mark.parametrize(("kind", "choice"), [("bool_mask_4x5", "uniform"), ("float_mask_4x5", "nan")])
+def test_a_fully_masked_row(ask, scenarios, kind, choice):
+    inputs, _ = scenarios[kind]
+    mask = inputs["mask"].copy()
+    mask[1] = False if kind.startswith("bool") else -np.inf
+    answer, _ = ask(implementation, kind, "float32", mask=mask)
+    mean = inputs["value"].mean(axis=2)
+    owed = mean if choice == "uniform" else np.full_like(mean, np.nan)
+    np.testing.assert_allclose(answer.values["output"][:, :, 1], owed, rtol=2e-6)
+    where = "" if choice == "uniform" else "@float_mask"
+    assert implementation.declaration.conventions[f"{ATTENTION}.fully_masked_row{where}"] == choice
+
+
+def test_a_masked_nan_in_a_value_propagates(spoilt):
+    got, expected = spoilt(implementation, "causal_top_left", "value", (0, 0, 4, 0))
+    assert got.any()
+    assert not expected.any()
+    assert implementation.declaration.conventions[f"{ATTENTION}.masked_nonfinite"] == "propagates"
+
+
+def test_a_fully_masked_row_of_softmax():
+    x = np.array([[-np.inf, -np.inf], [0, 0]], dtype=np.float32)
+    got = implementation.run(Request("softmax", "float32", {"x": x}, {})).values["output"]
+    np.testing.assert_array_equal(got, [[np.nan, np.nan], [0.5, 0.5]])
+    assert implementation.declaration.conventions["softmax.fully_masked_row"] == "nan"
