@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 # The extras of pyproject.toml whose libraries have an environment of their own.
-LIBRARIES := mlx openvino paddle tinygrad
+LIBRARIES := flax keras mlx openvino paddle tinygrad
 
 .DEFAULT_GOAL := help
 .PHONY: help validate test prove lint format regenerate check-goldens mutation implementations libraries clean

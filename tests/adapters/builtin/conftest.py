@@ -1,11 +1,16 @@
 """What every built-in adapter is tried on: small cases by name, held against the reference."""
 
+import os
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 import attnspec_reference as reference
 from attnspec.adapters.implementation import Declined, Outputs, Request
+
+# Keras looks at it when it is imported, which a test may do before the adapter does.
+os.environ["KERAS_BACKEND"] = "torch"
 
 B, H, SQ, SK, E = 2, 3, 4, 5, 2
 P = 3

@@ -46,6 +46,13 @@ def test_every_extra_is_in_pyproject_and_is_run_by_make():
     assert sorted(run[1].split()) == sorted(set(OWN_EXTRAS.values()))
 
 
+def test_every_name_is_in_the_guide():
+    guide = (ROOT / "spec" / "guides" / "libraries.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \|[^|]+\|[^|]+\|[^|]+\|$", guide, re.MULTILINE)
+    named = {name for row in rows for name in re.findall("`(.+?)`", row)}
+    assert named >= set(BUILT_IN)
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_name_is_an_adapter(name):
     pytest.importorskip(LIBRARIES.get(name, "numpy"))

@@ -2,7 +2,7 @@
 
 A library that computes attention in several ways has one adapter for each, named after both: ``torch`` is what a
 user of PyTorch gets who chooses nothing, ``torch-math`` and ``torch-flash`` are its kernels, ``torch-flex`` its other
-interface.
+interface, ``torch-mha`` its module.
 """
 
 from __future__ import annotations
@@ -26,13 +26,18 @@ __all__ = [
 
 THIRD_PARTY: Mapping[str, str] = {
     "jax": "attnspec.adapters.builtin.jax:adapter",
+    "flax": "attnspec.adapters.builtin.flax:adapter",
+    "keras": "attnspec.adapters.builtin.keras:adapter",
     "torch": "attnspec.adapters.builtin.torch:Torch",
     "torch-math": "attnspec.adapters.builtin.torch:TorchMath",
     "torch-flash": "attnspec.adapters.builtin.torch:TorchFlash",
     "torch-flex": "attnspec.adapters.builtin.torch:TorchFlex",
+    "torch-mha": "attnspec.adapters.builtin.torch:TorchMultihead",
+    "torch-mha-fast": "attnspec.adapters.builtin.torch:TorchMultiheadFast",
     "onnxruntime": "attnspec.adapters.builtin.onnxruntime:adapter",
     "onnx": "attnspec.adapters.builtin.onnx:adapter",
     "transformers": "attnspec.adapters.builtin.transformers:adapter",
+    "transformers-eager": "attnspec.adapters.builtin.transformers.eager:adapter",
     "mlx": "attnspec.adapters.builtin.mlx:adapter",
     "openvino": "attnspec.adapters.builtin.openvino:adapter",
     "paddle": "attnspec.adapters.builtin.paddle:adapter",

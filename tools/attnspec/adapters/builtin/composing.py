@@ -18,7 +18,7 @@ def composed(package: str, *, name: str, version: str, dtypes: tuple[str, ...]) 
     package
         The library's package, such as ``attnspec.adapters.builtin.jax``.
     name, version, dtypes
-        What the adapter says of the library.
+        What the adapter says of the library. A module may say otherwise of some operations, in `dtypes` by operation.
 
     Returns
     -------
@@ -27,7 +27,8 @@ def composed(package: str, *, name: str, version: str, dtypes: tuple[str, ...]) 
     """
     held: dict[str, Any] = {}
     conventions: dict[str, str] = {}
-    without: list[str] = []
+    without: tuple[str, ...] = ()
+    differing: dict[str, tuple[str, ...]] = {}
     for family in FAMILIES:
         if find_spec(f"{package}.{family}") is None:
             continue
@@ -35,5 +36,13 @@ def composed(package: str, *, name: str, version: str, dtypes: tuple[str, ...]) 
         held |= {operation: getattr(module, operation) for operation in OPERATIONS if hasattr(module, operation)}
         conventions |= module.conventions
         without += getattr(module, "without", ())
-    declared = {"dtypes": dtypes, "conventions": conventions, "without": tuple(without)}
-    return SimpleNamespace(name=name, version=version, **declared, **held)
+        differing |= getattr(module, "dtypes", {})
+    by_operation = dict.fromkeys(held, dtypes) | differing
+    return SimpleNamespace(
+        name=name,
+        version=version,
+        dtypes=by_operation if differing else dtypes,
+        conventions=conventions,
+        without=without,
+        **held,
+    )

@@ -16,6 +16,8 @@ SHARED_EXTRA = "implementations"
 """The extra of the libraries that live together in one environment."""
 
 OWN_EXTRAS: Mapping[str, str] = {
+    "flax": "flax",
+    "keras": "keras",
     "mlx": "mlx",
     "openvino": "openvino",
     "paddle": "paddle",

@@ -1,4 +1,4 @@
-"""The built-in adapter `transformers`: Hugging Face Transformers."""
+"""The built-in adapter `transformers`: Hugging Face Transformers, as its models run where nobody chooses."""
 
 from __future__ import annotations
 

@@ -49,11 +49,21 @@ float `mask`
 FlexAttention cannot give `weights`, `scores` or `logits`, and raises where there are no keys. What it is told by
 functions it cannot check, lengths for one.
 
+=============================== =====================================================================
+`torch-mha`                     ``torch.nn.MultiheadAttention`` without weights, as encoders call it:
+                                attention is ``scaled_dot_product_attention``, and rows without keys
+                                are 0; causality alone is its hint ``is_causal``
+`torch-mha-fast`                the same by its fast path for inference, which takes self-attention
+                                with an even number of heads and Boolean masks alone, and gives NaN
+                                for rows without keys
+=============================== =====================================================================
+
 The conventions were found by running PyTorch 2.13 on a CPU, and the tests run it again.
 """
 
 from attnspec.adapters.builtin.torch.attention.flex import TorchFlex
 from attnspec.adapters.builtin.torch.attention.kernels import TorchFlash, TorchMath
 from attnspec.adapters.builtin.torch.attention.library import Torch
+from attnspec.adapters.builtin.torch.attention.multihead import TorchMultihead, TorchMultiheadFast
 
-__all__ = ["Torch", "TorchFlash", "TorchFlex", "TorchMath"]
+__all__ = ["Torch", "TorchFlash", "TorchFlex", "TorchMath", "TorchMultihead", "TorchMultiheadFast"]

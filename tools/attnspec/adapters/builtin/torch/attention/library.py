@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from attnspec.adapters.builtin.torch.attention.kernels import CONVENTIONS, TorchKernel
-from attnspec.adapters.builtin.torch.attention.modules import attention_module, module_mask, refuse_scale
+from attnspec.adapters.builtin.torch.attention.modules import run_module, square_matrices
 from attnspec.adapters.builtin.torch.tensors import to_array, to_tensor, torch
-from attnspec.errors import Unsupported
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,16 +47,10 @@ class Torch(TorchKernel):
         Unsupported
             For weight matrices that are not (D, D), and for another `scale` than the default.
         """
-        width = x.shape[-1]
-        w_output = np.eye(width, dtype=x.dtype) if w_output is None else w_output
-        matrices = (w_query, w_key, w_value, w_output)
-        if any(matrix.shape != (width, width) for matrix in matrices):
-            raise Unsupported("torch's MultiheadAttention has square weight matrices, as wide as the tokens")
+        matrices = square_matrices(x, w_query, w_key, w_value, w_output)
         with torch.inference_mode():
-            module = attention_module(matrices, (None, None, None, None), 1, self._device)
-            refuse_scale(scale, width)
             tokens = to_tensor(x, self._device)
-            output, weights = module(tokens, tokens, tokens, need_weights=True, average_attn_weights=False)
+            output, weights = run_module((tokens, tokens, tokens), matrices, (None,) * 4, 1, scale=scale)
             return to_array(output), to_array(weights[0])
 
     def multi_head_attention(
@@ -89,17 +80,16 @@ class Torch(TorchKernel):
             For another `scale` than the default.
         """
         with torch.inference_mode():
-            matrices, biases = (w_query, w_key, w_value, w_output), (b_query, b_key, b_value, b_output)
-            module = attention_module(matrices, biases, num_heads, self._device)
-            refuse_scale(scale, module.head_dim)
-            shape = (query.shape[0], num_heads, query.shape[-2], key.shape[-2])
-            output, weights = module(
-                to_tensor(query, self._device),
-                to_tensor(key, self._device),
-                to_tensor(value, self._device),
-                attn_mask=module_mask(mask, is_causal, shape, self._device),
-                need_weights=True,
-                average_attn_weights=False,
+            # Three tensors, also where they hold the same: PyTorch takes its fast path for one.
+            tokens = tuple(to_tensor(array, self._device) for array in (query, key, value))
+            output, weights = run_module(
+                tokens,
+                (w_query, w_key, w_value, w_output),
+                (b_query, b_key, b_value, b_output),
+                num_heads,
+                scale=scale,
+                mask=mask,
+                is_causal=is_causal,
             )
             return to_array(output), to_array(weights)
 

@@ -11,12 +11,14 @@ from attnspec.adapters.builtin.torch.tensors import to_tensor, torch
 from attnspec.errors import Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 
 def attention_module(
-    matrices: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]],
-    biases: tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any] | None, NDArray[Any] | None],
+    matrices: Sequence[NDArray[Any]],
+    biases: Sequence[NDArray[Any] | None],
     num_heads: int,
     device: Any = "cpu",
 ) -> Any:
@@ -57,7 +59,7 @@ def module_mask(
     Parameters
     ----------
     mask
-        Rank 2 to 4, broadcasts to `shape`; True may be attended. None for no mask.
+        Rank 2 to 4, broadcasts to `shape`; True may be attended. None for causality alone.
     is_causal
         Whether keys after the query are excluded too.
     shape
@@ -67,11 +69,9 @@ def module_mask(
 
     Returns
     -------
-    Tensor or None
+    Tensor
         (B*H, Sq, Sk); True is ignored.
     """
-    if mask is None and not is_causal:
-        return None
     future = torch.ones(shape[-2:], dtype=torch.bool, device=device).triu(1) & is_causal
     if mask is None:
         excluded = future
@@ -80,6 +80,82 @@ def module_mask(
     else:
         excluded = to_tensor(mask, device).masked_fill(future, -math.inf)
     return torch.broadcast_to(excluded, shape).reshape(-1, *shape[-2:])
+
+
+def run_module(
+    tokens: tuple[Any, Any, Any],
+    matrices: Sequence[NDArray[Any]],
+    biases: Sequence[NDArray[Any] | None],
+    num_heads: int,
+    *,
+    scale: float | None,
+    mask: NDArray[Any] | None = None,
+    is_causal: bool = False,
+    need_weights: bool = True,
+) -> tuple[Any, Any]:
+    """Run a module of the given parameters, on the device of the tokens.
+
+    Parameters
+    ----------
+    tokens
+        Tensors of query, key and value, (B, S, D) or (S, D). PyTorch may take its fast path where they are one.
+    matrices, biases, num_heads
+        As of :func:`attention_module`.
+    scale
+        None, or the only one that there is.
+    mask, is_causal
+        As of :func:`module_mask`.
+    need_weights
+        Whether to ask for the weights, which PyTorch computes in another way than those that nobody sees.
+
+    Returns
+    -------
+    tuple[Tensor, Tensor or None]
+        Output, and the weights of each head where they were asked for.
+
+    Raises
+    ------
+    Unsupported
+        For another `scale`.
+    """
+    query, key, value = tokens
+    module = attention_module(matrices, biases, num_heads, query.device)
+    refuse_scale(scale, module.head_dim)
+    attn_mask = None
+    if mask is not None or is_causal:
+        shape = (query.shape[0], num_heads, query.shape[-2], key.shape[-2])
+        attn_mask = module_mask(mask, is_causal, shape, query.device)
+    return module(
+        query,
+        key,
+        value,
+        attn_mask=attn_mask,
+        need_weights=need_weights,
+        average_attn_weights=False,
+        # A hint, which stands for the mask where no weights are asked for.
+        is_causal=is_causal and mask is None and not need_weights,
+    )
+
+
+def square_matrices(
+    x: NDArray[Any],
+    w_query: NDArray[Any],
+    w_key: NDArray[Any],
+    w_value: NDArray[Any],
+    w_output: NDArray[Any] | None,
+) -> tuple[NDArray[Any], ...]:
+    """Return the matrices of a single head; without one for the output, that is the identity.
+
+    Raises
+    ------
+    Unsupported
+        Unless each is (D, D).
+    """
+    width = x.shape[-1]
+    matrices = (w_query, w_key, w_value, np.eye(width, dtype=x.dtype) if w_output is None else w_output)
+    if any(matrix.shape != (width, width) for matrix in matrices):
+        raise Unsupported("torch's MultiheadAttention has square weight matrices, as wide as the tokens")
+    return matrices
 
 
 def refuse_scale(scale: float | None, width: int) -> None:

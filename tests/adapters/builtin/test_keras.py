@@ -1,0 +1,154 @@
+"""The built-in adapter `keras`: mappings against the reference, and conventions by running them."""
+
+import importlib
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import attnspec_reference as reference
+from attnspec.adapters import load
+from attnspec.adapters.implementation import Declined, Outputs, Raised, Request
+from attnspec.errors import TargetError
+
+keras = pytest.importorskip("keras")
+pytest.importorskip("torch")
+implementation = load("keras")
+
+ATTENTION = "scaled_dot_product_attention"
+DTYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+TOLERANCE = {"float64": 1e-13, "float32": 2e-6, "float16": 2e-2, "bfloat16": 1e-1}
+MAPPED = [
+    "plain",
+    "grouped_heads",
+    "wide_values",
+    "scale_negative",
+    "bool_mask_3x1x5",
+    "float_mask_2x1x4x5",
+    "grouped_mask",
+    "causal_top_left",
+    "causal_bottom_right",
+    "causal_and_float_mask",
+    "window_and_causal",
+    "past_and_mask",
+    "key_lengths_top_left",
+    "query_lengths",
+    "alibi",
+]
+NOT_MAPPED = {"softcap": "softcap", "sinks": "sinks"}
+
+
+def drawn(dtype="float64", **shapes):
+    random = np.random.default_rng(1)
+    return {name: (random.normal(size=shape) / 2).astype(DTYPES[dtype]) for name, shape in shapes.items()}
+
+
+def multi_head(dtype="float64"):
+    matrices = dict.fromkeys(("w_query", "w_key", "w_value", "w_output"), (6, 6))
+    biases = dict.fromkeys(("b_query", "b_key", "b_value", "b_output"), (6,))
+    return drawn(dtype, query=(2, 4, 6), key=(2, 5, 6), value=(2, 5, 6), **matrices, **biases)
+
+
+def asked(operation, inputs, attributes, dtype="float64"):
+    return implementation.run(Request(operation, dtype, inputs, attributes))
+
+
+def near(answer, wanted, dtype="float64"):
+    assert isinstance(answer, Outputs), answer
+    for name, got in answer.values.items():
+        assert got.dtype == DTYPES[dtype]
+        allowed = TOLERANCE[dtype]
+        np.testing.assert_allclose(got.astype(np.float64), getattr(wanted, name), rtol=allowed, atol=allowed)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("axis", [-1, 0, None])
+def test_softmax(axis, dtype):
+    x = drawn(dtype, x=(2, 3, 4))["x"]
+    got = asked("softmax", {"x": x}, {"axis": axis}, dtype).values["output"]
+    expected = reference.softmax(x.astype(np.float64), axis=axis)
+    np.testing.assert_allclose(got.astype(np.float64), expected, rtol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", MAPPED)
+def test_what_is_mapped(agrees, name, dtype):
+    assert agrees(implementation, name, dtype) == {"output"}
+
+
+@pytest.mark.parametrize("name", NOT_MAPPED)
+def test_what_is_not(declines, name):
+    assert NOT_MAPPED[name] in declines(implementation, name)
+
+
+def test_float64_is_not_offered_where_it_is_float32(scenarios):
+    assert "float64" not in implementation.declaration.dtypes_of[ATTENTION]
+    assert "float64" in implementation.declaration.dtypes_of["multi_head_attention"]
+    assert asked(ATTENTION, *scenarios["plain"]).values["output"].dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("mask", [None, (4, 5), (2, 1, 5), (2, 1, 4, 5)])
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_multi_head_attention(is_causal, mask, dtype):
+    inputs = multi_head(dtype)
+    attributes = {"num_heads": 2, "is_causal": is_causal}
+    if mask is not None:
+        inputs["mask"] = np.random.default_rng(4).random(size=mask) < 0.5
+        inputs["mask"][..., 0] = True
+    wide = {name: array if array.dtype == np.bool_ else array.astype(np.float64) for name, array in inputs.items()}
+    answer = asked("multi_head_attention", inputs, attributes, dtype)
+    assert set(answer.values) == {"output", "weights"}
+    near(answer, reference.multi_head_attention(**wide, **attributes), dtype)
+
+
+def test_single_head_attention_of_any_width():
+    inputs = drawn(x=(4, 5), w_query=(5, 2), w_key=(5, 2), w_value=(5, 3), w_output=(3, 6))
+    near(asked("single_head_attention", inputs, {}), reference.single_head_attention(**inputs))
+    del inputs["w_output"]
+    near(asked("single_head_attention", inputs, {}), reference.single_head_attention(**inputs))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "mask", "words"),
+    [({"scale": 0.1}, None, "no scale but"), ({}, np.zeros((4, 5)), "reads every mask as truth values")],
+)
+def test_what_the_layer_does_not_take(attributes, mask, words):
+    inputs = multi_head() | ({} if mask is None else {"mask": mask})
+    answer = asked("multi_head_attention", inputs, {"num_heads": 2} | attributes)
+    assert isinstance(answer, Declined)
+    assert words in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "convention", "choice"),
+    [("bool_mask_4x5", "fully_masked_row", "uniform"), ("float_mask_4x5", "fully_masked_row@float_mask", "zero")],
+)
+def test_a_fully_masked_row(ask, scenarios, name, convention, choice):
+    mask = scenarios[name][0]["mask"].copy()
+    mask[1] = False if mask.dtype == np.bool_ else -np.inf
+    answer, _ = ask(implementation, name, "float32", mask=mask)
+    means = scenarios[name][0]["value"].mean(axis=2) * (choice == "uniform")
+    np.testing.assert_allclose(answer.values["output"][:, :, 1], means, rtol=1e-5, atol=1e-6)
+    assert implementation.declaration.conventions[f"{ATTENTION}.{convention}"] == choice
+
+
+def test_a_fully_masked_row_of_the_layer_is_zero():
+    inputs = multi_head() | {"mask": np.array([[True] * 5, [False] * 5, [True] * 5, [True] * 5])}
+    answer = asked("multi_head_attention", inputs, {"num_heads": 2})
+    assert not answer.values["weights"][:, :, 1].any()
+    np.testing.assert_array_equal(answer.values["output"][:, 1], np.tile(inputs["b_output"], (2, 1)))
+
+
+@pytest.mark.parametrize(("name", "index"), [("query", np.s_[..., :1]), ("key", np.s_[:, :2]), ("mask", np.s_[:3])])
+def test_it_refuses_what_everyone_must_refuse(scenarios, name, index):
+    inputs = dict(scenarios["bool_mask_4x5"][0])
+    inputs[name] = inputs[name][index]
+    assert isinstance(asked(ATTENTION, inputs, {}, "float32"), Raised)
+
+
+def test_another_backend_is_refused(monkeypatch):
+    backend = importlib.import_module("attnspec.adapters.builtin.keras.backend")
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    with pytest.raises(TargetError, match=r"imported with 'jax'\. Set KERAS_BACKEND=torch"):
+        importlib.reload(backend)
