@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 LIBRARIES := flax keras mlx openvino paddle tinygrad
 
 .DEFAULT_GOAL := help
-.PHONY: help validate test prove lint format regenerate check-goldens mutation implementations libraries clean
+.PHONY: help validate test prove lint format regenerate check-goldens mutation implementations libraries walk clean
 
 help:
 	@echo "make validate         validate the reference against every golden case"
@@ -17,6 +17,7 @@ help:
 	@echo "make regenerate       fill the golden files with certified values"
 	@echo "make check-goldens    recompute every golden file and compare byte for byte"
 	@echo "make mutation         change the reference in every place, and see every change caught"
+	@echo "make walk             run every command of README.md as a newcomer does (installs torch)"
 	@echo "make implementations  validate the third-party implementations (installs torch and others)"
 	@echo "make libraries        the same for those that live alone, each in an environment of its own; takes long"
 
@@ -67,6 +68,10 @@ library-%:
 	$(MAKE) VENV=.venv-$* .venv-$*/.installed-test,$*
 	.venv-$*/bin/python -m pytest -n auto tests/adapters/builtin tests/authoring/third_party/test_known_defects.py
 	.venv-$*/bin/python -m attnspec_authoring.third_party --extra $*
+
+# As a newcomer: every command of README.md and of the guide to kernels, in a fresh clone of what is committed.
+walk:
+	$(PYTHON) tests/walk/walk.py
 
 clean:
 	rm -rf $(VENV) .venv-* .cache .pytest_cache .ruff_cache .hypothesis build dist

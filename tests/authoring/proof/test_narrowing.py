@@ -58,7 +58,7 @@ def test_a_mistake_and_a_case_meet(said):
         (["--case", "layout/softmax_larg"], "layout/softmax_larg"),
         (["--mistake", "softmax.*", "--case", "layout/split_heads_two"], "of other operations"),
         (["--mistake", "softmax.*", "--write-smoke"], "about the whole matrix"),
-        (["--case", "layout/*", "--json", "x.json"], "about the whole matrix"),
+        (["--case", "layout/*", "--write-matrix", "x.json"], "about the whole matrix"),
     ],
 )
 def test_what_cannot_be_run_is_told_in_a_sentence(said, arguments, words):

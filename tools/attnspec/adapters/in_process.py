@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from difflib import get_close_matches
 from inspect import isfunction
 from types import ModuleType
@@ -101,8 +100,12 @@ class InProcessImplementation:
         listed = {name: repr(request.attributes[name]) for name in lists}
         limit = sys.getrecursionlimit()
         try:
-            with nullcontext() if self._tensors is None else self._tensors.calling():
-                returned = signature.call(function, {**arguments, **given})
+            # Without a context where there are no tensors: who traces a call steps into the function and nothing else.
+            if self._tensors is None:
+                returned = signature.call(function, arguments)
+            else:
+                with self._tensors.calling():
+                    returned = signature.call(function, {**arguments, **given})
         except Unsupported as refusal:
             return Declined(str(refusal.reason))
         except NotImplementedError as refusal:

@@ -10,12 +10,11 @@ from attnspec.errors import TargetError
 
 __all__ = ["keras", "tensors", "torch"]
 
-torch = import_library("torch", adapter="keras")
-tensors = import_library("attnspec.adapters.builtin.torch.tensors", adapter="keras")
-
 if "keras" not in sys.modules:
     os.environ["KERAS_BACKEND"] = "torch"
 keras = import_library("keras", adapter="keras")
+torch = import_library("torch", adapter="keras")
+tensors = import_library("attnspec.adapters.builtin.torch.tensors", adapter="keras")
 if keras.backend.backend() != "torch":
     raise TargetError(
         f"The adapter 'keras' runs the torch backend, and Keras has been imported with {keras.backend.backend()!r}. "
