@@ -65,7 +65,8 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
             _say(console, problem_wording.all_wrong(len(report.wrong), _tried(report)), style="bold red")
             _print_what_could_be_declared(report, console)
             problems = problems_of(report.wrong, report.diagnosis)
-            print_problems(problems, whole_of(report.results), console, verbose=verbose)
+            offered = report.could_be_declared.conventions if report.could_be_declared is not None else ()
+            print_problems(problems, whole_of(report.results, offered), console, verbose=verbose)
             console.print()
         _print_not_graded(report, console, verbose=verbose)
         left = wording.not_run_sentence(report.not_run, len(report.results), report.ended_early)
@@ -82,12 +83,15 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
 
 
 def _print_what_could_be_declared(report: Report, console: Console) -> None:
+    """Print what could be declared, each option in one piece, so that it can be copied from a narrow terminal."""
+    from rich.text import Text
+
     if report.could_be_declared is None:
         return
     offered = declarations_to_json(report.could_be_declared)
     _say(console, problem_wording.if_declared(offered), style="cyan")
     for option in problem_wording.declaring(offered):
-        _say(console, option, indent=2, style="cyan")
+        console.print(Text(f"  {plain_text(option)}", style="cyan"), soft_wrap=True)
 
 
 def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:

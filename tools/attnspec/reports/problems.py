@@ -12,7 +12,7 @@ from attnspec.comparison import NOT_GRADED, RIGHT
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from attnspec.diagnosis import Diagnosis
     from attnspec.runner import Key, Result
@@ -101,10 +101,13 @@ class Whole:
         The operations of which something was graded.
     right
         Case and dtype of each result that is right.
+    offered
+        The conventions that are told to be declared above all problems.
     """
 
     operations: frozenset[str]
     right: frozenset[Key]
+    offered: frozenset[str] = frozenset()
 
     def spares(self, problem: Problem) -> bool:
         """Tell whether cases of a problem are right in a dtype in which none of its failures is."""
@@ -112,11 +115,12 @@ class Whole:
         return any(case in cases and dtype not in dtypes for case, dtype in self.right)
 
 
-def whole_of(results: Sequence[Result]) -> Whole:
-    """Return what problems are told against, from all results of a run."""
+def whole_of(results: Sequence[Result], offered: Collection[str] = ()) -> Whole:
+    """Return what problems are told against, from all results of a run, and the conventions told above them."""
     return Whole(
         frozenset(result.case.operation for result in results if result.status not in NOT_GRADED),
         frozenset((result.case.id, result.dtype) for result in results if result.status in RIGHT),
+        frozenset(key.partition("@")[0] for key in offered),
     )
 
 

@@ -42,13 +42,13 @@ def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
         lines = [problem_wording.failed_check(failure.check or failure.status), *_broken(problem, entries)]
     elif problem.kind == "ending":
         lines, ending = [problem_wording.all_ended(failure.status, ending)], None
-        lines += _hints(first) if first is not None else []
+        lines += _hints(first, whole) if first is not None else []
     elif problem.kind == "unexplained" or first is None:
-        lines = [problem_wording.nothing_explains(), *(_hints(first) if first is not None else [])]
+        lines = [problem_wording.nothing_explains(), *(_hints(first, whole) if first is not None else [])]
     elif first["sentence"]:
-        lines = _named(problem, entries, in_words=alone)
+        lines = _named(problem, entries, whole, in_words=alone)
     else:
-        lines = _hints(first)
+        lines = _hints(first, whole)
     operations = problem.operations if len(whole.operations) > 1 else ()
     lines[0] = problem_wording.told_of(operations, problem.dtypes if whole.spares(problem) else (), lines[0])
     case = filter(None, [problem_wording.such_as(failure.cases[0], failure.dtypes[0], ending), failure.step])
@@ -76,7 +76,7 @@ def not_graded_line(report: Report, room: int) -> str | None:
     return wording.not_graded_in_short(dict(reasons.most_common()), report.left_out, room)
 
 
-def _named(problem: Problem, entries: Sequence[Mapping[str, Any]], *, in_words: bool) -> list[str]:
+def _named(problem: Problem, entries: Sequence[Mapping[str, Any]], whole: Whole, *, in_words: bool) -> list[str]:
     """Return the mistake, or those that these results do not tell apart, with remedy, clause and erratum."""
     first, *others = entries
     errata = list(dict.fromkeys(entry["erratum"] for entry in entries if entry["erratum"] is not None))
@@ -88,7 +88,7 @@ def _named(problem: Problem, entries: Sequence[Mapping[str, Any]], *, in_words: 
         f"{wording.how_sure(first['certainty'])}{first['sentence']}",
         *(problem_wording.or_another(entry["sentence"], entry["clause"]) for entry in others),
         *([wording.what_to_do(first["remedy"])] if first["remedy"] else []),
-        *_undeclared(first),
+        *_undeclared(first, whole),
         *broken,
         *_measured(first),
     ]
@@ -101,12 +101,12 @@ def _broken(problem: Problem, entries: Sequence[Mapping[str, Any]]) -> list[str]
     return [problem_wording.breaks(problem.clauses, ())]
 
 
-def _hints(entry: Mapping[str, Any]) -> list[str]:
+def _hints(entry: Mapping[str, Any], whole: Whole) -> list[str]:
     """Return what failures without a name point at."""
     suspected = [suspect["clause"] for suspect in entry["suspects"] if suspect["is_told"]]
     partly = [problem_wording.looks_in_part_like(candidate) for candidate in entry["candidates"]]
     return [
-        *_undeclared(entry),
+        *_undeclared(entry, whole),
         *([problem_wording.most_likely_broken(suspected)] if suspected else []),
         *(_measured(entry) or partly[:1] or entry["facts"][:1]),
     ]
@@ -116,8 +116,12 @@ def _measured(entry: Mapping[str, Any]) -> list[str]:
     return [wording.measured(law["sentence"], 0) for law in entry["laws"]]
 
 
-def _undeclared(entry: Mapping[str, Any]) -> list[str]:
-    return [] if entry["undeclared"] is None else [problem_wording.declare(entry["undeclared"])]
+def _undeclared(entry: Mapping[str, Any], whole: Whole) -> list[str]:
+    """Return the convention that is to be declared, unless it was told above all problems."""
+    undeclared = entry["undeclared"]
+    if undeclared is None or undeclared["convention"] in whole.offered:
+        return []
+    return [problem_wording.declare(undeclared)]
 
 
 def _cropped(said: str) -> str:
