@@ -151,6 +151,10 @@ class Family:
         Whether the output of a case holds the weights, so that it shows key sets by itself.
     shows_little
         Whether many mistakes cannot be seen in a case, so that it is looked at after others.
+    usual_names
+        Argument to other names that software usually has for it, the most usual first.
+    unstated
+        Argument to the Python expression for what it is where a case states nothing, for functions that demand it.
     nonfinite_profiles
         Profiles of cases with NaN and infinity among the inputs: NaN takes other ways through two programs that make
         the same mistake.
@@ -176,5 +180,7 @@ class Family:
     attended_axis: str | None = None
     is_probe: Callable[[Case], bool] = _never
     shows_little: Callable[[Case], bool] = _never
+    usual_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    unstated: Mapping[str, str] = field(default_factory=dict[str, str])
     nonfinite_profiles: tuple[str, ...] = ()
     least_telling_profiles: tuple[str, ...] = ()

@@ -75,7 +75,8 @@ def validate(
     operation
         The operation for which a bare function stands.
     layout
-        ``bshe``, ``hse``, ``se`` or ``features_first`` for an implementation that is laid out so.
+        ``bshe``, ``hse``, ``se`` or ``features_first`` for an implementation that is laid out so; what it declares if
+        None.
     renames
         The implementation's own argument name to the contract's: ``{"Q": "query"}``.
     device
@@ -383,13 +384,14 @@ def lacking(implementation: Implementation, without: Sequence[str]) -> Implement
 
 
 def in_layout(implementation: Implementation, layout: str | None) -> Implementation:
-    """Return the implementation behind a wrapper for its layout.
+    """Return the implementation behind a wrapper for its layout: the one that is asked for, else the one declared.
 
     Raises
     ------
     UsageError
         If there is no such layout.
     """
+    layout = layout or implementation.declaration.layout
     if layout is None:
         return implementation
     from attnspec.adapters.layouts import laid_out

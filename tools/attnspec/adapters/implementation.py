@@ -131,6 +131,8 @@ class Declaration:
         The capabilities that it does not offer.
     dtypes_of
         The dtypes of operations that offer not all of `dtypes`.
+    layout
+        How its tensors lie, one of :data:`attnspec.contract.LAYOUTS`; None for the contract's own layout.
     not_graded
         Names of public functions that stand beside the operations in the user's own module, and are none.
     """
@@ -143,6 +145,7 @@ class Declaration:
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])
     without: tuple[str, ...] = ()
     dtypes_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    layout: str | None = None
     not_graded: tuple[str, ...] = ()
 
     def dtypes_offered(self, operation: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from attnspec.adapters.implementation import Answer, Declaration, Declined, Outp
 from attnspec.adapters.places import place_of
 from attnspec.adapters.returned import read_returned
 from attnspec.adapters.signatures import read_signature
-from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
+from attnspec.contract import CAPABILITIES, EXAMPLES, LAYOUTS, OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import TargetError, Unsupported
 
@@ -226,6 +226,7 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...]) -> D
         conventions=declared,
         without=_without(read_attribute(holder, "without", adapter), adapter),
         dtypes_of=dtypes_of,
+        layout=_layout(read_attribute(holder, "layout", adapter), adapter),
         not_graded=_not_graded(holder),
     )
 
@@ -256,6 +257,15 @@ def _without(declared: object, adapter: str) -> tuple[str, ...]:
     words = tuple(str(word) for word in cast("Iterable[object]", declared))
     capabilities.check(words, said_by=adapter)
     return words
+
+
+def _layout(declared: object, adapter: str) -> str | None:
+    """Return the layout that is declared; what has that name and is no string is something else."""
+    if not isinstance(declared, str):
+        return None
+    if declared not in LAYOUTS:
+        raise TargetError(f"{adapter} declares the layout {declared!r}; the layouts are {', '.join(LAYOUTS)}.")
+    return declared
 
 
 def _dtypes_by_operation(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "attnspec.adapters"
 
-_DECLARED = ("dtypes", "conventions", "without", "tensors", "version")
+_DECLARED = ("dtypes", "conventions", "without", "tensors", "layout", "version")
 
 # The path may hold a colon itself, as those with a drive letter do.
 _FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[^:]*))?")
@@ -68,7 +68,7 @@ def load(
         return target
     limit = sys.getrecursionlimit()
     try:
-        found, module = _locate(target) if isinstance(target, str) else (target, None)
+        found, module = locate(target) if isinstance(target, str) else (target, None)
         adapter = target if isinstance(target, str) else _describe(target)
         made_there = device if bare_operation is None and _takes_device(found) else None
         if bare_operation is not None:
@@ -147,8 +147,14 @@ def _bare(found: object, adapter: str, operation: str, module: ModuleType | None
     return SimpleNamespace(**{operation: found, "name": getattr(found, "__name__", adapter), **declared})
 
 
-def _locate(target: str) -> tuple[object, ModuleType | None]:
-    """Return what a target names, and the module in which it was found where it is a part of one."""
+def locate(target: str) -> tuple[object, ModuleType | None]:
+    """Return what a target names, and the module in which it was found where it is a part of one.
+
+    Raises
+    ------
+    TargetError
+        If it cannot be found or imported.
+    """
     if target in BUILT_IN:
         place, _, attribute = BUILT_IN[target].partition(":")
         return _part(_import(place, target), attribute, target)

@@ -38,7 +38,7 @@ from attnspec.adapters.tensors_on_the_wire import (
     quoted,
     word_for,
 )
-from attnspec.contract import OPERATIONS
+from attnspec.contract import LAYOUTS, OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def read_started(message: Message, adapter: str) -> Started:
         raise StartRefusedError(_text(message, "message", where))
     if message["type"] != "started":
         raise WireError(f'{where} must have the type "started" (or "error"), not {quoted(message["type"])}')
-    optional = ("version", "dtypes", "dtypes_of", "conventions", "without", "encoding")
+    optional = ("version", "dtypes", "dtypes_of", "conventions", "without", "layout", "encoding")
     check_fields(message, where, required=("type", "protocol", "name", "operations"), optional=optional)
     protocol = message["protocol"]
     if not is_whole(protocol) or protocol not in VERSIONS:
@@ -168,6 +168,7 @@ def read_started(message: Message, adapter: str) -> Started:
         conventions=_conventions(message.get("conventions", {})),
         without=_strings(message.get("without", []), "without"),
         dtypes_of=_dtypes_of(message.get("dtypes_of", {})),
+        layout=None if "layout" not in message else _names([message["layout"]], "layout", LAYOUTS)[0],
     )
     return Started(declaration, encoding)
 
@@ -315,6 +316,7 @@ def started(declaration: Declaration, encoding: Encoding) -> Message:
             if declaration.dtypes_of
             else {}
         ),
+        **({} if declaration.layout is None else {"layout": declaration.layout}),
         "encoding": encoding,
     }
 

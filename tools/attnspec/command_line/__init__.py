@@ -22,6 +22,7 @@ from attnspec.command_line.export import export_cases
 from attnspec.command_line.gate import gate
 from attnspec.command_line.grade import grade_answers
 from attnspec.command_line.guarding import Guarding
+from attnspec.command_line.init import init
 from attnspec.command_line.inspect import check, list_cases, show
 from attnspec.command_line.mistakes import mistakes
 from attnspec.command_line.protocol import protocol
@@ -54,6 +55,7 @@ def attnspec() -> None:
 
 
 for _command in (
+    init,
     validate,
     gate,
     debug,

@@ -13,6 +13,7 @@ from attnspec.families.attention.formulas import formula
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
 from attnspec.families.attention.layouts import LAYOUTS
 from attnspec.families.attention.tolerances import tolerance
+from attnspec.families.attention.usual_names import UNSTATED, USUAL_NAMES
 from attnspec.families.attention.weight_initialisation import lacks_property
 from attnspec.family import Family
 
@@ -54,6 +55,8 @@ FAMILY = Family(
     attended_axis="key",
     is_probe=is_probe,
     shows_little=_has_equal_scores,
+    usual_names=USUAL_NAMES,
+    unstated=UNSTATED,
     nonfinite_profiles=("nonfinite",),
     least_telling_profiles=("nonfinite", "memory"),
 )

@@ -1,0 +1,102 @@
+"""`attnspec init`: an adapter from a signature and a few probes, which shows mistakes and excuses none."""
+
+import pytest
+
+import attnspec
+from attnspec.command_line import main
+
+SOFTMAX = """
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = weights / weights.sum(-1, keepdims=True)
+"""
+FUNCTIONS = {
+    "textbook": f"""
+def attend(q, k, v, mask=None):
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)
+{SOFTMAX}
+    return weights @ v
+""",
+    "one_head": f"""
+def attend(Q, K, V, causal=False):
+    scores = Q @ K.T / np.sqrt(Q.shape[1])
+    if causal:
+        scores = np.where(np.tri(*scores.shape, dtype=bool), scores, -np.inf)
+{SOFTMAX}
+    return weights @ V
+""",
+    "unscaled": f"""
+def attend(q, k, v):
+    scores = np.einsum("bqhd,bkhd->bhqk", q, k)
+{SOFTMAX}
+    return np.einsum("bhqk,bkhd->bqhd", weights, v)
+""",
+    "mask_ignored": f"""
+def attend(a, b, c, mask=None):
+    scores = a @ np.swapaxes(b, -1, -2) / np.sqrt(a.shape[-1])
+{SOFTMAX}
+    return weights @ c
+""",
+}
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def run(which, *words):
+        (tmp_path / f"init_{which}.py").write_text(f"import numpy as np\n{FUNCTIONS[which]}", "utf-8")
+        status = main(["init", f"./init_{which}.py:attend", "--output", f"adapter_{which}.py", *words])
+        return status, capsys.readouterr(), tmp_path / f"adapter_{which}.py"
+
+    return run
+
+
+@pytest.mark.parametrize(("which", "layout"), [("textbook", None), ("one_head", "se")])
+def test_what_is_written_passes_all_that_it_offers(start, which, layout):
+    status, printed, path = start(which)
+    assert status == 0
+    assert f"attnspec validate ./adapter_{which}.py" in printed.out
+    report = attnspec.validate(str(path))
+    assert report.conforms
+    assert report.declaration.layout == layout
+    assert len(path.read_text("utf-8").splitlines()) <= 40
+
+
+def test_the_layout_of_a_wrong_function_is_guessed_and_the_mistake_shows(start):
+    _, printed, path = start("unscaled")
+    assert "layout: bshe" in printed.out
+    assert not attnspec.validate(str(path), profile="core", probes=False).conforms
+    assert "conventions" not in path.read_text("utf-8")
+
+
+def test_an_argument_that_is_ignored_is_not_declared_away(start):
+    _, printed, path = start("mask_ignored")
+    assert "nothing with mask is right" in printed.out
+    assert "without" not in path.read_text("utf-8")
+    assert not attnspec.validate(str(path), profile="masking", probes=False).conforms
+
+
+def test_a_file_is_written_over_only_by_force(start):
+    path = start("unscaled")[2]
+    path.write_text("mine", "utf-8")
+    status, printed, _ = start("unscaled")
+    assert (status, path.read_text("utf-8")) == (2, "mine")
+    assert "--force" in printed.err
+    assert start("unscaled", "--force")[0] == 0
+    assert path.read_text("utf-8") != "mine"
+
+
+def test_the_skeleton_runs_and_offers_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == 0
+    report = attnspec.validate("./attention_adapter.py", profile="core")
+    assert {result.status for result in report.results} <= {"unsupported", "ungraded"}
+
+
+@pytest.mark.parametrize("words", [("./none.py",), ("numpy:nothing",), ("numpy:add",), ("--output", "x.txt")])
+def test_bad_input_is_a_sentence(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", *words]) == 2
+    assert capsys.readouterr().err.startswith("attnspec: ")
