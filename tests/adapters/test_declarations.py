@@ -123,3 +123,37 @@ def test_dead_rows_by_kind_of_mask():
     assert wrong()
     assert wrong(fully_masked_row="nan")
     assert not wrong(**{"fully_masked_row@float_mask": "nan"})
+
+
+TOKENS_FIRST = """
+import numpy as np
+layout = "bshe"
+conventions = {"input_checks": "lenient"}
+without = ("grouped_query", "empty_keys")
+def scaled_dot_product_attention(query, key, value):
+    scores = np.einsum("bqhe,bkhe->bhqk", query, key) / np.sqrt(query.shape[-1])
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.einsum("bhqk,bkhe->bqhe", weights / weights.sum(axis=-1, keepdims=True), value)
+"""
+
+
+def test_a_file_declares_its_layout_and_the_caller_may_say_another(tmp_path):
+    path = tmp_path / "tokens_first.py"
+    path.write_text(TOKENS_FIRST)
+    declared = attnspec.validate(str(path), profile="core", probes=False)
+    assert declared.conforms
+    assert any(result.establishes for result in declared.results)
+    assert not attnspec.validate(str(path), profile="core", layout="bhse", probes=False).conforms
+
+
+def test_a_layout_survives_the_protocol(tmp_path):
+    path = tmp_path / "tokens_first.py"
+    path.write_text(TOKENS_FIRST)
+    declaration = load(str(path)).declaration
+    read = read_started(started(declaration, "base64"), declaration.adapter).declaration
+    assert read.layout == declaration.layout == "bshe"
+
+
+def test_a_layout_that_there_is_not_is_quoted(tmp_path):
+    with pytest.raises(AttnspecError, match="bsheh"):
+        attnspec.validate(module(tmp_path, 'layout = "bsheh"'), profile="core", probes=False)
