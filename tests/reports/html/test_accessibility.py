@@ -33,8 +33,15 @@ def unfold(page):
     }""")
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("colours", "size"),
+    [
+        pytest.param("light", DESKTOP, id="light-desktop"),
+        pytest.param("dark", PHONE, id="dark-phone"),
+        pytest.param("light", PHONE, id="light-phone", marks=pytest.mark.proof),
+        pytest.param("dark", DESKTOP, id="dark-desktop", marks=pytest.mark.proof),
+    ],
+)
 def test_open_cases_of_every_status_have_no_violation(opened, colours, size):
     page = opened("every_status", size=size, colours=colours)
     unfold(page)
@@ -43,6 +50,7 @@ def test_open_cases_of_every_status_have_no_violation(opened, colours, size):
     assert violations(page) == []
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("name", ["both", "hostile"])
 def test_several_reports_and_hostile_ones_have_no_violation(opened, name, colours):
@@ -51,7 +59,7 @@ def test_several_reports_and_hostile_ones_have_no_violation(opened, name, colour
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("colours", ["light", pytest.param("dark", marks=pytest.mark.proof)])
 def test_a_filtered_list_has_no_violation(opened, colours):
     page = opened("every_status", "#causal/square", colours=colours)
     page.get_by_role("button", name="fail ", exact=False).first.click()
