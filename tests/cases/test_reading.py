@@ -424,7 +424,7 @@ def test_the_digest_stands_for_the_whole_folder(folder) -> None:
 def test_an_unknown_profile_is_answered_with_the_profiles(folder) -> None:
     with pytest.raises(UsageError) as raised:
         load_suite(folder.folder, profiles=["document"])
-    assert str(raised.value) == "There is no profile 'document'; the profiles are documents."
+    assert str(raised.value) == "There is no profile 'document'; the profiles are documents. Did you mean documents?"
 
 
 def test_an_unknown_id_is_answered_with_those_that_come_near(folder) -> None:

@@ -100,3 +100,26 @@ def test_bad_input_is_a_sentence(tmp_path, monkeypatch, capsys, words):
     monkeypatch.chdir(tmp_path)
     assert main(["init", *words]) == 2
     assert capsys.readouterr().err.startswith("attnspec: ")
+
+
+BOTTOM_RIGHT = """
+import numpy as np
+def flash(q, k, v, causal=False):
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    rows, columns = scores.shape[-2:]
+    if causal:
+        scores = np.where(np.tril(np.ones((rows, columns), bool), columns - rows{off}), scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ v
+"""
+
+
+@pytest.mark.parametrize(
+    ("off", "said"), [("", "causal_alignment=bottom_right is declared"), (" - 1", "to declare: causal")]
+)
+def test_the_one_alignment_of_a_function_is_declared_where_it_is_right(tmp_path, monkeypatch, capsys, off, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kernels.py").write_text(BOTTOM_RIGHT.format(off=off))
+    assert main(["init", "./kernels.py:flash", "--output", "adapter.py"]) == 0
+    assert said in capsys.readouterr().out
+    assert ('"causal_alignment": "bottom_right"' in (tmp_path / "adapter.py").read_text()) == (not off)

@@ -17,6 +17,7 @@ from attnspec.adapters.implementation import Answer, Declaration, Declined, Outp
 from attnspec.adapters.places import place_of
 from attnspec.adapters.returned import read_returned
 from attnspec.adapters.signatures import read_signature
+from attnspec.adapters.tensors import TENSORS
 from attnspec.contract import CAPABILITIES, EXAMPLES, LAYOUTS, OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import TargetError, Unsupported
@@ -113,7 +114,9 @@ class InProcessImplementation:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return Raised(f"{_sentence(error)}{place_of(error)}", error)
+            said = _sentence(error)
+            hint = _tensors_wanted(said, function) if self._tensors is None else ""
+            return Raised(f"{said}{place_of(error)}{hint}", error)
         finally:
             keep_recursion_limit(limit)
         answer = read_returned(returned, operation, request.inputs, self._tensors)
@@ -207,6 +210,16 @@ def _sentence(error: BaseException) -> str:
     except Exception:
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _tensors_wanted(said: str, function: Callable[..., Any]) -> str:
+    """Return what to declare where a function fails on arrays, and its module has imported a library of tensors."""
+    if "ndarray" not in said:
+        return ""
+    scope = getattr(function, "__globals__", {})
+    imported = {value.__name__.partition(".")[0] for value in scope.values() if isinstance(value, ModuleType)}
+    library = next((name for name in TENSORS[1:] if name in imported), None)
+    return "" if library is None else f"; if it takes tensors of {library}, declare it: --tensors {library}"
 
 
 def _declaration(holder: object, adapter: str, operations: tuple[str, ...]) -> Declaration:

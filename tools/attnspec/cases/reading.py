@@ -198,7 +198,11 @@ def select_ids(
     known = sorted({case_id.split("/", 1)[0] for case_id in ids} | ({SMOKE_PROFILE} if smoke else set()))
     for profile in profiles:
         if profile not in known:
-            raise UsageError(f"There is no profile {profile!r}; the profiles are {', '.join(known)}.")
+            from difflib import get_close_matches
+
+            close = get_close_matches(profile, known, n=1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            raise UsageError(f"There is no profile {profile!r}; the profiles are {', '.join(known)}.{hint}")
     if profiles:
         ids = [case_id for case_id in ids if case_id.split("/", 1)[0] in profiles or case_id in smoke]
     for pattern in select:
@@ -348,7 +352,8 @@ def _parse(path: Path, content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise FixtureError(f"{path} is not UTF-8 text (byte {error.start}).") from None
     except json.JSONDecodeError as error:
-        cut = "; it seems to be cut off" if error.pos >= len(error.doc) - 1 or not error.doc.endswith("}") else ""
+        ends_early = error.pos >= len(error.doc) - 1 or not error.doc.endswith("}")
+        cut = "; it seems to be cut off" if error.doc[:1] in ("", "{") and ends_early else ""
         raise FixtureError(
             f"{path} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}{cut})."
         ) from None

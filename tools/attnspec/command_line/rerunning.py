@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Suite
     from attnspec.command_line.target_options import TargetOptions
+    from attnspec.reports import Report
 
 _NAMED = 3
 
@@ -33,12 +34,16 @@ class Failed:
         Case id to the dtypes in which it went wrong.
     dtypes
         The dtypes to run in.
+    conventions, without
+        What was declared in that run.
     """
 
     path: Path
     digest: str
     wrong: Mapping[str, tuple[str, ...]]
     dtypes: tuple[str, ...]
+    conventions: Mapping[str, str]
+    without: tuple[str, ...]
 
     def among(self, suite: Suite) -> Suite:
         """Return the part of a suite that went wrong; each case is offered in those dtypes alone in which it did.
@@ -62,20 +67,28 @@ class Failed:
             )
         return replace(suite, cases=kept)
 
-    def sentence(self, suite: Suite) -> str:
-        """Return what was run again, and what was not.
+    def sentence(self, suite: Suite, report: Report) -> str:
+        """Return what was run again, what was not, and what is declared otherwise than then.
 
         Parameters
         ----------
         suite
             The cases that were run.
+        report
+            What came of them.
         """
         missing = [case_id for case_id in self.wrong if case_id not in suite.cases]
         said = f"Run again: the {_cases(len(suite.cases))} that went wrong in {self.path}."
         if missing:
             more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
             said += f" Not selected, or not there any more: {', '.join(missing[:_NAMED])}{more}."
-        return f"{said}{self._another_suite(suite)}"
+        return f"{said}{self._another_declaration(report)}{self._another_suite(suite)}"
+
+    def _another_declaration(self, report: Report) -> str:
+        names = sorted({*self.conventions, *report.conventions})
+        other = [name for name in names if self.conventions.get(name) != report.conventions.get(name)]
+        other += sorted({*self.without} ^ {*report.declaration.without})
+        return f" Declared otherwise than in that run: {', '.join(other)}." if other else ""
 
     def _another_suite(self, suite: Suite) -> str:
         return " The report was made with another suite." if suite.digest != self.digest else ""
@@ -114,7 +127,15 @@ def read_failed(path: Path, options: TargetOptions) -> Failed:
             "Leave out --rerun-failed to run everything."
         )
     found = dict.fromkeys(dtype for dtypes in wrong.values() for dtype in dtypes if dtype != ANY)
-    return Failed(path, document["suite"]["digest"], wrong, options.dtypes or tuple(found))
+    implementation = document["implementation"]
+    return Failed(
+        path,
+        document["suite"]["digest"],
+        wrong,
+        options.dtypes or tuple(found),
+        implementation["conventions"],
+        tuple(implementation.get("without", ())),
+    )
 
 
 def _cases(count: int) -> str:

@@ -131,7 +131,10 @@ def target_options(function: Callable[..., int]) -> Callable[..., int]:
 
     @wraps(function)
     def with_options(**given: Any) -> int:
-        options = TargetOptions(**{field.name: given.pop(field.name) for field in fields(TargetOptions)})
+        said = {field.name: given.pop(field.name) for field in fields(TargetOptions)}
+        for name in ("dtypes", "profiles"):
+            said[name] = tuple(word for text in said[name] for word in text.replace(" ", "").split(","))
+        options = TargetOptions(**said)
         guarding: Guarding = click.get_current_context().obj
         if guarding.way == "subprocess" and options.is_imported:
             status = conclusion_elsewhere(guarding)

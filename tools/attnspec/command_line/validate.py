@@ -43,6 +43,6 @@ def validate(options: TargetOptions, *, fail_fast: bool, failed: Path | None) ->
     finally:
         with telling():
             if again is not None and not options.quiet:
-                click.echo(again.sentence(suite))
+                click.echo(again.sentence(suite, report))
             print_report(report, console, quiet=options.quiet, verbose=options.verbose)
     return 0 if report.conforms else 1

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from attnspec.capabilities import needed
-from attnspec.comparison import RIGHT
+from attnspec.comparison import RIGHT, Values
 from attnspec.contract import CAPABILITIES, CONVENTIONS
 from attnspec.convention import Settles
 from attnspec.conventions import resolve
@@ -210,7 +212,11 @@ class _Search:
         first, later = looked_at[:_TRIED_FIRST], looked_at[_TRIED_FIRST:]
         if not any(map(is_none, [*first, *later[-_TRIED_FIRST:]])):
             return None
-        turned = [result for result in looked_at if is_none(result)]
+        turned = [
+            result
+            for result in looked_at
+            if is_none(result) and _owes_something_else(result, name, {**self._declared(result), name: choice})
+        ]
         passing = [result for result in _concerned(name, self.right) if result.run.conventions.get(name) != choice]
         broken = [result for result in spread(passing, _MOST_GRADED) if not is_none(result)]
         for words, holds in self._qualified(others):
@@ -235,6 +241,22 @@ class _Search:
             yield f"@{dtype}", lambda result, dtype=dtype: result.dtype == dtype
         for word in CAPABILITIES:
             yield f"@{word}", self._needing(word)
+
+
+def _owes_something_else(result: Result, name: str, conventions: Mapping[str, str]) -> bool:
+    """Tell whether other outputs that came back are owed under conventions than without the one that is named."""
+    if CONVENTIONS[name].settles is not Settles.RESULTS or result.got is None:
+        return True
+    others = {other: choice for other, choice in conventions.items() if other != name}
+    before, now = (graded_anew(result, each).run.expected for each in (others, conventions))
+    if not isinstance(before, Values) or not isinstance(now, Values):
+        return True
+    return any(
+        not np.array_equal(before.outputs[output], now.outputs[output], equal_nan=True)
+        or not np.array_equal(before.ungraded.get(output, False), now.ungraded.get(output, False))
+        for output in result.got
+        if output in before.outputs and output in now.outputs
+    )
 
 
 def _says_who(name: str) -> bool:

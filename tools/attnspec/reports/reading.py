@@ -58,7 +58,7 @@ def _parsed(path: Path) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         present = error.doc.rstrip()
         # An unterminated string is said to be wrong where it starts.
-        at_the_end = error.pos >= len(present) or not present.endswith("}")
+        at_the_end = present[:1] in ("", "{") and (error.pos >= len(present) or not present.endswith("}"))
         cut = "; it seems to be cut off" if at_the_end else ""
         raise ReportError(
             f"{path} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}{cut})."

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from attnspec.adapters.tensors import TENSORS
+from attnspec.convention import Settles
+from attnspec.conventions import CHOICES, settling
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.plain_text import plain_text
 from attnspec.starting.naming import read_call, said_names
@@ -91,7 +93,9 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
         draft = replace(draft, reasons={**reasons, "layout": why})
         return Guessed(text_of(draft, path), (*said, f"tensors, layout, dtypes, conventions: {why}"))
     draft = _with_dtypes(tried, prober)
-    draft = _with_declarations(draft, prober, said_of_wrong := [])
+    said_of_wrong: list[str] = []
+    draft = _with_fixed_attributes(draft, prober, said_of_wrong)
+    draft = _with_declarations(draft, prober, said_of_wrong)
     for name in ("tensors", "layout", "dtypes", "conventions", "without"):
         if name in draft.reasons:
             declared = draft.declared.get(name)
@@ -161,7 +165,8 @@ def _tensors_and_layout(draft: Draft, prober: Prober) -> _Tried:
                 best = tried
     assert best is not None
     if best.answered.answers:
-        why = "what comes back is nearest to what is owed in this layout, but wrong in all of them"
+        layout = best.draft.declared.get("layout", layouts_of(draft.call.operation)[0])
+        why = f"what comes back is wrong in every layout, and nearest to what is owed in {layout}"
         return best._replace(draft=replace(best.draft, reasons={**best.draft.reasons, "layout": why}))
     return best
 
@@ -174,7 +179,12 @@ def _with_dtypes(tried: _Tried, prober: Prober) -> Draft:
         for dtype in FLOAT_DTYPES
     }
     offered = tuple(dtype for dtype in FLOAT_DTYPES if answered[dtype].answers)
-    troubles = [f"{dtype} not: {answered[dtype].trouble}" for dtype in FLOAT_DTYPES if dtype not in offered]
+    others: dict[str, list[str]] = {}
+    for dtype in FLOAT_DTYPES:
+        if dtype not in offered:
+            trouble = (answered[dtype].trouble or "no probe came back").replace(dtype, "that")
+            others.setdefault(trouble, []).append(dtype)
+    troubles = [f"not {', '.join(dtypes)}: {trouble}" for trouble, dtypes in others.items()]
     why = "; ".join(["probes came back in the dtype in which they were given", *troubles])
     return replace(
         tried.draft,
@@ -183,11 +193,35 @@ def _with_dtypes(tried: _Tried, prober: Prober) -> Draft:
     )
 
 
+def _with_fixed_attributes(draft: Draft, prober: Prober, said: list[str]) -> Draft:
+    """Declare the one value that a function has of an attribute which it does not take, where cases tell them apart."""
+    (dtype, *_) = draft.declared["dtypes"]
+    taken = {each.argument for each in draft.call.passed}
+    chosen: dict[str, str] = {}
+    for name in settling(Settles.ATTRIBUTE):
+        if name in taken or name not in draft.call.operation.attributes:
+            continue
+        _, *choices = CHOICES[name]
+        with_choice = [replace(draft, declared={**draft.declared, "conventions": {name: choice}}) for choice in choices]
+        found = [prober.right_where_stated(candidate, dtype, name) for candidate in with_choice]
+        (right, of), choice = max(zip(found, choices, strict=True))
+        if 2 * right > of and [each for each, _ in found].count(right) == 1:
+            chosen[name] = choice
+            said.append(f"{name}={choice} is declared, because {right} of {of} cases that state it are right under it")
+        elif of:
+            said.append(
+                f"to declare: {name}, under no choice of which most cases that state it are right; "
+                "as long as it is not, they are not graded"
+            )
+    return replace(draft, declared={**draft.declared, "conventions": chosen}) if chosen else draft
+
+
 def _with_declarations(draft: Draft, prober: Prober, said: list[str]) -> Draft:
     """Declare what accounts for most failures; a mistake is never declared away."""
     (dtype, *_) = draft.declared["dtypes"]
     undeclared = draft
-    conventions: dict[str, str] = {}
+    known = cast("dict[str, str]", draft.declared.get("conventions", {}))
+    conventions = {**known}
     without: tuple[str, ...] = ()
     first: Tried | None = None
     for _ in range(_ROUNDS):
@@ -206,9 +240,9 @@ def _with_declarations(draft: Draft, prober: Prober, said: list[str]) -> Draft:
     lost = first.arguments - tried.arguments
     if lost:
         # What is taken and never right is no matter of declarations: it may be ignored.
-        tried, draft, conventions, without = first, undeclared, {}, ()
+        tried, draft, conventions, without = first, undeclared, {**known}, ()
         said.append(f"nothing with {', '.join(sorted(lost))} is right, so that nothing is declared")
-    if conventions or without:
+    if conventions != known or without:
         why = f"{first.wrong} cases in {dtype} went wrong without what is declared, and {tried.wrong} with it"
         reasons = {name: why for name in ("conventions", "without") if draft.declared.get(name)}
         draft = replace(draft, reasons={**draft.reasons, **reasons})

@@ -137,6 +137,14 @@ class Prober:
         wrong = sum(result.is_wrong for result in graded)
         return Tried(could_be_declared(results) if wrong else None, wrong, len(graded), stated)
 
+    def right_where_stated(self, draft: Draft, dtype: str, argument: str) -> tuple[int, int]:
+        """Run the cases that state an argument; return how many were right, and how many were graded."""
+        stating = {case_id: case for case_id, case in self._suite.cases.items() if argument in case.attributes}
+        with closing(self._opened(draft)) as implementation:
+            results = self._run(replace(self._suite, cases=stating), implementation, dtype)
+        right = sum(result.establishes for result in results)
+        return right, right + sum(result.is_wrong for result in results)
+
     def _run(self, suite: Suite, implementation: Implementation, dtype: str) -> tuple[Result, ...]:
         return run_offered(suite, implementation, dtypes=(dtype,), conventions={}, fail_fast=False)
 
