@@ -115,7 +115,7 @@ def flash(q, k, v, causal=False):
 
 
 @pytest.mark.parametrize(
-    ("off", "said"), [("", "causal_alignment=bottom_right is declared"), (" - 1", "to declare: causal")]
+    ("off", "said"), [("", "causal_alignment=bottom_right is declared"), (" - (columns > rows)", "to declare: causal")]
 )
 def test_the_one_alignment_of_a_function_is_declared_where_it_is_right(tmp_path, monkeypatch, capsys, off, said):
     monkeypatch.chdir(tmp_path)
