@@ -119,7 +119,9 @@ def flash(q, k, v, causal=False):
 )
 def test_the_one_alignment_of_a_function_is_declared_where_it_is_right(tmp_path, monkeypatch, capsys, off, said):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "kernels.py").write_text(BOTTOM_RIGHT.format(off=off))
-    assert main(["init", "./kernels.py:flash", "--output", "adapter.py"]) == 0
+    # A name of its own: this process keeps what it has imported.
+    name = f"kernel_{'off' if off else 'right'}"
+    (tmp_path / f"{name}.py").write_text(BOTTOM_RIGHT.format(off=off))
+    assert main(["init", f"./{name}.py:flash", "--output", "adapter.py"]) == 0
     assert said in capsys.readouterr().out
     assert ('"causal_alignment": "bottom_right"' in (tmp_path / "adapter.py").read_text()) == (not off)
