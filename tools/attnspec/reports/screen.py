@@ -22,6 +22,10 @@ _BEGINNING, _END = 140, 40
 """Characters of a message that are told: numbers, or what an exception says first, and last the line that raised it."""
 
 
+_SPEAKING = ("error", "malformed")
+"""Statuses whose message says what is wrong."""
+
+
 def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     """Return what is wrong, what to do, the clause, and the failure that shows it best.
 
@@ -42,7 +46,9 @@ def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
         lines = [problem_wording.failed_check(failure.check or failure.status), *_broken(problem, entries)]
     elif problem.kind == "ending":
         lines, ending = [problem_wording.all_ended(failure.status, ending)], None
-        lines += _hints(first, whole) if first is not None else []
+        # What was raised says more than any clause; a process that ended, or said nothing, says nothing by itself.
+        if first is not None:
+            lines += _undeclared(first, whole) if failure.status in _SPEAKING else _hints(first, whole)
     elif problem.kind == "unexplained" or first is None:
         lines = [problem_wording.nothing_explains(), *(_hints(first, whole) if first is not None else [])]
     elif first["sentence"]:
