@@ -172,7 +172,7 @@ def keep_recursion_limit(limit: int) -> None:
         sys.setrecursionlimit(limit)
 
 
-def _own_callables(holder: ModuleType) -> list[str]:
+def own_callables(holder: ModuleType) -> list[str]:
     """Return the public names that a module gives to functions and classes of its own, in its order."""
     return [
         name
@@ -185,7 +185,7 @@ def _not_graded(holder: object) -> tuple[str, ...]:
     """Return the public functions that a user's module defines and that are no operations, nor another name of one."""
     if not isinstance(holder, ModuleType) or holder.__name__.partition(".")[0] == _OURS:
         return ()
-    found = {name: getattr(holder, name) for name in _own_callables(holder)}
+    found = {name: getattr(holder, name) for name in own_callables(holder)}
     graded = {id(function) for name, function in found.items() if name in OPERATIONS}
     return tuple(name for name, function in found.items() if isfunction(function) and id(function) not in graded)
 
@@ -194,7 +194,7 @@ def _hint(holder: object, adapter: str) -> str:
     """Return what may have been meant by something that holds no operation."""
     if not isinstance(holder, ModuleType):
         return "For one function of another name, say which it is: --as OPERATION"
-    own = _own_callables(holder)
+    own = own_callables(holder)
     for name in own:
         for operation in get_close_matches(name, OPERATIONS, n=1, cutoff=0.85):
             return f"Is {name!r} meant to be {operation!r}?"

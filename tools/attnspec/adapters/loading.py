@@ -27,8 +27,8 @@ ENTRY_POINTS = "attnspec.adapters"
 
 _DECLARED = ("dtypes", "conventions", "without", "tensors", "layout", "version")
 
-# The path may hold a colon itself, as those with a drive letter do.
-_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[^:]*))?")
+FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[^:]*))?")
+"""A target that is a file. The path may hold a colon itself, as those with a drive letter do."""
 
 
 def load(
@@ -158,7 +158,7 @@ def locate(target: str) -> tuple[object, ModuleType | None]:
     if target in BUILT_IN:
         place, _, attribute = BUILT_IN[target].partition(":")
         return _part(_import(place, target), attribute, target)
-    file = _FILE.fullmatch(target)
+    file = FILE.fullmatch(target)
     if file is not None:
         return _part(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)
     if target.endswith(".ipynb"):

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.capabilities import needed
-from attnspec.comparison import RIGHT, Values
+from attnspec.comparison import Values
 from attnspec.contract import CAPABILITIES, CONVENTIONS
 from attnspec.convention import Settles
 from attnspec.conventions import resolve
 from attnspec.diagnosis.choosing import spread
-from attnspec.diagnosis.undeclared import graded_anew
+from attnspec.diagnosis.undeclared import graded_anew, is_right_under
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.runner.judging import OUTPUTS_UNCHANGED
 
@@ -95,9 +95,9 @@ def could_be_declared(results: Sequence[Result]) -> Declarations | None:
     # What gives up more than it covers, and what holds of some cases alone, is for what nothing else accounts for.
     while search.take(lambda offer, gain: gain > offer.gives_up and not offer.is_for_some):
         pass
-    while search.take(lambda offer, gain: gain > 0 and not offer.is_for_some):
+    while search.take(lambda offer, _: not offer.is_for_some):
         pass
-    while search.take(lambda _, gain: gain > 0):
+    while search.take(lambda _offer, _gain: True):
         pass
     fewer = of - len(search.wrong)
     if not search.taken or fewer < _WORTH_SAYING * of:
@@ -133,6 +133,7 @@ class _Search:
         self.wrong = [result for result in results if result.is_wrong]
         self.right = [result for result in results if result.establishes]
         self.taken: list[_Offer] = []
+        self._offers: list[_Offer] | None = None
         cases = {result.case.id: result.case for result in results}
         self._needs = {case_id: needed(case) for case_id, case in cases.items()}
         self._capabilities = [
@@ -147,8 +148,7 @@ class _Search:
         covered = frozenset[int]().union(*standing)
         concerned = {id(result) for name in CONVENTIONS if _says_who(name) for result in _concerned(name, self.wrong)}
         left = [result for result in self.wrong if id(result) not in covered | concerned]
-        turning = [offer for offer in self._conventions(left[:_TRIED_FIRST]) if offer.covers]
-        return len(self.wrong) - (0 if turning else len(left))
+        return len(self.wrong) - (0 if self._conventions(left[:_TRIED_FIRST]) else len(left))
 
     def take(self, may_be_taken: Callable[[_Offer, int], bool]) -> bool:
         """Take the best of what could be declared; False where nothing may be taken.
@@ -156,11 +156,13 @@ class _Search:
         Parameters
         ----------
         may_be_taken
-            Given an offer, and how many of the failures that are left it covers.
+            Given an offer that covers some of the failures that are left, and how many of them.
         """
         left = {id(result) for result in self.wrong}
-        offers = [*self._conventions(self.wrong), *self._capabilities]
-        gains = [(len(offer.covers & left), offer) for offer in offers]
+        # What conventions turn costs most of the time, and stays the same until something is taken.
+        if self._offers is None:
+            self._offers = [*self._conventions(self.wrong), *self._capabilities]
+        gains = [(len(offer.covers & left), offer) for offer in self._offers]
         standing = [
             (gain - offer.gives_up, offer)
             for gain, offer in gains
@@ -170,6 +172,7 @@ class _Search:
             return False
         best = max(standing, key=lambda entry: entry[0])[1]
         self.taken.append(best)
+        self._offers = None
         self.wrong = [result for result in self.wrong if id(result) not in best.covers]
         return True
 
@@ -201,11 +204,11 @@ class _Search:
             departs = choice != CONVENTIONS[name].choices[0]
             return _Offer(name, choice, frozenset(map(id, wrong))) if wrong and departs else None
 
+        def anew(result: Result) -> Result:
+            return graded_anew(result, {**self._declared(result), name: choice})
+
         def is_none(result: Result) -> bool:
-            """Tell whether nothing would be wrong; where refusals are left open, such a case is not graded."""
-            now = graded_anew(result, {**self._declared(result), name: choice})
-            leaves_open = CONVENTIONS[name].settles is Settles.REFUSALS
-            return now.status in RIGHT or (now.status == "unsupported" and leaves_open)
+            return is_right_under(anew(result), name)
 
         others = [result for result in wrong if result.run.conventions.get(name, choice) != choice]
         looked_at = spread(others, _MOST_GRADED)
@@ -214,8 +217,8 @@ class _Search:
             return None
         turned = [
             result
-            for result in looked_at
-            if is_none(result) and _owes_something_else(result, name, {**self._declared(result), name: choice})
+            for result, now in ((result, anew(result)) for result in looked_at)
+            if is_right_under(now, name) and self._owes_something_else(name, result, now)
         ]
         passing = [result for result in _concerned(name, self.right) if result.run.conventions.get(name) != choice]
         broken = [result for result in spread(passing, _MOST_GRADED) if not is_none(result)]
@@ -224,6 +227,22 @@ class _Search:
             if for_these and not any(map(holds, broken)):
                 return _Offer(f"{name}{words}", choice, for_these)
         return None
+
+    def _owes_something_else(self, name: str, result: Result, now: Result) -> bool:
+        """Tell whether other outputs that came back are owed now than under what was taken, without the convention."""
+        if CONVENTIONS[name].settles is not Settles.RESULTS or result.got is None:
+            return True
+        taken = self._declared(result)
+        before = (graded_anew(result, taken) if taken else result).run.expected
+        expected = now.run.expected
+        if not isinstance(before, Values) or not isinstance(expected, Values):
+            return True
+        return any(
+            not np.array_equal(before.outputs[output], expected.outputs[output], equal_nan=True)
+            or not np.array_equal(before.ungraded.get(output, False), expected.ungraded.get(output, False))
+            for output in result.got
+            if output in before.outputs and output in expected.outputs
+        )
 
     def _declared(self, result: Result) -> dict[str, str]:
         """Return the choices that hold of a result, of those that were taken."""
@@ -241,22 +260,6 @@ class _Search:
             yield f"@{dtype}", lambda result, dtype=dtype: result.dtype == dtype
         for word in CAPABILITIES:
             yield f"@{word}", self._needing(word)
-
-
-def _owes_something_else(result: Result, name: str, conventions: Mapping[str, str]) -> bool:
-    """Tell whether other outputs that came back are owed under conventions than without the one that is named."""
-    if CONVENTIONS[name].settles is not Settles.RESULTS or result.got is None:
-        return True
-    others = {other: choice for other, choice in conventions.items() if other != name}
-    before, now = (graded_anew(result, each).run.expected for each in (others, conventions))
-    if not isinstance(before, Values) or not isinstance(now, Values):
-        return True
-    return any(
-        not np.array_equal(before.outputs[output], now.outputs[output], equal_nan=True)
-        or not np.array_equal(before.ungraded.get(output, False), now.ungraded.get(output, False))
-        for output in result.got
-        if output in before.outputs and output in now.outputs
-    )
 
 
 def _says_who(name: str) -> bool:

@@ -142,30 +142,30 @@ def _turned(
     anew: dict[int, Result] = {}
     for dtype, chosen in by_dtype.items():
         first = [graded_anew(result, {name: choice}) for result in chosen[:_TRIED_FIRST]]
-        if 2 * sum(_is_right(now, name) for now in first) <= len(first):
+        if 2 * sum(is_right_under(now, name) for now in first) <= len(first):
             continue
         now = [*first, *(graded_anew(result, {name: choice}) for result in chosen[_TRIED_FIRST:])]
-        if sum(_is_right(each, name) for each in now) < _NEARLY_ALL * len(chosen):
+        if sum(is_right_under(each, name) for each in now) < _NEARLY_ALL * len(chosen):
             continue
         dtypes.append(dtype)
         looked_at += len(chosen)
         anew.update({id(result): each for result, each in zip(chosen, now, strict=True)})
     if not any(now.status in ("pass", "unsupported") for now in anew.values()):
         return None
-    right = sum(_is_right(now, name) for now in anew.values())
+    right = sum(is_right_under(now, name) for now in anew.values())
     left_out = [result for result in failing if result.dtype in dtypes and id(result) not in anew]
     anew.update({id(result): graded_anew(result, {name: choice}) for result in left_out[:_MOST_GRADED]})
     graded = [(result, anew.get(id(result), result)) for result in failing]
-    passes = tuple(result for result, now in graded if _is_right(now, name))
-    still = tuple(now for _, now in graded if not _is_right(now, name))
+    passes = tuple(result for result, now in graded if is_right_under(now, name))
+    still = tuple(now for _, now in graded if not is_right_under(now, name))
     said = Undeclared(
         name, choice, () if {result.dtype for result in failing} == set(dtypes) else tuple(dtypes), right, looked_at
     )
     return GradedAnew(said, passes, still)
 
 
-def _is_right(result: Result, name: str) -> bool:
-    """Tell whether nothing is wrong any more; where refusals are left open, such a case is not graded."""
+def is_right_under(result: Result, name: str) -> bool:
+    """Tell whether nothing is wrong under a convention; where it leaves refusals open, such a case is not graded."""
     return result.status in RIGHT or (result.status == "unsupported" and name in settling(Settles.REFUSALS))
 
 

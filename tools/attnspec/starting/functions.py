@@ -10,13 +10,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.loading import locate
+from attnspec.adapters.in_process import own_callables
+from attnspec.adapters.loading import FILE, locate
 from attnspec.errors import TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-_FILE = re.compile(r"(?P<path>.+\.py)(?::[^:]*)?")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def find_function(target: str) -> Found:
     TargetError
         If it cannot be found, imported, or read.
     """
-    file = _FILE.fullmatch(target)
+    file = FILE.fullmatch(target)
     path = None if file is None else Path(file["path"]).resolve()
     if path is not None and not path.stem.isidentifier():
         raise TargetError(
@@ -80,13 +79,7 @@ def find_function(target: str) -> Found:
 
 def _only_function(module: ModuleType, target: str) -> str:
     """Return the one public function that a module defines."""
-    own = [
-        name
-        for name, value in vars(module).items()
-        if callable(value) and not isinstance(value, type) and not name.startswith("_")
-        # What a decorator made of a function is no function, and says all the same where it is from.
-        if getattr(value, "__module__", None) == module.__name__
-    ]
+    own = [name for name in own_callables(module) if not isinstance(getattr(module, name), type)]
     if len(own) != 1:
         defines = f"defines {', '.join(own[:8])}" if own else "defines no function"
         example = own[0] if own else "FUNCTION"
