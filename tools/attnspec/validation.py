@@ -259,6 +259,12 @@ def check_asked(dtypes: Sequence[str], conventions: Mapping[str, str]) -> None:
             raise UsageError(f"There is no dtype {dtype!r}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
 
 
+def check_operation(operation: str) -> None:
+    """Raise `UsageError` if there is no such operation."""
+    if operation not in OPERATIONS:
+        raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
+
+
 def measured_of(
     implementation: Implementation, results: tuple[Result, ...], found: Callable[[Law, int], None] | None = None
 ) -> Measured | None:

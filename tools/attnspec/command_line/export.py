@@ -59,11 +59,10 @@ def export_cases(
 
 
 def _of_operations(suite: Suite, operations: tuple[str, ...]) -> Suite:
-    from attnspec.contract import OPERATIONS
+    from attnspec.validation import check_operation
 
     for operation in operations:
-        if operation not in OPERATIONS:
-            raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
+        check_operation(operation)
     if not operations:
         return suite
     kept: dict[str, Any] = {case.id: case for case in suite.cases.values() if case.operation in operations}

@@ -31,11 +31,11 @@ def init(target: str | None, *, operation: str | None, output: Path, force: bool
     """
     _check_output(output, target, force=force)
     if target is None:
-        from attnspec.contract import OPERATIONS
         from attnspec.starting import skeleton
+        from attnspec.validation import check_operation
 
-        if operation is not None and operation not in OPERATIONS:
-            raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
+        if operation is not None:
+            check_operation(operation)
         return _write(output, skeleton(operation or _most_known()), ())
     guarding: Guarding = click.get_current_context().obj
     if guarding.way is not None:

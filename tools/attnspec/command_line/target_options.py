@@ -131,9 +131,11 @@ def target_options(function: Callable[..., int]) -> Callable[..., int]:
 
     @wraps(function)
     def with_options(**given: Any) -> int:
+        from attnspec.validation import words
+
         said = {field.name: given.pop(field.name) for field in fields(TargetOptions)}
         for name in ("dtypes", "profiles"):
-            said[name] = tuple(word for text in said[name] for word in text.replace(" ", "").split(","))
+            said[name] = words(said[name])
         options = TargetOptions(**said)
         guarding: Guarding = click.get_current_context().obj
         if guarding.way == "subprocess" and options.is_imported:

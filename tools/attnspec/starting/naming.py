@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from attnspec.contract import OPERATIONS
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
+from attnspec.validation import check_operation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,8 +91,7 @@ def read_call(found: Found, operation: str | None) -> Call:
         If there is no such operation, or none can be guessed, or the function has too few parameters for it.
     """
     if operation is not None:
-        if operation not in OPERATIONS:
-            raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
+        check_operation(operation)
         return _call(found, OPERATIONS[operation], "--as says so")
     guessed, why = _guess_operation(found)
     return _call(found, guessed, why)
