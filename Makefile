@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 LIBRARIES := flax keras mlx openvino paddle tinygrad
 
 .DEFAULT_GOAL := help
-.PHONY: help validate test prove lint format regenerate check-goldens mutation implementations libraries walk clean
+.PHONY: help validate test prove lint format regenerate check-goldens regenerate-long check-long mutation implementations libraries walk clean
 
 help:
 	@echo "make validate         validate the reference against every golden case"
@@ -16,6 +16,7 @@ help:
 	@echo "make format           format the code"
 	@echo "make regenerate       fill the golden files with certified values"
 	@echo "make check-goldens    recompute every golden file and compare byte for byte"
+	@echo "make check-long       the same for the profile long alone, row by row"
 	@echo "make mutation         change the reference in every place, and see every change caught"
 	@echo "make walk             run every command of README.md as a newcomer does (installs torch)"
 	@echo "make implementations  validate the third-party implementations (installs torch and others)"
@@ -53,6 +54,13 @@ regenerate: $(VENV)/.installed-regenerate
 
 check-goldens: $(VENV)/.installed-regenerate
 	$(BIN)/attnspec regenerate --check --all
+
+# By itself: what is certified is kept in .cache/rows, so that it goes on where it was interrupted.
+regenerate-long: $(VENV)/.installed-regenerate
+	$(BIN)/attnspec regenerate --all --profile long
+
+check-long: $(VENV)/.installed-regenerate
+	$(BIN)/attnspec regenerate --check --all --profile long --no-cache
 
 mutation: $(VENV)/.installed-test
 	$(BIN)/python -m attnspec_authoring.mutation

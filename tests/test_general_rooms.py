@@ -10,12 +10,26 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.contract import CONVENTIONS, FAMILIES, OPERATIONS
+from attnspec.contract import CONVENTIONS, FAMILIES, IN_LAYOUT, OPERATIONS
 
 ROOT = Path(__file__).parents[1]
 HARNESS = ROOT / "tools" / "attnspec"
 AUTHORING = ROOT / "tools" / "attnspec_authoring"
-EVERYBODYS = {"key", "value", "output", "outputs", "x", "axis", "layout", "memory", "documents", "rejects"}
+EVERYBODYS = {
+    "key",
+    "value",
+    "output",
+    "outputs",
+    "x",
+    "axis",
+    "layout",
+    "memory",
+    "documents",
+    "rejects",
+    "long",
+    "backward",
+    "seed",
+}
 """Words that a program needs for other things, too."""
 
 PROFILES = {path.name for path in (ROOT / "golden").iterdir() if path.is_dir()}
@@ -24,7 +38,12 @@ NAMES = (
     {
         *IDENTIFIERS,
         *PROFILES,
-        *(name for operation in OPERATIONS.values() for name in (*operation.arguments, *operation.outputs)),
+        *(
+            name
+            for there in (OPERATIONS, *IN_LAYOUT.values())
+            for operation in there.values()
+            for name in (*operation.arguments, *operation.outputs)
+        ),
     }
     - EVERYBODYS
     - set(FAMILIES)

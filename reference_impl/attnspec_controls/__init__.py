@@ -22,5 +22,5 @@ CONTROLS: tuple[Control, ...] = (*attention.CONTROLS, *rotary.CONTROLS)
 
 
 def controls_of(operation: str) -> tuple[Control, ...]:
-    """Return the controls of one operation, in their order; none for one that has none."""
-    return tuple(control for control in CONTROLS if control.operation == operation)
+    """Return the controls of one operation with the contract's arguments, in their order; none for one without any."""
+    return tuple(control for control in CONTROLS if control.operation == operation and control.layout is None)

@@ -24,9 +24,12 @@ class Control:
     function
         Takes the operation's arguments by keyword and returns a mapping or a named tuple of outputs, in the dtype of
         the inputs. float64 and float32 are computed in themselves, half precision inside float32.
+    layout
+        The layout whose arguments it takes; None for the contract's own.
     """
 
     id: str
     operation: str
     sentence: str
     function: Computation
+    layout: str | None = None

@@ -232,7 +232,9 @@ def is_float_array(argument: Any) -> bool:
 
 
 def by_name(returned: Any) -> Mapping[str, Array]:
-    """Name the outputs of an operation; an array alone is ``output``."""
+    """Name the outputs of an operation that are there; an array alone is ``output``."""
     if isinstance(returned, Mapping):
         return cast("Mapping[str, Array]", returned)
-    return returned._asdict() if hasattr(returned, "_asdict") else {"output": returned}
+    if not hasattr(returned, "_asdict"):
+        return {"output": returned}
+    return {name: array for name, array in returned._asdict().items() if array is not None}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from attnspec_mistakes.departures import Computation
 
@@ -42,6 +42,10 @@ class Mistake:
     begin
         For a mistake that remembers earlier calls: makes an implementation that has not been called yet, and
         `function` is then what its first call computes. None for all others.
+    in_layout
+        For a mistake that can be made in layouts alone in which the operation has other arguments: each of these
+        layouts to what takes the arguments that it has there. `function` is the first of them. Empty for all others,
+        which can be made in every layout.
     """
 
     id: str
@@ -55,3 +59,13 @@ class Mistake:
     source: str | None = None
     shows_in: tuple[str, ...] = ("float64", "float32")
     begin: Callable[[], Computation] | None = None
+    in_layout: Mapping[str, Computation] = field(default_factory=dict[str, "Computation"])
+
+    @property
+    def layout(self) -> str | None:
+        """The layout in which `function` takes its arguments; None for the contract's own."""
+        return next(iter(self.in_layout), None)
+
+    def is_made_in(self, layout: str | None) -> bool:
+        """Tell whether it can be made in a layout, by its name; None is the contract's own."""
+        return not self.in_layout or layout in self.in_layout

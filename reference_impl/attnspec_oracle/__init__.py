@@ -14,13 +14,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from attnspec_oracle.errors import OracleError
+from attnspec_oracle.row_by_row import RowByRow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["OracleError", "evaluate"]
+__all__ = ["OracleError", "RowByRow", "evaluate", "row_by_row"]
 
 
 def evaluate(
@@ -71,11 +72,40 @@ def evaluate(
     NaN or infinite (clause ``sdpa.nonfinite_input``), and every other row is certified as usual. Padded queries,
     which are not graded, get output 0, weights 0 and logsumexp minus infinity.
     """
+    _need_flint()
+    from attnspec_oracle.evaluation import evaluate_operation
+
+    return evaluate_operation(operation, inputs, attributes, outputs, positions or {})
+
+
+def row_by_row(operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> RowByRow:
+    """Prepare an operation whose rows are evaluated one by one, because all of them would take too long.
+
+    What it gives is what :func:`evaluate` gives, to the last bit: terms of equal score are counted instead of repeated.
+
+    Parameters
+    ----------
+    operation, inputs, attributes
+        As :func:`evaluate` takes them; all numbers finite and on a coarse grid.
+
+    Raises
+    ------
+    ImportError
+        When python-flint is not installed.
+    ValueError
+        When the operation is not evaluated so, or the inputs do not allow it.
+    """
+    _need_flint()
+    from attnspec_oracle.evaluation import BY_ROWS
+
+    if operation not in BY_ROWS:
+        raise ValueError(f"{operation} is not evaluated row by row; what is, is {', '.join(BY_ROWS)}.")
+    return BY_ROWS[operation](inputs, attributes)
+
+
+def _need_flint() -> None:
     if find_spec("flint") is None:
         raise ImportError(
             "Certified golden values need python-flint, which is not installed; "
             'install it with: pip install "attnspec[regenerate]"'
         )
-    from attnspec_oracle.evaluation import evaluate_operation
-
-    return evaluate_operation(operation, inputs, attributes, outputs, positions or {})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec_oracle.attention.operations import BY_ROWS as ATTENTION_BY_ROWS
 from attnspec_oracle.attention.operations import OPERATIONS as ATTENTION
 from attnspec_oracle.certification import only
 from attnspec_oracle.errors import OracleError
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_oracle.certification import Elements, Outputs
+    from attnspec_oracle.row_by_row import RowByRow
 
 OPERATIONS: Mapping[str, Callable[..., Outputs]] = {**ATTENTION, **ROTARY}
 """Every operation that has golden values, by name."""
+
+BY_ROWS: Mapping[str, Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], RowByRow]] = {**ATTENTION_BY_ROWS}
+"""Those of them that are evaluated a row at a time, too, by name."""
 
 
 def evaluate_operation(

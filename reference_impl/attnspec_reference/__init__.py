@@ -19,8 +19,20 @@ from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.context_vector import ContextVector, context_vector
 from attnspec_reference.attention.glorot_normal import glorot_normal
+from attnspec_reference.attention.merge_states import MergedStates, merge_states
 from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
+from attnspec_reference.attention.packed_attention import ServedAttention, packed_attention
+from attnspec_reference.attention.paged_attention import (
+    paged_attention,
+    paged_attention_by_list,
+    paged_attention_by_list_heads_first,
+    paged_attention_heads_first,
+)
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
+from attnspec_reference.attention.scaled_dot_product_attention_backward import (
+    AttentionGradients,
+    scaled_dot_product_attention_backward,
+)
 from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
@@ -29,22 +41,42 @@ from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rota
 from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
 
 __all__ = [
+    "IN_LAYOUT",
     "Attention",
+    "AttentionGradients",
     "ContextVector",
+    "MergedStates",
     "MultiHeadAttention",
     "RotaryFrequencies",
     "RotaryTables",
+    "ServedAttention",
     "SingleHeadAttention",
     "apply_rotary",
     "causal_mask",
     "combine_heads",
     "context_vector",
     "glorot_normal",
+    "merge_states",
     "multi_head_attention",
+    "packed_attention",
+    "paged_attention",
+    "paged_attention_by_list",
+    "paged_attention_by_list_heads_first",
+    "paged_attention_heads_first",
     "rotary_frequencies",
     "rotary_tables",
     "scaled_dot_product_attention",
+    "scaled_dot_product_attention_backward",
     "single_head_attention",
     "softmax",
     "split_heads",
 ]
+
+IN_LAYOUT = {
+    "packed": {"scaled_dot_product_attention": packed_attention},
+    "paged": {"scaled_dot_product_attention": paged_attention},
+    "paged_heads_first": {"scaled_dot_product_attention": paged_attention_heads_first},
+    "paged_csr": {"scaled_dot_product_attention": paged_attention_by_list},
+    "paged_csr_heads_first": {"scaled_dot_product_attention": paged_attention_by_list_heads_first},
+}
+"""Layout to the operations whose arguments are others there, as they are there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -351,7 +351,7 @@ def test_an_edit_in_place_is_reported():
 def test_the_declaration_and_closing_go_through():
     fake = Fake({})
     wrapped = laid_out(fake, "hse")
-    assert wrapped.declaration is fake.declaration
+    assert wrapped.declaration == replace(fake.declaration, asked_in="hse")
     wrapped.close()
     assert fake.closed == 1
 

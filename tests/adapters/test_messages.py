@@ -21,7 +21,7 @@ from attnspec.adapters.implementation import (
 )
 from attnspec.adapters.tensors_on_the_wire import DTYPES, ENCODINGS, MOST_AXES, WireError
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.dtypes import ANY, FLOAT_DTYPES, QUANTIZED_DTYPES
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec" / "schemas" / "protocol.schema.json").read_text("utf-8"))
 REQUEST = Request("softmax", "float64", {"x": np.array([0.0, -np.inf])}, {"axis": 0})
@@ -69,7 +69,7 @@ def test_a_full_start_answer_survives_the_way_there_and_back():
         {"softmax.fully_masked_row": "nan"},
     )
     message = messages.started(declaration, "base64")
-    assert messages.read_started(message, "node mine.mjs") == messages.Started(declaration, "base64")
+    assert messages.read_started(message, "node mine.mjs") == messages.Started(declaration, "base64", QUANTIZED_DTYPES)
     assert follows_schema(message, "start_answer")
 
 

@@ -69,6 +69,32 @@ def test_arrays_tuples_and_mappings_are_read_by_name(returned, outputs):
     assert {name: array.max() for name, array in answer.values.items()} == outputs
 
 
+GRADIENTS = {name: ONES.copy() for name in ("grad_output", "query", "key", "value")}
+BOOLEAN = np.ones((1, 1), dtype=np.bool_)
+
+
+@pytest.mark.parametrize(
+    ("given", "returned", "last"),
+    [
+        ({}, (ONES, ONES, ONES, 2 * ONES), "delta"),
+        ({"sinks": ONES[0, 0, 0]}, (ONES, ONES, ONES, 2 * ONES), "grad_sinks"),
+        ({"sinks": ONES[0, 0, 0]}, (ONES, ONES, ONES, None, 2 * ONES), "grad_sinks"),
+        ({"sinks": ONES[0, 0, 0], "mask": BOOLEAN}, (ONES, ONES, ONES, 2 * ONES), "grad_sinks"),
+        ({"mask": ONES[0, 0]}, (ONES, ONES, ONES, 2 * ONES), "grad_mask"),
+        ({"sinks": ONES[0, 0, 0], "mask": ONES[0, 0]}, (ONES, ONES, ONES, ONES, 2 * ONES), "grad_sinks"),
+    ],
+)
+def test_a_tuple_may_leave_out_what_the_inputs_do_not_make(given, returned, last):
+    def backward(grad_output, query, key, value, mask=None, sinks=None):
+        return returned
+
+    adapter = SimpleNamespace(scaled_dot_product_attention_backward=backward)
+    request = Request("scaled_dot_product_attention_backward", "float64", GRADIENTS | given, {})
+    answer = load(adapter).run(request)
+    assert isinstance(answer, Outputs), answer
+    assert [name for name, array in answer.values.items() if array.max() == 2] == [last]
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "uint8", "bool", ml_dtypes.bfloat16])
 def test_dtypes_are_left_for_the_verdict_to_judge(dtype):
     assert answer_to(ONES.astype(dtype)).values["output"].dtype == np.dtype(dtype)

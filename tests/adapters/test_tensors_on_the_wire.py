@@ -6,6 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from attnspec.adapters.implementation import Request
+from attnspec.adapters.messages import characters_of, run_request
 from attnspec.adapters.tensors_on_the_wire import DTYPES, ENCODINGS, WireError, decode_tensor, encode_tensor
 
 EXAMPLES = {
@@ -15,6 +17,9 @@ EXAMPLES = {
     "bfloat16": np.array([[0.1, 3e38, 1e-40], [np.inf, -np.inf, np.nan]], ml_dtypes.bfloat16),
     "bool": np.array([[True, False, True], [False, False, True]]),
     "int64": np.array([[0, -1, 2**63 - 1], [-(2**63), 7, 8]]),
+    "float8_e4m3fn": np.array([[0.1, -0.0, 448.0], [2.0**-9, np.nan, -240.0]]).astype(ml_dtypes.float8_e4m3fn),
+    "float8_e5m2": np.array([[0.1, 57344.0, 2.0**-16], [np.inf, -np.inf, np.nan]]).astype(ml_dtypes.float8_e5m2),
+    "int8": np.array([[0, -1, 127], [-128, 7, 8]], np.int8),
 }
 
 
@@ -117,6 +122,13 @@ BROKEN_LISTS = {
     "number as a bool": ({"dtype": "bool", "shape": [1], "data": [1]}, "true or false, not 1"),
     "float as an integer": ({"dtype": "int64", "shape": [1], "data": [1.0]}, "whole numbers, not 1.0"),
     "beyond int64": ({"dtype": "int64", "shape": [1], "data": [2**63]}, "does not fit int64"),
+    "beyond int8": ({"dtype": "int8", "shape": [1], "data": [128]}, "does not fit int8"),
+    "float as an int8": ({"dtype": "int8", "shape": [1], "data": [0.5]}, "whole numbers, not 0.5"),
+    "beyond float8": ({"dtype": "float8_e4m3fn", "shape": [1], "data": [480]}, "480.0 does not fit float8_e4m3fn"),
+    "an infinity that there is not": (
+        {"dtype": "float8_e4m3fn", "shape": [1], "data": ["inf"]},
+        "does not fit float8_e4m3fn",
+    ),
 }
 
 
@@ -152,3 +164,11 @@ def test_an_infinite_number_literal_is_not_taken_for_an_infinity():
     overflown = json.loads('{"dtype": "float64", "shape": [1], "data": [1e999]}')
     with pytest.raises(WireError, match="does not fit float64"):
         decode_tensor(overflown, "list", "x")
+
+
+def test_the_length_of_a_request_is_told_without_writing_it():
+    arrays = {"x": np.ones((30, 40), np.float32), "w_query": np.ones((40, 3), np.float32)}
+    request = Request("softmax", "float32", arrays, {})
+    written = len(json.dumps(run_request(1, request, "base64")["inputs"]))
+    assert 0.9 * written < characters_of(request, "base64") < written
+    assert characters_of(request, "list") == 5 * (1200 + 120)

@@ -33,7 +33,20 @@ def test_booleans_and_integers_survive(array) -> None:
     np.testing.assert_array_equal(through_text(array), array, strict=True)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_inputs_of_their_own_dtype_keep_it(dtype) -> None:
+    array = np.array([[-1.1, 0.0, 2.0**-9], [3.0, 17.0, -128.0]]).astype(dtype)
+    np.testing.assert_array_equal(through_text(array), array, strict=True)
+
+
+def test_not_a_number_of_float8_survives() -> None:
+    for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
+        array = np.array([np.nan, 1.5]).astype(dtype)
+        back = through_text(array)
+        assert (back.dtype, back.tobytes()) == (array.dtype, array.tobytes())
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_narrower_floats_are_stored_as_the_float64_that_they_are(dtype) -> None:
     array = np.array([0.1, -1 / 3, np.inf, np.nan]).astype(dtype)
     tensor = tensor_to_json(array)
@@ -68,6 +81,11 @@ def test_whole_numbers_may_stand_for_floats() -> None:
         ("bool", [2], [True, "nan"], "the dtype is bool, but the data hold a JSON string"),
         ("int64", [2], [1, 0.5], "the dtype is int64, but the data hold a JSON fraction"),
         ("int64", [1], [2**63], "too large for int64"),
+        ("int8", [1], [128], "the data hold a number that int8 does not have"),
+        ("int8", [1], [0.5], "the dtype is int8, but the data hold a JSON fraction"),
+        ("float8_e4m3fn", [1], [17.0], "the data hold a number that float8_e4m3fn does not have"),
+        ("float8_e4m3fn", [1], ["inf"], "the data hold a number that float8_e4m3fn does not have"),
+        ("float32", [1], [0.1], "the data hold a number that float32 does not have"),
     ],
 )
 def test_data_that_do_not_fit_are_refused_in_words(dtype, shape, data, words) -> None:

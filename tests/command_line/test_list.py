@@ -7,7 +7,7 @@ import pytest
 from attnspec.cases import load_suite
 from attnspec.command_line import main
 
-CASES = load_suite().cases
+CASES = load_suite(whole=True).cases
 
 
 @pytest.fixture

@@ -122,6 +122,16 @@ def test_what_is_owed_beyond_the_largest_number_of_a_dtype_may_be_infinite(got, 
 
 
 @pytest.mark.parametrize(
+    ("got", "owed", "status"), [(INF, 65500.0, "pass"), (-INF, 65500.0, "fail"), (INF, 6e4, "fail")]
+)
+def test_what_may_stray_beyond_the_largest_number_of_a_dtype_may_be_infinite(got, owed, status):
+    inputs = {**ATTENTION, "query": np.full((1, 1, 1, 1), owed / 250), "key": np.full((1, 1, 1, 1), 250.0)}
+    got, owed = np.full((1, 1, 1, 1), got, "float16"), np.full((1, 1, 1, 1), owed)
+    operation = "scaled_dot_product_attention"
+    assert verdict_on(got, owed, "float16", operation, inputs, "scores", scale=1.0).status == status
+
+
+@pytest.mark.parametrize(
     ("name", "got", "status"),
     [
         ("output", "float32", "pass"),

@@ -21,12 +21,30 @@ CALLS = {
     "split_heads": ({"x": DRAW((2, 3, 4))}, {"num_heads": 2}),
     "combine_heads": ({"x": DRAW((2, 2, 3, 4))}, {}),
     "scaled_dot_product_attention": ({**ATTENTION, "mask": SOME_KEYS}, {}),
+    "scaled_dot_product_attention_backward": (
+        {
+            "grad_output": DRAW((2, 2, 3, 3)),
+            **ATTENTION,
+            "grad_logsumexp": DRAW((2, 2, 3)),
+            "mask": np.where(SOME_KEYS, DRAW((2, 3, 5)), -np.inf),
+            "sinks": DRAW(2),
+        },
+        {"softcap": 3.0},
+    ),
     "single_head_attention": ({"x": DRAW((3, 4)), **SQUARE}, {}),
     "multi_head_attention": (
         {**{name: DRAW((2, 3, 4)) for name in ("query", "key", "value")}, **SQUARE, "b_key": DRAW(4)},
         {"num_heads": 2},
     ),
     "context_vector": ({"encoder_states": DRAW((3, 4)), "decoder_state": DRAW(4)}, {}),
+    "merge_states": (
+        {
+            f"{name}_{side}": DRAW(shape)
+            for side in "ab"
+            for name, shape in (("output", (2, 2, 3, 4)), ("logsumexp", (2, 2, 3)))
+        },
+        {},
+    ),
 }
 EXACT = ("causal_mask", "split_heads", "combine_heads")
 DTYPES = ("float64", "float32", "float16", "bfloat16")

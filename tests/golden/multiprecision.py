@@ -200,6 +200,14 @@ class ScaledDotProductAttention(Evaluation):
     def present_value(self, index, number):
         return number(self.with_past("value")[index])
 
+    def counts(self, name, item, shared, number):
+        """What the numbers of a key head are multiplied by."""
+        scale = self.given(f"{name}_scale")
+        if scale is None:
+            return number(1)
+        whole = (self.inputs.key.shape[0], self.inputs.key.shape[1])
+        return number(float(np.broadcast_to(scale, whole)[item, shared]))
+
     def graded(self, item, query):
         lengths = self.given("query_lengths")
         return lengths is None or query < lengths[item]
@@ -240,11 +248,12 @@ class ScaledDotProductAttention(Evaluation):
             allowed.append(bool(attend))
             biases.append(bias)
         sinks, softcap = self.given("sinks"), self.attributes.get("softcap")
-        vector = [*map(number, self.inputs.query[item, head, query])]
+        vector = [*map(number, self.inputs.query[item, head, query].tolist())]
+        of_query, of_key, of_value = (self.counts(name, item, shared, number) for name in ("query", "key", "value"))
         return Row(
             number,
-            [dot(vector, map(number, key)) for key in keys],
-            [[*map(number, value)] for value in values],
+            [of_query * of_key * dot(vector, map(number, key)) for key in keys.tolist()],
+            [[of_value * number(entry) for entry in value] for value in values.tolist()],
             scale=self.attributes.get("scale"),
             width=width,
             softcap=number(softcap) if softcap else None,

@@ -2,50 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from functools import cache
-from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 import pytest
+from stated_cases import documents, rounded_to, tensor
 
 from attnspec_oracle.by_integers import attention_row
 
-GOLDEN = Path(__file__).parents[2] / "golden"
 NUMBER_OF_CASES, LEAST_COMPARED, SHARES, SEED = 60, 30, 4, 5
 ROWS = 40
 """So many rows of a case are compared, spread over it."""
-DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 COMPARED = ("output", "weights", "logsumexp")
-
-
-def read(path: Path):
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 @cache
 def chosen():
-    paths = sorted(path for path in GOLDEN.rglob("*.json") if path.parent != GOLDEN)
-    documents = [
-        document
-        for document in map(read, paths)
-        if document["operation"] == "scaled_dot_product_attention" and "expected" in document
-    ]
-    return random.Random(SEED).sample(documents, min(NUMBER_OF_CASES, len(documents)))
-
-
-def tensor(stored):
-    return np.array(stored["data"], dtype=stored["dtype"]).reshape(stored["shape"])
-
-
-def rounded_to(array, dtype: str):
-    if array.dtype != np.float64 or dtype in ("all", "float64"):
-        return array
-    with np.errstate(over="ignore"):
-        return array.astype(DTYPES[dtype]).astype(np.float64)
+    found = [document for document in documents() if document["operation"] == "scaled_dot_product_attention"]
+    return random.Random(SEED).sample(found, min(NUMBER_OF_CASES, len(found)))
 
 
 def is_within_reach(document) -> bool:

@@ -1,5 +1,7 @@
 """Inputs on which mistakes show and controls must not: small, asymmetric, different in every entry, head and token."""
 
+import backward_probes
+import merge_probes
 import numpy as np
 import pytest
 import rotary_probes
@@ -177,4 +179,9 @@ PROBES = {
 @pytest.fixture(scope="session")
 def probes():
     """Operation name to arguments by keyword, float tensors in float64."""
-    return {**PROBES, **rotary_probes.PROBES}
+    return {
+        **PROBES,
+        "scaled_dot_product_attention_backward": backward_probes.PROBES,
+        "merge_states": merge_probes.PROBES,
+        **rotary_probes.PROBES,
+    }

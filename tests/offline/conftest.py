@@ -8,6 +8,7 @@ import pytest
 
 import attnspec_reference
 from attnspec.cases import load_suite
+from attnspec.dtypes import numpy_dtype
 from attnspec.offline import export
 from attnspec.offline.json_file import read_json, tensors_to_json
 from attnspec.offline.npz_file import write_npz
@@ -24,6 +25,8 @@ def read_case(folder, entry):
     if path.suffix == ".npz":
         with np.load(path) as archive:
             tensors = {name: archive[name] for name in archive.files}
+        for name, dtype in json.loads(str(tensors["case"])).get("input_dtypes", {}).items():
+            tensors[f"inputs.{name}"] = tensors[f"inputs.{name}"].view(numpy_dtype(dtype))
         if entry.dtype == "bfloat16":
             tensors = {
                 name: array.view(ml_dtypes.bfloat16) if array.dtype == np.uint16 else array

@@ -18,7 +18,14 @@ PLAIN = "core/plain"
 
 @pytest.mark.parametrize("tensors", FORMATS)
 def test_a_file_holds_what_attnspec_case_gives(exported, tensors):
-    folder, manifest = exported(PLAIN, "sinks/b*", "nonfinite/nan_in_query", tensors=tensors)
+    folder, manifest = exported(
+        PLAIN,
+        "sinks/b*",
+        "nonfinite/nan_in_query",
+        "quantized/query_grouped",
+        "quantized/values_alone",
+        tensors=tensors,
+    )
     assert {entry.dtype for entry in manifest.cases} == {"float64", "float32", "float16", "bfloat16"}
     for entry in manifest.cases:
         case = attnspec.case(entry.case, entry.dtype)

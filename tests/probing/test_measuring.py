@@ -7,6 +7,7 @@ from attnspec.adapters import load
 from attnspec.cases import load_suite
 from attnspec.probing import Asking, OutOfCallsError, measured
 from attnspec.runner import run_suite
+from attnspec_reference import scaled_dot_product_attention as right
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -72,3 +73,14 @@ def test_the_numbers_of_laws_are_plain_ones():
     (law,) = measured(implementation, run_suite(load_suite(select=("core/*",)), implementation)).laws
     assert law.parameters["factor"] == pytest.approx(1.0)
     assert {type(value) for value in law.parameters.values()} <= {float, str}
+
+
+def test_quantized_tensors_are_told_by_cases_alone():
+    def more_if_quantized(**arguments):
+        output = right(**arguments).output
+        return output + 1 if "key_scale" in arguments else output
+
+    implementation = load(more_if_quantized, bare_operation=OPERATION)
+    results = run_suite(load_suite(select=("quantized/fully_masked_row", "quantized/queries_65")), implementation)
+    assert any(result.is_wrong for result in results)
+    assert measured(implementation, results).laws == ()

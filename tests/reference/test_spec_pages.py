@@ -11,11 +11,16 @@ import pytest
 import attnspec_reference
 from attnspec.contract import OPERATIONS as CONTRACT
 from attnspec.conventions import CHOICES
+from attnspec_reference import IN_LAYOUT
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "spec" / "operations").glob("*/*.md"), key=lambda path: path.stem)
 PAGE_OF = {path.stem: path for path in PAGES}
-OPERATIONS = sorted(name for name in attnspec_reference.__all__ if name.islower())
+OPERATIONS = sorted(
+    name
+    for name in attnspec_reference.__all__
+    if name.islower() and not any(name == there.__name__ for part in IN_LAYOUT.values() for there in part.values())
+)
 CLAUSE = re.compile(r"^- `([a-z0-9_.]+)` — (.+)$", re.MULTILINE)
 
 

@@ -76,7 +76,7 @@ def test_beside_a_problem_stands_the_case_that_shows_it_best(lines):
 def test_what_was_not_graded_is_one_line(lines):
     assert sum("raded" in line for line in lines) == 2, "one line of reasons, and the verdict"
     (line,) = (line for line in lines if line.startswith("Not graded: "))
-    assert "(8 operations not offered) and 9 more reasons; see --verbose." in line
+    assert "(10 operations not offered) and 12 more reasons; see --verbose." in line
 
 
 def test_verbose_shows_more_cases_the_words_of_clauses_and_every_reason(three):

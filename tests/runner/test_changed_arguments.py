@@ -20,6 +20,9 @@ CASES = {case.id: case for case in SUITE.cases.values() if case.changed_argument
 CHANGED = [(case.operation, case.changed_argument.name, case.id) for case in CASES.values()]
 REACH_NO_FIRST_OUTPUT = {
     ("multi_head_attention", "b_key"),
+    ("scaled_dot_product_attention", "output_dtype"),
+    ("scaled_dot_product_attention_backward", "output"),
+    ("scaled_dot_product_attention_backward", "logsumexp"),
     ("rotary_frequencies", "attention_factor"),
     ("rotary_frequencies", "magnitude_scaling"),
     ("rotary_frequencies", "magnitude_scaling_all_dimensions"),
@@ -104,7 +107,11 @@ def test_what_a_convention_takes_away_is_not_changed():
     def bottom_right(**arguments):
         return memory(**arguments, causal_alignment="bottom_right")
 
-    (case,) = (case for _, argument, case in CHANGED if argument == "causal_alignment")
+    (case,) = (
+        case
+        for operation, argument, case in CHANGED
+        if (operation, argument) == ("scaled_dot_product_attention", "causal_alignment")
+    )
     conventions = {"causal_alignment": "bottom_right"}
     results = validated("scaled_dot_product_attention", bottom_right, [case], conventions=conventions)
     assert {result.status for result in results} == {"pass"}

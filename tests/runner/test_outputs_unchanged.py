@@ -33,7 +33,9 @@ class LikeATensor:
 
 def arrays_of(returned):
     """The outputs as a tuple of arrays."""
-    return tuple(map(np.asarray, returned)) if isinstance(returned, tuple) else (np.asarray(returned),)
+    if not isinstance(returned, tuple):
+        return (np.asarray(returned),)
+    return tuple(None if array is None else np.asarray(array) for array in returned)
 
 
 class ByShape:

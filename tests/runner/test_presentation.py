@@ -17,19 +17,28 @@ OPERATION = "scaled_dot_product_attention"
 SHAPE = (2, 3, 4, 5)
 
 
-def ordinary(dtype="float64", *, equal_entries=False, equal_heads=False):
+REPEATED = {
+    "broadcast": np.s_[:1],
+    "heads_broadcast": np.s_[:, :1],
+    "tokens_broadcast": np.s_[:, :, :1],
+    "features_broadcast": np.s_[..., :1],
+    "one_number": np.s_[:1, :1, :1, :1],
+    "shared": np.s_[:1],
+}
+"""The part of an array that stands for all of it, for layouts that have one."""
+
+
+def ordinary(dtype="float64", *layouts):
     numbers = (np.arange(120) % 37 - 18).reshape(SHAPE) / 8
-    if equal_entries:
-        numbers[1] = numbers[0]
-    if equal_heads:
-        numbers[:] = numbers[:, :1]
+    for layout in layouts:
+        numbers[:] = numbers[REPEATED.get(layout, ...)]
     return numbers.astype(numpy_dtype(dtype))
 
 
 def suite(folder, **presentation):
     """A suite of one case whose inputs are handed over so."""
-    heads = "heads_broadcast" in presentation.values()
-    inputs = {name: ordinary(equal_entries=True, equal_heads=heads) for name in ("query", "key", "value")}
+    array = ordinary("float64", *presentation.values())
+    inputs = dict.fromkeys(("query", "key", "value"), array)
     case = AuthoredCase(
         id="memory/one",
         title="One case.",
@@ -54,7 +63,7 @@ def results(function, folder, dtypes=FLOAT_DTYPES):
 @pytest.mark.parametrize("dtype", [*FLOAT_DTYPES, "bool", "int64"])
 @pytest.mark.parametrize("layout", PRESENTATIONS)
 def test_a_layout_changes_memory_and_nothing_else(layout, dtype):
-    array = ordinary(dtype, equal_entries=True, equal_heads=layout == "heads_broadcast")
+    array = ordinary(dtype, layout)
     handed = presented(array.copy(), layout)
     assert handed.dtype == array.dtype
     assert handed.shape == array.shape
@@ -63,7 +72,7 @@ def test_a_layout_changes_memory_and_nothing_else(layout, dtype):
 
 
 def test_each_layout_is_what_its_name_says():
-    handed = {layout: presented(ordinary(equal_entries=True, equal_heads=True), layout) for layout in PRESENTATIONS}
+    handed = {layout: presented(ordinary("float64", layout), layout) for layout in PRESENTATIONS}
     size = 8
     assert handed["fortran"].flags.f_contiguous
     assert not handed["fortran"].flags.c_contiguous
@@ -73,6 +82,9 @@ def test_each_layout_is_what_its_name_says():
     assert handed["gapped"].strides == (120 * size, 40 * size, 10 * size, 2 * size)
     assert handed["broadcast"].strides == (0, 20 * size, 5 * size, size)
     assert handed["heads_broadcast"].strides == (60 * size, 0, 5 * size, size)
+    assert handed["tokens_broadcast"].strides == (60 * size, 20 * size, 0, size)
+    assert handed["features_broadcast"].strides == (60 * size, 20 * size, 5 * size, 0)
+    assert handed["one_number"].strides == (0, 0, 0, 0)
     assert handed["inside"].flags.c_contiguous
     assert handed["inside"].base.size > handed["inside"].size
     assert handed["readonly"].flags.c_contiguous
@@ -90,7 +102,7 @@ def test_what_lies_in_the_gaps_shows_when_it_is_read(dtype):
 
 @pytest.mark.parametrize("layout", sorted(PRESENTATIONS.keys() - {SHARED}))
 def test_a_right_implementation_passes_in_every_layout(layout, tmp_path):
-    every = layout not in ("heads_last", "broadcast", "heads_broadcast", "shared")
+    every = layout not in ("heads_last", *REPEATED)
     names = ("query", "key", "value", *(("mask",) if every else ()))
     folder = suite(tmp_path, **dict.fromkeys(names, layout))
     seen = []
@@ -101,9 +113,7 @@ def test_a_right_implementation_passes_in_every_layout(layout, tmp_path):
 
     graded = results(attend, folder)
     assert [result.status for result in graded] == ["pass"] * 4, [result.verdict.message for result in graded]
-    expected = {
-        presented(ordinary(dtype, equal_entries=True, equal_heads=True), layout).strides for dtype in FLOAT_DTYPES
-    }
+    expected = {presented(ordinary(dtype, layout), layout).strides for dtype in FLOAT_DTYPES}
     assert set(seen) == expected
 
 
@@ -202,6 +212,9 @@ def test_a_layout_wrapper_passes_the_views_on(tmp_path):
         ({"mask": "heads_last"}, "rank 4"),
         ({"mask": "broadcast"}, "all of them equal"),
         ({"mask": "heads_broadcast"}, "rank 4"),
+        ({"mask": "tokens_broadcast"}, "several tokens, all of them equal"),
+        ({"mask": "features_broadcast"}, "several entries along the last axis, all of them equal"),
+        ({"mask": "one_number"}, "all of them equal"),
         ({"query": "shared"}, "several tensors"),
         ({"query": "shared", "mask": "shared"}, "same numbers"),
     ],

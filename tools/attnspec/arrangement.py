@@ -3,13 +3,17 @@
 The notation has one letter an axis: ``"bhse->bshe"`` moves axes, ``"bhse->hse"`` drops the batch axis, so that the
 implementation is called once for each batch entry, ``"o->o1"`` adds an axis of length 1. Inputs go from left to right,
 outputs from right to left.
+
+A layout whose tensors are no permutations of the contract's answers with a `Repacked` instead: other arguments, and a
+function that puts the outputs back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -97,7 +101,45 @@ class Arrangement:
     attributes: Mapping[str, Any] | None = None
 
 
-Layout = Callable[[str, Mapping[str, "NDArray[Any]"], Mapping[str, Any]], Arrangement | str | None]
+@dataclass(frozen=True)
+class Repacked:
+    """How one request is put with other arguments than the contract's, in one call.
+
+    Attributes
+    ----------
+    inputs, attributes
+        What the implementation is called with.
+    restore
+        Gives the outputs in the contract's shapes, from those that came back by name; or a sentence that says why
+        they are no outputs of the layout.
+    """
+
+    inputs: Mapping[str, NDArray[Any]]
+    attributes: Mapping[str, Any]
+    restore: Callable[[Mapping[str, NDArray[Any]]], Mapping[str, NDArray[Any]] | str]
+
+
+class Circumstances(NamedTuple):
+    """What a layout is told beside a request.
+
+    Attributes
+    ----------
+    settings
+        What was said of the layout: setting to its number as it was written, or to nothing.
+    conventions
+        Every convention's choice for the run; empty where the normative ones hold.
+    before
+        How often the same was asked before. What does not matter may be another thing each time.
+    """
+
+    settings: Mapping[str, str] = MappingProxyType({})
+    conventions: Mapping[str, str] = MappingProxyType({})
+    before: int = 0
+
+
+Layout = Callable[
+    [str, Mapping[str, "NDArray[Any]"], Mapping[str, Any], Circumstances], Arrangement | Repacked | str | None
+]
 """Arranges an operation with its inputs and attributes; None passes it on as it is, words say why it cannot be done."""
 
 

@@ -2,7 +2,8 @@
 
 The spec takes the first choice of each as normative. An implementation may declare another, for everything it does, or
 for one operation, and for one dtype or for the cases that need a capability: ``[OPERATION.]NAME[@WHERE...]``. The
-declaration that is qualified most wins. Which conventions there are is for the families to say.
+declaration that is qualified most wins. What is declared of an operation holds for its backward pass, too, where
+nothing is declared of that itself. Which conventions there are is for the families to say.
 """
 
 from __future__ import annotations
@@ -95,10 +96,12 @@ def resolve(
     """
     resolved = dict(_NORMATIVE)
     concerning = OPERATIONS[operation].conventions
+    of = ("", OPERATIONS[operation].backward_of, operation)
     declared = [(_read(key), choice) for key, choice in conventions.items()]
-    for key, choice in sorted(declared, key=lambda entry: entry[0].nearness):
+    declared = [(key, choice) for key, choice in declared if key.operation in of]
+    for key, choice in sorted(declared, key=lambda entry: (entry[0].nearness, of.index(entry[0].operation))):
         applies = all(word == dtype or word in needed for word in key.where)
-        if applies and key.operation in ("", operation) and key.name in concerning:
+        if applies and key.name in concerning:
             resolved[key.name] = choice
     return resolved
 

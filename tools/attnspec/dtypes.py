@@ -1,4 +1,4 @@
-"""The float dtypes in which implementations are graded."""
+"""The float dtypes in which implementations are graded, and those that an input may have whatever the run."""
 
 from __future__ import annotations
 
@@ -24,19 +24,32 @@ LARGEST = {
 }
 """The largest finite number of each dtype."""
 
+QUANTIZED_DTYPES = ("float8_e4m3fn", "float8_e5m2", "int8")
+"""The dtypes of tensors that hold few bits a number, each of which counts times a scale that is given beside them."""
+
+INPUT_DTYPES = ("float64", "bool", "int64", "float32", *QUANTIZED_DTYPES)
+"""Every dtype that an input of a case may have. float64 stands for the dtype of the run; the others are fixed."""
+
+RUN_DTYPE = "run"
+"""Stands in a case for the dtype of the run, as the value of an attribute that names a dtype."""
+
 ANY = "any"
 """Stands in the place of a dtype for a case that has no float input and therefore runs once."""
 
 
+_FLOAT64 = np.dtype(np.float64)
+_OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
 @cache
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """Return the NumPy dtype called `name`; bfloat16 is that of ml_dtypes, and `ANY` is float64."""
+    """Return the NumPy dtype called `name`; bfloat16 and float8 are those of ml_dtypes, and `ANY` is float64."""
     if name == ANY:
-        return np.dtype(np.float64)
-    if name == "bfloat16":
+        return _FLOAT64
+    if name in _OF_ML_DTYPES:
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(getattr(ml_dtypes, name))
     return np.dtype(name)
 
 
@@ -45,13 +58,23 @@ def is_float(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
+def follows_run(array: NDArray[Any]) -> bool:
+    """Tell whether an input has the dtype of the run: what a case holds in float64. Any other dtype is its own."""
+    return array.dtype == _FLOAT64
+
+
+def own_dtype(array: NDArray[Any]) -> str | None:
+    """Return the dtype that an input of a case has in every run, where a reader must be told; None for any other."""
+    return array.dtype.name if array.dtype.name in (*QUANTIZED_DTYPES, "float32") else None
+
+
 def to_run_dtype(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return a fresh copy of `array`, floats cast to the run's dtype, anything else as it is."""
-    return array.astype(numpy_dtype(name)) if array.dtype.kind == "f" else array.copy()
+    """Return a fresh copy of an input, cast to the run's dtype where the case leaves its dtype to the run."""
+    return array.astype(numpy_dtype(name)) if follows_run(array) else array.copy()
 
 
 def rounded_to(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return `array` in its own dtype with the values that a run in dtype `name` would see."""
-    if array.dtype.kind != "f" or name == "float64":
+    """Return an input in its own dtype with the values that a run in dtype `name` would see."""
+    if not follows_run(array) or name == "float64":
         return array
     return array.astype(numpy_dtype(name)).astype(np.float64)

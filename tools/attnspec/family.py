@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from attnspec.arrangement import Layout
     from attnspec.bounds.precision import Precision
     from attnspec.bounds.tolerance import Tolerance
-    from attnspec.cases import Case
+    from attnspec.cases import Case, Inputs
 
 
 class Owed(NamedTuple):
@@ -78,6 +78,55 @@ class ToleranceModel(Protocol):
         ...
 
 
+class SampledToleranceModel(Protocol):
+    """Gives values and tolerances of sampled elements of a case that is too large to be bounded whole."""
+
+    def __call__(
+        self,
+        operation: str,
+        inputs: Inputs,
+        attributes: Mapping[str, Any],
+        sample: Mapping[str, NDArray[np.int64]],
+        precision: Precision,
+        conventions: Mapping[str, str],
+    ) -> Tolerance:
+        """Return values and tolerances of the elements of `sample`, each output's (N,), and what holds elsewhere.
+
+        Parameters
+        ----------
+        operation
+            Name of the operation.
+        inputs
+            The inputs, which are the same in every dtype; generated ones are to be drawn in parts.
+        attributes
+            The attributes that the case states.
+        sample
+            Output name to the flat indices of its sampled elements.
+        precision
+            Unit roundoffs of several runs, stacked.
+        conventions
+            Every convention's choice for the operation.
+
+        Raises
+        ------
+        ValueError
+            If the case cannot be bounded so.
+        """
+        ...
+
+
+def _no_sample(
+    operation: str,
+    inputs: Inputs,
+    attributes: Mapping[str, Any],
+    sample: Mapping[str, NDArray[np.int64]],
+    precision: Precision,
+    conventions: Mapping[str, str],
+) -> Tolerance:
+    del inputs, attributes, sample, precision, conventions
+    raise ValueError(f"{operation} has no bound of sampled elements")
+
+
 def _nothing(*_: Any) -> None:
     """Say nothing: what a family does that has no such question."""
     return
@@ -93,6 +142,15 @@ def _unchanged(
     outputs: Mapping[str, NDArray[Any]], _conventions: Mapping[str, str], _bound: Tolerance
 ) -> Mapping[str, NDArray[Any]]:
     return outputs
+
+
+def _handed_as_stated(
+    _operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    _attributes: Mapping[str, Any],
+    _conventions: Mapping[str, str],
+) -> Mapping[str, NDArray[Any]]:
+    return inputs
 
 
 def _none_empty(_operation: str, _outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[np.bool_]]:
@@ -117,6 +175,8 @@ class Family:
         Its name, which is that of its folders.
     tolerance
         Its error bound: values and tolerances of every output of every operation that has golden values.
+    sampled_tolerance
+        Its error bound for cases with generated inputs, of which sampled elements are held against values.
     features
         What a case has, each as the rest of a sentence that begins with "The case has", and whether it does.
     formula
@@ -125,6 +185,10 @@ class Family:
     owed
         What is owed under declared conventions that change results, from what is owed under the normative ones, from
         the tolerances, and from the place of the run among those that they stand for.
+    handed
+        Given operation, inputs, attributes and every convention's choice: the inputs as who declares these conventions
+        has them, such as a logarithm to another base. They are rounded to the dtype of the run after that; the
+        tolerances carry that rounding.
     computed_under
         What a mistake gives under declared conventions, from what it gives under the normative ones. Elements that a
         convention decides are left as they are: they are judged apart.
@@ -166,7 +230,11 @@ class Family:
     tolerance: ToleranceModel
     features: Callable[[Case], list[tuple[str, bool]]]
     formula: Callable[[Case], list[str]]
+    sampled_tolerance: SampledToleranceModel = _no_sample
     owed: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance, int], Owed] = _as_normative
+    handed: Callable[
+        [str, Mapping[str, NDArray[Any]], Mapping[str, Any], Mapping[str, str]], Mapping[str, NDArray[Any]]
+    ] = _handed_as_stated
     computed_under: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance], Mapping[str, NDArray[Any]]] = (
         _unchanged
     )

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
 REQUIRED = object()
 """Marks an attribute that has no default: a case always states it."""
 
 DtypeRule = Literal["of the run", "of the run or wider", "any"]
 """Which dtype an output may have: that of the run, or that or a wider float dtype, or whatever holds its values."""
+
+
+class Typed(Protocol):
+    """What has a dtype: an array."""
+
+    @property
+    def dtype(self) -> Any:
+        """Equal to its name."""
+        ...
 
 
 class Examples(NamedTuple):
@@ -47,12 +56,16 @@ class Input:
         Whether a case may leave it out.
     broadcasts
         Whether leading axes may be missing, or have the length 1.
+    derived
+        The operation of which it is an output, from the other inputs and attributes; None for what is free. Whoever is
+        handed it may compute it anew, so what is owed does not depend on how it is rounded: the tolerance carries that.
     """
 
     name: str
     axes: tuple[str, ...] = ()
     optional: bool = False
     broadcasts: bool = False
+    derived: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +81,8 @@ class Output:
     owed
         Whether every implementation returns it; others may leave it out.
     where_given
-        The input without which it is not owed after all; None for one that is owed always.
+        The input without which there is no such output; None for one that there is always. It must hold numbers: of
+        truth values there is no gradient.
     dtype
         Which dtype it may have.
     exact
@@ -114,6 +128,9 @@ class Operation:
     may_fuse
         Whether an implementation may hold what lies between its phases wider than half precision, and say so. One
         that stores its intermediate tensors cannot.
+    backward_of
+        The operation whose gradients it gives, None for most. Its inputs and outputs `grad_NAME` are the gradients
+        with respect to the outputs and inputs NAME of that one; what is called as there is what it is there.
     """
 
     name: str
@@ -126,6 +143,7 @@ class Operation:
     steps: tuple[str, ...] = ()
     conventions: tuple[str, ...] = ()
     may_fuse: bool = False
+    backward_of: str | None = None
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -172,10 +190,18 @@ class Operation:
         """Names of the inputs of which leading axes may be missing."""
         return frozenset(tensor.name for tensor in self.takes if tensor.broadcasts)
 
-    def owed(self, given: Collection[str]) -> tuple[str, ...]:
-        """Return the names of the outputs that are owed where these inputs are given."""
+    @cached_property
+    def derived(self) -> Mapping[str, str]:
+        """The inputs that follow from the others, each with the operation that gives it."""
+        return {tensor.name: tensor.derived for tensor in self.takes if tensor.derived is not None}
+
+    def there(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
+        """Return the names of the outputs that there are where these inputs are given, in the contract's order."""
+        numbers = {name for name, tensor in given.items() if tensor.dtype != "bool"}
         return tuple(
-            output.name
-            for output in self.gives
-            if output.owed and (output.where_given is None or output.where_given in given)
+            output.name for output in self.gives if output.where_given is None or output.where_given in numbers
         )
+
+    def owed(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
+        """Return the names of the outputs that are owed where these inputs are given."""
+        return tuple(name for name in self.there(given) if self.by_name[name].owed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attnspec import conventions as convention_rules
 from attnspec.adapters import load
 from attnspec.cases import load_suite
-from attnspec.contract import EXAMPLES, OPERATIONS
+from attnspec.contract import EXAMPLES, IN_LAYOUT, OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.reports.invocation import Invocation
@@ -49,6 +49,7 @@ def validate(
     renames: Mapping[str, str] | None = None,
     device: str | None = None,
     tensors: str | None = None,
+    backward: str | None = None,
     without: Sequence[str] | str = (),
     fail_fast: bool = False,
     probes: bool = True,
@@ -75,14 +76,17 @@ def validate(
     operation
         The operation for which a bare function stands.
     layout
-        ``bshe``, ``hse``, ``se`` or ``features_first`` for an implementation that is laid out so; what it declares if
-        None.
+        One of the layouts, such as ``bshe`` or ``paged:page_size=16``, for an implementation that is laid out so; what
+        it declares if None.
     renames
         The implementation's own argument name to the contract's: ``{"Q": "query"}``.
     device
         Where it is to run, for an implementation that takes one: ``"cuda"``.
     tensors
         The library whose tensors it takes and returns: ``"torch"``, ``"jax"`` or ``"numpy"``; what it declares if None.
+    backward
+        ``"autograd"`` has the gradients of its functions taken by the library of its tensors, and validates them, too;
+        what it declares if None.
     without
         Capabilities that it does not offer, beside those that it declares: ``("float_mask", "grouped_query")``.
     fail_fast
@@ -105,7 +109,13 @@ def validate(
     suite = load_suite(golden, profiles=as_tuple(profile), select=as_tuple(select))
     lacks = words(as_tuple(without))
     implementation = load(
-        target, bare_operation=operation, renames=contract_names(renames or {}), device=device, tensors=tensors
+        target,
+        bare_operation=operation,
+        renames=contract_names(renames or {}),
+        device=device,
+        tensors=tensors,
+        layout=layout,
+        backward=backward,
     )
     with closing(implementation):
         return run_and_report(
@@ -121,6 +131,7 @@ def validate(
                 renames=renames or {},
                 device=device,
                 tensors=tensors,
+                backward=backward,
                 golden=None if golden is None else str(golden),
             ),
         )
@@ -310,7 +321,9 @@ def open_target(
     renames: Mapping[str, str],
     device: str | None,
     tensors: str | None = None,
+    backward: str | None = None,
     without: Sequence[str] = (),
+    layout: str | None = None,
     timeout: float | None,
     start_timeout: float | None = None,
     isolate: bool = False,
@@ -323,10 +336,10 @@ def open_target(
     ----------
     target, command
         A Python target, or a program that speaks the process protocol; one of them is None.
-    operation, device, tensors
+    operation, device, tensors, backward
         As for `validate`; for a Python target alone.
-    without
-        As for `validate`.
+    without, layout
+        As for `validate`; it is not yet asked in the layout, but may have other arguments for it.
     renames
         Contract argument to the target's own name for it, as `contract_names` gives it.
     timeout
@@ -345,7 +358,15 @@ def open_target(
         If it cannot be loaded or started.
     """
     if command is None and timeout is None and not isolate:
-        opened = load(target, bare_operation=operation, renames=renames, device=device, tensors=tensors)
+        opened = load(
+            target,
+            bare_operation=operation,
+            renames=renames,
+            device=device,
+            tensors=tensors,
+            layout=layout,
+            backward=backward,
+        )
         return lacking(opened, without)
     from attnspec.adapters.process import ProcessImplementation, isolated
 
@@ -362,6 +383,8 @@ def open_target(
         renames=renames,
         device=device,
         tensors=tensors,
+        layout=layout,
+        backward=backward,
         timeout=limit,
         start_timeout=start,
         show_stderr=show_stderr,
@@ -422,7 +445,8 @@ def contract_names(renames: Mapping[str, str]) -> dict[str, str]:
     UsageError
         If a contract name does not exist.
     """
-    known = {argument for operation in OPERATIONS.values() for argument in operation.arguments}
+    everywhere = (OPERATIONS, *IN_LAYOUT.values())
+    known = {argument for there in everywhere for operation in there.values() for argument in operation.arguments}
     for own, argument in renames.items():
         if argument not in known:
             raise UsageError(

@@ -32,6 +32,8 @@ works on the cases had seen it, and this is that score. *By one case alone* are 
 it.
 """
 WRONG = ("fail", "error", "crash", "timeout", "malformed")
+NAMED = 5
+"""Cases that are named beside a right implementation that they fail."""
 SECONDS_ALLOWED = 600
 """For one implementation over all cases, which takes a few seconds; loops in plain Python take a minute."""
 
@@ -86,12 +88,18 @@ def figures(batch: Path) -> list[str]:
     failing = [(path, outcome) for path, outcome in of_right.items() if outcome.cases or outcome.problem]
     lines += ["", "## Right implementations", "", f"{len(right)} were validated; a case fails {len(failing)} of them."]
     if failing:
-        rows = [(f"`{path.stem}`", outcome.problem or ", ".join(outcome.cases[:5])) for path, outcome in failing]
+        rows = [(f"`{path.stem}`", outcome.problem or _some_of(outcome.cases)) for path, outcome in failing]
         lines += ["", *_plain_table(("file", "failed by"), rows)]
     problems = [(f"`{name}`", outcome.problem) for name, outcome in outcomes.items() if outcome.problem]
     if problems:
         lines += ["", "## Not validated", "", *_plain_table(("file", "why"), problems)]
     return lines
+
+
+def _some_of(cases: Sequence[str]) -> str:
+    """Return the first cases, and how many more there are."""
+    more = f", and {len(cases) - NAMED} more" if len(cases) > NAMED else ""
+    return ", ".join(cases[:NAMED]) + more
 
 
 def _counts(wrong: Sequence[dict[str, Any]], outcomes: dict[str, Outcome]) -> list[str]:

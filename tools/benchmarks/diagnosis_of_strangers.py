@@ -3,8 +3,9 @@
 ``python tools/benchmarks/diagnosis_of_strangers.py tests/implementations/batch_11`` runs every implementation of a
 batch in every setting, and holds what the report says first against the clauses that two judges had written down
 before in the batch's ``clauses.json``. ``--write`` writes ``spec/measurements/diagnosis-batch-11.md``; ``--every N``
-takes each N-th implementation, ``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead. Of a
-batch that stands beside the catalogue, the diagnosis sees the other batches alone.
+takes each N-th implementation, ``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead;
+``--seen`` says on the page that the batch is not blind any more. Of a batch that stands beside the catalogue, the
+diagnosis sees the other batches alone.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from measurement_page import MEASUREMENTS, MeasurementPage, publish, table
@@ -31,26 +32,33 @@ from attnspec.adapters.wrapped import Wrapped
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
 from attnspec.diagnosis import diagnose, suspects
-from attnspec.dtypes import to_run_dtype
+from attnspec.dtypes import numpy_dtype
 from attnspec.families.attention.attendance import attendance
 from attnspec.probing import measured
 from attnspec.runner import run_suite
+from attnspec.validation import in_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from attnspec.adapters import Answer, Declaration, Implementation, Request
+    from attnspec.adapters import Answer, Declaration, Request
     from attnspec.diagnosis import Diagnosis
+    from attnspec.operation import Operation
     from attnspec.runner import Result
     from attnspec_mistakes.judged import Judged
 
 ABOUT = """
-Wrong implementations of a blind batch, each in several settings: it gives `output` alone, or all that it gives; it
-declares logarithms to the base 2, or NaN for rows without keys, and its answers are turned into those; float64, or
-bfloat16 by way of float32. Before any diagnosis was run, two judges, separately, listed from code and pages up to three
+Wrong implementations of a blind batch, each in several settings: it gives what is owed alone, or all that it gives; it
+declares logarithms to the base 2, or NaN for rows without keys, and its answers are turned into those, and logarithms
+that it is handed back from them; float64, or bfloat16 by way of float32. A setting that changes nothing for an
+operation is left out. Before any diagnosis was run, two judges, separately, listed from code and pages up to three
 clauses whose sentences an implementation contradicts. Right is what is told first if it is among the clauses of either;
 where one of k clauses is told, and one is right, that counts 1 / k. *Sure* is what is told without "most likely" and
 without "one of these". Counted are the pairs of implementation and setting in which something fails.
+"""
+SEEN = """
+What was told wrongly of this batch was looked at, and the diagnosis was changed for whole classes of it: these figures
+are not blind.
 """
 DTYPES = ("float64", "bfloat16")
 SECONDS_ALLOWED = 120
@@ -58,31 +66,35 @@ SECONDS_ALLOWED = 120
 
 
 class Setting(Wrapped):
-    """An implementation of which a setting changes what it declares and answers."""
+    """An implementation of which a setting changes what it declares and answers: nothing, for one."""
 
-    def __init__(self, implementation: Implementation, conventions: Mapping[str, str]) -> None:
-        super().__init__(implementation)
-        self._conventions = conventions
+    conventions: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def concerns(cls, operation: Operation) -> bool:
+        """Tell whether the setting is one of its own for an operation."""
+        return all(name in operation.conventions for name in cls.conventions)
 
     @property
     def declaration(self) -> Declaration:
         """What the implementation says about itself, in both dtypes."""
         told = super().declaration
-        return replace(told, dtypes=DTYPES, conventions={**told.conventions, **self._conventions})
+        return replace(told, dtypes=DTYPES, conventions={**told.conventions, **self.conventions})
 
     def run(self, request: Request) -> Answer:
         """Answer a request; one in bfloat16 is computed in float32."""
-        if request.dtype != "bfloat16":
-            answer = super().run(request)
-            return (
-                answer._replace(values=self.changed(answer.values, request)) if isinstance(answer, Outputs) else answer
-            )
-        inputs = {name: _in_float32(array) for name, array in request.inputs.items()}
-        answer = super().run(request._replace(dtype="float32", inputs=inputs))
+        computed = self.handed(_in_float32(request) if request.dtype == "bfloat16" else request)
+        answer = super().run(computed)
         if not isinstance(answer, Outputs):
             return answer
         values = self.changed(answer.values, request)
-        return answer._replace(values={name: _in_bfloat16(array) for name, array in values.items()})
+        if request.dtype == "bfloat16":
+            values = {name: _in_bfloat16(array) for name, array in values.items()}
+        return answer._replace(values=values)
+
+    def handed(self, request: Request) -> Request:
+        """Return what the implementation is asked in this setting."""
+        return request
 
     def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:  # noqa: ARG002
         """Return the answer of the setting."""
@@ -92,6 +104,11 @@ class Setting(Wrapped):
 class OutputAlone(Setting):
     """What is owed alone."""
 
+    @classmethod
+    def concerns(cls, operation: Operation) -> bool:
+        """Tell whether anything may be given that is not owed."""
+        return not all(output.owed for output in operation.gives)
+
     def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
         """Drop what is not owed."""
         owed = OPERATIONS[request.operation].owed(request.inputs)
@@ -99,7 +116,13 @@ class OutputAlone(Setting):
 
 
 class BaseTwo(Setting):
-    """Logarithms to the base 2."""
+    """Logarithms to the base 2, those that are handed over among them."""
+
+    conventions: ClassVar[Mapping[str, str]] = {"logsumexp_base": "2"}
+
+    def handed(self, request: Request) -> Request:
+        """Turn logarithms into natural ones; the loss moves with such a one as much less."""
+        return request._replace(inputs={name: _natural(name, array) for name, array in request.inputs.items()})
 
     def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:  # noqa: ARG002
         """Turn logsumexp into one."""
@@ -109,9 +132,11 @@ class BaseTwo(Setting):
 class NanRows(Setting):
     """NaN for rows without keys."""
 
+    conventions: ClassVar[Mapping[str, str]] = {"fully_masked_row": "nan"}
+
     def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
         """Replace the results of such rows."""
-        if request.operation != "scaled_dot_product_attention" or "sinks" in request.inputs:
+        if "sinks" in request.inputs:
             return values
         given, said = request.inputs, request.attributes
         past = given["past_key"].shape[2] if "past_key" in given else 0
@@ -120,31 +145,44 @@ class NanRows(Setting):
             return values
         try:
             shape = (*given["query"].shape[:3], past + given["key"].shape[2])
-            dead = ~attendance(shape, past, given, **placing).attendable.any(axis=-1)
+            dead: Any = ~attendance(shape, past, given, **placing).attendable.any(axis=-1)
         except (IndexError, ValueError):
             return values
         return {
             name: np.where(dead[..., np.newaxis], np.nan, array)
-            if name in ("output", "weights") and array.ndim == dead.ndim + 1 and array.shape[:3] == dead.shape
+            if name in ("output", "weights", "grad_query")
+            and array.ndim == dead.ndim + 1
+            and array.shape[:3] == dead.shape
             else array
             for name, array in values.items()
         }
 
 
-SETTINGS: Mapping[str, Callable[[Implementation], Setting]] = {
-    "output alone": lambda implementation: OutputAlone(implementation, {}),
-    "all outputs": lambda implementation: Setting(implementation, {}),
-    "base 2": lambda implementation: BaseTwo(implementation, {"logsumexp_base": "2"}),
-    "NaN rows": lambda implementation: NanRows(implementation, {"fully_masked_row": "nan"}),
+SETTINGS: Mapping[str, type[Setting]] = {
+    "output alone": OutputAlone,
+    "all outputs": Setting,
+    "base 2": BaseTwo,
+    "NaN rows": NanRows,
 }
 
 
-def _in_float32(array: Any) -> Any:
-    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+def _in_float32(request: Request) -> Request:
+    inputs = {
+        name: array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+        for name, array in request.inputs.items()
+    }
+    asked = {name: "float32" if name == "output_dtype" else value for name, value in request.attributes.items()}
+    return request._replace(dtype="float32", inputs=inputs, attributes=asked)
+
+
+def _natural(name: str, array: Any) -> Any:
+    if name == "grad_logsumexp":
+        return (array * math.log2(math.e)).astype(array.dtype)
+    return (array * math.log(2)).astype(array.dtype) if name.startswith("logsumexp") else array
 
 
 def _in_bfloat16(array: Any) -> Any:
-    return to_run_dtype(array, "bfloat16") if array.dtype.kind == "f" else array
+    return array.astype(numpy_dtype("bfloat16")) if array.dtype.kind == "f" else array
 
 
 @dataclass(frozen=True)
@@ -195,10 +233,13 @@ def run_one(task: Task) -> Told | None:
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.alarm(SECONDS_ALLOWED)
     try:
-        target = load(str(task.path))
-        if task.setting == "NaN rows" and target.declaration.operations != ("scaled_dot_product_attention",):
+        target = in_layout(load(str(task.path)), None)
+        asked, declared = SETTINGS[task.setting], target.declaration
+        if asked.conventions.items() <= declared.conventions.items() and asked.conventions:
             return None
-        implementation = SETTINGS[task.setting](target)
+        if not any(asked.concerns(OPERATIONS[operation]) for operation in declared.operations):
+            return None
+        implementation = asked(target)
         suite = load_suite()
         own = {k: case for k, case in suite.cases.items() if case.operation in implementation.declaration.operations}
         start = time.perf_counter()
@@ -238,9 +279,20 @@ def tasks_of(batch: Path, options: argparse.Namespace) -> list[Task]:
     ]
 
 
+def kinds_of(batch: Path) -> dict[str, str]:
+    """Return the file of each implementation to its operation, and to the kind of layout where it has one."""
+    known: list[dict[str, Any]] = json.loads((batch / "batch.json").read_text(encoding="utf-8"))
+    kinds: dict[str, str] = {}
+    for entry in known:
+        layout = (entry.get("layout") or "").partition("_")[0]
+        kinds[entry["file"]] = f"`{entry['operation']}`{f' ({layout})' if layout else ''}"
+    return kinds
+
+
 def figures(batch: Path, options: argparse.Namespace) -> list[str]:
     """Run everything, and return the tables."""
     judged: dict[str, Any] = json.loads((batch / "clauses.json").read_text(encoding="utf-8"))
+    kinds = kinds_of(batch)
     tasks = tasks_of(batch, options)
     leave_out(batch)
     load_suite()
@@ -255,7 +307,8 @@ def figures(batch: Path, options: argparse.Namespace) -> list[str]:
         entry = judged[f"{task.path.parent.name}/{task.path.name}"]
         accepted = set(entry["accepted"])
         right = len(accepted & set(said.clauses)) / len(said.clauses) if said.clauses else 0.0
-        for row in (f"{task.setting}, {task.dtype}", "all"):
+        kind = kinds[f"{task.path.parent.name}/{task.path.name}"]
+        for row in (f"{task.setting}, {task.dtype}", "all", *((kind,) if len({*kinds.values()}) > 1 else ())):
             tally = counts.setdefault(row, Counter())
             tally["pairs"] += 1
             tally[said.certainty] += 1
@@ -319,10 +372,12 @@ def main() -> None:
     parser.add_argument("--setting", choices=SETTINGS)
     parser.add_argument("--dtype", choices=DTYPES)
     parser.add_argument("--no-probes", action="store_true", help="call no implementation again")
+    parser.add_argument("--seen", action="store_true", help="say that the diagnosis was changed after a look at this")
     parser.add_argument("--misses", action="store_true", help="print what was told wrongly")
     options = parser.parse_args()
     number = options.batch.name.partition("_")[2]
-    page = MeasurementPage(f"Pointing at the clause: batch {number}", ABOUT, figures(options.batch, options))
+    about = ABOUT + SEEN if options.seen else ABOUT
+    page = MeasurementPage(f"Pointing at the clause: batch {number}", about, figures(options.batch, options))
     publish(page, MEASUREMENTS / f"diagnosis-batch-{number}.md" if options.write else None)
 
 

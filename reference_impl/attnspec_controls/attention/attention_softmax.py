@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 OPERATION = "scaled_dot_product_attention"
 
 
-def from_logits(finish: Callable[[Attention, Array], Attention]) -> Computation:
-    """Make an attention that gets its logits from the reference and does the rest in another way.
+def from_logits(
+    finish: Callable[[Attention, Array], Attention], begin: Callable[..., Attention] = scaled_dot_product_attention
+) -> Computation:
+    """Make an attention that gets its logits from the reference, or a departure, and does the rest in another way.
 
     A sink becomes one more key, which has its logit and a value of zeros.
     """
 
     def attend(**arguments: Any) -> Attention:
-        attention = scaled_dot_product_attention(**arguments)
+        attention = begin(**arguments)
         value = repeat_heads(attention.present_value, attention.logits.shape[1])
         sinks = arguments.get("sinks")
         if sinks is None:

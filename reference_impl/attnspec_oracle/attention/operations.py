@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec_oracle.attention.grouped_rows import GroupedAttention
 from attnspec_oracle.attention.logits import Scale, exact_logits
+from attnspec_oracle.attention.merging import merge_states
 from attnspec_oracle.attention.projections import multi_head_attention, single_head_attention
 from attnspec_oracle.attention.scaled_dot_product_attention import context_vector, scaled_dot_product_attention
+from attnspec_oracle.attention.scaled_dot_product_attention_backward import scaled_dot_product_attention_backward
 from attnspec_oracle.attention.softmax import Softmax
 from attnspec_oracle.exact import exact_array
 
@@ -67,9 +70,14 @@ OPERATIONS: Mapping[str, Callable[..., Outputs]] = {
         split_heads,
         combine_heads,
         scaled_dot_product_attention,
+        scaled_dot_product_attention_backward,
+        merge_states,
         single_head_attention,
         multi_head_attention,
         context_vector,
     )
 }
 """The operations of attention by name; ``glorot_normal`` is random and has no golden values."""
+
+BY_ROWS = {"scaled_dot_product_attention": GroupedAttention}
+"""Those that are evaluated a row at a time, too, by name."""

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec_oracle.attention.attending import read_mask, transposed
 from attnspec_oracle.attention.logits import exact_logits, scale_for
 from attnspec_oracle.attention.placement import place
 from attnspec_oracle.attention.rows import Sum
-from attnspec_oracle.attention.scaled_dot_product_attention import means, read_mask, row_means, transposed
+from attnspec_oracle.attention.scaled_dot_product_attention import means, row_means
 from attnspec_oracle.attention.softmax import Softmax, rounded_logits
 from attnspec_oracle.certification import certify
 from attnspec_oracle.exact import ExactArray, add, exact_array, matmul, overridden

@@ -42,7 +42,7 @@ class Softmax:
         return cls(logits, np.ones(logits.shape, dtype=np.bool_))
 
     @cached_property
-    def _poisoned(self) -> NDArray[np.bool_]:
+    def poisoned(self) -> NDArray[np.bool_]:
         """(...), the rows in which IEEE arithmetic meets inf - inf or a NaN."""
         nonfinite = np.where(self.attended, self.logits.nonfinite, -np.inf)
         nothing_left = self.attended.any(axis=-1) & (nonfinite == -np.inf).all(axis=-1)
@@ -51,8 +51,8 @@ class Softmax:
     @cached_property
     def _counted(self) -> NDArray[np.bool_]:
         """(rows, columns), whether a column is in the certified sum of its row."""
-        counted = self.attended & (self.logits.nonfinite == 0) & ~self._poisoned[..., np.newaxis]
-        return counted.reshape(self._poisoned.size, self.logits.shape[-1])
+        counted = self.attended & (self.logits.nonfinite == 0) & ~self.poisoned[..., np.newaxis]
+        return counted.reshape(self.poisoned.size, self.logits.shape[-1])
 
     def row(self, index: int) -> SoftmaxRow:
         """Give a row by its row-major index."""
@@ -64,13 +64,13 @@ class Softmax:
         """Round the weights of the first ``keys`` columns, or of all, (..., keys): 0 in a row without columns."""
         shape = (*self.logits.shape[:-1], self.logits.shape[-1] if keys is None else keys)
         values = certify(output, lambda index: RowWeights(self.row(index)), shape, elements)
-        return np.where(self._poisoned[..., np.newaxis], np.nan, values)
+        return np.where(self.poisoned[..., np.newaxis], np.nan, values)
 
     def logsumexp(self, output: str, elements: Elements) -> NDArray[np.float64]:
         """Round the logarithm of the sum of the exponentials, (...): -inf in a row without columns."""
         shape = self.logits.shape[:-1]
         values = certify(output, lambda index: RowLogSumExp(self.row(index)), (*shape, 1), elements).reshape(shape)
-        return np.where(self._poisoned, np.nan, np.where(self.attended.any(axis=-1), values, -np.inf))
+        return np.where(self.poisoned, np.nan, np.where(self.attended.any(axis=-1), values, -np.inf))
 
     def nonfinite_means(self, values: ExactArray) -> NDArray[np.float64]:
         """Give the NaN and infinities among the means of values (..., columns, width): (..., queries, width).
@@ -78,7 +78,7 @@ class Softmax:
         A value at a key that may not be attended reaches nothing; one at a key whose weight is 0 because
         its logit is -inf gives NaN.
         """
-        poisoned = np.where(self._poisoned, np.nan, 0.0)[..., np.newaxis]
+        poisoned = np.where(self.poisoned, np.nan, 0.0)[..., np.newaxis]
         if not values.nonfinite.any():
             return np.broadcast_to(poisoned, (*self.logits.shape[:-1], values.shape[-1]))
         attended = self.attended[..., np.newaxis]

@@ -77,6 +77,18 @@ def check_one_for_each_head(name: str, given: ArrayLike | None, heads: int) -> N
         raise ValueError(f"{name} has shape {np.shape(given)}; {heads} query heads need {(heads,)}.")
 
 
+def check_scale(name: str, given: ArrayLike | None, batch: int, heads: int) -> None:
+    """Refuse scales of quantized numbers that do not match batch entries and key heads."""
+    # None has the shape of one number, which fits.
+    shape = np.asarray(given).shape
+    broadcasts = all(axis in (1, length) for axis, length in zip(shape[::-1], (heads, batch), strict=False))
+    if len(shape) > 2 or not broadcasts:
+        raise ValueError(
+            f"{name} has shape {shape}; a batch of {batch} with {heads} key heads needs (), {(heads,)} or "
+            f"{(batch, heads)}."
+        )
+
+
 def check_mask(mask: ArrayLike | None, scores: Shape) -> None:
     """Refuse a mask that does not broadcast to the shape of the scores."""
     if mask is None:

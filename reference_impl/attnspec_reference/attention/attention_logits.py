@@ -30,8 +30,7 @@ def cap_scores(scores: Array, softcap: float | None) -> Array:
     """Bend the scores so that none exceeds the cap; None and 0 leave them as they are."""
     if not softcap:
         return scores
-    cap = float(softcap)
-    return cap * np.tanh(scores / cap)
+    return softcap * np.tanh(scores / softcap)
 
 
 def add_distance_bias(scores: Array, alibi_slopes: Array | None, offset: Integers | int) -> Array:

@@ -17,6 +17,7 @@ from attnspec_reference.attention.attention_inputs import (
     check_mask,
     check_one_for_each_head,
     check_past,
+    check_scale,
     check_softcap,
     check_window,
 )
@@ -36,6 +37,7 @@ from attnspec_reference.attention.attention_logits import (
     exclude_keys,
     repeat_heads,
 )
+from attnspec_reference.attention.attention_scales import dequantize, output_dtype_or_own
 from attnspec_reference.attention.attention_softmax import (
     divide_by_total,
     exponentiate,
@@ -46,7 +48,7 @@ from attnspec_reference.attention.attention_softmax import (
 )
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.phases import applied_scale, scale_scores, score_every_key, weigh_values
-from attnspec_reference.precision import quietly, result_dtype, round_to, widen, widen_if_given
+from attnspec_reference.precision import quietly, round_to, widen, widen_if_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,19 +101,23 @@ def scaled_dot_product_attention(
     query_lengths: ArrayLike | None = None,
     sinks: ArrayLike | None = None,
     alibi_slopes: ArrayLike | None = None,
+    query_scale: ArrayLike | None = None,
+    key_scale: ArrayLike | None = None,
+    value_scale: ArrayLike | None = None,
     *,
     is_causal: bool = False,
     causal_alignment: str = "top_left",
     scale: float | None = None,
     softcap: float | None = None,
     window: Sequence[int | None] | None = None,
+    output_dtype: str | None = None,
 ) -> Attention:
     """Take, for each query, the mean of the values weighted by how well their keys fit.
 
     Parameters
     ----------
     query
-        Queries (B, Hq, Sq, E). Their dtype is the dtype of the results.
+        Queries (B, Hq, Sq, E). Their dtype is the dtype of the results, unless they are quantized.
     key
         Keys (B, Hkv, Sk, E).
     value
@@ -132,6 +138,9 @@ def scaled_dot_product_attention(
         Logits (Hq,) that stand in the softmax denominator of every query of a head, and belong to no key.
     alibi_slopes
         Slopes (Hq,): a score falls by the slope for each position between query and key.
+    query_scale, key_scale, value_scale
+        What queries, keys and values in float8 or int8 are multiplied by: (), (Hkv,) or (B, Hkv). A query takes
+        the scale of the key head that it reads, past keys and values that of the new ones.
     is_causal
         Whether a query may attend only to keys at and before its own position.
     causal_alignment
@@ -144,12 +153,14 @@ def scaled_dot_product_attention(
     window
         How many positions before and after its own a query may attend to, ``[left, right]``; None for an open
         side, and for no window.
+    output_dtype
+        Name of the dtype of the results, beside a quantized query.
 
     Returns
     -------
     attention
         ``output``, ``weights``, ``logsumexp``, ``scores``, ``logits``, ``present_key`` and ``present_value``, in
-        the dtype of ``query``.
+        the dtype of ``query`` or in ``output_dtype``.
 
     Raises
     ------
@@ -173,6 +184,9 @@ def scaled_dot_product_attention(
     check_mask(mask, (batch, heads, query_length, key_length))
     check_one_for_each_head("sinks", sinks, heads)
     check_one_for_each_head("alibi_slopes", alibi_slopes, heads)
+    check_scale("query_scale", query_scale, batch, key_shape[1])
+    check_scale("key_scale", key_scale, batch, key_shape[1])
+    check_scale("value_scale", value_scale, batch, key_shape[1])
     check_alignment(causal_alignment)
     check_softcap(softcap)
     check_window(window)
@@ -180,8 +194,15 @@ def scaled_dot_product_attention(
     # Prepend the past
     present_key, present_value = prepend_past(past_key, key), prepend_past(past_value, value)
 
+    # Multiply by the scales
+    dtype = output_dtype_or_own(query, output_dtype)
+    query = dequantize(query, query_scale, dtype)
+    present_key, present_value = (
+        dequantize(present_key, key_scale, dtype),
+        dequantize(present_value, value_scale, dtype),
+    )
+
     # Widen
-    dtype = result_dtype(query)
     query, key, value = widen(query, dtype), widen(present_key, dtype), widen(present_value, dtype)
     sinks, alibi_slopes = widen_if_given(sinks, dtype), widen_if_given(alibi_slopes, dtype)
 
@@ -213,10 +234,8 @@ def scaled_dot_product_attention(
         attendable = attendable & causal_mask(query_length=query_length, key_length=key_length, offset=offset)
     if window is not None:
         attendable = attendable & within_window(window, query_length, key_length, offset)
-    if key_lengths is not None:
-        attendable = attendable & within_length(key_length, keys_counted)
-    if query_lengths is not None:
-        attendable = attendable & answered_queries(query_length, queries_counted)
+    attendable = attendable & within_length(key_length, keys_counted)
+    attendable = attendable & answered_queries(query_length, queries_counted)
     logits = exclude_keys(logits, attendable)
 
     # Join the sinks

@@ -225,6 +225,7 @@ def test_it_is_an_adapter():
     assert set(declaration.operations) == {
         "softmax",
         "scaled_dot_product_attention",
+        "scaled_dot_product_attention_backward",
         "single_head_attention",
         "multi_head_attention",
         "glorot_normal",

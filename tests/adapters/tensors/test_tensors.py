@@ -62,7 +62,9 @@ def test_a_function_gets_the_tensors_of_its_library(tmp_path, library, says):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float64", "float32", "float16", "bfloat16", "int64", "bool", "float8_e4m3fn", "float8_e5m2", "int8"]
+)
 def test_there_and_back_no_bit_is_lost(library, dtype):
     tensors = tensors_called(library, None, said_by="a test")
     kind = numpy_dtype(dtype) if "float" in dtype else np.dtype(dtype)

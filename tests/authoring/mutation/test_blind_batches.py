@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from attnspec.adapters import load
+from attnspec.validation import in_layout
 
 BATCHES = Path(__file__).parents[2] / "implementations"
-NAMES = ("batch_7", "batch_8", "batch_9", "batch_10", "batch_11", "batch_12")
+NAMES = tuple(f"batch_{number}" for number in range(7, 19))
 QUICK = ("batch_7/", "batch_8/")
 RIGHT_IN_ITS_DTYPES = {
     "batch_7/wrong/040_alibi_promotes.py": "wrong in float32, and declares float64 alone",
@@ -18,9 +19,21 @@ RIGHT_IN_ITS_DTYPES = {
 """Those that no case can fail, because they are run only in the dtypes in which they are right."""
 LEFT_OPEN = {
     "batch_10/wrong/038_bias_min_instead_of_inf.py": "wrong at the lowest number, which the page leaves open",
+    "batch_13/wrong/049_unread_rows_unchecked.py": "wrong for a shape of which the page asks nothing",
     "batch_12/wrong/129_any_dtype_becomes_float64.py": "wrong for whole numbers, and the page has floats alone",
 }
 """Those that no case may fail, because the pages leave open what they do otherwise."""
+NOT_IMPORTED = {
+    "batch_18/wrong/007_first_part_never_empty.py": "needs SciPy; where that is installed, five cases fail it"
+}
+"""Those that need what is not installed here."""
+NOT_AS_RIGHT = {
+    "batch_14/right/12_paged_pages_in_any_order.py": "merges by a share near 1, which loses what weighs little",
+    "batch_18/right/04_pages_by_number.py": "gives NaN where a page has one key, of the score minus infinity",
+    "batch_14/right/23_quant_half_results.py": "computes float64 in float32, and the page now says that it must not",
+}
+"""Those that cases fail, and why that is right."""
+NOT_GRADED_HERE = {**RIGHT_IN_ITS_DTYPES, **LEFT_OPEN, **NOT_IMPORTED}
 
 
 @pytest.fixture(autouse=True)
@@ -37,13 +50,13 @@ def wrong():
         f"{name}/{entry['file']}"
         for name in NAMES
         for entry in json.loads((BATCHES / name / "batch.json").read_text(encoding="utf-8"))
-        if entry["in_reach"] and f"{name}/{entry['file']}" not in {**RIGHT_IN_ITS_DTYPES, **LEFT_OPEN}
+        if entry["in_reach"] and f"{name}/{entry['file']}" not in NOT_GRADED_HERE
     ]
 
 
 def right():
     found = [path.relative_to(BATCHES).as_posix() for name in NAMES for path in (BATCHES / name / "right").glob("*.py")]
-    return [*found, *LEFT_OPEN]
+    return [*(path for path in found if path not in NOT_AS_RIGHT), *LEFT_OPEN]
 
 
 def some_quick(paths, every):
@@ -55,7 +68,7 @@ def some_quick(paths, every):
 
 
 def first_failure(path, examiner):
-    implementation = load(str(BATCHES / path))
+    implementation = in_layout(load(str(BATCHES / path)), None)
     return examiner.first_failure(implementation, implementation.declaration.dtypes)
 
 

@@ -22,7 +22,10 @@ ROOT = Path(__file__).parents[3]
 CASES = [case for case in authored_cases() if case.source.document]
 BY_ID = {case.id: case for case in CASES}
 VALID = [case for case in CASES if case.rejects is None]
-OF_ATTENTION = {name for name, operation in OPERATIONS.items() if operation.family == "attention"}
+OF_ATTENTION = {
+    name for name, operation in OPERATIONS.items() if operation.family == "attention" and not operation.backward_of
+} - {"merge_states"}
+"""The operations that the documents have."""
 DOCUMENTS = {
     "000": "000_2ac35f9ff703a433.txt",
     "001": "001_97c79d128fd4cf2f.txt",

@@ -33,4 +33,5 @@ def test_every_case_comes_from_the_module_of_its_profile() -> None:
 
 def test_the_modules_give_all_cases() -> None:
     given = sorted(case.id for _, _, case in written())
-    assert given == [case.id for case in recipes.authored_cases()]
+    made = (*recipes.authored_cases(), *recipes.sampled_cases())
+    assert given == sorted(case.id for case in made)

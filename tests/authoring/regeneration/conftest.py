@@ -30,6 +30,7 @@ class Recipes:
 
     def make(self, *cases: AuthoredCase) -> None:
         self._monkeypatch.setattr(writing, "authored_cases", lambda: cases)
+        self._monkeypatch.setattr(writing, "sampled_cases", tuple)
 
     def exchange(self, *changed: AuthoredCase) -> None:
         by_id = {case.id: case for case in changed}

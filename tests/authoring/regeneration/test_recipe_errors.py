@@ -46,9 +46,9 @@ WRONG = {
         lambda case: replace(case, outputs=("weights",), printed=()),
         "the output 'context' is owed and must be stored",
     ),
-    "input in single precision": (
-        lambda case: replace(case, inputs={**case.inputs, "decoder_state": np.zeros(4, np.float32)}),
-        "input 'decoder_state' is float32; author float64, bool or int64",
+    "input in half precision": (
+        lambda case: replace(case, inputs={**case.inputs, "decoder_state": np.zeros(4, np.float16)}),
+        "input 'decoder_state' is float16; author float64, bool, int64",
     ),
     "shapes that do not fit": (
         lambda case: replace(case, inputs={**case.inputs, "decoder_state": VECTOR}, printed=()),

@@ -18,7 +18,10 @@ CONVENTIONS = {
     "half_precision_overflow": "open",
     "input_checks": "lenient",
 }
-ARGUMENT = re.compile("the function has no argument '(sinks|softcap)', and nothing else can say it")
+ARGUMENT = re.compile(
+    "the function has no argument '(sinks|softcap)', and nothing else can say it"
+    "|it has no argument '(query|key|value)_scale'"
+)
 NOT_CHECKED = re.compile("graded only under input_checks=strict|the valid twin .* did not pass")
 
 

@@ -1,8 +1,10 @@
-"""Arranging: how a request is put to an implementation whose tensors have other axes than the contract's."""
+"""Arranging: how a request is put to an implementation whose tensors are others than the contract's."""
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +18,16 @@ from attnspec.adapters.implementation import (
     Request,
 )
 from attnspec.adapters.wrapped import Wrapped
-from attnspec.contract import OPERATIONS
+from attnspec.arrangement import Circumstances, Repacked
+from attnspec.contract import IN_LAYOUT, OPERATIONS
+from attnspec.layout import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from attnspec.adapters.implementation import Declaration
     from attnspec.arrangement import Arrangement, Axes, Layout
 
 
@@ -47,14 +52,25 @@ class LaidOut(Wrapped):
         super().__init__(implementation)
         self._layout = layout
         self._name = name
+        self._declaration = replace(implementation.declaration, asked_in=name)
+        self._repacked_here = frozenset(IN_LAYOUT.get(name_of(name) or "", ()))
+        self._asked: Counter[tuple[object, ...]] = Counter()
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the implementation says about itself, with the layout in which it is asked."""
+        return self._declaration
 
     def run(self, request: Request) -> Answer:
         """Call the implementation once, or once for each entry of the axes that it does not know."""
-        arrangement = self._layout(request.operation, request.inputs, request.attributes)
+        circumstances = Circumstances(conventions=request.conventions, before=self._times_before(request))
+        arrangement = self._layout(request.operation, request.inputs, request.attributes, circumstances)
         if arrangement is None:
             return self._implementation.run(request)
         if isinstance(arrangement, str):
             return Declined(f"cannot be put in the layout {self._name}: {arrangement}")
+        if isinstance(arrangement, Repacked):
+            return self._run_repacked(request, arrangement)
         axes = _axes_of_inputs(request, arrangement)
         reason = _cannot_arrange(request, axes)
         if reason is not None:
@@ -71,6 +87,27 @@ class LaidOut(Wrapped):
             answers.append(answer._replace(inputs_changed=(*answer.inputs_changed, *edited)))
         return _gather(answers, tuple(lengths.values()), arrangement)
 
+    def _times_before(self, request: Request) -> int:
+        """Return how often the same was asked before, of what is put with other arguments."""
+        if request.operation not in self._repacked_here:
+            return 0
+        held = [hash(array.tobytes()) for array in request.inputs.values()]
+        key = (request.operation, request.dtype, *held, repr(request.attributes))
+        self._asked[key] += 1
+        return self._asked[key] - 1
+
+    def _run_repacked(self, request: Request, repacked: Repacked) -> Answer:
+        """Call the implementation once, with other arguments, and put its outputs back."""
+        answer = self._implementation.run(
+            request._replace(inputs=repacked.inputs, attributes=dict(repacked.attributes))
+        )
+        if not isinstance(answer, Outputs):
+            return answer
+        restored = repacked.restore(answer.values)
+        if isinstance(restored, str):
+            return Malformed(f"in the layout {self._name}, {restored}")
+        return answer._replace(values=restored)
+
 
 def _axes_of_inputs(request: Request, arrangement: Arrangement) -> dict[str, Axes]:
     axes: dict[str, Axes] = {}
@@ -78,7 +115,8 @@ def _axes_of_inputs(request: Request, arrangement: Arrangement) -> dict[str, Axe
     for name, array in request.inputs.items():
         if name in arrangement.tensors:
             full = arrangement.tensors[name]
-            broadcasts = name in broadcasting and 2 <= array.ndim < len(full.contract)
+            fewest = max(len(full.contract) - 2, 0)
+            broadcasts = name in broadcasting and fewest <= array.ndim < len(full.contract)
             axes[name] = full.of_rank(array.ndim) if broadcasts else full
     return axes
 

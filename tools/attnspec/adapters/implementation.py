@@ -7,6 +7,7 @@ in other languages and layout wrappers all give this one shape, so that the runn
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class Request(NamedTuple):
         Attributes by name, as plain Python values.
     on_surplus
         Is told, in a sentence, when more than the answer is found to have come; that may be long after the answer.
+    conventions
+        Every convention's choice for the run, for who arranges the request; an implementation is never told.
     """
 
     operation: str
@@ -37,6 +40,7 @@ class Request(NamedTuple):
     inputs: Mapping[str, NDArray[Any]]
     attributes: Mapping[str, Any]
     on_surplus: Callable[[str], None] | None = None
+    conventions: Mapping[str, str] = MappingProxyType({})
 
 
 class Outputs(NamedTuple):
@@ -132,7 +136,11 @@ class Declaration:
     dtypes_of
         The dtypes of operations that offer not all of `dtypes`.
     layout
-        How its tensors lie, one of :data:`attnspec.contract.LAYOUTS`; None for the contract's own layout.
+        How its tensors lie, one of :data:`attnspec.contract.LAYOUTS`, perhaps with settings; None for the contract's
+        own layout.
+    asked_in
+        The layout in which requests are put to it: the one that it declares, or another that was asked for; None for
+        the contract's own.
     not_graded
         Names of public functions that stand beside the operations in the user's own module, and are none.
     """
@@ -146,6 +154,7 @@ class Declaration:
     without: tuple[str, ...] = ()
     dtypes_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     layout: str | None = None
+    asked_in: str | None = None
     not_graded: tuple[str, ...] = ()
 
     def dtypes_offered(self, operation: str) -> tuple[str, ...]:

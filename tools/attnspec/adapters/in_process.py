@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -12,15 +13,17 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attnspec import capabilities, conventions
+from attnspec.adapters.differentiating import differentiated
 from attnspec.adapters.handed_out import HandedOut
 from attnspec.adapters.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.adapters.places import place_of
 from attnspec.adapters.returned import read_returned
 from attnspec.adapters.signatures import read_signature
 from attnspec.adapters.tensors import TENSORS
-from attnspec.contract import CAPABILITIES, EXAMPLES, LAYOUTS, OPERATIONS
+from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.errors import TargetError, Unsupported
+from attnspec.errors import TargetError, Unsupported, UsageError
+from attnspec.layout import operation_in, read_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.adapters.tensors import Tensors
+
+_LARGEST_KEPT = 2**22
+"""Bytes of an input that are kept to be compared; of a larger one a digest, since copies would fill the memory."""
 
 _NAMES_TOLD = 5
 _OURS = "attnspec"
@@ -46,6 +52,12 @@ class InProcessImplementation:
         Contract argument to the implementation's own name for it.
     tensors
         The tensors that it takes and returns; NumPy's arrays where None.
+    layout
+        The layout in which it is asked; the one that it declares if None. Operations may have other arguments there.
+    backward
+        How it comes to backward passes that it does not hold, one of those that
+        :data:`attnspec.adapters.differentiating.BACKWARD` lists;
+        not at all where None.
 
     Raises
     ------
@@ -59,6 +71,8 @@ class InProcessImplementation:
         adapter: str,
         renames: Mapping[str, str] | None = None,
         tensors: Tensors | None = None,
+        layout: str | None = None,
+        backward: str | None = None,
     ) -> None:
         self._renames = dict(renames or {})
         self._tensors = tensors
@@ -69,14 +83,21 @@ class InProcessImplementation:
             raise TargetError(
                 f"{adapter} holds none of the operations ({', '.join(OPERATIONS)}). {_hint(holder, adapter)}"
             )
+        declared = _layout(read_attribute(holder, "layout", adapter), adapter)
+        self._operations = {name: operation_in(name, layout or declared) for name in OPERATIONS}
         self._signatures = {
-            name: read_signature(function, OPERATIONS[name], self._renames, f"{adapter}: {name}")
+            name: read_signature(function, self._operations[name], self._renames, f"{adapter}: {name}")
             for name, function in self._functions.items()
         }
         for argument, own in self._renames.items():
             if not any(signature.takes(argument, own) for signature in self._signatures.values()):
                 raise TargetError(f"--rename {own}={argument}: no operation of {adapter} has an argument {own!r}.")
-        self._declaration = _declaration(holder, adapter, tuple(self._functions))
+        if backward is not None:
+            passes = differentiated(self._functions, self._signatures, tensors, backward, said_by=adapter)
+            self._functions |= passes
+            self._signatures |= {name: found.signature for name, found in passes.items()}
+        offered = tuple(name for name in OPERATIONS if name in self._functions)
+        self._declaration = _declaration(holder, adapter, offered, declared)
         self._handed_out = HandedOut()
 
     @property
@@ -86,7 +107,6 @@ class InProcessImplementation:
 
     def run(self, request: Request) -> Answer:
         """Call the operation; whatever goes wrong in it becomes an answer."""
-        operation = OPERATIONS[request.operation]
         function = self._functions.get(request.operation)
         if function is None:
             return Declined(f"{request.operation} is not offered")
@@ -95,7 +115,7 @@ class InProcessImplementation:
         lacking = signature.lacks(arguments)
         if lacking is not None:
             return Declined(f"it has no argument {lacking!r}")
-        pristine = {name: array.tobytes() for name, array in request.inputs.items()}
+        pristine = {name: imprint(array) for name, array in request.inputs.items()}
         given = self._given(request.inputs)
         lists = [name for name, value in request.attributes.items() if isinstance(value, list)]
         listed = {name: repr(request.attributes[name]) for name in lists}
@@ -119,11 +139,11 @@ class InProcessImplementation:
             return Raised(f"{said}{place_of(error)}{hint}", error)
         finally:
             keep_recursion_limit(limit)
-        answer = read_returned(returned, operation, request.inputs, self._tensors)
+        answer = read_returned(returned, self._operations[request.operation], request.inputs, self._tensors)
         del returned  # who holds an array from now on is the implementation
         if isinstance(answer, Outputs):
             changed = (
-                *(name for name, array in self._held(given).items() if array.tobytes() != pristine[name]),
+                *(name for name, array in self._held(given).items() if imprint(array) != pristine[name]),
                 *(name for name in lists if repr(request.attributes[name]) != listed[name]),
             )
             kept = {name: array.copy() for name, array in answer.values.items()}
@@ -148,6 +168,18 @@ class InProcessImplementation:
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+def imprint(array: NDArray[Any]) -> bytes:
+    """Return what tells an array from one with any other bit: its bytes, or of a large one a digest of them."""
+    if array.nbytes <= _LARGEST_KEPT:
+        return array.tobytes()
+    digest = hashlib.sha256()
+    parts = array.reshape(-1, array.shape[-1]) if array.flags.c_contiguous else array
+    rows = max(1, _LARGEST_KEPT // max(parts[:1].nbytes, 1))
+    for start in range(0, len(parts), rows):
+        digest.update(parts[start : start + rows].tobytes())
+    return digest.digest()
 
 
 def read_attribute(holder: object, name: str, adapter: str) -> Any:
@@ -222,7 +254,7 @@ def _tensors_wanted(said: str, function: Callable[..., Any]) -> str:
     return "" if library is None else f"; if it takes tensors of {library}, declare it: --tensors {library}"
 
 
-def _declaration(holder: object, adapter: str, operations: tuple[str, ...]) -> Declaration:
+def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layout: str | None) -> Declaration:
     default = holder.__name__ if isinstance(holder, ModuleType) else type(holder).__name__
     name = read_attribute(holder, "name", adapter) or default
     version = read_attribute(holder, "version", adapter) or (
@@ -239,7 +271,7 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...]) -> D
         conventions=declared,
         without=_without(read_attribute(holder, "without", adapter), adapter),
         dtypes_of=dtypes_of,
-        layout=_layout(read_attribute(holder, "layout", adapter), adapter),
+        layout=layout,
         not_graded=_not_graded(holder),
     )
 
@@ -276,8 +308,10 @@ def _layout(declared: object, adapter: str) -> str | None:
     """Return the layout that is declared; what has that name and is no string is something else."""
     if not isinstance(declared, str):
         return None
-    if declared not in LAYOUTS:
-        raise TargetError(f"{adapter} declares the layout {declared!r}; the layouts are {', '.join(LAYOUTS)}.")
+    try:
+        read_layout(declared)
+    except UsageError as problem:
+        raise TargetError(f"{adapter} declares the layout {declared!r}. {problem}") from None
     return declared
 
 
@@ -294,9 +328,15 @@ def _dtypes_by_operation(
                 f"{adapter} declares the dtypes of {name!r}, but there is no such operation; "
                 f"the operations are {', '.join(OPERATIONS)}."
             )
-    found = {name: _dtypes(by_operation.get(name), adapter) for name in operations}
+    found = {name: _dtypes(_declared_of(name, by_operation), adapter) for name in operations}
     together = {dtype for dtypes in found.values() for dtype in dtypes}
     return tuple(dtype for dtype in FLOAT_DTYPES if dtype in together), found
+
+
+def _declared_of(operation: str, by_operation: Mapping[str, object]) -> object:
+    """Return what is declared of an operation; of a backward pass that is left out, what is declared of the forward."""
+    forward = OPERATIONS[operation].backward_of
+    return by_operation.get(operation, None if forward is None else by_operation.get(forward))
 
 
 def _dtypes(declared: object, adapter: str) -> tuple[str, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, cast
 
 from attnspec.adapters.arranging import LaidOut
 from attnspec.adapters.implementation import Declaration
-from attnspec.contract import FAMILIES, LAYOUTS
-from attnspec.errors import UsageError
+from attnspec.contract import FAMILIES
 from attnspec.families.lookup import family_called, family_of
+from attnspec.layout import read_layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.adapters.implementation import Implementation
-    from attnspec.arrangement import Arrangement
+    from attnspec.arrangement import Arrangement, Circumstances, Repacked
 
 
 def laid_out(implementation: Implementation, layout: str) -> Implementation:
@@ -29,7 +28,8 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
     implementation
         Software whose tensors have the axes that `layout` names.
     layout
-        One of :data:`attnspec.contract.LAYOUTS`. An operation whose family has no such layout is passed on as it is.
+        One of :data:`attnspec.contract.LAYOUTS`, perhaps with settings. An operation whose family has no such layout
+        is passed on as it is.
 
     Returns
     -------
@@ -39,20 +39,21 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
     Raises
     ------
     UsageError
-        If there is no such layout.
+        If there is no such layout, or it has no such setting.
     """
-    if layout not in LAYOUTS:
-        near = difflib.get_close_matches(layout.lower(), LAYOUTS, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise UsageError(f"There is no layout {layout!r}; the layouts are {', '.join(LAYOUTS)}.{hint}")
-    if not any(layout in family_called(family).layouts for family in FAMILIES):
+    name, settings = read_layout(layout)
+    if not any(name in family_called(family).layouts for family in FAMILIES):
         return implementation
 
     def arrange(
-        operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]
-    ) -> Arrangement | str | None:
-        arranging = family_of(operation).layouts.get(layout)
-        return None if arranging is None else arranging(operation, inputs, attributes)
+        operation: str,
+        inputs: Mapping[str, NDArray[Any]],
+        attributes: Mapping[str, Any],
+        circumstances: Circumstances,
+    ) -> Arrangement | Repacked | str | None:
+        arranging = family_of(operation).layouts.get(name)
+        told = circumstances._replace(settings=settings)
+        return None if arranging is None else arranging(operation, inputs, attributes, told)
 
     return LaidOut(implementation, arrange, layout)
 

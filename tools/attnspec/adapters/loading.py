@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "attnspec.adapters"
 
-_DECLARED = ("dtypes", "conventions", "without", "tensors", "layout", "version")
+_DECLARED = ("dtypes", "conventions", "without", "tensors", "backward", "layout", "version")
 
 FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[^:]*))?")
 """A target that is a file. The path may hold a colon itself, as those with a drive letter do."""
@@ -38,6 +38,8 @@ def load(
     renames: Mapping[str, str] | None = None,
     device: str | None = None,
     tensors: str | None = None,
+    layout: str | None = None,
+    backward: str | None = None,
 ) -> Implementation:
     """Return the implementation that `target` names or is.
 
@@ -57,6 +59,12 @@ def load(
     tensors
         The library whose tensors it takes and returns, one of :data:`attnspec.adapters.tensors.TENSORS`; where None,
         what the implementation declares, else NumPy's arrays.
+    layout
+        The layout in which it is going to be asked, over the one that it declares. It is passed to a class or a
+        factory that has an argument `layout`.
+    backward
+        How it comes to backward passes that it does not hold, one of
+        :data:`attnspec.adapters.differentiating.BACKWARD`; where None, what it declares, else not at all.
 
     Raises
     ------
@@ -65,45 +73,50 @@ def load(
     """
     if isinstance(target, Implementation):
         _refuse_device(device, target.declaration.adapter)
+        _refuse_backward(backward, target.declaration.adapter)
         return target
     limit = sys.getrecursionlimit()
     try:
         found, module = locate(target) if isinstance(target, str) else (target, None)
         adapter = target if isinstance(target, str) else _describe(target)
-        made_there = device if bare_operation is None and _takes_device(found) else None
+        made_there = device if bare_operation is None and _takes("device", found) else None
+        told = {} if made_there is None else {"device": made_there}
+        told |= {"layout": layout} if bare_operation is None and layout is not None and _takes("layout", found) else {}
         if bare_operation is not None:
             holder = _bare(found, adapter, bare_operation, module)
         else:
-            holder = _holder(found, adapter, made_there)
-        kind = tensors or _declared_tensors(holder, adapter)
+            holder = _holder(found, adapter, told)
+        kind = tensors or _declared_word(holder, "tensors", adapter)
         if isinstance(holder, Implementation) or (kind is None and made_there is None):
             _refuse_device(device, adapter)
         if isinstance(holder, Implementation):
+            _refuse_backward(backward, adapter)
             return holder
         with_tensors = None if kind is None else tensors_called(kind, device, said_by=adapter)
-        return InProcessImplementation(holder, adapter, renames, with_tensors)
+        way = backward or _declared_word(holder, "backward", adapter)
+        return InProcessImplementation(holder, adapter, renames, with_tensors, layout, way)
     finally:
         keep_recursion_limit(limit)
 
 
-def _holder(found: object, adapter: str, device: str | None) -> object:
+def _holder(found: object, adapter: str, told: Mapping[str, str]) -> object:
     """Return the module or instance that holds the operations; a class or a factory is called once."""
     holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
     if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)) or not callable(found):
         return found
-    return _made(found, adapter, device)
+    return _made(found, adapter, told)
 
 
-def _declared_tensors(holder: object, adapter: str) -> str | None:
-    """Return the library whose tensors are declared; what has that name and is no string is something else."""
-    declared = None if isinstance(holder, Implementation) else read_attribute(holder, "tensors", adapter)
+def _declared_word(holder: object, name: str, adapter: str) -> str | None:
+    """Return the word that is declared under a name; what has that name and is no string is something else."""
+    declared = None if isinstance(holder, Implementation) else read_attribute(holder, name, adapter)
     return declared if isinstance(declared, str) else None
 
 
-def _made(found: Callable[..., object], adapter: str, device: str | None) -> object:
+def _made(found: Callable[..., object], adapter: str, told: Mapping[str, str]) -> object:
     """Call a class or a factory once."""
     try:
-        return found() if device is None else found(device=device)
+        return found(**told)
     except (AttnspecError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -114,12 +127,12 @@ def _made(found: Callable[..., object], adapter: str, device: str | None) -> obj
         ) from None
 
 
-def _takes_device(factory: object) -> bool:
-    """Tell whether something is a class or a function, not an operation itself, that has an argument `device`."""
+def _takes(argument: str, factory: object) -> bool:
+    """Tell whether something is a class or a function, not an operation itself, that has an argument of that name."""
     if not callable(factory) or isinstance(factory, ModuleType):
         return False
     try:
-        return "device" in inspect.signature(factory).parameters
+        return argument in inspect.signature(factory).parameters
     except (TypeError, ValueError):
         return False
 
@@ -132,13 +145,21 @@ def _refuse_device(device: str | None, adapter: str) -> None:
         )
 
 
+def _refuse_backward(backward: str | None, adapter: str) -> None:
+    if backward is not None:
+        raise TargetError(
+            f"--backward {backward}: {adapter} is an implementation already, which offers its backward passes itself. "
+            "A function that takes tensors of a library that differentiates can have one: --tensors torch."
+        )
+
+
 def _bare(found: object, adapter: str, operation: str, module: ModuleType | None) -> object:
     """Return a holder of one function, which declares what the module declares in which it was found."""
     if operation not in OPERATIONS:
         raise TargetError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
     if isinstance(found, type):
         # An instance of it is meant, which is called like a function.
-        found = _made(found, adapter, None)
+        found = _made(found, adapter, {})
     if not callable(found):
         raise TargetError(
             f"--as {operation} needs a function, but {adapter} is a {type(found).__name__}; name it: {adapter}:FUNCTION"

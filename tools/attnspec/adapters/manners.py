@@ -222,7 +222,7 @@ def _small_requests(operations: tuple[str, ...], dtypes: tuple[str, ...]) -> tup
             case.operation,
             dtype,
             {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()},
-            dict(case.attributes),
+            case.attributes_in(dtype),
         )
         for case, dtype in fitting[:_MOST_TRIED]
     )

@@ -38,8 +38,10 @@ from attnspec.adapters.tensors_on_the_wire import (
     quoted,
     word_for,
 )
-from attnspec.contract import LAYOUTS, OPERATIONS
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.contract import OPERATIONS
+from attnspec.dtypes import FLOAT_DTYPES, QUANTIZED_DTYPES
+from attnspec.errors import UsageError
+from attnspec.layout import read_layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,16 +59,35 @@ LONGEST_TEXT = 64 * 1024
 """Characters of a text of the program that are carried any further; what is beyond is cut off where it is read."""
 
 _SHOWN_OF_A_LINE = 100
+
+_SHORTEST_NUMBER = 5
+"""Characters of a number in a list, at least: most of those that cases have need more, few need less."""
 _LONGEST_NAME = 100
 """Characters up to which an unknown name is compared with those that there are."""
 
 
 @dataclass(frozen=True)
 class Started:
-    """What a program said in its answer to ``start``."""
+    """What a program said in its answer to ``start``.
+
+    Attributes
+    ----------
+    declaration, encoding
+        What it offers, and how it writes tensors.
+    input_dtypes
+        The dtypes of inputs that it reads beside those that every program reads.
+    """
 
     declaration: Declaration
     encoding: Encoding
+    input_dtypes: tuple[str, ...] = ()
+
+    def cannot_read(self, request: Request) -> str | None:
+        """Return why the program is not asked for a request: an input has a dtype that it does not read."""
+        for name, array in request.inputs.items():
+            if array.dtype.name in QUANTIZED_DTYPES and array.dtype.name not in self.input_dtypes:
+                return f"{name} is in {array.dtype.name}, which it does not say that it reads"
+        return None
 
 
 class StartRefusedError(WireError):
@@ -150,7 +171,7 @@ def read_started(message: Message, adapter: str) -> Started:
         raise StartRefusedError(_text(message, "message", where))
     if message["type"] != "started":
         raise WireError(f'{where} must have the type "started" (or "error"), not {quoted(message["type"])}')
-    optional = ("version", "dtypes", "dtypes_of", "conventions", "without", "layout", "encoding")
+    optional = ("version", "dtypes", "dtypes_of", "conventions", "without", "layout", "encoding", "input_dtypes")
     check_fields(message, where, required=("type", "protocol", "name", "operations"), optional=optional)
     protocol = message["protocol"]
     if not is_whole(protocol) or protocol not in VERSIONS:
@@ -168,9 +189,10 @@ def read_started(message: Message, adapter: str) -> Started:
         conventions=_conventions(message.get("conventions", {})),
         without=_strings(message.get("without", []), "without"),
         dtypes_of=_dtypes_of(message.get("dtypes_of", {})),
-        layout=None if "layout" not in message else _names([message["layout"]], "layout", LAYOUTS)[0],
+        layout=None if "layout" not in message else _layout(message["layout"]),
     )
-    return Started(declaration, encoding)
+    read = message.get("input_dtypes", [])
+    return Started(declaration, encoding, () if read == [] else _names(read, "input_dtypes", QUANTIZED_DTYPES))
 
 
 def run_request(seq: int, request: Request, encoding: Encoding) -> Message:
@@ -183,6 +205,13 @@ def run_request(seq: int, request: Request, encoding: Encoding) -> Message:
         "inputs": {name: encode_tensor(array, encoding) for name, array in request.inputs.items()},
         "attributes": {name: _sendable(value) for name, value in request.attributes.items()},
     }
+
+
+def characters_of(request: Request, encoding: Encoding) -> int:
+    """Return about how many characters the tensors of a request take on a line, without writing it."""
+    if encoding == "base64":
+        return sum(array.nbytes for array in request.inputs.values()) * 4 // 3
+    return sum(array.size for array in request.inputs.values()) * _SHORTEST_NUMBER
 
 
 def check_seq(message: Message, seq: int) -> None:
@@ -275,6 +304,16 @@ def _conventions(value: object) -> dict[str, str]:
     return conventions
 
 
+def _layout(value: object) -> str:
+    if not isinstance(value, str):
+        raise WireError(f"layout must be a string, not {quoted(value)}")
+    try:
+        read_layout(value[:_LONGEST_NAME])
+    except UsageError as problem:
+        raise WireError(f"layout is {quoted(value)}. {problem}") from None
+    return value
+
+
 def _strings(value: object, field: str) -> tuple[str, ...]:
     found = as_list(value)
     if found is None or not all(isinstance(word, str) for word in found):
@@ -318,6 +357,7 @@ def started(declaration: Declaration, encoding: Encoding) -> Message:
         ),
         **({} if declaration.layout is None else {"layout": declaration.layout}),
         "encoding": encoding,
+        "input_dtypes": list(QUANTIZED_DTYPES),
     }
 
 

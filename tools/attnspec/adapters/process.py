@@ -20,6 +20,7 @@ from attnspec.adapters.messages import (
     Message,
     Started,
     StartRefusedError,
+    characters_of,
     check_seq,
     has_earlier_seq,
     read_answer,
@@ -158,6 +159,14 @@ class ProcessImplementation:
         """
         if request.operation not in self.declaration.operations:
             return Declined(f"{self.declaration.name} does not offer {request.operation}")
+        if (unread := self._started.cannot_read(request)) is not None:
+            return Declined(unread)
+        characters = characters_of(request, self._started.encoding)
+        if characters > LINE_LIMIT:
+            return Declined(
+                f"its request would be a line of about {characters:,} bytes; the protocol has lines of at most "
+                f"{LINE_LIMIT:,}"
+            )
         if self._process is not None and (problem := self._look_back(self._process)):
             return Malformed(problem)
         if self._process is None and (problem := self._restart()):
@@ -261,6 +270,8 @@ def isolated(
     renames: Mapping[str, str] | None = None,
     device: str | None = None,
     tensors: str | None = None,
+    layout: str | None = None,
+    backward: str | None = None,
     timeout: float = 30.0,
     start_timeout: float = 60.0,
     show_stderr: bool = False,
@@ -270,7 +281,7 @@ def isolated(
 
     Parameters
     ----------
-    target, bare_operation, renames, device, tensors
+    target, bare_operation, renames, device, tensors, layout, backward
         As :func:`attnspec.adapters.loading.load` takes them; an object instead of a name cannot be isolated.
     timeout, start_timeout, show_stderr, transcript
         As in :class:`ProcessImplementation`.
@@ -281,6 +292,8 @@ def isolated(
     command += [f"--rename={own}={argument}" for argument, own in (renames or {}).items()]
     command += [f"--device={device}"] if device is not None else []
     command += [f"--tensors={tensors}"] if tensors is not None else []
+    command += [f"--layout={layout}"] if layout is not None else []
+    command += [f"--backward={backward}"] if backward is not None else []
     command += ["--", target]
     return ProcessImplementation(
         command,

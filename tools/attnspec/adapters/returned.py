@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.adapters.tensors import Tensors
-    from attnspec.operation import Operation
+    from attnspec.operation import Operation, Typed
 
 
-def read_returned(
-    returned: object, operation: Operation, given: Collection[str], tensors: Tensors | None = None
-) -> Outputs | Malformed:
-    """Read an array, a tuple in the contract's order, or a mapping by name.
+def outputs_by_name(
+    returned: object, operation: Operation, given: Mapping[str, Typed]
+) -> dict[str, object] | Malformed:
+    """Name the outputs in what was returned: one alone, a tuple in the contract's order, or a mapping.
 
     Parameters
     ----------
@@ -29,15 +29,12 @@ def read_returned(
     operation
         The operation, for the names of its outputs.
     given
-        Names of the inputs that were handed over, on which depends what is owed.
-    tensors
-        The tensors that it may have returned instead of arrays.
+        The inputs that were handed over. A tuple may leave out what there is not without others, or hold None there.
 
     Returns
     -------
-    Outputs or Malformed
-        The arrays by name, in the memory in which they were returned where NumPy can see it; or a sentence about what
-        cannot be read.
+    dict or Malformed
+        What was returned by name, of whatever type; or a sentence about what has no name.
     """
     if returned is None:
         return Malformed(f"{operation.name} returned None; it should return {operation.outputs[0]}.")
@@ -48,17 +45,45 @@ def read_returned(
                 f"{operation.name} returned {len(values)} outputs; it has {len(operation.outputs)}: "
                 f"{', '.join(operation.outputs)}."
             )
-        entries = dict(zip(operation.outputs, values, strict=False))
-    elif isinstance(returned, Mapping):
-        entries = dict(cast("Mapping[str, object]", returned))
-        for name in entries:
-            if name not in operation.outputs:
-                return Malformed(
-                    f"{operation.name} returned the unknown output {name!r}; its outputs are "
-                    f"{', '.join(operation.outputs)}."
-                )
-    else:
-        entries = {operation.outputs[0]: returned}
+        names = operation.outputs if any(value is None for value in values) else operation.there(given)
+        return dict(zip(names if len(values) <= len(names) else operation.outputs, values, strict=False))
+    if not isinstance(returned, Mapping):
+        return {operation.outputs[0]: returned}
+    entries = dict(cast("Mapping[str, object]", returned))
+    for name in entries:
+        if name not in operation.outputs:
+            return Malformed(
+                f"{operation.name} returned the unknown output {name!r}; its outputs are "
+                f"{', '.join(operation.outputs)}."
+            )
+    return entries
+
+
+def read_returned(
+    returned: object, operation: Operation, given: Mapping[str, Typed], tensors: Tensors | None = None
+) -> Outputs | Malformed:
+    """Read an array, a tuple in the contract's order, or a mapping by name.
+
+    Parameters
+    ----------
+    returned
+        What the implementation gave; or why it is no set of outputs, where that is known already.
+    operation
+        The operation, for the names of its outputs.
+    given
+        The inputs that were handed over, on which depends what is owed.
+    tensors
+        The tensors that it may have returned instead of arrays.
+
+    Returns
+    -------
+    Outputs or Malformed
+        The arrays by name, in the memory in which they were returned where NumPy can see it; or a sentence about what
+        cannot be read.
+    """
+    entries = returned if isinstance(returned, Malformed) else outputs_by_name(returned, operation, given)
+    if isinstance(entries, Malformed):
+        return entries
     arrays: dict[str, NDArray[Any]] = {}
     for name, value in entries.items():
         if value is None:
@@ -79,6 +104,10 @@ def read_returned(
     return Outputs(arrays)
 
 
+_NUMBERS_BESIDE_NUMPY = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+"""The dtypes of numbers that NumPy takes for raw bytes."""
+
+
 def _as_array(value: object) -> NDArray[Any] | None:
     """Return an array-like as an array of numbers or Booleans, or None."""
     if type(value) is np.ndarray and value.dtype.kind in "bifu":
@@ -91,7 +120,7 @@ def _as_array(value: object) -> NDArray[Any] | None:
         array = np.asarray(value)
     except Exception:
         return None
-    return array if array.dtype.kind in "bifu" or array.dtype.name == "bfloat16" else None
+    return array if array.dtype.kind in "bifu" or array.dtype.name in _NUMBERS_BESIDE_NUMPY else None
 
 
 def _kind(value: object) -> str:

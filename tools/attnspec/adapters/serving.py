@@ -103,6 +103,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--device", metavar="DEVICE", help="where it is to run")
     parser.add_argument("--tensors", metavar="LIBRARY", help="the library whose tensors it takes and returns")
+    parser.add_argument("--layout", metavar="LAYOUT", help="how its tensors lie, which may give it other arguments")
+    parser.add_argument("--backward", metavar="WAY", help="how it comes to backward passes that it does not hold")
     options = parser.parse_args(arguments)
     pairs: list[list[str]] = [rename.split("=", 1)[::-1] for rename in options.rename]
     stdin, stdout = keep_the_protocol_apart()
@@ -119,6 +121,8 @@ def main(arguments: list[str] | None = None) -> int:
                 renames=dict(pairs),
                 device=options.device,
                 tensors=options.tensors,
+                layout=options.layout,
+                backward=options.backward,
             )
         except AttnspecError as problem:
             refuse(str(problem), stdin, stdout)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from attnspec.dtypes import numpy_dtype
+from attnspec.dtypes import QUANTIZED_DTYPES, numpy_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,8 +29,10 @@ Encoding = Literal["list", "base64"]
 ENCODINGS: tuple[Encoding, ...] = ("list", "base64")
 """The encodings, the default first."""
 
-DTYPES = ("float64", "float32", "float16", "bfloat16", "bool", "int64")
+DTYPES = ("float64", "float32", "float16", "bfloat16", "bool", "int64", *QUANTIZED_DTYPES)
 """Each dtype of the protocol."""
+
+_WHOLE = ("int64", "int8")
 
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 """The words for the floats that JSON has no number for."""
@@ -88,7 +90,7 @@ def encode_tensor(array: NDArray[Any], encoding: Encoding) -> dict[str, Any]:
     Parameters
     ----------
     array
-        Any shape; float64, float32, float16, bfloat16 (ml_dtypes), bool or int64.
+        Any shape; one of `DTYPES`, of which NumPy has some from ml_dtypes.
     encoding
         ``list`` or ``base64``.
 
@@ -125,7 +127,7 @@ def _between_here_and_little_endian(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _nested_list(array: NDArray[Any], dtype: str) -> Any:
-    if dtype in ("bool", "int64"):
+    if dtype == "bool" or dtype in _WHOLE:
         return array.tolist()
     # A float64 holds every value of the narrower dtypes, so that no digit is lost on the way.
     numbers = array.astype(np.float64)
@@ -252,14 +254,14 @@ def _from_list(data: object, dtype: str, shape: tuple[int, ...], where: str) -> 
         if set(map(type, items)) - {list} or set(map(len, items)) - {length}:
             raise _not_nested(items, length, shape, where)
         items = list(chain.from_iterable(items))
-    if dtype not in ("bool", "int64"):
+    if dtype != "bool" and dtype not in _WHOLE:
         return _floats(items, dtype, where)
     kind, word = (bool, "true or false") if dtype == "bool" else (int, "whole numbers")
     _check_kinds(items, (kind,), word, dtype, where)
     try:
         return np.array(items, dtype=numpy_dtype(dtype))
     except OverflowError:
-        raise WireError(f"{where}: a number does not fit int64") from None
+        raise WireError(f"{where}: a number does not fit {dtype}") from None
 
 
 def _not_nested(items: list[Any], length: int, shape: tuple[int, ...], where: str) -> WireError:
@@ -275,6 +277,11 @@ def _check_kinds(items: list[Any], kinds: tuple[type, ...], word: str, dtype: st
     if set(map(type, items)).difference(kinds):
         stranger = next(item for item in items if type(item) not in kinds)
         raise WireError(f"{where}: the data of {dtype} are {word}, not {quoted(stranger)}")
+
+
+@cache
+def _has_infinity(dtype: str) -> bool:
+    return bool(np.isinf(np.array(np.inf).astype(numpy_dtype(dtype)).astype(np.float64)))
 
 
 def _floats(items: list[Any], dtype: str, where: str) -> NDArray[Any]:
@@ -295,7 +302,10 @@ def _floats(items: list[Any], dtype: str, where: str) -> NDArray[Any]:
         return wide
     with np.errstate(over="ignore", under="ignore"):
         narrow = wide.astype(numpy_dtype(dtype))
-    lost = np.isinf(narrow.astype(np.float64)) & ~infinite
+    # float8_e4m3fn has no infinity: what is too large for it becomes NaN, and so does an infinity.
+    lost = (
+        ~np.isfinite(narrow.astype(np.float64)) & ~(infinite if _has_infinity(dtype) else np.False_) & ~np.isnan(wide)
+    )
     if lost.any():
         raise WireError(
             f'{where}: {float(wide[lost][0])!r} does not fit {dtype}; an infinity is written "inf" or "-inf"'

@@ -26,7 +26,7 @@ They are estimates, of roundings that are taken as independent and seldom quite 
 The last rounding counts once: it is never more than one unit.
 """
 
-_DRIFT = 0.4
+DRIFT = 0.4
 """Units in the total that each term adds to a sum whose roundings all go one way.
 
 A rounding loses at most one unit of the partial sum: n units where the sum is there from the first term on, n/2 where
@@ -159,7 +159,7 @@ def summation_error(
     """
     precision = precision.at_rank(total.ndim)
     root = math.sqrt(terms) if isinstance(terms, int) else np.sqrt(terms)
-    drifts: Any = precision.accumulator * _DRIFT * terms if drift is None else drift
+    drifts: Any = precision.accumulator * DRIFT * terms if drift is None else drift
     of_total, of_spread = drifts + precision.accumulator, precision.accumulator * (_WALK * root + 1)
     return of_total * np.abs(total) + of_spread * spread
 
@@ -231,7 +231,7 @@ def drift_of_shares(shares: NDArray[Any], terms: NDArray[Any] | int, precision: 
     ndarray
         (..., 1), with the runs in front where the precision stands for several.
     """
-    even = precision.at_rank(shares.ndim).accumulator * _DRIFT * terms
+    even = precision.at_rank(shares.ndim).accumulator * DRIFT * terms
     if shares.shape[-1] <= FEW_TERMS:
         return np.broadcast_to(even, (*np.shape(even)[: -shares.ndim], *shares.shape[:-1], 1))
     in_order = -np.sort(-shares, axis=-1)

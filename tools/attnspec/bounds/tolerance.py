@@ -7,7 +7,7 @@ roundoffs of the dtype and the case's own values. Each family has its own, made 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Known = TypeVar("Known")
+
+
+class Elsewhere(NamedTuple):
+    """What is known of the elements of an output that are not sampled.
+
+    Attributes
+    ----------
+    lowest, highest
+        Between which numbers they lie, in a shape that broadcasts to that of the whole output.
+    left_open
+        Which of them may hold anything (same).
+    """
+
+    lowest: NDArray[Any]
+    highest: NDArray[Any]
+    left_open: NDArray[np.bool_]
 
 
 class Tolerance:
@@ -75,6 +91,13 @@ class Tolerance:
         if vacuous is None or unowed is None:
             return unowed if vacuous is None else vacuous
         return vacuous | unowed
+
+    def elsewhere(self, output: str, run: int = 0) -> Elsewhere | None:
+        """Return between which numbers the elements of an output lie in a run that are not sampled; None where all are.
+
+        A bound of sampled elements knows it, whose estimates are of the sample alone (N,).
+        """
+        del output, run
 
     def reach(self, output: str, run: int = 0) -> Reach | None:
         """Return between which numbers the elements of an output lie in a run, or None where they have no bounds."""

@@ -2,6 +2,7 @@
 
 from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, ChangedArgument, Rejection, case_from_json
+from attnspec.cases.generated import Generated, Inputs, Rise, generated_of, in_run_dtype
 from attnspec.cases.reading import (
     INDEX,
     RECORDS,
@@ -11,6 +12,8 @@ from attnspec.cases.reading import (
     Suite,
     check_against_schema,
     check_file,
+    check_profile,
+    file_content,
     load_suite,
     near,
     read_index,
@@ -30,12 +33,19 @@ __all__ = [
     "SMOKE",
     "Case",
     "ChangedArgument",
+    "Generated",
+    "Inputs",
     "Rejection",
+    "Rise",
     "Suite",
     "canonical_json",
     "case_from_json",
     "check_against_schema",
     "check_file",
+    "check_profile",
+    "file_content",
+    "generated_of",
+    "in_run_dtype",
     "load_suite",
     "near",
     "read_index",

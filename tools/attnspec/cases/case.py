@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec.cases.generated import Generated, Inputs, generated_from_json, generated_of, shapes_of
 from attnspec.cases.tensors import tensor_from_json
-from attnspec.dtypes import ANY
+from attnspec.dtypes import ANY, RUN_DTYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,10 +89,10 @@ class Case(NamedTuple):
     dtypes
         Float dtypes in which it is offered; empty for a case without floats.
     inputs, attributes
-        What the implementation is called with.
+        What the implementation is called with. Inputs that are `generated` are drawn each time they are read.
     expected
         Dtype (or ``all``) to output to certified values; None for a case that is refused or graded by properties.
-        Elements outside a sample are NaN.
+        Elements outside a sample are NaN; of a thinned output, the sampled elements alone (N,).
     sample
         Output name to the flat indices, rising, of the elements that are stored, where not all are.
     presentation
@@ -104,6 +107,9 @@ class Case(NamedTuple):
         Names of the conventions to which the certified values are sensitive.
     printed
         What the source document printed, as in the file.
+    thinned
+        Output name to the whole shape of an output of which the sampled elements alone are held, here and in all
+        that follows. All outputs of a case with generated inputs are thinned: whole, they would fill the memory.
     """
 
     id: str
@@ -126,11 +132,32 @@ class Case(NamedTuple):
     changed_argument: ChangedArgument | None
     conventions: tuple[str, ...]
     printed: tuple[Mapping[str, Any], ...]
+    thinned: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+
+    @property
+    def generated(self) -> Mapping[str, Generated]:
+        """What makes each input that is generated, by name."""
+        return generated_of(self.inputs)
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shape of each input, by name; nothing is drawn for it."""
+        return shapes_of(self.inputs)
+
+    @property
+    def size(self) -> int:
+        """How many numbers all inputs have together."""
+        return sum(map(math.prod, self.shapes.values()))
 
     @property
     def runs(self) -> tuple[str, ...]:
         """The dtypes to run it in; ``any`` alone for a case without floats."""
         return self.dtypes or (ANY,)
+
+    def attributes_in(self, dtype: str) -> dict[str, Any]:
+        """Return the attributes of a run in `dtype`: one that names the dtype of the run has that name."""
+        named = "float64" if dtype == ANY else dtype
+        return {name: named if value == RUN_DTYPE else value for name, value in self.attributes.items()}
 
     def golden(self, dtype: str) -> Mapping[str, NDArray[Any]]:
         """Return the certified outputs for a run in `dtype`, as float64 (or bool) arrays by name."""
@@ -159,6 +186,8 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
     changed = document.get("changed_argument")
     expected = document.get("expected")
     sample = {name: np.array(indices, dtype=np.int64) for name, indices in document.get("sample", {}).items()}
+    inputs = _inputs(document["inputs"], vouched=vouched)
+    thinned = bool(generated_of(inputs))
     return Case(
         id=document["id"],
         revision=document["revision"],
@@ -170,12 +199,12 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
         errata=tuple(document.get("errata", ())),
         source=document["source"],
         dtypes=tuple(document["dtypes"]),
-        inputs=_tensors(document["inputs"], "/inputs", {}, vouched=vouched),
+        inputs=inputs,
         attributes=document["attributes"],
         expected=None
         if expected is None
         else {
-            dtype: _tensors(outputs, f"/expected/{dtype}", sample, vouched=vouched)
+            dtype: _tensors(outputs, f"/expected/{dtype}", sample, vouched=vouched, thinned=thinned)
             for dtype, outputs in expected.items()
         },
         sample=sample,
@@ -191,16 +220,41 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
         changed_argument=None if changed is None else ChangedArgument(**changed),
         conventions=tuple(document.get("conventions", ())),
         printed=tuple(document.get("printed", ())),
+        thinned=_whole_shapes(expected or {}) if thinned else {},
     )
 
 
+def _inputs(tensors: Mapping[str, Any], *, vouched: bool) -> Mapping[str, NDArray[Any]]:
+    """Read the inputs, those that are generated without drawing them."""
+    given = {name: tensor for name, tensor in tensors.items() if "generator" not in tensor}
+    arrays = _tensors(given, "/inputs", {}, vouched=vouched)
+    if len(given) == len(tensors):
+        return arrays
+    generated: dict[str, Generated] = {}
+    for name in tensors.keys() - given.keys():
+        try:
+            generated[name] = generated_from_json(tensors[name])
+        except ValueError as error:
+            raise ValueError(f"/inputs/{name}/generator: {error}") from None
+    return Inputs(arrays, dict(sorted(generated.items())))
+
+
+def _whole_shapes(expected: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor["shape"]) for outputs in expected.values() for name, tensor in outputs.items()}
+
+
 def _tensors(
-    tensors: Mapping[str, Any], pointer: str, sample: Mapping[str, NDArray[np.int64]], *, vouched: bool
+    tensors: Mapping[str, Any],
+    pointer: str,
+    sample: Mapping[str, NDArray[np.int64]],
+    *,
+    vouched: bool,
+    thinned: bool = False,
 ) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {}
     for name, tensor in tensors.items():
         try:
-            arrays[name] = tensor_from_json(tensor, sample.get(name), vouched=vouched)
+            arrays[name] = tensor_from_json(tensor, sample.get(name), vouched=vouched, thinned=thinned)
         except ValueError as error:
             raise ValueError(f"{pointer}/{name}: {error}") from None
     return arrays

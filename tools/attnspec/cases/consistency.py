@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+
+class _Stored(NamedTuple):
+    """What a document says of a tensor before its numbers are read."""
+
+    dtype: str
 
 
 def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -41,9 +47,27 @@ def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
     if found is None and "changed_argument" in document:
         found = _of_changed_argument(document)
     if found is None and "expected" in document:
-        owed = operation.owed(document["inputs"])
+        owed = operation.owed({name: _Stored(tensor["dtype"]) for name, tensor in document["inputs"].items()})
         found = _of_expected(document["expected"], document["dtypes"], owed, operation.outputs)
+    found = found or _of_generated(document)
     return found or _of_sample(document.get("expected", {}), document.get("sample", {}))
+
+
+def _of_generated(document: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return what is asked of a case with generated inputs that cannot be had: such inputs are never held whole."""
+    generated = [name for name, tensor in document["inputs"].items() if "generator" in tensor]
+    if not generated:
+        return None
+    for part in ("rejects", "properties", "presentation", "changed_argument", "printed"):
+        if part in document:
+            return f"/{part}", f"a case with a generated input ({generated[0]!r}) has none"
+    for dtype, tensors in document["expected"].items():
+        if dtype != "all":
+            return f"/expected/{dtype}", "generated inputs are exact in every dtype, so that one golden is for all"
+        for name in tensors:
+            if name not in document.get("sample", {}):
+                return "/sample", f"the output {name!r} is not sampled; all outputs are where an input is generated"
+    return None
 
 
 def _of_expected(
@@ -62,22 +86,47 @@ def _of_expected(
     return None
 
 
+_REPEATED_ALONG = {
+    "broadcast": (0, "entries along the first axis"),
+    "heads_broadcast": (1, "heads"),
+    "tokens_broadcast": (-2, "tokens"),
+    "features_broadcast": (-1, "entries along the last axis"),
+}
+"""Layouts in which one part of memory stands for all along an axis, and what there are several of."""
+
+
 def _of_presentation(inputs: Mapping[str, Any], presentation: Mapping[str, str]) -> tuple[str, str] | None:
     for name, layout in presentation.items():
         pointer = f"/presentation/{name}"
         if name not in inputs:
             return pointer, f"there is no such input; there are {', '.join(inputs)}"
+        if layout == "tokens_broadcast" and len(inputs[name]["shape"]) < 2:
+            return pointer, "tokens_broadcast is for tensors of rank 2 or more"
         if layout in ("heads_last", "heads_broadcast") and len(inputs[name]["shape"]) != 4:
             return pointer, f"{layout} is for tensors of rank 4"
-        if layout == "broadcast" and not _is_repeated(inputs[name]["data"]):
-            return pointer, "broadcast is for tensors with several entries along the first axis, all of them equal"
-        if layout == "heads_broadcast" and not all(_is_repeated(heads) for heads in inputs[name]["data"]):
-            return pointer, "heads_broadcast is for tensors with several heads, all of them equal"
+        if "data" not in inputs[name]:
+            return pointer, "a generated input lies in memory as usual"
+        if layout in _REPEATED_ALONG:
+            axis, several = _REPEATED_ALONG[layout]
+            rank = len(inputs[name]["shape"])
+            if not all(map(_is_repeated, _parts_at(inputs[name]["data"], axis if axis >= 0 else rank + axis))):
+                return pointer, f"{layout} is for tensors with several {several}, all of them equal"
+        if layout == "one_number" and len(_numbers(inputs[name]["data"])) != 1:
+            return pointer, "one_number is for tensors with elements, all of them equal"
     shared = [name for name, layout in presentation.items() if layout == "shared"]
     for name in shared:
         if len(shared) < 2 or inputs[name] != inputs[shared[0]]:
             return f"/presentation/{name}", "shared is for several tensors that hold the same numbers in the same shape"
     return None
+
+
+def _parts_at(data: Any, depth: int) -> Iterator[Any]:
+    """Give every part of nested data at a depth; the whole at 0."""
+    if depth == 0 or not isinstance(data, list):
+        yield data
+        return
+    for part in cast("list[Any]", data):
+        yield from _parts_at(part, depth - 1)
 
 
 def _is_repeated(data: Any) -> bool:
@@ -86,6 +135,13 @@ def _is_repeated(data: Any) -> bool:
         return False
     entries = cast("list[Any]", data)
     return len(entries) > 1 and entries.count(entries[0]) == len(entries)
+
+
+def _numbers(data: Any) -> set[Any]:
+    """Return every number of nested data once."""
+    if not isinstance(data, list):
+        return {data}
+    return set[Any]().union(*map(_numbers, cast("list[Any]", data)))
 
 
 def _of_changed_argument(document: Mapping[str, Any]) -> tuple[str, str] | None:

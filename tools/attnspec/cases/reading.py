@@ -15,14 +15,16 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from attnspec.cases.bundles import bundled_file, bundled_ids
 from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, case_from_json
 from attnspec.cases.consistency import contradiction
+from attnspec.contract import ON_REQUEST
 from attnspec.errors import FixtureError, UsageError
 from attnspec.locations import golden_folder, schema_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
 INDEX = "index.json"
@@ -57,7 +59,9 @@ class Suite:
     twins: Mapping[str, Case]
 
 
-def load_suite(folder: Path | None = None, *, profiles: Sequence[str] = (), select: Sequence[str] = ()) -> Suite:
+def load_suite(
+    folder: Path | None = None, *, profiles: Sequence[str] = (), select: Sequence[str] = (), whole: bool = False
+) -> Suite:
     """Read the cases of a golden folder.
 
     Parameters
@@ -69,6 +73,8 @@ def load_suite(folder: Path | None = None, *, profiles: Sequence[str] = (), sele
         Keep only cases of these profiles; all if empty. The cases of ``smoke`` are those that ``smoke.json`` names.
     select
         Keep only cases whose id matches one of these shell patterns; all if empty.
+    whole
+        Whether cases are kept, too, that are run on request alone although nothing here asks for them.
 
     Raises
     ------
@@ -81,6 +87,8 @@ def load_suite(folder: Path | None = None, *, profiles: Sequence[str] = (), sele
     entries = read_index(folder)
     smoke = read_smoke_ids(folder, entries) if SMOKE_PROFILE in profiles else ()
     ids = select_ids(entries, profiles=profiles, select=select, smoke=smoke)
+    if not whole:
+        ids = asked_for(ids, profiles=profiles, select=select)
     cases = {case_id: _read_case(folder, case_id, entries[case_id]) for case_id in ids}
     twins: dict[str, Case] = {}
     for case in cases.values():
@@ -105,14 +113,15 @@ def read_index(folder: Path) -> dict[str, Mapping[str, Any]]:
     """
     if not folder.is_dir():
         raise FixtureError(f"There is no folder of golden files at {folder}.")
-    found = _ids_of_files(folder)
     index_path = folder / INDEX
     if not index_path.exists():
         entries: dict[str, Mapping[str, Any]] = {
-            case_id: _entry_of_unindexed(folder / f"{case_id}.json") for case_id in found
+            case_id: _entry_of_unindexed(folder / f"{case_id}.json")
+            for case_id in sorted([*_ids_of_files(folder), *bundled_ids(folder)])
         }
     else:
         entries = _index_entries(index_path)
+        found = [*_ids_of_files(folder), *bundled_ids(folder, entries)]
         for case_id in sorted(entries.keys() - set(found)):
             raise FixtureError(
                 f"{folder / case_id}.json is named in {INDEX} but does not exist. "
@@ -126,7 +135,7 @@ def read_index(folder: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _ids_of_files(folder: Path) -> list[str]:
-    """Return the id of every case file below a folder, sorted; by plain strings, because there are many."""
+    """Return the id of every case file below a folder; by plain strings, because there are many."""
     found: list[str] = []
     for parent, folders, names in os.walk(folder):
         place = os.path.relpath(parent, folder).replace(os.sep, "/")
@@ -134,7 +143,7 @@ def _ids_of_files(folder: Path) -> list[str]:
         for name in (*folders, *names):
             if name.endswith(".json") and not name.startswith(".") and prefix + name not in RECORDS:
                 found.append(prefix + name.removesuffix(".json"))
-    return sorted(found)
+    return found
 
 
 def suite_digest(entries: Mapping[str, Mapping[str, Any]]) -> str:
@@ -156,7 +165,7 @@ def read_smoke_ids(folder: Path, entries: Mapping[str, Any]) -> tuple[str, ...]:
     path = folder / SMOKE
     if not path.exists():
         raise UsageError(f"{folder} has no profile {SMOKE_PROFILE!r}: there is no file {SMOKE} in it.")
-    document = _parse(path, _bytes(path))
+    document = _parse(path, file_content(path))
     named = document.get("cases")
     # As for the index, the schema, which is slow to load, explains a file that is not sound at first sight.
     if set(document) != {"format", "cases"} or document["format"] != FORMAT or not isinstance(named, list):
@@ -197,12 +206,7 @@ def select_ids(
     ids = sorted(ids)
     known = sorted({case_id.split("/", 1)[0] for case_id in ids} | ({SMOKE_PROFILE} if smoke else set()))
     for profile in profiles:
-        if profile not in known:
-            from difflib import get_close_matches
-
-            close = get_close_matches(profile, known, n=1)
-            hint = f" Did you mean {close[0]}?" if close else ""
-            raise UsageError(f"There is no profile {profile!r}; the profiles are {', '.join(known)}.{hint}")
+        check_profile(profile, known)
     if profiles:
         ids = [case_id for case_id in ids if case_id.split("/", 1)[0] in profiles or case_id in smoke]
     for pattern in select:
@@ -212,6 +216,31 @@ def select_ids(
     if select:
         ids = [case_id for case_id in ids if any(fnmatchcase(case_id, pattern) for pattern in select)]
     return tuple(ids)
+
+
+def check_profile(profile: str, known: Collection[str]) -> None:
+    """Raise `UsageError`, with all profiles and the one that comes near, if `profile` is not among them."""
+    if profile not in known:
+        from difflib import get_close_matches
+
+        close = get_close_matches(profile, known, n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        raise UsageError(f"There is no profile {profile!r}; the profiles are {', '.join(known)}.{hint}")
+
+
+def asked_for(ids: Sequence[str], *, profiles: Sequence[str] = (), select: Sequence[str] = ()) -> tuple[str, ...]:
+    """Leave out cases that are run on request alone: neither their profile nor a pattern that begins with it is asked.
+
+    Parameters
+    ----------
+    ids
+        Ids of selected cases.
+    profiles, select
+        The profiles and shell patterns that selected them.
+    """
+    asked = {*profiles, *(pattern.partition("/")[0] for pattern in select)}
+    absent = tuple(f"{profile}/" for profile in ON_REQUEST if profile not in asked)
+    return tuple(case_id for case_id in ids if not case_id.startswith(absent)) if absent else tuple(ids)
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -230,7 +259,7 @@ def check_file(path: Path, *, kind: str = "case") -> dict[str, Any]:
     FixtureError
         If anything is wrong with it; the message names the file and the JSON pointer.
     """
-    document = _parse(path, _bytes(path))
+    document = _parse(path, file_content(path))
     check_against_schema(path, document, kind)
     if kind == "case":
         _to_case(path, document)
@@ -271,7 +300,7 @@ def schema_validator(kind: str) -> Any:
 
 
 def _index_entries(path: Path) -> dict[str, Mapping[str, Any]]:
-    index = _parse(path, _bytes(path))
+    index = _parse(path, file_content(path))
     if not _is_plain_index(index):
         check_against_schema(path, index, "index")
         count, found = index["count"], len(index["cases"])
@@ -300,7 +329,7 @@ def _is_plain_index(index: Mapping[str, Any]) -> bool:
 
 def _read_case(folder: Path, case_id: str, entry: Mapping[str, Any]) -> Case:
     path = folder / f"{case_id}.json"
-    content = _bytes(path)
+    content = file_content(path)
     if hashlib.sha256(content).hexdigest() == entry["sha256"] and "checked" not in entry:
         return case_from_json(json.loads(content), vouched=True)
     document = check_file(path)
@@ -321,10 +350,20 @@ def _to_case(path: Path, document: Mapping[str, Any]) -> Case:
         raise FixtureError(f"{path} is damaged at {pointer}: {problem}") from None
 
 
-def _bytes(path: Path) -> bytes:
+def file_content(path: Path) -> bytes:
+    """Return what a golden file holds, or would hold where its profile is one bundle.
+
+    Raises
+    ------
+    FixtureError
+        If it cannot be read.
+    """
     try:
         return path.read_bytes()
     except OSError as error:
+        bundled = bundled_file(path)
+        if bundled is not None:
+            return bundled
         raise FixtureError(f"{path} cannot be read ({error.strerror}).") from None
 
 
@@ -368,7 +407,7 @@ def _parse(path: Path, content: bytes) -> dict[str, Any]:
 
 def _entry_of_unindexed(path: Path) -> dict[str, Any]:
     """Make an index entry for a file that no index vouches for; it is checked in full when read."""
-    content = _bytes(path)
+    content = file_content(path)
     revision = _parse(path, content).get("revision", 0)
     return {"revision": revision, "sha256": hashlib.sha256(content).hexdigest(), "checked": True}
 

@@ -71,6 +71,12 @@ def _libraries() -> Iterable[str]:
     return TENSORS
 
 
+def _ways() -> Iterable[str]:
+    from attnspec.adapters.differentiating import BACKWARD
+
+    return BACKWARD
+
+
 def _layouts() -> Iterable[str]:
     from attnspec.contract import LAYOUTS
 
@@ -132,6 +138,7 @@ _VALUES: Mapping[str, Callable[[], Iterable[str]]] = {
     "OPERATION": _operations,
     "PROFILE": _profiles,
     "TARGET": _targets,
+    "WAY": _ways,
     "WORD": _words,
     "WORDS": _capabilities,
 }

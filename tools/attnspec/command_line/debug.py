@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--layout", metavar="LAYOUT", help=f"{', '.join(LAYOUTS)}; {LAYOUTS[0]} if not said.")
 @click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation.")
 @click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax or numpy.")
+@click.option("--backward", metavar="WAY", help="How to come by the gradients of its functions: autograd.")
 @click.option("--without", multiple=True, metavar="WORDS", help="What it does not offer: float_mask,grouped_query.")
 @click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda.")
 @click.option("--elements", type=click.IntRange(min=1), default=10, metavar="N", help="Show N; 10 if not said.")
@@ -43,6 +44,7 @@ def debug(
     layout: str | None,
     operation: str | None,
     tensors: str | None,
+    backward: str | None,
     without: tuple[str, ...],
     device: str | None,
     elements: int,
@@ -63,8 +65,17 @@ def debug(
     check_asked(() if dtype is None else (dtype,), asked)
     found = find_case(case, golden)
     names = contract_names(pairs(renames, "--rename"))
-    loaded = load(target, bare_operation=operation, renames=names, device=device, tensors=tensors)
-    with closing(lacking(loaded, words(without))) as implementation:
+    loaded = load(
+        target,
+        bare_operation=operation,
+        renames=names,
+        device=device,
+        tensors=tensors,
+        layout=layout,
+        backward=backward,
+    )
+    with closing(lacking(loaded, words(without))) as opened:
+        implementation = in_layout(opened, layout)
         declaration = implementation.declaration
         dtypes = (_dtype(found, dtype, declaration),)
         (run,) = planned_runs(found, dtypes, declaration, resolved_for(declaration, asked))
@@ -72,7 +83,7 @@ def debug(
             _say(f"{found.id} ({run.dtype}) is not graded: {run.expected.reason}.")
             return 1
         call = _Call(run, post_mortem=post_mortem)
-        return call.tell(call.ask(in_layout(implementation, layout)), elements)
+        return call.tell(call.ask(implementation), elements)
 
 
 def _dtype(case: Case, asked: str | None, declaration: Declaration) -> str:
@@ -99,14 +110,19 @@ class _Call:
 
     def ask(self, implementation: Any) -> Answer:
         """Say what is called with what, and call it."""
+        from attnspec.dtypes import own_dtype
         from attnspec.runner import request_of
 
         request = request_of(self._run)
         given = [name for name in self._run.operation.arguments if name in request.inputs]
-        inputs = [f"{name} {list(request.inputs[name].shape)}" for name in given]
+        own = {name: own_dtype(array) for name, array in self._run.case.inputs.items()}
+        inputs = [
+            f"{name} {list(request.inputs[name].shape)}{f' in {own[name]}' if own[name] else ''}" for name in given
+        ]
         attributes = [f"{name}={value!r}" for name, value in request.attributes.items()]
         _say(f"{self._run.case.id} ({self._run.dtype}): {self._run.case.title}")
-        _say(f"{self._run.operation.name} is called with {', '.join([*inputs, *attributes]) or 'nothing'}.")
+        there = "" if self._run.layout is None else f", in the layout {self._run.layout}"
+        _say(f"{self._run.operation.name} is called with {', '.join([*inputs, *attributes]) or 'nothing'}{there}.")
         return implementation.run(request)
 
     def tell(self, answer: Answer, elements: int) -> int:

@@ -98,7 +98,7 @@ def _explain_clause(clause: Clause, catalogue: Sequence[Mistake]) -> None:
 
     click.echo(f"{clause.id} (clause, spec/operations/{clause.page})\n{clause.text}")
     _echo_mistakes([mistake for mistake in catalogue if mistake.clause == clause.id])
-    _echo_cases(case for case in load_suite().cases.values() if clause.id in case.clauses)
+    _echo_cases(case for case in load_suite(whole=True).cases.values() if clause.id in case.clauses)
 
 
 def _explain_erratum(erratum: Erratum, catalogue: Sequence[Mistake]) -> None:
@@ -106,7 +106,7 @@ def _explain_erratum(erratum: Erratum, catalogue: Sequence[Mistake]) -> None:
 
     click.echo(f"{erratum.id} (erratum, spec/errata.md): {erratum.title}\n\n{erratum.text}")
     _echo_mistakes([mistake for mistake in catalogue if mistake.erratum == erratum.id])
-    _echo_cases(case for case in load_suite().cases.values() if erratum.id in case.errata)
+    _echo_cases(case for case in load_suite(whole=True).cases.values() if erratum.id in case.errata)
 
 
 def _explain_mistake(mistake: Mistake) -> None:
@@ -114,10 +114,12 @@ def _explain_mistake(mistake: Mistake) -> None:
     from attnspec.diagnosis import difference_made
     from attnspec.specification import clause_text, errata
 
-    cases = load_suite().cases.values()
+    cases = load_suite(whole=True).cases.values()
     click.echo(f"{mistake.id} (mistake)\n{mistake.sentence}")
     if mistake.engineer:
         click.echo(f"In a kernel: {mistake.engineer}")
+    if mistake.in_layout:
+        click.echo(f"It can be made with --layout {' or '.join(mistake.in_layout)} alone.")
     click.echo(f"\nWhat to do: {mistake.remedy}")
     click.echo(f"It breaks {mistake.clause}: {clause_text(mistake.clause)}")
     if mistake.erratum:

@@ -62,7 +62,7 @@ def list_cases(
     from attnspec.cases import canonical_json, load_suite
 
     _check_words(operations, clauses, mistakes)
-    suite = load_suite(golden, profiles=profiles, select=select)
+    suite = load_suite(golden, profiles=profiles, select=select, whole=True)
     noticing = _noticing(mistakes)
     cases = [
         case
@@ -136,6 +136,8 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
     """Show one CASE: what it is about, its inputs and its certified values."""
     import numpy as np
 
+    from attnspec.dtypes import own_dtype
+
     shown = find_case(case, golden)
     if as_script:
         from attnspec.families.lookup import family_of
@@ -154,8 +156,12 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
     if shown.conventions:
         click.echo(f"depends on  {', '.join(shown.conventions)}")
     with np.printoptions(precision=17, threshold=60, edgeitems=3, linewidth=100):
-        for name, array in shown.inputs.items():
-            click.echo(f"\ninput {name} {array.shape}\n{array}")
+        for name, tensor in shown.generated.items():
+            click.echo(f"\ninput {name} {tensor.shape}, generated\n{tensor.to_json()}")
+        for name in (name for name in shown.inputs if name not in shown.generated):
+            array = shown.inputs[name]
+            own = own_dtype(array)
+            click.echo(f"\ninput {name} {array.shape}{f', {own}' if own else ''}\n{array}")
         for dtype, outputs in (shown.expected or {}).items():
             for name, array in outputs.items():
                 click.echo(f"\nexpected {name} {array.shape}, {dtype}\n{array}")
@@ -184,9 +190,9 @@ def check(files: tuple[Path, ...], golden: Path | None) -> int:
     if whole:
         folder = golden or golden_folder()
         files = tuple(folder / f"{case_id}.json" for case_id in read_index(folder))
-        load_suite(folder)
+        load_suite(folder, whole=True)
     for path in files:
-        if not path.is_file():
+        if not whole and not path.is_file():
             raise UsageError(f"There is no file {str(path)!r}.")
         check_file(path, kind=path.stem if path.name in RECORDS else "case")
     broken = broken_promises(golden or golden_folder()) if whole else ()

@@ -51,7 +51,7 @@ def report(
         from attnspec.cases import load_suite
         from attnspec.reports.html import html_page
 
-        page = html_page(documents, names, load_suite(golden), detailed=detailed, notes=unread)
+        page = html_page(documents, names, load_suite(golden, whole=True), detailed=detailed, notes=unread)
         _write(html, page)
     return 1 if unread else 0
 

@@ -42,6 +42,7 @@ def task_of(options: TargetOptions, share: Share, *, fail_fast: bool) -> Task:
         renames=_renames(options),
         device=options.device,
         tensors=options.tensors,
+        backward=options.backward,
         without=words(options.without),
         layout=options.layout,
         dtypes=options.dtypes,
@@ -83,6 +84,7 @@ def kept_by(options: TargetOptions, suite: Suite) -> KeptJournal | None:
         "--as": options.operation or "",
         "--device": options.device or "",
         "--tensors": options.tensors or "",
+        "--backward": options.backward or "",
         "--without": ", ".join(options.without),
         "--timeout": "" if options.timeout is None else f"{options.timeout:g}",
         "--isolate": "given" if options.isolate else "",
@@ -102,6 +104,7 @@ def invocation_of(options: TargetOptions) -> Invocation:
         renames=pairs(options.renames, "--rename"),
         device=options.device,
         tensors=options.tensors,
+        backward=options.backward,
         isolate=options.isolate,
         timeout=options.timeout,
         golden=None if options.golden is None else str(options.golden),
@@ -145,6 +148,7 @@ def check_target(options: TargetOptions, *, fail_fast: bool = False) -> None:
             ("--rename", bool(options.renames)),
             ("--device", options.device is not None),
             ("--tensors", options.tensors is not None),
+            ("--backward", options.backward is not None),
             ("--isolate", options.isolate),
         ):
             if given:

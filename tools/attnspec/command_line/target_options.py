@@ -30,8 +30,10 @@ _OPTIONS = (
     click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable."),
     click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument."),
     click.option("--layout", metavar="LAYOUT", help=f"{', '.join(LAYOUTS)}; {LAYOUTS[0]} if not said."),
+    click.option("--strict-table", is_flag=True, help="In a layout with a table: name no page that must not be read."),
     click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation."),
     click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax or numpy."),
+    click.option("--backward", metavar="WAY", help="How to come by the gradients of its functions: autograd."),
     click.option("--without", multiple=True, metavar="WORDS", help="What it does not offer: float_mask,grouped_query."),
     click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda."),
     click.option(
@@ -104,6 +106,7 @@ class TargetOptions:
     layout: str | None
     operation: str | None
     tensors: str | None
+    backward: str | None
     without: tuple[str, ...]
     device: str | None
     timeout: float | None
@@ -131,8 +134,11 @@ def target_options(function: Callable[..., int]) -> Callable[..., int]:
 
     @wraps(function)
     def with_options(**given: Any) -> int:
+        from attnspec.layout import with_setting
         from attnspec.validation import words
 
+        if given.pop("strict_table"):
+            given["layout"] = with_setting(given["layout"], "strict_table")
         said = {field.name: given.pop(field.name) for field in fields(TargetOptions)}
         for name in ("dtypes", "profiles"):
             said[name] = words(said[name])

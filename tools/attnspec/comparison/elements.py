@@ -49,7 +49,7 @@ class Compared(NamedTuple):
     Attributes
     ----------
     name, shape
-        The output, and the shape in which it came.
+        The output, and the shape in which it came, or came before it was thinned.
     sample
         The flat indices of the elements that are owed, where not all are; the arrays then hold these alone.
     owed, given, error, tolerance
@@ -121,18 +121,18 @@ def compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: int
     run, expected
         What was asked, and what it owes.
     name, got
-        The output, and what came back, in the shape that is owed.
+        The output, and what came back, in the shape that is owed; of an output that is thinned, its sample (N,).
     place
         The place of the run, or of its fused grade, among those that its tolerances stand for.
     """
-    shape, sample = got.shape, expected.sample.get(name)
+    shape, sample = expected.thinned.get(name, got.shape), expected.sample.get(name)
     owed: NDArray[Any] = expected.outputs[name]
     assert run.bound is not None
     tolerance, to_reach = run.bound.of(name, place).error, held(run, expected, name, place)
     if run.operation.by_name[name].exact:
         tolerance = np.zeros(owed.shape)
     left_out = either(left_open(run, expected, name), None if to_reach is None else to_reach.elements)
-    if sample is not None:
+    if sample is not None and name not in expected.thinned:
         got, owed, tolerance = (np.take(tensor, sample) for tensor in (got, owed, tolerance))
         left_out = None if left_out is None else np.take(left_out, sample)
         to_reach = None if to_reach is None else Held(*(np.take(part, sample) for part in to_reach))
@@ -142,7 +142,7 @@ def compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: int
     at, top = _largest(ratio)
     # A largest ratio that is finite leaves nothing to explain: no NaN, no infinity, no tolerance of 0.
     if not math.isfinite(top):
-        same = _is_same(given, owed, run.dtype)
+        same = _is_same(given, owed, run.dtype, tolerance)
         also = run.family.also_right(run.operation.name, name, given, owed)
         if also is not None:
             same |= also
@@ -167,9 +167,20 @@ def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
     return place, ratios.item(place) if ratios.size else 0.0
 
 
-def _is_same(given: NDArray[Any], owed: NDArray[Any], dtype: str) -> NDArray[np.bool_]:
+def _is_same(
+    given: NDArray[Any], owed: NDArray[Any], dtype: str, tolerance: NDArray[Any] | float = 0.0
+) -> NDArray[np.bool_]:
     """Return where two numbers are equal, NaN among them; infinities also stand for what a dtype cannot hold."""
     same = (given == owed) | (np.isnan(given) & np.isnan(owed))
     if dtype not in (ANY, "float64"):
-        same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & (np.abs(owed) > LARGEST[dtype])
+        same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & may_be_infinite(owed, dtype, tolerance)
     return same
+
+
+def may_be_infinite(owed: NDArray[Any], dtype: str, tolerance: NDArray[Any] | float = 0.0) -> NDArray[np.bool_]:
+    """Return the numbers for which infinity stands in a dtype: those that it cannot hold, or nearly cannot.
+
+    Nearly is within the tolerance, unless that is larger than the number itself and says nothing of its size.
+    """
+    size = np.abs(owed)
+    return (size > LARGEST[dtype]) | ((size > tolerance) & (size + tolerance > LARGEST[dtype]))

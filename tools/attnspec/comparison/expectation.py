@@ -37,12 +37,15 @@ class Values(NamedTuple):
         The declared alternatives, such as ``fully_masked_row=nan``; None under the normative conventions.
     sample
         Output name to the flat indices of the elements that are owed, where not all are.
+    thinned
+        Output name to the whole shape of an output of which `outputs` and `ungraded` hold the sample alone (N,).
     """
 
     outputs: Mapping[str, NDArray[Any]]
     ungraded: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})
     under: str | None = None
     sample: Mapping[str, NDArray[np.int64]] = MappingProxyType({})
+    thinned: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 
 
 class MustRefuse(NamedTuple):
@@ -106,22 +109,22 @@ def expectation(
         if name in settling(Settles.REFUSALS):
             return NotGraded(f"graded only under {name}={choice}; declared is {conventions[name]}")
         sensitive.append(name)
-        outputs = _reference_outputs(case, inputs)
+        outputs = _reference_outputs(case, dtype, inputs)
     else:
         outputs = dict(case.golden(dtype))
     for name in sensitive:
         if conventions[name] == "refuse":
             return MustRefuse(f"{case.title} (declared: {name}=refuse)", f"{name}=refuse")
     if bound is None:
-        return Values(outputs, sample=case.sample)
+        return Values(outputs, sample=case.sample, thinned=case.thinned)
     owed = family.owed(outputs, conventions, bound, place)
-    return Values(owed.outputs, owed.ungraded, ", ".join(owed.under) or None, case.sample)
+    return Values(owed.outputs, owed.ungraded, ", ".join(owed.under) or None, case.sample, case.thinned)
 
 
-def _reference_outputs(case: Case, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _reference_outputs(case: Case, dtype: str, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the outputs for a case that stores none because the normative choice is to refuse it elsewhere."""
     import attnspec_reference
 
-    returned: Any = getattr(attnspec_reference, case.operation)(**inputs, **case.attributes)
+    returned: Any = getattr(attnspec_reference, case.operation)(**inputs, **case.attributes_in(dtype))
     values = cast("tuple[NDArray[Any], ...]", returned if isinstance(returned, tuple) else (returned,))
     return dict(zip(OPERATIONS[case.operation].outputs, values, strict=True))

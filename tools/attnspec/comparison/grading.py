@@ -18,6 +18,7 @@ from attnspec.adapters.implementation import (
 )
 from attnspec.comparison.elements import Compared, Worst, compare
 from attnspec.comparison.expectation import MustRefuse, NotGraded, Properties, Values
+from attnspec.comparison.thinning import thinned
 from attnspec.dtypes import ANY, FLOAT_DTYPES, is_float, numpy_dtype
 
 if TYPE_CHECKING:
@@ -117,13 +118,22 @@ def grade(run: Run, answer: Answer) -> Verdict:
             return Verdict("fail", "rejects", under=under, message=f"accepted what it must refuse: {expected.reason}")
         case Outputs(values) if isinstance(expected, Properties):
             return _grade_properties(run, values)
-        case Outputs(values, inputs_changed):
+        case Outputs():
             assert isinstance(expected, Values)
-            verdict = _grade_values(run, expected, values, inputs_changed, run.place)
-            if run.fused_place is None or verdict.check not in (None, "values"):
-                return verdict
-            fused = _grade_values(run, expected, values, inputs_changed, run.fused_place)
-            return verdict if fused.status == "ungraded" else verdict._replace(fused=fused.status == "pass")
+            return _grade_outputs(run, expected, answer)
+
+
+def _grade_outputs(run: Run, expected: Values, answer: Outputs) -> Verdict:
+    values, stray, changed = answer.values, None, answer.inputs_changed
+    if expected.thinned:
+        values, stray = thinned(run, expected, values)
+    verdict = _grade_values(run, expected, values, changed, run.place)
+    if stray is not None and verdict.status in RIGHT:
+        return _told_stray(verdict, stray)
+    if run.fused_place is None or verdict.check not in (None, "values"):
+        return verdict
+    fused = _grade_values(run, expected, values, changed, run.fused_place)
+    return verdict if fused.status == "ungraded" else verdict._replace(fused=fused.status == "pass" and stray is None)
 
 
 def _grade_properties(run: Run, got: Mapping[str, NDArray[Any]]) -> Verdict:
@@ -141,13 +151,9 @@ def _grade_values(
     names = [name for name in run.operation.outputs if name in expected.outputs and name in got]
     for name in names:
         if got[name].shape != expected.outputs[name].shape:
-            return Verdict(
-                "fail",
-                "shape",
-                name,
-                under=expected.under,
-                message=f"{name} has the shape {got[name].shape}; owed is {expected.outputs[name].shape}",
-            )
+            owed = expected.thinned.get(name, expected.outputs[name].shape)
+            message = f"{name} has the shape {got[name].shape}; owed is {owed}"
+            return Verdict("fail", "shape", name, under=expected.under, message=message)
     with np.errstate(all="ignore"):
         compared = {name: compare(run, expected, name, got[name], place) for name in names}
     steps = [name for name in run.operation.computed_in_order if name in compared]
@@ -171,6 +177,7 @@ def _grade_values(
             worst=worst,
             # Numbers that are nearly right are often computed in the dtype in which they came.
             message=_values_sentence(compared[output])
+            + (_extent_of_wrong(compared[output]) if output in expected.thinned else "")
             + ("" if problem is None else f". Its dtype is wrong too: {problem}"),
             **shared,
         )
@@ -200,6 +207,20 @@ def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
     if dtype != "float64" and got.dtype == np.float64:
         cause = "; a usual cause: a NumPy float64 scalar, such as np.sqrt(4), widens what it is multiplied with"
     return f"{name} is {got.dtype}; owed is {dtype}{cause}"
+
+
+def _told_stray(verdict: Verdict, stray: Worst) -> Verdict:
+    """Return the fail of an answer whose sampled elements are right, and another one cannot be."""
+    where = f"{stray.output}{list(stray.index)}"
+    message = f"{where} is {stray.got:.9g}; no average of the values can be: none of them lies beyond {stray.owed:.9g}"
+    return verdict._replace(status="fail", check="values", output=stray.output, worst=stray, message=message)
+
+
+def _extent_of_wrong(compared: Compared) -> str:
+    """Return how many of the sampled elements are wrong, and where the first of them lies."""
+    wrong = np.flatnonzero(compared.ratios > 1)
+    first = compared.element(int(wrong[0]))
+    return f"; {wrong.size} of {compared.ratios.size} sampled elements are wrong, the first {list(first.index)}"
 
 
 def _values_sentence(compared: Compared) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec.comparison.elements import may_be_infinite
 from attnspec.comparison.expectation import Values
 from attnspec.comparison.holding import held, left_open
 from attnspec.dtypes import ANY, LARGEST
@@ -67,12 +68,12 @@ def _bounded(run: Run, expected: Values, name: str) -> Bounded:
     if to_reach is not None:
         widest = np.maximum(owed - to_reach.lowest, to_reach.highest - owed)
         tolerance = np.where(to_reach.elements, np.fmin(widest, _LARGEST), tolerance)
-    anything = _may_be_infinite(run, owed) | _also_right(run, name, owed)
+    anything = _may_be_infinite(run, owed, tolerance) | _also_right(run, name, owed)
     open_elements = left_open(run, expected, name)
     if open_elements is not None:
         anything |= open_elements
     sample = expected.sample.get(name)
-    if sample is not None:
+    if sample is not None and name not in expected.thinned:
         unknown = np.ones(owed.shape, np.bool_)
         unknown.flat[sample] = False
         owed[unknown] = 0.0
@@ -81,11 +82,11 @@ def _bounded(run: Run, expected: Values, name: str) -> Bounded:
     return Bounded(owed, tolerance)
 
 
-def _may_be_infinite(run: Run, owed: NDArray[Any]) -> NDArray[np.bool_]:
+def _may_be_infinite(run: Run, owed: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
     """Return the numbers that the dtype of the run cannot hold, for which infinity stands, too."""
-    if run.dtype == ANY:
+    if run.dtype in (ANY, "float64"):
         return np.zeros(owed.shape, np.bool_)
-    return np.isfinite(owed) & (np.abs(owed) > LARGEST[run.dtype])
+    return np.isfinite(owed) & may_be_infinite(owed, run.dtype, tolerance)
 
 
 def _also_right(run: Run, name: str, owed: NDArray[Any]) -> NDArray[np.bool_]:

@@ -34,6 +34,8 @@ class Run(NamedTuple):
         The place of its fused grade, for a run in half precision that is graded unfused; None for any other.
     conventions
         Every convention's choice for the operation; empty for a run that is not graded.
+    layout
+        The layout in which the implementation is asked; None for the contract's own.
     """
 
     case: Case
@@ -46,6 +48,7 @@ class Run(NamedTuple):
     place: int = 0
     fused_place: int | None = None
     conventions: Mapping[str, str] = MappingProxyType({})
+    layout: str | None = None
 
     def __repr__(self) -> str:
         """Return case and dtype on a line; arrays are never printed."""

@@ -1,4 +1,4 @@
-"""Failures in which an output that was asked for beside the first one is wrong, and the first is right."""
+"""Failures in which an output that nobody owes is wrong, and those that are owed are right."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUBJECT = r"(`\w+`(, | and )?)+"
 
 
 def suspects_by_output(suspects: Sequence[Suspect], failing: Sequence[Result]) -> tuple[Suspect, ...]:
-    """Return the clauses that are suspected, first that of an output which alone is wrong.
+    """Return the clauses that are suspected, first that of an output which nobody owes and which alone is wrong.
 
     Parameters
     ----------
@@ -36,10 +36,10 @@ def suspects_by_output(suspects: Sequence[Suspect], failing: Sequence[Result]) -
     """
     graded = [result for result in failing if result.verdict.check == "values" and result.case.properties is None]
     examined = [Evidence(result) for result in spread(one_for_each_case(graded), _EXAMINED)]
-    if len(graded) < len(failing) or not examined or any(_is_wrong(entry, entry.first) for entry in examined):
+    if len(graded) < len(failing) or not examined or any(_owes_what_is_wrong(entry) for entry in examined):
         return tuple(suspects)
     operation = OPERATIONS[failing[0].case.operation]
-    for output in operation.outputs[1:]:
+    for output in operation.outputs:
         clause = _clause_about(output, operation.short_name)
         if suspects and _mentions(suspects[0].clause, output):
             continue
@@ -54,6 +54,10 @@ def suspects_by_output(suspects: Sequence[Suspect], failing: Sequence[Result]) -
 def _mentions(clause: str, output: str) -> bool:
     known = clauses().get(clause)
     return known is not None and re.search(rf"\b{output}\b", known.text) is not None
+
+
+def _owes_what_is_wrong(entry: Evidence) -> bool:
+    return any(_is_wrong(entry, name) for name in entry.owed)
 
 
 def _is_wrong(entry: Evidence, output: str) -> bool:

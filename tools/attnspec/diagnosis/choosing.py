@@ -72,7 +72,7 @@ def clause_shares(results: Sequence[Result]) -> Mapping[str, float]:
 
 
 def _weight(result: Result) -> tuple[bool, int]:
-    return result.run.family.shows_little(result.case), sum(array.size for array in result.case.inputs.values())
+    return result.run.family.shows_little(result.case), result.case.size
 
 
 def _is_least_telling(result: Result) -> bool:

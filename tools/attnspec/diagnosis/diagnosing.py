@@ -19,6 +19,7 @@ from attnspec.diagnosis.measured_laws import suspects_by_law
 from attnspec.diagnosis.ranking import FEWEST_CASES, WORTH_TELLING, Candidate
 from attnspec.diagnosis.suspects import Suspect, alike_by_cases, suspects
 from attnspec.diagnosis.undeclared import Undeclared, undeclared_convention
+from attnspec.layout import clause_in, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +142,12 @@ def diagnose(
             passing.setdefault(result.case.operation, []).append(result)
     found: list[Diagnosis] = []
     for operation, of_operation in wrong.items():
-        mistakes = [mistake for mistake in mistakes_of(operation) if mistake.id not in without]
+        layout = name_of(of_operation[0].run.layout)
+        mistakes = [
+            replace(mistake, clause=clause_in(mistake.clause, layout))
+            for mistake in mistakes_of(operation)
+            if mistake.id not in without and mistake.is_made_in(layout)
+        ]
         law = next((law for law in laws if law.operation == operation), None)
         found.extend(_diagnose_operation(of_operation, passing.get(operation, []), mistakes, law))
     return tuple(found)

@@ -44,7 +44,7 @@ def difference_made(mistake: Mistake, cases: Iterable[Case]) -> str | None:
             mistake.id not in case.targets,
             mistake.clause not in case.clauses,
             len(case.clauses),
-            sum(array.size for array in case.inputs.values()),
+            case.size,
         )
     )
     # Most mistakes show in float64; some do only where numbers overflow earlier.
@@ -67,7 +67,7 @@ def _told(mistake: Mistake, cases: Sequence[Case], asked: str | None) -> str | N
         if told is not None and tried >= _ENOUGH_TRIED:
             break
         dtype = asked or case.runs[0]
-        run = not_graded(case, dtype, "only computed")
+        run = not_graded(case, dtype, "only computed")._replace(layout=mistake.layout)
         got = outputs_of(mistake, run) if dtype in case.runs else None
         if got is None:
             continue

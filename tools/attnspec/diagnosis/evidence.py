@@ -42,7 +42,7 @@ class Agreement:
     ----------
     matches
         Whether it gives the elements that are wrong in the outputs that matter, and leaves right what is right there.
-        The outputs that matter are the first one where that is wrong; else the first one and those that are wrong.
+        The outputs that matter are those that are owed where one of them is wrong; else those, and what else is wrong.
     matches_all
         Whether it gives every element of every output that came back.
     error
@@ -98,9 +98,11 @@ class Likeness(NamedTuple):
     Attributes
     ----------
     places
-        Elements that are wrong in both, as a share of those that are wrong in either.
+        Elements that are wrong in both, as a share of those that are wrong in either: the mean over the owed outputs
+        in which there are any, for few numbers may tell as much as many.
     numbers
-        Elements that are wrong in both and hold the same number, as a share of those that came back wrong.
+        Elements that are wrong in both and hold the same number, as a share of those that came back wrong: the mean
+        over the owed outputs that came back wrong.
     """
 
     places: float
@@ -147,9 +149,9 @@ class Evidence:
         return self.result.is_wrong
 
     @property
-    def first(self) -> str:
-        """The first output of the operation, the only one that is owed."""
-        return self.result.run.operation.outputs[0]
+    def owed(self) -> tuple[str, ...]:
+        """The outputs that are owed, of those that came back."""
+        return tuple(name for name in self.result.run.operation.owed(self.result.case.inputs) if name in self.given)
 
     @cached_property
     def given(self) -> Mapping[str, NDArray[Any]]:
@@ -195,9 +197,9 @@ class Evidence:
         names = tuple(self.given)
         if not self.fails:
             return names
-        if self.first in names and self._matters(self.first):
-            return (self.first,)
-        return tuple(name for name in names if name == self.first or self._matters(name))
+        if any(self._matters(name) for name in self.owed):
+            return self.owed
+        return tuple(name for name in names if name in self.owed or self._matters(name))
 
     def _matters(self, name: str) -> bool:
         """Tell whether an output is wrong in what the catalogue speaks of."""
@@ -249,7 +251,7 @@ class Evidence:
         """Return what a mistake gives under the declared conventions, in float64; None where it cannot be computed."""
         if mistake.id not in self._computed:
             run = self.result.run
-            computed = outputs_of(mistake, run)
+            computed = outputs_of(mistake, run, before=int(self.result.same_bits is False))
             if computed is not None:
                 computed = {name: array.astype(np.float64, copy=False) for name, array in computed.items()}
                 if run.bound is not None and run.conventions:
@@ -258,21 +260,41 @@ class Evidence:
         return self._computed[mistake.id]
 
     def likeness(self, mistake: Mistake) -> Likeness | None:
-        """Return how alike a mistake is in what it gets wrong; None where the first output is not wrong.
+        """Return how alike a mistake is in what it gets wrong; None where no owed output is wrong.
 
-        A mistake that cannot be computed where something went wrong is not alike at all.
+        A mistake that cannot be computed where something went wrong is not alike at all. Of an output of the wrong
+        shape all is wrong; a mistake is wrong in the same places that gives it a wrong shape, too.
         """
-        wrong = self._wrong[self.first] if self.first in self.given else None
-        if wrong is None or not wrong.any():
+        if not any(found is None or found.any() for found in map(self._wrong.__getitem__, self.owed)):
             return None
-        computed = (self.computed(mistake) or {}).get(self.first)
-        owed = self._owed(self.first)
-        if computed is None or owed is None or computed.shape != owed.shape:
+        computed = self.computed(mistake) or {}
+        alike = [self._likeness_in(name, computed.get(name)) for name in self.owed]
+        places = [entry.places for entry in alike if entry is not None]
+        numbers = [
+            entry.numbers
+            for name, entry in zip(self.owed, alike, strict=True)
+            if entry is not None and ((wrong := self._wrong[name]) is None or wrong.any())
+        ]
+        return Likeness(sum(places) / len(places), sum(numbers) / len(numbers))
+
+    def _likeness_in(self, name: str, computed: NDArray[Any] | None) -> Likeness | None:
+        """Return how alike a mistake is in an output; None where that is right in both."""
+        ours, expected = self._wrong[name], self._expected
+        golden = None if expected is None else expected.outputs.get(name)
+        if computed is None or golden is None:
             return Likeness(0.0, 0.0)
-        theirs = ~(self._meets(computed, owed, self.first) | self._unowed(self.first))
-        both = wrong & theirs
-        equal = both & (self._distances(self.first, computed) <= 1)
-        return Likeness(float(both.sum() / (wrong | theirs).sum()), float(equal.sum() / wrong.sum()))
+        if ours is None or computed.shape != golden.shape:
+            both = ours is None and computed.shape != golden.shape
+            same = (
+                both and computed.shape == self.given[name].shape and bool((self._distances(name, computed) <= 1).all())
+            )
+            return Likeness(float(both), float(same))
+        theirs = ~(self._meets(computed, golden, name) | self._unowed(name))
+        either = int((ours | theirs).sum())
+        if not either:
+            return None
+        equal = ours & theirs & (self._distances(name, computed) <= 1)
+        return Likeness(float((ours & theirs).sum()) / either, float(equal.sum()) / max(int(ours.sum()), 1))
 
     @cached_property
     def _wrong_by_convention_alone(self) -> bool:

@@ -181,15 +181,16 @@ def _size_of_errors(evidence: Sequence[Evidence]) -> str | None:
 
 
 def _wrong_numbers(evidence: Sequence[Evidence]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the wrong numbers of the first output, and what was owed in their places."""
+    """Return the wrong numbers of the outputs that are owed, and what was owed in their places."""
     given: list[NDArray[Any]] = [np.zeros(0)]
     owed: list[NDArray[Any]] = [np.zeros(0)]
     for entry in evidence:
-        golden = entry.result.case.golden(entry.result.dtype).get(entry.first)
-        wrong = entry.wrong.get(entry.first)
-        if golden is not None and wrong is not None and wrong.any():
-            given.append(entry.given[entry.first][wrong])
-            owed.append(golden[wrong])
+        golden = entry.result.case.golden(entry.result.dtype)
+        for name in entry.owed:
+            wrong = entry.wrong.get(name)
+            if name in golden and wrong is not None and wrong.any():
+                given.append(entry.given[name][wrong])
+                owed.append(golden[name][wrong])
     return np.concatenate(given), np.concatenate(owed).astype(np.float64)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.adapters.implementation import Outputs
+from attnspec.adapters.implementation import Outputs, Request
+from attnspec.adapters.in_process import InProcessImplementation
+from attnspec.adapters.layouts import laid_out
 from attnspec.adapters.returned import read_returned
 from attnspec.dtypes import ANY, to_run_dtype
+from attnspec.layout import name_of
 from attnspec.runner import own_attributes, presented_all
 
 if TYPE_CHECKING:
@@ -20,18 +24,46 @@ if TYPE_CHECKING:
     from attnspec_mistakes import Mistake
 
 
-def outputs_of(mistake: Mistake, run: Run) -> Mapping[str, NDArray[Any]] | None:
+def outputs_of(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDArray[Any]] | None:
     """Return the outputs that a mistake gives for a run, or None where it cannot be computed.
 
     It is given the inputs as the run gave them, in the memory layouts that the case asks for.
+
+    Parameters
+    ----------
+    mistake
+        A mistake that can be made in the layout of the run.
+    run
+        What was asked.
+    before
+        How often the same was asked before what came back, which counts where a layout hands over anew each time.
     """
     case, dtype = run.case, "float64" if run.dtype == ANY else run.dtype
     arrays = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
     inputs = presented_all(arrays, case.presentation)
+    if mistake.in_layout:
+        return _in_layout(mistake, run, inputs, before)
     try:
         with np.errstate(all="ignore"):
-            returned = mistake.function(**inputs, **own_attributes(case.attributes))
+            returned = mistake.function(**inputs, **own_attributes(case.attributes_in(dtype)))
     except (ArithmeticError, IndexError, TypeError, ValueError):
         return None
     answer = read_returned(returned, run.operation, given=case.inputs)
+    return answer.values if isinstance(answer, Outputs) else None
+
+
+def _in_layout(
+    mistake: Mistake, run: Run, inputs: Mapping[str, NDArray[Any]], before: int
+) -> Mapping[str, NDArray[Any]] | None:
+    """Return the outputs that a mistake gives with the arguments of the run's layout, in the contract's shapes."""
+    name = name_of(run.layout)
+    if name is None or run.layout is None or name not in mistake.in_layout:
+        return None
+    holder = SimpleNamespace(**{mistake.operation: mistake.in_layout[name]}, layout=run.layout)
+    implementation = laid_out(InProcessImplementation(holder, mistake.id), run.layout)
+    attributes = own_attributes(run.case.attributes)
+    request = Request(mistake.operation, run.dtype, inputs, attributes, conventions=run.conventions)
+    for _ in range(before):
+        implementation.run(request)
+    answer = implementation.run(request)
     return answer.values if isinstance(answer, Outputs) else None

@@ -12,8 +12,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from attnspec.contract import OPERATIONS
 from attnspec.diagnosis.choosing import one_for_each_case, spread, telling
 from attnspec.diagnosis.evidence import Evidence
+from attnspec.layout import operation_in
 from attnspec_mistakes.judged import judged_cases, judged_implementations
 from attnspec_mistakes.noticed import noticed_cases, tried_cases
 
@@ -137,8 +139,15 @@ def _beside_strangers(suspect: Suspect, strangers: Mapping[str, float]) -> Suspe
 
 
 def _strangers_alike(failing: Sequence[Result], passing: Sequence[Result]) -> Mapping[str, float]:
-    """Return clause to how alike the most alike implementation by a stranger is that breaks it: the cosine again."""
-    operation = failing[0].case.operation
+    """Return clause to how alike the most alike implementation by a stranger is that breaks it: the cosine again.
+
+    Strangers took the arguments of the contract's own form, so they tell nothing in a layout that has others. Nor do
+    they of a clause about which they were never asked, so long as no case that lists it notices any of them: it counts
+    as much as the most alike.
+    """
+    operation, layout = failing[0].case.operation, failing[0].run.layout
+    if operation_in(operation, layout) is not OPERATIONS[operation]:
+        return {}
     tried = judged_cases(operation)
     wrong, right = (_by_dtype([each for each in results if each.case.id in tried]) for results in (failing, passing))
     runs = sum(map(len, wrong.values()))
@@ -150,7 +159,10 @@ def _strangers_alike(failing: Sequence[Result], passing: Sequence[Result]) -> Ma
         cosine = here / math.sqrt((here + there) * runs)
         for clause in implementation.clauses:
             found[clause] = max(cosine, found.get(clause, 0.0))
-    return found
+    asked = frozenset[str]().union(*(implementation.cases for implementation in judged_implementations(operation)))
+    listing = _listing([*failing, *passing])
+    most = max(found.values(), default=0.0)
+    return {**{clause: most for clause, cases in listing.items() if not cases & asked}, **found}
 
 
 def alike_by_cases(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> list[Suspect]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attnspec.comparison import WRONG, NotGraded, Verdict
 from attnspec.guard.ending import how_it_ended
 from attnspec.guard.journal import Entry
-from attnspec.runner import OCCASIONS, Result, beside_their_twins, not_graded, planned_runs
+from attnspec.runner import OCCASIONS, Result, asked_in_layout, beside_their_twins, not_graded, planned_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +50,8 @@ def results_of(
         if prepared:
             runs = planned_runs(case, asked, declaration, resolved)
         else:
-            runs = [_named(case, dtype) for dtype in case.runs if (case.id, dtype) in entries]
+            named = asked_in_layout(case, declaration.asked_in)
+            runs = [_named(named, dtype) for dtype in case.runs if (case.id, dtype) in entries]
         for run in runs:
             entry = entries.get((case.id, run.dtype))
             if entry is not None:

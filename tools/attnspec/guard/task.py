@@ -60,6 +60,7 @@ class Task:
     renames: Mapping[str, str]
     device: str | None
     tensors: str | None
+    backward: str | None
     without: Sequence[str]
     layout: str | None
     dtypes: tuple[str, ...]
@@ -102,7 +103,9 @@ def opened(task: Task) -> Implementation:
         renames=task.renames,
         device=task.device,
         tensors=task.tensors,
+        backward=task.backward,
         without=task.without,
+        layout=task.layout,
         timeout=task.timeout,
         start_timeout=task.start_timeout,
         isolate=task.isolate,

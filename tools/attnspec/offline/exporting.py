@@ -11,14 +11,14 @@ from attnspec.adapters import Declaration
 from attnspec.adapters.tensors_on_the_wire import word_for
 from attnspec.comparison import MustRefuse, NotGraded, Properties, bounded
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import FLOAT_DTYPES, to_run_dtype
+from attnspec.dtypes import FLOAT_DTYPES, own_dtype
 from attnspec.errors import UsageError
 from attnspec.offline.json_file import tensors_to_json
 from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, file_of, manifest_text
 from attnspec.offline.npz_file import write_npz
 from attnspec.offline.safetensors_file import write_safetensors
 from attnspec.replacing import replace_file
-from attnspec.runner import planned_runs, resolved_for
+from attnspec.runner import arrays_of, planned_runs, resolved_for
 from attnspec.version import __version__
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _entry(run: Run, outputs: Mapping[str, Bounded], tensors: TensorFormat) -> E
 
 def _content(run: Run, entry: ExportedRun, outputs: Mapping[str, Bounded], tensors: TensorFormat) -> bytes:
     groups = {
-        "inputs": {name: to_run_dtype(array, run.dtype) for name, array in run.case.inputs.items()},
+        "inputs": arrays_of(run),
         "expected": {name: output.expected for name, output in outputs.items()},
         "tolerance": {name: output.tolerance for name, output in outputs.items()},
     }
@@ -141,7 +141,10 @@ def _content(run: Run, entry: ExportedRun, outputs: Mapping[str, Bounded], tenso
         return json.dumps(document, allow_nan=False).encode("ascii")
     flat = {f"{group}.{name}": array for group, held in groups.items() for name, array in held.items()}
     if tensors == "npz":
-        return write_npz({**flat, "case": np.array(json.dumps(facts, allow_nan=False))})
+        # Of float8, the file has the bits alone.
+        own = {name: own_dtype(array) for name, array in run.case.inputs.items()}
+        named = {"input_dtypes": {name: dtype for name, dtype in own.items() if dtype}} if any(own.values()) else {}
+        return write_npz({**flat, "case": np.array(json.dumps({**facts, **named}, allow_nan=False))})
     attributes = {f"attributes.{name}": _text(value) for name, value in entry.attributes.items()}
     return write_safetensors(
         flat, {"case": entry.case, "dtype": entry.dtype, "operation": entry.operation, **attributes}

@@ -1,4 +1,7 @@
-"""NumPy's format npz: a zip archive, uncompressed, of one array a file. bfloat16, which it lacks, is uint16."""
+"""NumPy's format npz: a zip archive, uncompressed, of one array a file.
+
+What NumPy lacks is written as unsigned integers of the same bits: bfloat16 as uint16, float8 as uint8.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_OF_SAME_BITS = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e5m2": np.uint8}
+
+
 def write_npz(tensors: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return the content of a file; bfloat16 is written as the uint16 of the same bits."""
-    held = {name: array.view(np.uint16) if array.dtype.name == "bfloat16" else array for name, array in tensors.items()}
+    """Return the content of a file; bfloat16 is written as the uint16 of the same bits, float8 as the uint8."""
+    held = {
+        name: array.view(_OF_SAME_BITS[array.dtype.name]) if array.dtype.name in _OF_SAME_BITS else array
+        for name, array in tensors.items()
+    }
     file = io.BytesIO()
     np.savez(file, **held)  # pyright: ignore[reportArgumentType] - no tensor is called allow_pickle
     return file.getvalue()

@@ -29,6 +29,9 @@ _DTYPES: Mapping[str, np.dtype[Any]] = {
     "I32": np.dtype("<i4"),
     "BOOL": np.dtype("bool"),
     "U8": np.dtype("uint8"),
+    "I8": np.dtype("int8"),
+    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
 }
 _NAMES = {dtype.name: name for name, dtype in _DTYPES.items()}
 _LENGTH = struct.Struct("<Q")

@@ -11,8 +11,7 @@ import pytest
 from attnspec.adapters import Outputs, Raised, Request
 from attnspec.adapters.wrapped import Wrapped
 from attnspec.comparison import Values
-from attnspec.dtypes import to_run_dtype
-from attnspec.runner import own_attributes, presented_all
+from attnspec.runner import inputs_of, own_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,7 +95,7 @@ def stop_at(result: Result, implementation: Implementation, wrong: WrongResultEr
 
     def call(**changed: Any) -> Mapping[str, NDArray[Any]]:
         """Call the implementation with the case's own arguments, but for those that are given; return its outputs."""
-        arguments = {**_inputs(run), **own_attributes(run.attributes), **changed}
+        arguments = {**inputs_of(run), **own_attributes(run.attributes), **changed}
         inputs, attributes = (
             {name: value for name, value in arguments.items() if (name in run.operation.attributes) is is_attribute}
             for is_attribute in (False, True)
@@ -109,7 +108,7 @@ def stop_at(result: Result, implementation: Implementation, wrong: WrongResultEr
         return answer.values
 
     _stop_here(
-        inputs=_inputs(run),
+        inputs=inputs_of(run),
         attributes=own_attributes(run.attributes),
         expected=expected,
         got=got,
@@ -132,12 +131,6 @@ def _stop_here(
     wrong: WrongResultError,
 ) -> NoReturn:
     raise wrong  # see inputs, attributes, expected, got, error, tolerance; call() calls it again
-
-
-def _inputs(run: Run) -> dict[str, NDArray[Any]]:
-    """Return the inputs of a run as they are handed over: in its dtype, in the memory layout of its case."""
-    arrays = {name: to_run_dtype(array, run.dtype) for name, array in run.case.inputs.items()}
-    return presented_all(arrays, run.case.presentation)
 
 
 def _tolerance(run: Run, output: str) -> NDArray[Any]:

@@ -239,6 +239,8 @@ def _open(options: Any) -> Implementation:
         renames=contract_names(pairs(options.attnspec_rename, f"{PREFIX}-rename")),
         device=options.attnspec_device,
         tensors=options.attnspec_tensors,
+        backward=options.attnspec_backward,
         without=words(options.attnspec_without),
+        layout=options.attnspec_layout,
         timeout=options.attnspec_timeout,
     )

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from attnspec.cases import canonical_json, read_index
+from attnspec.cases import canonical_json, file_content, read_index
 from attnspec.releases.records import Stamp
 
 if TYPE_CHECKING:
@@ -54,5 +54,5 @@ def present_stamps(folder: Path) -> dict[str, Stamp]:
     FixtureError
         If the folder and its index do not name the same cases.
     """
-    documents = {case_id: json.loads((folder / f"{case_id}.json").read_bytes()) for case_id in read_index(folder)}
+    documents = {case_id: json.loads(file_content(folder / f"{case_id}.json")) for case_id in read_index(folder)}
     return {case_id: Stamp(document["revision"], meaning_digest(document)) for case_id, document in documents.items()}

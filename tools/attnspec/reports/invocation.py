@@ -27,6 +27,8 @@ class Invocation:
         Where it was told to run.
     tensors
         The library whose tensors it was told to take and return.
+    backward
+        How it was told to come to backward passes that it does not have itself.
     isolate, timeout
         Whether a Python target ran in a process of its own, and the seconds that a call was given.
     golden
@@ -42,6 +44,7 @@ class Invocation:
     renames: Mapping[str, str] = field(default_factory=dict[str, str])
     device: str | None = None
     tensors: str | None = None
+    backward: str | None = None
     isolate: bool = False
     timeout: float | None = None
     golden: str | None = None
@@ -58,6 +61,7 @@ def invocation_to_json(invocation: Invocation) -> dict[str, Any]:
         "rename": dict(invocation.renames),
         "device": invocation.device,
         "tensors": invocation.tensors,
+        "backward": invocation.backward,
         "isolate": invocation.isolate,
         "timeout": invocation.timeout,
         "golden": invocation.golden,
@@ -82,7 +86,7 @@ def command_words(document: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     target = [*(["--command"] if invocation["command"] else []), implementation["adapter"]]
     given = [
         (name, str(invocation[name]))
-        for name in ("as", "layout", "device", "tensors", "timeout", "golden")
+        for name in ("as", "layout", "device", "tensors", "backward", "timeout", "golden")
         if invocation.get(name) is not None
     ]
     given += [("without", word) for word in implementation.get("without", ())]

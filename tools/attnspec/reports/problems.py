@@ -85,7 +85,7 @@ class Problem:
                 case.profile != _EVERYBODYS,
                 mistakes.isdisjoint(case.targets),
                 len(case.clauses),
-                sum(array.size for array in case.inputs.values()),
+                case.size,
             )
 
         return min(self.results, key=key)

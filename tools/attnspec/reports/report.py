@@ -160,6 +160,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
             "adapter": declaration.adapter,
             "conventions": dict(report.conventions),
             **({"without": [*declaration.without]} if declaration.without else {}),
+            **({} if declaration.asked_in is None else {"asked_in": declaration.asked_in}),
         },
         "invocation": invocation_to_json(report.invocation),
         "environment": dict(report.environment),

@@ -86,6 +86,11 @@ def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
     )
 
 
+def asked_in(layout: str | None) -> str | None:
+    """Return in which layout an implementation was asked; None where it was in the contract's own."""
+    return None if layout is None else f"It was asked in the layout {layout}."
+
+
 def not_run_sentence(not_run: int | None, results: int, ended_early: EndedEarly | None) -> str | None:
     """Return how many results a run lacks that ended early, and why; None where it reached its end.
 

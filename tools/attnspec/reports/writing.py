@@ -112,7 +112,7 @@ def _html(document: Mapping[str, Any], suite: Suite | None) -> str:
     from attnspec.cases import load_suite
     from attnspec.reports.html import html_page
 
-    return html_page([document], [document["implementation"]["name"]], suite or load_suite())
+    return html_page([document], [document["implementation"]["name"]], suite or load_suite(whole=True))
 
 
 _FORMATS: Mapping[str, Callable[[Mapping[str, Any], Suite | None], str]] = {

@@ -15,6 +15,8 @@ def array_literal(array: NDArray[Any]) -> str:
     identity = _identity(array)
     if identity:
         return identity
+    if array.dtype.kind not in "bi":
+        array = array.astype(np.float64)
     kind = {"f": "float", "b": "bool"}.get(array.dtype.kind, "int")
     numbers = array.ravel().tolist()
     shape = repr(array.shape)

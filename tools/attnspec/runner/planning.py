@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attnspec import capabilities
 from attnspec import conventions as convention_rules
 from attnspec.dtypes import ANY
+from attnspec.layout import clauses_in
 from attnspec.runner.preparing import not_graded, prepare
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, res
     resolved
         Every convention's choice for each run.
     """
+    case = asked_in_layout(case, declaration.asked_in)
     dtypes = planned_dtypes(case, asked)
     choices = {dtype: resolved.of_run(case, dtype) for dtype in dtypes}
     refusals = {dtype: _not_offered(case, dtype, declaration, choices[dtype]) for dtype in dtypes}
@@ -83,7 +85,14 @@ def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, res
     offered: dict[str, Run] = {}
     for group in together.values():
         offered |= prepare(case, group, choices[group[0]])
-    return [offered.get(dtype) or not_graded(case, dtype, refusals[dtype] or "") for dtype in dtypes]
+    runs = [offered.get(dtype) or not_graded(case, dtype, refusals[dtype] or "") for dtype in dtypes]
+    return runs if declaration.asked_in is None else [run._replace(layout=declaration.asked_in) for run in runs]
+
+
+def asked_in_layout(case: Case, layout: str | None) -> Case:
+    """Return a case with the clauses alone that are asked in a layout; None is the contract's own."""
+    clauses = clauses_in(case.clauses, layout)
+    return case if clauses == case.clauses else case._replace(clauses=clauses)
 
 
 def _not_offered(case: Case, dtype: str, declaration: Declaration, resolved: Mapping[str, str]) -> str | None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds import Tolerance, precision_of, stacked
+from attnspec.cases import Inputs
 from attnspec.comparison import NotGraded, Run, expectation
 from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
 from attnspec.conventions import departs, fixed_attributes, inner_dtype, settling
-from attnspec.dtypes import HALF_PRECISION, rounded_to
+from attnspec.dtypes import HALF_PRECISION, follows_run, rounded_to
 from attnspec.errors import FixtureError
 from attnspec.families.lookup import family_of
 
@@ -43,14 +44,16 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
     """
     operation, family = OPERATIONS[case.operation], family_of(case.operation)
     fixed = fixed_attributes(resolved)
-    attributes = {name: value for name, value in case.attributes.items() if name not in fixed}
     refused_by_all = case.rejects is not None and (
         case.rejects.convention is None or case.rejects.convention[0] in settling(Settles.REFUSALS)
     )
     fused = operation.may_fuse and departs(Settles.ROUNDINGS, resolved)
     runs: dict[str, Run] = {}
     for group in _with_equal_inputs(case, dtypes):
-        seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
+        # Generated inputs are exact in every dtype, and too large to be drawn for their bound.
+        seen = case.inputs
+        if not case.generated:
+            seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
         grades = [(dtype, fused) for dtype in group]
         if operation.may_fuse and not fused:
             grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
@@ -60,6 +63,7 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
             place = grades.index((dtype, fused))
             expected = expectation(case, dtype, resolved, seen, bound, family, place)
             fused_place = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
+            attributes = {name: value for name, value in case.attributes_in(dtype).items() if name not in fixed}
             runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_place, resolved)
     return runs
 
@@ -76,7 +80,7 @@ def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[list[str]]:
     exact = [
         dtype
         for dtype in dtypes
-        if all(np.array_equal(array, rounded_to(array, dtype)) for array in case.inputs.values())
+        if all(np.array_equal(array, rounded_to(array, dtype)) for array in case.inputs.values() if follows_run(array))
     ]
     return [group for group in (exact, *([dtype] for dtype in dtypes if dtype not in exact)) if group]
 
@@ -93,6 +97,8 @@ def _bound(
     precisions = [precision_of(dtype, fused=fused, inside=inside) for dtype, fused in grades]
     precision = precisions[0] if len(precisions) == 1 else stacked(precisions)
     try:
+        if isinstance(seen, Inputs):
+            return family.sampled_tolerance(case.operation, seen, case.attributes, case.sample, precision, resolved)
         return family.tolerance(case.operation, seen, case.attributes, precision, resolved)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise FixtureError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.adapters.implementation import Request
-from attnspec.dtypes import to_run_dtype
+from attnspec.cases import in_run_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,9 +61,20 @@ def request_of(run: Run, on_surplus: Callable[[str], None] | None = None) -> Req
     on_surplus
         As the request has it.
     """
-    arrays = {name: to_run_dtype(array, run.dtype) for name, array in run.case.inputs.items()}
-    inputs = presented_all(arrays, run.case.presentation)
-    return Request(run.case.operation, run.dtype, inputs, own_attributes(run.attributes), on_surplus)
+    return Request(
+        run.case.operation, run.dtype, inputs_of(run), own_attributes(run.attributes), on_surplus, run.conventions
+    )
+
+
+def inputs_of(run: Run) -> dict[str, NDArray[Any]]:
+    """Return the inputs of a run as they are handed over: fresh arrays, in the memory layouts of its case."""
+    return presented_all(arrays_of(run), run.case.presentation)
+
+
+def arrays_of(run: Run) -> dict[str, NDArray[Any]]:
+    """Return the inputs of a run, as fresh arrays in its dtype, in C order, and under its conventions."""
+    handed = run.family.handed(run.operation.name, run.case.inputs, run.attributes, run.conventions)
+    return in_run_dtype(handed, run.dtype)
 
 
 def own_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,15 +118,16 @@ def gapped(array: NDArray[Any]) -> NDArray[Any]:
     return larger[..., ::2]
 
 
-def broadcast(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array whose entries along the first axis, which are equal, lie in one place of memory."""
-    return np.lib.stride_tricks.as_strided(array[:1], array.shape, (0, *array.strides[1:]), writeable=True)
+def one_along(*axes: int) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Return what gives an array whose entries along some axes, or all, are equal and lie in one place of memory."""
 
+    def laid_out(array: NDArray[Any]) -> NDArray[Any]:
+        strides = list(array.strides)
+        for axis in axes or range(array.ndim):
+            strides[axis] = 0
+        return np.lib.stride_tricks.as_strided(array, array.shape, strides, writeable=True)
 
-def heads_broadcast(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array (B, H, S, E) whose heads, which are equal, lie in one place of memory."""
-    strides = (array.strides[0], 0, *array.strides[2:])
-    return np.lib.stride_tricks.as_strided(array, array.shape, strides, writeable=True)
+    return laid_out
 
 
 def inside(array: NDArray[Any]) -> NDArray[Any]:
@@ -141,8 +153,11 @@ PRESENTATIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "heads_last": heads_last,
     "reversed": reversed_in_memory,
     "gapped": gapped,
-    "broadcast": broadcast,
-    "heads_broadcast": heads_broadcast,
+    "broadcast": one_along(0),
+    "heads_broadcast": one_along(1),
+    "tokens_broadcast": one_along(-2),
+    "features_broadcast": one_along(-1),
+    "one_number": one_along(),
     "inside": inside,
     "readonly": readonly,
     SHARED: unmoved,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from attnspec.contract import OPERATIONS
+from attnspec.contract import IN_LAYOUT, OPERATIONS
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
 from attnspec.validation import check_operation
@@ -92,9 +92,17 @@ def read_call(found: Found, operation: str | None) -> Call:
     """
     if operation is not None:
         check_operation(operation)
-        return _call(found, OPERATIONS[operation], "--as says so")
+        return _call(found, _with_its_arguments(found, OPERATIONS[operation]), "--as says so")
     guessed, why = _guess_operation(found)
-    return _call(found, guessed, why)
+    return _call(found, _with_its_arguments(found, guessed), why)
+
+
+def _with_its_arguments(found: Found, operation: Operation) -> Operation:
+    """Return an operation as it is in the layout whose every argument a function names, where it lacks its own."""
+    for candidate in (operation, *(there[operation.name] for there in IN_LAYOUT.values() if operation.name in there)):
+        if set(candidate.required_arguments) <= set(_by_names(found, candidate)):
+            return candidate
+    return operation
 
 
 def _plain(name: str) -> str:
@@ -125,9 +133,10 @@ def _guess_operation(found: Found) -> tuple[Operation, str]:
     called = {name: operation for operation in OPERATIONS.values() for name in (operation.short_name, operation.name)}
     for name in get_close_matches(last.lower(), called, n=1, cutoff=_NEAR):
         return called[name], "its name says so"
+    in_layouts = (operation for there in IN_LAYOUT.values() for operation in there.values())
     fitting = [
         operation
-        for operation in OPERATIONS.values()
+        for operation in (*OPERATIONS.values(), *in_layouts)
         if operation.inputs and set(operation.required_arguments) <= set(_by_names(found, operation))
     ]
     if fitting:

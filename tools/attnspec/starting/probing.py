@@ -11,12 +11,14 @@ import numpy as np
 
 from attnspec.adapters import load
 from attnspec.adapters.implementation import Outputs
+from attnspec.arrangement import Circumstances
 from attnspec.cases import load_suite
 from attnspec.cases.reading import SMOKE_PROFILE
 from attnspec.comparison.expectation import Values
-from attnspec.contract import LAYOUTS
+from attnspec.contract import LAYOUTS, OPERATIONS
 from attnspec.errors import AttnspecError
 from attnspec.families.lookup import family_of
+from attnspec.layout import operation_in
 from attnspec.runner import planned_runs, request_of, resolved_for
 from attnspec.starting.writing import text_of
 from attnspec.validation import closing, in_layout, run_offered
@@ -164,19 +166,25 @@ def _cases_of(operation: Operation, profiles: Sequence[str]) -> Suite:
 
 
 def layouts_of(operation: Operation) -> tuple[str, ...]:
-    """Return the layouts that an operation may have, the contract's own first."""
+    """Return the layouts in which an operation has these arguments, the contract's own first."""
     family = family_of(operation.name)
-    probe: dict[str, NDArray[Any]] = {name: np.zeros((1,) * 4) for name in operation.inputs}
+    probe: dict[str, NDArray[Any]] = {name: np.zeros((1,) * 4) for name in OPERATIONS[operation.name].inputs}
     return tuple(
         layout
         for layout in LAYOUTS
-        if layout not in family.layouts or family.layouts[layout](operation.name, probe, {}) is not None
+        if operation_in(operation.name, layout).arguments == operation.arguments
+        and (
+            layout not in family.layouts
+            or family.layouts[layout](operation.name, probe, {}, Circumstances()) is not None
+        )
     )
 
 
 def _plain_cases(operation: Operation, cases: Sequence[Case]) -> list[Case]:
     """Return cases with nothing but what is required: those whose extents differ most, and some whose are all alike."""
     plain = [case for case in cases if _is_plain(operation, case)]
+    # Where a convention reaches every case, its normative choice is as plain as can be.
+    plain = [case for case in plain if not case.conventions] or plain
     telling = sorted(plain, key=lambda case: (-len(_extents(case)), sum(map(np.size, case.inputs.values()))))
     alike = [case for case in telling if len({array.shape for array in case.inputs.values()}) == 1]
     return [*{case.id: case for case in [*telling[:_PROBES], *alike[:_PROBES]]}.values()]
@@ -185,8 +193,8 @@ def _plain_cases(operation: Operation, cases: Sequence[Case]) -> list[Case]:
 def _is_plain(operation: Operation, case: Case) -> bool:
     given = {*case.inputs, *case.attributes}
     return (
-        given == set(operation.required_arguments)
-        and not (case.rejects or case.properties or case.conventions or case.sample or case.presentation)
+        given == set(OPERATIONS[operation.name].required_arguments)
+        and not (case.rejects or case.properties or case.sample or case.presentation)
         and all(min(array.shape, default=2) > 1 for array in case.inputs.values())
         and all(np.all(np.abs(array) < _LARGEST) for array in case.inputs.values() if array.dtype.kind == "f")
     )

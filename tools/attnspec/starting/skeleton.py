@@ -23,6 +23,8 @@ def skeleton(operation: str) -> str:
         *(f"{name}=None" for name in known.optional_inputs),
         *(f"{name}={_source(default)}" for name, default in known.attributes.items() if default is not REQUIRED),
     ]
+    has_backward = any(other.backward_of == operation for other in OPERATIONS.values())
+    backward = '# backward = "autograd"  # its gradients are validated, too, as the library of its tensors gives them\n'
     signature = "".join(
         f"    {part},\n" for part in [*known.required_arguments, *(["*"] if optional else []), *optional]
     )
@@ -34,7 +36,7 @@ Write the call of your function. Delete the arguments that it does not have: cas
 # What may be declared. Nothing needs to be.
 # dtypes = ("float64", "float32", "float16", "bfloat16")  # float64 alone if not said
 # tensors = "torch"  # it takes and returns tensors of torch or jax, not NumPy's arrays
-# layout = "bshe"  # how its tensors lie, as `attnspec validate --help` lists it
+{backward if has_backward else ""}# layout = "bshe"  # how its tensors lie, as `attnspec validate --help` lists it
 # conventions = {{"{EXAMPLES.convention}": "{EXAMPLES.choice}"}}  # `attnspec explain conventions` lists them
 # without = ()  # what it does not offer; `attnspec explain capabilities` lists the words
 

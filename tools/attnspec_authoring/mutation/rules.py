@@ -33,6 +33,7 @@ OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.FloorDiv: (ast.Mult, ast.Mod),
     ast.Mod: (ast.FloorDiv,),
     ast.MatMult: (ast.Mult,),
+    ast.Pow: (ast.Mult,),
     ast.BitAnd: (ast.BitOr,),
     ast.BitOr: (ast.BitAnd,),
 }

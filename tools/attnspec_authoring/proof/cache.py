@@ -21,6 +21,8 @@ import numpy as np
 from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.replacing import replace_file
 from attnspec_authoring.proof.subjects import remembers, subjects
+from attnspec_controls import Control
+from attnspec_mistakes import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -132,10 +134,15 @@ class Cache:
 
 def code_digest(subject: Subject) -> str:
     """Return the digest of all code that decides what a case makes of a mistake or a control."""
-    makers = _makers().get(id(subject), ())
+    makers = _makers().get(subject.id, ())
     # Who lists it without making it imports who does.
     files = min(map(_closure, makers), key=len, default=frozenset(_files_of(_PACKAGES[_package_of(subject)])))
-    return _digest_of((_harness_digest(), *(_file_digest(path) for path in sorted(files))))
+    # What it is wrapped in decides as well.
+    code = getattr(subject.function, "__code__", None)
+    wrapped: frozenset[Path] = (
+        frozenset() if code is None else frozenset({Path(code.co_filename)}) & _files_of_project()
+    )
+    return _digest_of((_harness_digest(), *(_file_digest(path) for path in sorted(files | wrapped))))
 
 
 def _package_of(subject: Subject) -> str:
@@ -162,6 +169,11 @@ def _files_of(folder: Path) -> tuple[Path, ...]:
 
 
 @cache
+def _files_of_project() -> frozenset[Path]:
+    return frozenset(path for folder in _PACKAGES.values() for path in _files_of(folder))
+
+
+@cache
 def _file_digest(path: Path) -> str:
     return f"{path.relative_to(ROOT)} {hashlib.sha256(path.read_bytes()).hexdigest()}"
 
@@ -171,17 +183,18 @@ def _digest_of(lines: Iterable[str]) -> str:
 
 
 @cache
-def _makers() -> Mapping[int, list[Path]]:
-    """Return the files that list each mistake and each control, by the identity of what they list."""
+def _makers() -> Mapping[str, list[Path]]:
+    """Return the files that list each mistake and each control, by its id: it may be listed again, wrapped."""
     packages = {_package_of(subject) for subject in subjects()}
-    found: dict[int, list[Path]] = {}
+    found: dict[str, list[Path]] = {}
     for name, module in sorted(sys.modules.items()):
         if name.partition(".")[0] not in packages or hasattr(module, "__path__") or module.__file__ is None:
             continue
         values = vars(module).values()
         listed = [entry for value in values if isinstance(value, tuple) for entry in cast("tuple[object, ...]", value)]
         for entry in listed:
-            found.setdefault(id(entry), []).append(Path(module.__file__))
+            if isinstance(entry, Mistake | Control):
+                found.setdefault(entry.id, []).append(Path(module.__file__))
     return found
 
 

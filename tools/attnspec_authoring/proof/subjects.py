@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.adapters.in_process import InProcessImplementation
 from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.validation import in_layout
 from attnspec_controls import CONTROLS, Control
 from attnspec_mistakes import CATALOGUE, Mistake
 
@@ -40,8 +41,12 @@ def remembers(subject: Subject) -> bool:
 
 
 def implementation_of(subject: Subject) -> Implementation:
-    """Return an implementation that has not been called yet: it offers the subject's operation in every dtype."""
+    """Return an implementation that has not been called yet: it offers the subject's operation in every dtype.
+
+    What can be made in some layouts alone is asked in the first of them.
+    """
     begin = subject.begin if isinstance(subject, Mistake) else None
     function = subject.function if begin is None else begin()
-    holder = SimpleNamespace(**{subject.operation: function}, name=subject.id, dtypes=FLOAT_DTYPES)
-    return InProcessImplementation(holder, subject.id)
+    layout = subject.layout
+    holder = SimpleNamespace(**{subject.operation: function}, name=subject.id, dtypes=FLOAT_DTYPES, layout=layout)
+    return in_layout(InProcessImplementation(holder, subject.id), None)

@@ -19,15 +19,24 @@ __all__ = [
     "Rejects",
     "Source",
     "authored_cases",
+    "sampled_cases",
 ]
 
 
 @cache
 def authored_cases() -> tuple[AuthoredCase, ...]:
-    """Return every authored case of the suite, sorted by id; they are made once a process."""
+    """Return every authored case whose inputs stand in its file, sorted by id; they are made once a process."""
     from attnspec_authoring.recipes import attention, rotary
     from attnspec_authoring.recipes.shared_clauses import with_shared_clauses
 
     families = (attention, rotary)
     cases = (case for family in families for case in family.authored_cases())
     return with_shared_clauses(sorted(cases, key=lambda case: case.id))
+
+
+@cache
+def sampled_cases() -> tuple[AuthoredCase, ...]:
+    """Return every authored case with generated inputs, of which a sample is certified, sorted by id."""
+    from attnspec_authoring.recipes import attention
+
+    return attention.sampled_cases()

@@ -110,6 +110,8 @@ class AuthoredCase:
         Tensors by name, as NumPy arrays: float64 for floats, bool for Boolean masks, int64 for lengths.
     attributes
         Attributes by name; only those that differ from the default, and those that the case is about.
+    derived
+        Names of further inputs, which follow from those that are stated: the oracle fills them, too.
     outputs
         Names of the outputs to store; the first output of the operation is always among them.
     dtypes
@@ -132,6 +134,8 @@ class AuthoredCase:
         Input name to memory layout.
     sample
         Output name to the flat indices that are stored, for outputs too long to store whole.
+    whole_shapes
+        Output name to its shape, for a case with generated inputs: nothing else in it has that shape.
     revision
         Raised whenever the meaning of the case changes.
     """
@@ -143,6 +147,7 @@ class AuthoredCase:
     source: Source
     inputs: Mapping[str, NDArray[Any]] = field(default_factory=dict[str, Any])
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    derived: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ("output",)
     dtypes: tuple[str, ...] = SINGLE_AND_DOUBLE
     targets: tuple[str, ...] = ()
@@ -154,6 +159,7 @@ class AuthoredCase:
     errata: tuple[str, ...] = ()
     presentation: Mapping[str, str] = field(default_factory=dict[str, str])
     sample: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
+    whole_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
     revision: int = 1
 
     @property

@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.dtypes import rounded_to
+from attnspec.cases.generator import bell, fnv1a64, splitmix64
+from attnspec.dtypes import follows_run, rounded_to
 from attnspec.errors import RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
-
-_MASK = (1 << 64) - 1
-_INCREMENT = 0x9E3779B97F4A7C15
-_MULTIPLIERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
-_FIELDS = (0, 16, 32, 48)
 
 
 def grid(name: str, shape: tuple[int, ...], *, seed: int = 0) -> NDArray[np.float64]:
@@ -68,31 +64,7 @@ def decimals(name: str, shape: tuple[int, ...], *, seed: int = 0) -> NDArray[np.
 def _bell(name: str, shape: tuple[int, ...], seed: int, *, bits: int) -> NDArray[np.float64]:
     """Return sums of four fields of a hash, less their mean: whole numbers spread like a bell around 0."""
     count = int(np.prod(shape, dtype=np.int64))
-    base = splitmix64(seed ^ fnv1a64(name))
-    # Sums and products of uint64 arrays are taken modulo 2**64, as the hash wants them.
-    hashed = np.arange(count, dtype=np.uint64) + np.uint64((base + _INCREMENT) & _MASK)
-    for shift, multiplier in _MULTIPLIERS:
-        hashed = (hashed ^ (hashed >> np.uint64(shift))) * np.uint64(multiplier)
-    hashed ^= hashed >> np.uint64(31)
-    largest = (1 << bits) - 1
-    fields = sum((hashed >> np.uint64(field)) & np.uint64(largest) for field in _FIELDS)
-    return (np.asarray(fields, dtype=np.float64) - 2.0 * largest).reshape(shape)
-
-
-def splitmix64(state: int) -> int:
-    """Return the output of the generator splitmix64 after one step from `state`."""
-    mixed = (state + _INCREMENT) & _MASK
-    for shift, multiplier in _MULTIPLIERS:
-        mixed = ((mixed ^ (mixed >> shift)) * multiplier) & _MASK
-    return mixed ^ (mixed >> 31)
-
-
-def fnv1a64(text: str) -> int:
-    """Return the 64-bit FNV-1a hash of the UTF-8 bytes of `text`."""
-    digest = 0xCBF29CE484222325
-    for byte in text.encode():
-        digest = ((digest ^ byte) * 0x100000001B3) & _MASK
-    return digest
+    return bell(splitmix64(seed ^ fnv1a64(name)), 0, count, bits=bits).astype(np.float64).reshape(shape)
 
 
 def require_exact(array: NDArray[Any], dtypes: Iterable[str], *, named: str) -> NDArray[Any]:
@@ -103,7 +75,7 @@ def require_exact(array: NDArray[Any], dtypes: Iterable[str], *, named: str) -> 
     RecipeError
         If a dtype would round or overflow a number.
     """
-    if array.dtype.kind != "f":
+    if not follows_run(array):
         return array
     for dtype in dtypes:
         with np.errstate(over="ignore"):

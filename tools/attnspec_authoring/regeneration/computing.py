@@ -11,7 +11,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
-from attnspec.cases import canonical_json
+from attnspec.cases import canonical_json, generated_of
+from attnspec.cases.generated import shapes_of
 from attnspec_authoring.regeneration.filling import filled_document
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ _FEW = 64
 """Up to so many cases, starting processes takes longer than it saves."""
 
 
-def computed_texts(cases: Sequence[AuthoredCase], progress: Callable[[], None] | None = None) -> dict[str, str]:
+def computed_texts(
+    cases: Sequence[AuthoredCase], progress: Callable[[], None] | None = None, *, cached: bool = True
+) -> dict[str, str]:
     """Return id to golden text, computed anew.
 
     Parameters
@@ -32,6 +35,8 @@ def computed_texts(cases: Sequence[AuthoredCase], progress: Callable[[], None] |
         The cases.
     progress
         Called once a case.
+    cached
+        Whether rows of sampled cases that were certified before are taken as they are.
 
     Raises
     ------
@@ -39,28 +44,30 @@ def computed_texts(cases: Sequence[AuthoredCase], progress: Callable[[], None] |
         If a case contradicts itself; of several, the first one of `cases` that was met.
     """
     workers = min(_processors(), len(cases))
-    if workers < 2 or len(cases) <= _FEW:
+    if workers < 2 or (len(cases) <= _FEW and not any(map(_takes_long, cases))):
         texts: dict[str, str] = {}
         for case in cases:
-            texts[case.id] = text_of(case)
+            texts[case.id] = text_of(case, cached=cached)
             if progress is not None:
                 progress()
         return texts
-    return _in_processes(cases, workers, progress)
+    return _in_processes(cases, workers, progress, cached=cached)
 
 
-def text_of(case: AuthoredCase) -> str:
+def text_of(case: AuthoredCase, *, cached: bool = True) -> str:
     """Return the golden text of one case."""
-    return canonical_json(filled_document(case))
+    return canonical_json(filled_document(case, cached=cached))
 
 
-def _in_processes(cases: Sequence[AuthoredCase], workers: int, progress: Callable[[], None] | None) -> dict[str, str]:
+def _in_processes(
+    cases: Sequence[AuthoredCase], workers: int, progress: Callable[[], None] | None, *, cached: bool
+) -> dict[str, str]:
     texts: dict[str, str] = {}
     # The longest go first, so that no processor is left with one of them at the end.
     longest_first = sorted(cases, key=_effort, reverse=True)
     # A forked process would inherit the threads' locks without the threads.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(text_of, case): case.id for case in longest_first}
+        running = {pool.submit(text_of, case, cached=cached): case.id for case in longest_first}
         try:
             for done in as_completed(running):
                 texts[running[done]] = done.result()
@@ -81,5 +88,10 @@ def _processors() -> int:
 
 def _effort(case: AuthoredCase) -> int:
     """Return a number that grows with the time that a case takes: what its two largest inputs are to each other."""
-    sizes = sorted((array.size for array in case.inputs.values()), reverse=True)
+    sizes = sorted(map(math.prod, shapes_of(case.inputs).values()), reverse=True)
     return math.prod(sizes[:2])
+
+
+def _takes_long(case: AuthoredCase) -> bool:
+    """Tell whether a case takes seconds, so that a few of them are worth a process each."""
+    return bool(generated_of(case.inputs))

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.cases import FORMAT, tensor_to_json
+from attnspec.cases import FORMAT, Inputs, generated_of, tensor_to_json
 from attnspec.cases.consistency import contradiction
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import rounded_to
+from attnspec.dtypes import INPUT_DTYPES, follows_run, rounded_to
 from attnspec.errors import MissingDependencyError, RecipeError
 from attnspec_authoring.regeneration.printed import printed_to_json
+from attnspec_authoring.regeneration.rows import certified_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +23,15 @@ if TYPE_CHECKING:
     from attnspec_authoring.recipes import AuthoredCase
 
 
-def filled_document(case: AuthoredCase) -> dict[str, Any]:
+def filled_document(case: AuthoredCase, *, cached: bool = True) -> dict[str, Any]:
     """Return the whole JSON document of a case.
+
+    Parameters
+    ----------
+    case
+        The case.
+    cached
+        Whether rows of a sampled case that were certified before are taken as they are.
 
     Raises
     ------
@@ -33,7 +41,13 @@ def filled_document(case: AuthoredCase) -> dict[str, Any]:
         If the oracle's arithmetic library is not installed.
     """
     document = authored_document(case)
-    if case.rejects is None and case.properties is None:
+    document["inputs"] |= {name: tensor_to_json(array) for name, array in _derived(case).items()}
+    generated = generated_of(case.inputs)
+    for name, tensor in generated.items():
+        document["inputs"][name]["sha256"] = tensor.digest()
+    if generated:
+        golden = _sampled(case, document, cached=cached)
+    elif case.rejects is None and case.properties is None:
         expected = _expected(case)
         document["expected"] = {
             dtype: {name: tensor_to_json(array, case.sample.get(name)) for name, array in outputs.items()}
@@ -66,7 +80,7 @@ def authored_document(case: AuthoredCase) -> dict[str, Any]:
         "errata": list(case.errata),
         "source": {key: value for key, value in source.items() if value is not None},
         "dtypes": list(case.dtypes),
-        "inputs": {name: tensor_to_json(array) for name, array in case.inputs.items()},
+        "inputs": _inputs(case.inputs),
         "attributes": dict(case.attributes),
         "conventions": list(case.conventions),
     }
@@ -91,14 +105,31 @@ def authored_document(case: AuthoredCase) -> dict[str, Any]:
     return document
 
 
+def _inputs(inputs: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    if not isinstance(inputs, Inputs):
+        return {name: tensor_to_json(array) for name, array in inputs.items()}
+    given = {name: tensor_to_json(array) for name, array in inputs.given.items()}
+    return given | {name: tensor.to_json() for name, tensor in inputs.generated.items()}
+
+
+def _sampled(case: AuthoredCase, document: dict[str, Any], *, cached: bool) -> dict[str, NDArray[Any]]:
+    """Fill in the certified elements of a case with generated inputs, and return them."""
+    try:
+        values = certified_rows(case, document, cached=cached)
+    except ImportError as error:
+        raise MissingDependencyError(f"{error}.") from None
+    document["expected"] = {
+        "all": {
+            name: {**tensor_to_json(elements), "shape": list(case.whole_shapes[name])}
+            for name, elements in values.items()
+        }
+    }
+    return values
+
+
 def _expected(case: AuthoredCase) -> dict[str, dict[str, NDArray[Any]]]:
     """Return dtype, or ``all`` where every offered dtype holds the inputs exactly, to certified outputs."""
-    exact = all(
-        np.array_equal(array, rounded_to(array, dtype), equal_nan=array.dtype.kind == "f")
-        for array in case.inputs.values()
-        for dtype in case.dtypes
-    )
-    if exact:
+    if _is_exact(case):
         return {"all": _certified(case, case.inputs)}
     return {
         dtype: _certified(case, {name: rounded_to(array, dtype) for name, array in case.inputs.items()})
@@ -106,11 +137,47 @@ def _expected(case: AuthoredCase) -> dict[str, dict[str, NDArray[Any]]]:
     }
 
 
+def _is_exact(case: AuthoredCase) -> bool:
+    """Tell whether every offered dtype holds the inputs exactly."""
+    return all(
+        np.array_equal(array, rounded_to(array, dtype), equal_nan=array.dtype.kind == "f")
+        for array in case.inputs.values()
+        if follows_run(array)
+        for dtype in case.dtypes
+    )
+
+
+def _derived(case: AuthoredCase) -> dict[str, NDArray[Any]]:
+    """Return the inputs that follow from those that are stated, certified."""
+    if case.derived and not _is_exact(case):
+        raise RecipeError(f"{case.id}: what follows from inputs is stored once; state inputs that every dtype holds.")
+    found: dict[str, NDArray[Any]] = {}
+    for name in case.derived:
+        source = OPERATIONS[OPERATIONS[case.operation].derived[name]]
+        inputs, attributes = (
+            {name: value for name, value in stated.items() if name in source.arguments}
+            for stated in (case.inputs, case.attributes)
+        )
+        found |= _evaluated(case, source.name, inputs, attributes, (name,))
+    return found
+
+
 def _certified(case: AuthoredCase, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return _evaluated(case, case.operation, inputs, case.attributes, case.outputs, case.sample)
+
+
+def _evaluated(
+    case: AuthoredCase,
+    operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    outputs: tuple[str, ...],
+    positions: Mapping[str, tuple[int, ...]] | None = None,
+) -> dict[str, NDArray[Any]]:
     import attnspec_oracle as oracle
 
     try:
-        return oracle.evaluate(case.operation, inputs, case.attributes, outputs=case.outputs, positions=case.sample)
+        return oracle.evaluate(operation, inputs, attributes, outputs=outputs, positions=positions)
     except (oracle.OracleError, ValueError) as error:
         raise RecipeError(f"{case.id}: the oracle cannot compute it: {error}") from None
     except ImportError as error:
@@ -131,9 +198,10 @@ def _check(case: AuthoredCase) -> None:
     for name in operation.owed(case.inputs) if case.rejects is None and case.properties is None else ():
         if name not in case.outputs:
             raise RecipeError(f"{case.id}: the output {name!r} is owed and must be stored.")
-    for name, array in case.inputs.items():
-        if array.dtype.name not in ("float64", "bool", "int64"):
-            raise RecipeError(f"{case.id}: input {name!r} is {array.dtype}; author float64, bool or int64.")
+    given = case.inputs.given if isinstance(case.inputs, Inputs) else case.inputs
+    for name, array in given.items():
+        if array.dtype.name not in INPUT_DTYPES:
+            raise RecipeError(f"{case.id}: input {name!r} is {array.dtype}; author {', '.join(INPUT_DTYPES)}.")
 
 
 def _check_names(case: AuthoredCase, operation: Operation) -> None:
@@ -141,6 +209,9 @@ def _check_names(case: AuthoredCase, operation: Operation) -> None:
     for name in (*case.inputs, *case.attributes):
         if name not in operation.arguments:
             raise RecipeError(f"{case.id}: {case.operation} has no argument {name!r}.")
+    for name in case.derived:
+        if name not in operation.derived or name in case.inputs:
+            raise RecipeError(f"{case.id}: {name!r} is to follow from other inputs, and does not, or is stated.")
     for name in operation.required_arguments:
         if name not in case.inputs and name not in case.attributes:
             raise RecipeError(f"{case.id}: {case.operation} needs {name!r}.")

@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attnspec.cases import FORMAT, INDEX, RECORDS, canonical_json
+from attnspec.contract import ON_REQUEST
 from attnspec.errors import RecipeError, UsageError
 from attnspec.locations import golden_folder
 from attnspec.replacing import UNFINISHED, replace_file
-from attnspec_authoring.recipes import authored_cases
+from attnspec_authoring.recipes import authored_cases, sampled_cases
 from attnspec_authoring.regeneration.computing import computed_texts
 from attnspec_authoring.regeneration.filling import authored_document
 from attnspec_authoring.regeneration.printed import stated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from attnspec_authoring.recipes import AuthoredCase
@@ -59,7 +60,12 @@ class Outcome:
 
 
 def regenerate(
-    folder: Path | None = None, *, everything: bool = False, progress: Callable[[], None] | None = None
+    folder: Path | None = None,
+    *,
+    everything: bool = False,
+    profiles: Sequence[str] = (),
+    cached: bool = True,
+    progress: Callable[[], None] | None = None,
 ) -> Outcome:
     """Bring a golden folder up to date with the recipes.
 
@@ -70,7 +76,12 @@ def regenerate(
     folder
         The golden folder; that of the checkout if None.
     everything
-        Recompute every case; otherwise a case whose authored part and digest are unchanged keeps its values.
+        Recompute every case; otherwise a case whose authored part and digest are unchanged keeps its values. So does
+        a case of a profile that is run on request alone, unless its profile is among `profiles`.
+    profiles
+        Recompute only cases of these profiles; of all if empty.
+    cached
+        Whether rows of sampled cases that were certified before are taken as they are.
     progress
         Called once a case.
 
@@ -84,7 +95,7 @@ def regenerate(
     folder = golden_folder() if folder is None else folder
     if not folder.is_dir() and not folder.parent.is_dir():
         raise UsageError(f"There is no folder {folder.parent} in which {folder.name} could be made.")
-    texts, computed = _texts(folder, everything=everything, progress=progress)
+    texts, computed = _texts(folder, _Wanted(everything, tuple(profiles)), cached=cached, progress=progress)
     differences = _differences(folder, texts)
     try:
         for difference in differences:
@@ -103,7 +114,12 @@ def regenerate(
 
 
 def check(
-    folder: Path | None = None, *, everything: bool = False, progress: Callable[[], None] | None = None
+    folder: Path | None = None,
+    *,
+    everything: bool = False,
+    profiles: Sequence[str] = (),
+    cached: bool = True,
+    progress: Callable[[], None] | None = None,
 ) -> Outcome:
     """Compare every file, byte for byte, with what the recipes and the oracle give; write nothing.
 
@@ -112,38 +128,59 @@ def check(
     folder
         The golden folder; that of the checkout if None.
     everything
-        Recompute every case; otherwise a case whose authored part and digest are unchanged is taken as it is.
+        Recompute every case; otherwise a case whose authored part and digest are unchanged is taken as it is. So is a
+        case of a profile that is run on request alone, unless its profile is among `profiles`.
+    profiles
+        Recompute only cases of these profiles; of all if empty.
+    cached
+        Whether rows of sampled cases that were certified before are taken as they are.
     progress
         Called once a case.
     """
     folder = golden_folder() if folder is None else folder
-    texts, computed = _texts(folder, everything=everything, progress=progress)
+    texts, computed = _texts(folder, _Wanted(everything, tuple(profiles)), cached=cached, progress=progress)
     return Outcome(len(texts) - 1, computed, _differences(folder, texts))
 
 
 def golden_texts() -> dict[str, str]:
-    """Return file name to text for every golden file and the index, all computed anew; nothing is read or written."""
-    return _texts(None, everything=True, progress=None)[0]
+    """Return file name to text for every golden file and the index.
+
+    All are computed anew, but for those of profiles that are run on request alone, which are read; nothing is written.
+    """
+    return _texts(golden_folder(), _Wanted(everything=True), cached=False, progress=None)[0]
 
 
-def _texts(folder: Path | None, *, everything: bool, progress: Callable[[], None] | None) -> tuple[dict[str, str], int]:
+class _Wanted(NamedTuple):
+    """Which cases are computed although nothing of them has changed."""
+
+    everything: bool
+    profiles: tuple[str, ...] = ()
+
+    def has(self, case: AuthoredCase) -> bool:
+        return self.everything and (case.profile in self.profiles if self.profiles else case.profile not in ON_REQUEST)
+
+
+def _texts(
+    folder: Path, wanted: _Wanted, *, cached: bool, progress: Callable[[], None] | None
+) -> tuple[dict[str, str], int]:
     """Return file name to the text it should have, and how many cases were computed."""
-    cases = _by_id(authored_cases())
-    known = {} if everything or folder is None else _known_digests(folder)
+    cases = _by_id((*authored_cases(), *sampled_cases()))
+    known = _known_digests(folder)
     texts: dict[str, str] = {}
-    if folder is not None:
-        for case_id in cases.keys() & known.keys():
-            text = _unchanged_text(folder / f"{case_id}.json", cases[case_id], known)
-            if text is not None:
-                texts[case_id] = text
-                if progress is not None:
-                    progress()
+    for case_id in sorted(cases.keys() & known.keys()):
+        if wanted.has(cases[case_id]):
+            continue
+        text = _unchanged_text(folder / f"{case_id}.json", cases[case_id], known)
+        if text is not None:
+            texts[case_id] = text
+            if progress is not None:
+                progress()
     missing = [case for case_id, case in cases.items() if case_id not in texts]
-    texts.update(computed_texts(missing, progress))
+    texts.update(computed_texts(missing, progress, cached=cached))
     digests = {case_id: hashlib.sha256(texts[case_id].encode()).hexdigest() for case_id in cases}
     entries = {case_id: {"revision": case.revision, "sha256": digests[case_id]} for case_id, case in cases.items()}
     index = canonical_json({"format": FORMAT, "count": len(entries), "cases": entries})
-    return {**{f"{case_id}.json": texts[case_id] for case_id in cases}, INDEX: index}, len(missing)
+    return {**{f"{case_id}.json": texts[case_id] for case_id in sorted(cases)}, INDEX: index}, len(missing)
 
 
 def _by_id(cases: tuple[AuthoredCase, ...]) -> dict[str, AuthoredCase]:
@@ -183,8 +220,13 @@ def _unchanged_text(path: Path, case: AuthoredCase, known: Mapping[str, str]) ->
         return None
     present = json.loads(content)
     stored = [{key: value for key, value in entry.items() if key != "agrees"} for entry in present.pop("printed", ())]
+    for tensor in present["inputs"].values():
+        if "generator" in tensor:
+            tensor["sha256"] = ""  # what a generator makes is no part of what an author states
     outputs = {tuple(sorted(tensors)) for tensors in present.pop("expected", {}).values()}
     wanted = [stated(entry) for entry in case.printed]
+    if any(present["inputs"].pop(name, None) is None for name in case.derived):
+        return None
     # Texts are compared, not objects: to Python 1, 1.0 and true are equal.
     same = canonical_json([present, stored]) == canonical_json([authored_document(case), wanted])
     return content.decode() if same and outputs <= {tuple(sorted(case.outputs))} else None

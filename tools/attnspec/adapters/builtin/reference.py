@@ -7,14 +7,23 @@ from types import SimpleNamespace
 import attnspec_reference
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.layout import name_of
 from attnspec.version import __version__
+from attnspec_reference import in_blocks
 
 __all__ = ["adapter"]
 
-# It takes every normative choice, so it declares no convention.
-adapter = SimpleNamespace(
-    name="attnspec reference",
-    version=__version__,
-    dtypes=FLOAT_DTYPES,
-    **{operation: getattr(attnspec_reference, operation) for operation in OPERATIONS},
-)
+
+def adapter(layout: str | None = None) -> SimpleNamespace:
+    """Return the reference, with the functions that it has for a layout in place of the contract's."""
+    functions = {
+        operation: getattr(in_blocks, operation, None) or getattr(attnspec_reference, operation)
+        for operation in OPERATIONS
+    }
+    # It takes every normative choice, so it declares no convention.
+    return SimpleNamespace(
+        name="attnspec reference",
+        version=__version__,
+        dtypes=FLOAT_DTYPES,
+        **{**functions, **attnspec_reference.IN_LAYOUT.get(name_of(layout) or "", {})},
+    )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
-__all__ = ["TENSORS", "Tensors", "tensors_called"]
+__all__ = ["TENSORS", "Differentiable", "Tensors", "tensors_called"]
 
 TENSORS = ("numpy", "torch", "jax")
 """Every library whose tensors can be handed over, by name; each is imported only when it is named."""
@@ -39,6 +40,46 @@ class Tensors(Protocol):
 
     def calling(self) -> AbstractContextManager[Any]:
         """Return what is to surround a call."""
+        ...
+
+
+@runtime_checkable
+class Differentiable(Tensors, Protocol):
+    """Tensors of a library that differentiates what is computed with them."""
+
+    def gradients(
+        self,
+        function: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+        at: Mapping[str, Any],
+        along: Mapping[str, Any],
+    ) -> Mapping[str, Any]:
+        """Return the gradients of a function by reverse differentiation.
+
+        Parameters
+        ----------
+        function
+            Takes tensors by name and returns tensors by name, of which those that `along` names are differentiated.
+        at
+            The tensors with respect to which gradients are wanted; the function is called with them, once.
+        along
+            The gradients with respect to the function's outputs.
+
+        Returns
+        -------
+        Mapping
+            The gradients, under the names of `at`; zeros where nothing depends on a tensor.
+
+        Raises
+        ------
+        TypeError
+            If the library sees no way from the outputs back to the tensors.
+        Unsupported
+            If it sees one from some of the outputs alone.
+        """
+        ...
+
+    def has_gradient(self, tensor: Any) -> bool:
+        """Tell whether there are gradients with respect to such a tensor: it holds numbers of a float dtype."""
         ...
 
 

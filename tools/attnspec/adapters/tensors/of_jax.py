@@ -10,11 +10,26 @@ from attnspec.adapters.builtin.libraries import import_library
 from attnspec.errors import TargetError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
 jax = import_library("jax", adapter="jax")
+
+
+def gradients(
+    function: Callable[[Mapping[str, Any]], Mapping[str, Any]], at: Mapping[str, Any], along: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the gradients of a function by ``jax.vjp``, as `Differentiable.gradients` says."""
+
+    def differentiated(given: dict[str, Any]) -> dict[str, Any]:
+        outputs = function(given)
+        return {name: jax.numpy.asarray(outputs[name]) for name in along}
+
+    outputs, pull_back = jax.vjp(differentiated, dict(at))
+    (found,) = pull_back({name: along[name].astype(output.dtype) for name, output in outputs.items()})
+    return found
 
 
 class JaxTensors:
@@ -45,6 +60,19 @@ class JaxTensors:
     def calling(self) -> AbstractContextManager[Any]:
         """Return the context in which JAX has 64-bit numbers, without which float64 is float32 to it."""
         return jax.enable_x64(True)
+
+    def gradients(
+        self,
+        function: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+        at: Mapping[str, Any],
+        along: Mapping[str, Any],
+    ) -> Mapping[str, Any]:
+        """Return the gradients of a function by ``jax.vjp``."""
+        return gradients(function, at, along)
+
+    def has_gradient(self, tensor: Any) -> bool:
+        """Tell whether an array holds numbers of a float dtype."""
+        return bool(jax.numpy.issubdtype(tensor.dtype, jax.numpy.floating))
 
 
 def tensors(device: str | None) -> JaxTensors:

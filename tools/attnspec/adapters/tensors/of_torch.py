@@ -5,19 +5,22 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from attnspec.adapters.builtin.libraries import import_library
 from attnspec.adapters.tensors.strided_copies import strided_copy
 from attnspec.dtypes import numpy_dtype
-from attnspec.errors import TargetError
+from attnspec.errors import TargetError, Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
 torch = import_library("torch", adapter="torch")
+
+
+_OF_SAME_BITS = {"bfloat16": "int16", "float8_e4m3fn": "int8", "float8_e5m2": "int8"}
+"""The dtypes that PyTorch has and NumPy lacks, with the integers as wide."""
 
 
 def find_device(name: str) -> Any:
@@ -44,18 +47,48 @@ def to_tensor(array: NDArray[Any], device: Any = "cpu") -> Any:
     A copy, because PyTorch warns of read-only arrays; negative strides, which it refuses, become positive ones.
     """
     copy = strided_copy(array)
-    if copy.dtype.name == "bfloat16":
-        # NumPy does not know bfloat16, so the bits travel as integers.
-        return torch.from_numpy(copy.view(np.int16)).view(torch.bfloat16).to(device)
+    bits = _OF_SAME_BITS.get(copy.dtype.name)
+    if bits is not None:
+        # NumPy does not know bfloat16 and float8, so the bits travel as integers.
+        return torch.from_numpy(copy.view(bits)).view(getattr(torch, copy.dtype.name)).to(device)
     return torch.from_numpy(copy).to(device)
 
 
 def to_array(tensor: Any) -> NDArray[Any]:
     """Give a tensor as an array of its dtype; on a CPU the two share memory."""
     tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(numpy_dtype("bfloat16"))
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name in _OF_SAME_BITS:
+        return tensor.view(getattr(torch, _OF_SAME_BITS[name])).numpy().view(numpy_dtype(name))
     return tensor.numpy()
+
+
+def gradients(
+    function: Callable[[Mapping[str, Any]], Mapping[str, Any]], at: Mapping[str, Any], along: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the gradients of a function by ``torch.autograd.grad``, as `Differentiable.gradients` says."""
+    with torch.enable_grad():
+        # A tensor of its own for each name, which shares the memory: what is one tensor has a gradient for each use.
+        leaves = {name: tensor.detach().requires_grad_() for name, tensor in at.items()}
+        outputs = function(leaves)
+        kept = [name for name in along if outputs[name].requires_grad]
+        if not kept:
+            if all(tensor.numel() for tensor in at.values()):
+                raise TypeError(
+                    f"PyTorch's autograd sees no way from {', '.join(along)} back to {', '.join(at)}: it was computed "
+                    "without gradients, as under torch.no_grad, after detach, or by a kernel without a backward pass"
+                )
+            return {name: torch.zeros_like(leaf) for name, leaf in leaves.items()}
+        for name in along:
+            if name not in kept:
+                raise Unsupported(f"it keeps no gradient of its {name!r}")
+        found = torch.autograd.grad(
+            [outputs[name] for name in kept],
+            list(leaves.values()),
+            [along[name].to(outputs[name].dtype) for name in kept],
+            materialize_grads=True,
+        )
+    return dict(zip(leaves, found, strict=True))
 
 
 class TorchTensors:
@@ -85,6 +118,19 @@ class TorchTensors:
     def calling(self) -> AbstractContextManager[Any]:
         """Return nothing that does anything: whether gradients are kept is for the function to say."""
         return nullcontext()
+
+    def gradients(
+        self,
+        function: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+        at: Mapping[str, Any],
+        along: Mapping[str, Any],
+    ) -> Mapping[str, Any]:
+        """Return the gradients of a function by ``torch.autograd.grad``."""
+        return gradients(function, at, along)
+
+    def has_gradient(self, tensor: Any) -> bool:
+        """Tell whether a tensor holds numbers of a float dtype."""
+        return tensor.is_floating_point()
 
 
 def tensors(device: str | None) -> TorchTensors:

@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.families.attention.attention_bound import AttentionBound
+from attnspec.families.attention.backward_alternatives import gradients_owed
+from attnspec.families.attention.backward_bound import BackwardBound
+from attnspec.families.attention.merging import OPERATION as MERGING
+from attnspec.families.attention.merging import MergeBound, owed_of_merged
+from attnspec.families.attention.quantized import NOTHING_QUANTIZED
 from attnspec.family import Owed
 
 if TYPE_CHECKING:
@@ -36,6 +41,10 @@ def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bo
     run
         The place of the run among those that the tolerances stand for.
     """
+    if isinstance(bound, BackwardBound):
+        return gradients_owed(outputs, conventions, bound, run)
+    if isinstance(bound, MergeBound):
+        return owed_of_merged(outputs, conventions, bound, run)
     if not isinstance(bound, AttentionBound):
         return Owed(outputs, {}, ())
     declared = _Declared(outputs, conventions, bound)
@@ -44,6 +53,7 @@ def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bo
     declared.logarithms_to_base_2()
     declared.what_excluded_numbers_reach()
     declared.what_an_overflow_reaches(run)
+    declared.quantized_numbers()
     return Owed(declared.outputs, declared.ungraded, tuple(declared.under))
 
 
@@ -73,8 +83,10 @@ def computed_under(
     return found
 
 
-def without_keys(_operation: str, outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[np.bool_]]:
+def without_keys(operation: str, outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[np.bool_]]:
     """Return the elements of rows that weigh no key at all, by what was computed: a mistake may leave other keys."""
+    if operation == MERGING:
+        return {"logsumexp": np.isneginf(outputs["logsumexp"])} if "logsumexp" in outputs else {}
     weights, logsumexp = outputs.get("weights"), outputs.get("logsumexp")
     if weights is None or weights.ndim < 2:
         return {}
@@ -172,6 +184,20 @@ class _Declared:
             if output in self.outputs and elements.any():
                 self._leave_out(output, elements)
                 self._graded_under("half_precision_overflow=open")
+
+    def quantized_numbers(self) -> None:
+        """Leave out what comes from products that the declared dtype cannot hold; all others have their tolerances."""
+        quantized = self._bound.quantized
+        dequantized, weights = (self._conventions[name] for name in ("dequantized", "quantized_weights"))
+        if quantized is NOTHING_QUANTIZED:
+            return
+        if dequantized != "kept":
+            self._graded_under(f"dequantized={dequantized}")
+            for output, elements in self._bound.beyond_dequantized().items():
+                if output in self.outputs and elements.any():
+                    self._leave_out(output, elements)
+        if quantized.weights is not None:
+            self._graded_under(f"quantized_weights={weights}")
 
     def _leave_out(self, output: str, elements: NDArray[np.bool_]) -> None:
         known = self.ungraded.get(output)

@@ -25,12 +25,15 @@ class Attendance(NamedTuple):
         Queries (B, Hq, Sq) beyond ``query_lengths``, whose results nobody owes; None where there are none.
     everywhere
         Whether every query may attend every key, and there are some.
+    places
+        Where each query stands among the keys, where they do not stand one behind the other; then there is no offset.
     """
 
     attendable: NDArray[np.bool_]
     offset: NDArray[np.int64] | int
     padding: NDArray[np.bool_] | None
     everywhere: bool
+    places: NDArray[np.int64] | None = None
 
     @property
     def fully_masked(self) -> NDArray[np.bool_] | None:
@@ -45,7 +48,7 @@ class Attendance(NamedTuple):
     @property
     def position(self) -> NDArray[np.int64]:
         """Where each query stands among the keys (B or 1, 1, Sq, 1)."""
-        return positions(self.attendable.shape[-2], self.offset)
+        return _placed(self.attendable.shape[-2], self.offset, self.places)
 
     @property
     def distance(self) -> NDArray[np.int64]:
@@ -62,6 +65,7 @@ def attendance(
     is_causal: bool = False,
     causal_alignment: str = "top_left",
     window: Sequence[int | None] | None = None,
+    places: NDArray[np.int64] | None = None,
 ) -> Attendance:
     """Return who may attend what.
 
@@ -75,6 +79,9 @@ def attendance(
         ``mask``, ``key_lengths`` and ``query_lengths`` are read where they are given.
     is_causal, causal_alignment, window
         As the operation takes them.
+    places
+        Where each query stands among the keys (Sq,), whatever the alignment; None where they stand one behind the
+        other.
     """
     rows, columns = shape[-2:]
     mask, key_lengths, query_lengths = inputs.get("mask"), inputs.get("key_lengths"), inputs.get("query_lengths")
@@ -87,7 +94,7 @@ def attendance(
     if key_lengths is not None:
         attendable &= np.arange(columns) < _of_batch(key_lengths, columns)
     if is_causal or window:
-        ahead = np.arange(columns) - positions(rows, offset)
+        ahead = np.arange(columns) - _placed(rows, offset, places)
         left, right = window or (None, None)
         if is_causal:
             attendable &= ahead <= 0
@@ -98,12 +105,16 @@ def attendance(
     padding = None
     if query_lengths is not None and (query_lengths < rows).any():
         padding = np.broadcast_to(np.arange(rows) >= query_lengths.reshape(-1, 1, 1), shape[:-1])
-    return Attendance(attendable, offset, padding, bool(attendable.size and attendable.all()))
+    return Attendance(attendable, offset, padding, bool(attendable.size and attendable.all()), places)
 
 
 def positions(rows: int, offset: NDArray[np.int64] | int) -> NDArray[np.int64]:
     """Return where queries stand among the keys (B or 1, 1, rows, 1)."""
     return np.arange(rows, dtype=np.int64).reshape(1, 1, -1, 1) + offset
+
+
+def _placed(rows: int, offset: NDArray[np.int64] | int, places: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    return positions(rows, offset) if places is None else places.reshape(1, 1, -1, 1)
 
 
 def _of_batch(lengths: NDArray[Any] | None, default: int) -> Any:

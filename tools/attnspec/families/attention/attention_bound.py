@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attnspec.bounds.tolerance import Tolerance
+from attnspec.families.attention.quantized import NOTHING_QUANTIZED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.bounds.estimates import Estimate, Reach
+    from attnspec.families.attention.quantized import Quantization
 
 
 class AttentionBound(Tolerance):
@@ -35,6 +37,11 @@ class AttentionBound(Tolerance):
     overflowed
         What gives, by output name, the elements that come from numbers beyond the largest of the dtype in which a run
         stores them between its steps.
+    quantized
+        What the case has of quantized tensors.
+    beyond_dequantized
+        What gives, by output name, the elements that come from products with scales beyond the largest number of the
+        dtype to which they are declared to be rounded.
     """
 
     def __init__(
@@ -50,6 +57,8 @@ class AttentionBound(Tolerance):
         unowed: Mapping[str, NDArray[np.bool_]] | None = None,
         reach: Mapping[str, Callable[[], Reach]] | None = None,
         overflowed: Callable[[int], Mapping[str, NDArray[np.bool_]]] | None = None,
+        quantized: Quantization | None = None,
+        beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
     ) -> None:
         super().__init__(estimates, vacuous, fully_masked, unowed=unowed, reach=reach)
         self.fully_masked = self.by_convention
@@ -58,6 +67,8 @@ class AttentionBound(Tolerance):
         self.reached: Callable[[], Mapping[str, NDArray[np.bool_]]] = reached or dict
         self.shift = shift
         self._overflowed = overflowed
+        self.quantized = NOTHING_QUANTIZED if quantized is None else quantized
+        self.beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] = beyond_dequantized or dict
 
     def overflowed(self, run: int = 0) -> Mapping[str, NDArray[np.bool_]]:
         """Return, by output name, the elements of a run that an overflow between the steps reaches."""

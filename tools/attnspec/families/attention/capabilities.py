@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec.dtypes import QUANTIZED_DTYPES
 from attnspec.families.attention.contract import CAPABILITIES
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
 
-_FIRST = ("query", "x")
+_FIRST = ("query", "x", "output_a")
 _BATCH, _HEAD, _TOKEN, _FEATURE = -4, -3, -2, -1
 
 
@@ -30,8 +31,15 @@ def needs(case: Case) -> frozenset[str]:
 
 def _length(case: Case, name: str, axis: int) -> int | None:
     """Return the length of an axis that is counted from the end; None where there is no such axis."""
+    shape = _shape(case, name)
+    return None if shape is None or len(shape) < -axis else shape[axis]
+
+
+def _shape(case: Case, name: str) -> tuple[int, ...] | None:
+    if name in case.generated:
+        return case.generated[name].shape
     array = case.inputs.get(name)
-    return None if array is None or array.ndim < -axis else array.shape[axis]
+    return None if array is None else array.shape
 
 
 def _has_mask_of(case: Case, *, truth_values: bool) -> bool:
@@ -53,10 +61,10 @@ def _is_empty(case: Case, axis: int) -> bool:
 
 
 def _has_broadcast_mask(case: Case) -> bool:
-    mask, query, keys = case.inputs.get("mask"), case.inputs.get("query"), _keys(case)
+    mask, query, keys = _shape(case, "mask"), _shape(case, "query"), _keys(case)
     if mask is None or query is None or keys is None:
         return False
-    return mask.shape != (*query.shape[:-1], keys)
+    return mask != (*query[:-1], keys)
 
 
 def _has_open_window(case: Case) -> bool:
@@ -69,6 +77,22 @@ def _scale_is(case: Case, *, zero: bool) -> bool:
     return isinstance(scale, int | float) and (scale == 0 if zero else scale < 0)
 
 
+def _quantized(case: Case) -> dict[str, str]:
+    """Return the dtypes of query, key and value of a case with quantized tensors; nothing for any other."""
+    dtypes = {name: case.inputs[name].dtype.name for name in ("query", "key", "value") if name in case.inputs}
+    return dtypes if any(dtype in QUANTIZED_DTYPES for dtype in dtypes.values()) else {}
+
+
+def _holds(case: Case, dtype: str) -> bool:
+    return dtype in _quantized(case).values()
+
+
+def _has_scale_of(case: Case, rank: int) -> bool:
+    """Tell whether a scale has an axis that is counted from the end, of more than one entry."""
+    scales = (case.inputs[name] for name in ("query_scale", "key_scale", "value_scale") if name in case.inputs)
+    return any(scale.ndim >= rank and scale.shape[-rank] != 1 for scale in scales)
+
+
 _NEEDED_BY: Mapping[str, Callable[[Case], bool]] = {
     "boolean_mask": lambda case: _has_mask_of(case, truth_values=True),
     "float_mask": lambda case: _has_mask_of(case, truth_values=False),
@@ -78,11 +102,17 @@ _NEEDED_BY: Mapping[str, Callable[[Case], bool]] = {
     "value_width": lambda case: _differ(_length(case, "key", _FEATURE), _length(case, "value", _FEATURE)),
     "unequal_lengths": lambda case: _differ(_length(case, "query", _TOKEN), _keys(case)),
     "empty_keys": lambda case: _keys(case) == 0,
-    "empty_queries": lambda case: _length(case, "query", _TOKEN) == 0,
+    "empty_queries": lambda case: any(_length(case, name, _TOKEN) == 0 for name in ("query", "output_a")),
     "empty_heads": lambda case: _is_empty(case, _HEAD),
     "empty_batch": lambda case: _is_empty(case, _BATCH),
     "open_window": _has_open_window,
     "zero_scale": lambda case: _scale_is(case, zero=True),
     "negative_scale": lambda case: _scale_is(case, zero=False),
+    "float8_e4m3fn": lambda case: _holds(case, "float8_e4m3fn"),
+    "float8_e5m2": lambda case: _holds(case, "float8_e5m2"),
+    "int8": lambda case: _holds(case, "int8"),
+    "mixed_quantization": lambda case: len(set(_quantized(case).values())) > 1,
+    "scale_per_head": lambda case: _has_scale_of(case, 1),
+    "scale_per_batch_entry": lambda case: _has_scale_of(case, 2),
 }
 assert tuple(_NEEDED_BY) == tuple(CAPABILITIES)

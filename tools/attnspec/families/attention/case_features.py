@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.dtypes import QUANTIZED_DTYPES
+from attnspec.families.attention.merge_features import features_of_parts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -14,11 +17,15 @@ if TYPE_CHECKING:
 _WIDTHS = (8, 16, 32, 64, 128)
 """Widths of a head that kernels treat specially; what is wrong from some width on is wrong beyond one of them."""
 
-_LENGTHS = (16, 32, 64, 128, 256, 512)
+_HIDING = ("mask", "logsumexp", "logsumexp_a", "logsumexp_b")
+
+_LENGTHS = (16, 32, 64, 128, 256, 512, 2048, 4096, 16384, 32768, 65536)
 
 
 def features(case: Case) -> list[tuple[str, bool]]:
     """Return what a case has, each as the rest of a sentence that begins with "The case has", and whether it does."""
+    if "output_a" in case.inputs:
+        return [*_inputs(case), *features_of_parts(case)]
     return [*_inputs(case), *_attributes(case), *_shapes(case)]
 
 
@@ -31,16 +38,28 @@ def _inputs(case: Case) -> list[tuple[str, bool]]:
         "query_lengths": "query lengths",
         "sinks": "sinks",
         "alibi_slopes": "ALiBi slopes",
+        "query_scale": "a quantized query",
+        "key_scale": "quantized keys",
+        "value_scale": "quantized values",
         "w_output": "an output projection",
         "b_query": "a bias of the queries",
         "b_key": "a bias of the keys",
         "b_value": "a bias of the values",
         "b_output": "a bias of the output",
+        "output": "the output of the forward pass",
+        "logsumexp": "the logsumexp of the forward pass",
+        "grad_logsumexp": "a gradient of the logsumexp",
     }
     found = [(phrase, name in inputs) for name, phrase in names.items()]
+    scales = [inputs[name] for name in ("query_scale", "key_scale", "value_scale") if name in inputs]
+    found.append(("a scale for each head", any(scale.ndim > 0 and scale.shape[-1] > 1 for scale in scales)))
+    found.append(("a scale for each batch entry", any(scale.ndim > 1 and scale.shape[0] > 1 for scale in scales)))
+    dtypes = {array.dtype.name for array in inputs.values()}
+    found += [(f"numbers in {dtype}", dtype in dtypes) for dtype in QUANTIZED_DTYPES]
     found.append(("an input in another memory layout", bool(case.presentation)))
-    # Minus infinity in a mask is an ordinary number.
-    numbers = [array[array != -np.inf] if name == "mask" else array for name, array in inputs.items()]
+    # Minus infinity is an ordinary number where it says that something is not there, and what is generated is finite.
+    given = {name: inputs[name] for name in inputs if name not in case.generated}
+    numbers = [array[array != -np.inf] if name in _HIDING else array for name, array in given.items()]
     found.append(("NaN or infinity among the inputs", any(map(_has_nonfinite, numbers))))
     found.append(("a query without any key to attend to", "fully_masked_row" in case.conventions))
     if mask is not None:
@@ -71,23 +90,24 @@ def _attributes(case: Case) -> list[tuple[str, bool]]:
 
 
 def _shapes(case: Case) -> list[tuple[str, bool]]:
-    query, key, value = (case.inputs.get(name) for name in ("query", "key", "value"))
-    if query is None or key is None or value is None or not query.ndim == key.ndim == value.ndim == 4:
+    shapes = case.shapes
+    query, key, value = (shapes.get(name) for name in ("query", "key", "value"))
+    if query is None or key is None or value is None or not len(query) == len(key) == len(value) == 4:
         return []
-    past = case.inputs.get("past_key")
-    queries, keys = query.shape[2], key.shape[2] + (0 if past is None else past.shape[2])
+    past = shapes.get("past_key")
+    queries, keys = query[2], key[2] + (0 if past is None else past[2])
     numbers: Mapping[str, bool] = {
-        "more than one batch entry": query.shape[0] > 1,
-        "more than one head": query.shape[1] > 1,
-        "fewer key heads than query heads": query.shape[1] > key.shape[1] > 0,
-        "values of another width than the keys": value.shape[3] != key.shape[3],
+        "more than one batch entry": query[0] > 1,
+        "more than one head": query[1] > 1,
+        "fewer key heads than query heads": query[1] > key[1] > 0,
+        "values of another width than the keys": value[3] != key[3],
         "more keys than queries": keys > queries,
         "more queries than keys": queries > keys,
         "a single query": queries == 1,
         "a single key": keys == 1,
         "no key at all": keys == 0,
     }
-    width, of_values = query.shape[3], value.shape[3]
+    width, of_values = query[3], value[3]
     return [
         *numbers.items(),
         ("an odd number of features in a head", width % 2 == 1),
@@ -98,4 +118,4 @@ def _shapes(case: Case) -> list[tuple[str, bool]]:
 
 
 def _has_nonfinite(array: Any) -> bool:
-    return array.dtype.kind == "f" and not bool(np.isfinite(array).all())
+    return array.dtype.kind not in "bi" and not bool(np.isfinite(array).all())

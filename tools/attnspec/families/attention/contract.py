@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from attnspec.convention import Convention, Settles
 from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS, OUTPUTS
 from attnspec.operation import REQUIRED, Examples, Input, Operation, Output
@@ -17,23 +19,66 @@ PROFILES = {
     "softcap": "its curve, its place among the steps, and off",
     "cache": "past and present, one new token and several",
     "varlen": "sequences of different lengths in one batch",
+    "paged": "lengths around the ends of pages, for layouts that hold keys and values in pages",
     "sinks": "logits that belong to no key",
     "alibi": "biases by distance",
     "logsumexp": "its base, its parts, and fully masked rows",
+    "backward": "gradients, from the forward pass as it was stored or computed anew",
+    "merge": "states of parts of the keys, merged: empty ones, unlike ones, large ones",
     "layout": "heads cut and joined, projections",
     "stress": "large, tiny, close, rising and cancelling numbers; long rows",
     "tails": "lengths around powers of two, and positions beyond a byte",
     "pairs": "features, extents, classes of numbers and memory layouts, of which every two meet",
     "nonfinite": "NaN and infinity, attended and excluded",
     "memory": "how inputs lie in memory, and that they stay as they were",
+    "quantized": "keys, values and queries in float8 and int8, and their scales",
     "rejects": "inputs that are refused",
+    "long": "from 1,000 to 131,072 keys; run where it is asked for",
 }
+ON_REQUEST = ("long",)
 LAYOUTS = {
     "bhse": "batch, heads, tokens, features: the contract's own",
     "bshe": "tokens before heads in query, key, value and output",
     "hse": "no batch axis",
     "se": "neither batch nor head axis",
     "features_first": "every matrix is the transpose of the contract's: a token is a column",
+    "packed": "the tokens of all sequences behind one another, told apart by where each begins",
+    "paged": "keys and values in pages, which a table lists for each sequence",
+    "paged_heads_first": "the same with heads before tokens in each page",
+    "paged_csr": "keys and values in pages, which one list names for all sequences, and the length of each last page",
+    "paged_csr_heads_first": "the same with heads before tokens in each page",
+}
+_BY_TABLE = ("paged", "paged_heads_first")
+_BY_LIST = ("paged_csr", "paged_csr_heads_first")
+_PAGED = (*_BY_TABLE, *_BY_LIST)
+CLAUSES_OF_LAYOUTS = {
+    "sdpa.packed.": ("packed",),
+    "sdpa.paged.table": _BY_TABLE,
+    "sdpa.paged.list": _BY_LIST,
+    "sdpa.paged.tokens_first": ("paged", "paged_csr"),
+    "sdpa.paged.heads_first": ("paged_heads_first", "paged_csr_heads_first"),
+    "sdpa.paged.": _PAGED,
+}
+_OF_PAGES = {
+    "sdpa.key_lengths.alignment": "sdpa.paged.position",
+    "sdpa.past.position": "sdpa.paged.position",
+    "sdpa.past.concatenation": "sdpa.paged.pages",
+}
+CLAUSES_IN_PLACE = {
+    "packed": {
+        "sdpa.key_lengths.exclusion": "sdpa.packed.starts",
+        "sdpa.key_lengths.alignment": "sdpa.packed.position",
+        "sdpa.query_lengths.rows": "sdpa.packed.starts",
+        "sdpa.query_lengths.alignment": "sdpa.packed.position",
+        "sdpa.past.position": "sdpa.packed.position",
+        "sdpa.past.concatenation": "sdpa.packed.starts",
+    },
+    **{layout: {**_OF_PAGES, "sdpa.key_lengths.exclusion": "sdpa.paged.table_length"} for layout in _BY_TABLE},
+    **{layout: {**_OF_PAGES, "sdpa.key_lengths.exclusion": "sdpa.paged.list_length"} for layout in _BY_LIST},
+}
+LAYOUT_SETTINGS = {
+    **{layout: {"page_size": True, "strict_table": False} for layout in _BY_TABLE},
+    **{layout: {"page_size": True} for layout in _BY_LIST},
 }
 EXAMPLES = Examples(convention="fully_masked_row", choice="nan", argument="query", own_name="Q")
 
@@ -52,8 +97,33 @@ CAPABILITIES = {
     "open_window": "a window that is open to one side",
     "zero_scale": "a scale of 0",
     "negative_scale": "a scale below 0",
+    "float8_e4m3fn": "queries, keys or values in float8_e4m3fn",
+    "float8_e5m2": "queries, keys or values in float8_e5m2",
+    "int8": "queries, keys or values in int8",
+    "mixed_quantization": "queries, keys and values that are not all quantized, or not all in one dtype",
+    "scale_per_head": "scales of quantized tensors that have an axis of heads",
+    "scale_per_batch_entry": "scales of quantized tensors that have an axis of batch entries",
 }
 
+DEQUANTIZED = Convention(
+    "dequantized",
+    ("kept", "bfloat16", "float16"),
+    sentence="whether quantized numbers, once multiplied by their scales, stay as they are, or are rounded to half "
+    "precision",
+    decision="0035-quantized-keys-and-values",
+)
+QUANTIZED_WEIGHTS = Convention(
+    "quantized_weights",
+    ("kept", "float8_e4m3fn", "float8_e5m2"),
+    sentence="whether weights stay as they are, or are rounded to float8 before they meet quantized values",
+    decision="0035-quantized-keys-and-values",
+)
+EMPTY_LOGSUMEXP = Convention(
+    "empty_logsumexp",
+    ("minus_infinity", "plus_infinity"),
+    sentence="the logsumexp of a query that may attend to no key",
+    decision="0015-logsumexp",
+)
 FULLY_MASKED_ROW = Convention(
     "fully_masked_row",
     ("zero", "nan", "uniform", "filled", "refuse"),
@@ -67,6 +137,9 @@ HALF_PRECISION_OVERFLOW = Convention(
     sentence="whether products, scores and logits beyond the largest number of half precision stay numbers, or leave "
     "open what comes of them",
     decision="0018-half-precision-grades",
+)
+LOGSUMEXP_BASE = Convention(
+    "logsumexp_base", ("e", "2"), sentence="the base of the logarithm in `logsumexp`", decision="0015-logsumexp"
 )
 NO_KEYS = Convention(
     "no_keys",
@@ -100,23 +173,18 @@ CONVENTIONS = (
         sentence="where queries stand among the keys when their numbers differ: as the caller says, or always one way",
         decision="0002-causal-alignment",
     ),
-    Convention(
-        "empty_logsumexp",
-        ("minus_infinity", "plus_infinity"),
-        sentence="the logsumexp of a query that may attend to no key",
-        decision="0015-logsumexp",
-    ),
+    DEQUANTIZED,
+    EMPTY_LOGSUMEXP,
     FULLY_MASKED_ROW,
     HALF_PRECISION_GRADE,
     HALF_PRECISION_OVERFLOW,
     INPUT_CHECKS,
-    Convention(
-        "logsumexp_base", ("e", "2"), sentence="the base of the logarithm in `logsumexp`", decision="0015-logsumexp"
-    ),
+    LOGSUMEXP_BASE,
     MASKED_NONFINITE,
     NO_KEYS,
     NONFINITE_INPUT,
     OUTPUTS,
+    QUANTIZED_WEIGHTS,
 )
 _OF_SUMS = (ACCUMULATION.name, INPUT_CHECKS.name, NONFINITE_INPUT.name, OUTPUTS.name)
 _OF_SCORES = (*_OF_SUMS, HALF_PRECISION_OVERFLOW.name)
@@ -126,10 +194,12 @@ _QUERIES = ("batch entry", "query head", "query")
 _OVER_KEYS = (*_QUERIES, "key")
 _OF_QUERIES = (*_QUERIES, "feature")
 _OF_KEYS = ("batch entry", "key head", "key", "feature")
+_OF_SCALES = ("batch entry", "key head")
 _OF_TOKENS = ("batch entry", "token", "feature")
 _OF_HEADS = ("batch entry", "head", "token", "feature")
 _MATRIX = ("input feature", "output feature")
 _BIAS = ("output feature",)
+_ATTENDING = {"is_causal": False, "causal_alignment": "top_left", "scale": None, "softcap": None, "window": None}
 
 OPERATIONS = (
     Operation(
@@ -186,14 +256,11 @@ OPERATIONS = (
             Input("query_lengths", ("batch entry",), optional=True),
             Input("sinks", ("query head",), optional=True),
             Input("alibi_slopes", ("query head",), optional=True),
+            Input("query_scale", _OF_SCALES, optional=True, broadcasts=True),
+            Input("key_scale", _OF_SCALES, optional=True, broadcasts=True),
+            Input("value_scale", _OF_SCALES, optional=True, broadcasts=True),
         ),
-        attributes={
-            "is_causal": False,
-            "causal_alignment": "top_left",
-            "scale": None,
-            "softcap": None,
-            "window": None,
-        },
+        attributes={**_ATTENDING, "output_dtype": None},
         gives=(
             Output("output", _OF_QUERIES, owed=True, dtype="of the run"),
             Output("weights", _OVER_KEYS),
@@ -205,6 +272,67 @@ OPERATIONS = (
         ),
         steps=("present_key", "present_value", "scores", "logits", "logsumexp", "weights", "output"),
         conventions=tuple(convention.name for convention in CONVENTIONS),
+        may_fuse=True,
+    ),
+    Operation(
+        "scaled_dot_product_attention_backward",
+        "sdpa_backward",
+        "attention",
+        sentence="the gradients of attention, for whoever trains with it",
+        takes=(
+            Input("grad_output", _OF_QUERIES),
+            Input("query", _OF_QUERIES),
+            Input("key", _OF_KEYS),
+            Input("value", _OF_KEYS),
+            Input("output", _OF_QUERIES, optional=True, derived="scaled_dot_product_attention"),
+            Input("logsumexp", _QUERIES, optional=True, derived="scaled_dot_product_attention"),
+            Input("grad_logsumexp", _QUERIES, optional=True),
+            Input("mask", _OVER_KEYS, optional=True, broadcasts=True),
+            Input("key_lengths", ("batch entry",), optional=True),
+            Input("query_lengths", ("batch entry",), optional=True),
+            Input("sinks", ("query head",), optional=True),
+            Input("alibi_slopes", ("query head",), optional=True),
+        ),
+        attributes=_ATTENDING,
+        gives=(
+            Output("grad_query", _OF_QUERIES, owed=True, dtype="of the run"),
+            Output("grad_key", _OF_KEYS, owed=True, dtype="of the run"),
+            Output("grad_value", _OF_KEYS, owed=True, dtype="of the run"),
+            Output("grad_mask", _OVER_KEYS, owed=True, where_given="mask"),
+            Output("grad_sinks", ("query head",), owed=True, where_given="sinks"),
+            Output("delta", _QUERIES, intermediate=True),
+            Output("grad_scores", _OVER_KEYS, intermediate=True),
+        ),
+        steps=("grad_value", "delta", "grad_scores", "grad_sinks", "grad_mask", "grad_query", "grad_key"),
+        conventions=tuple(
+            convention.name for convention in CONVENTIONS if convention not in (DEQUANTIZED, QUANTIZED_WEIGHTS)
+        ),
+        may_fuse=True,
+        backward_of="scaled_dot_product_attention",
+    ),
+    Operation(
+        "merge_states",
+        "merge",
+        "attention",
+        sentence="makes attentions over two parts of the keys into one over all of them",
+        takes=(
+            Input("output_a", _OF_QUERIES),
+            Input("logsumexp_a", _QUERIES),
+            Input("output_b", _OF_QUERIES),
+            Input("logsumexp_b", _QUERIES),
+        ),
+        gives=(
+            Output("output", _OF_QUERIES, owed=True, dtype="of the run"),
+            Output("logsumexp", _QUERIES, owed=True),
+        ),
+        steps=("logsumexp", "output"),
+        conventions=(
+            *_OF_SUMS,
+            EMPTY_LOGSUMEXP.name,
+            HALF_PRECISION_GRADE.name,
+            LOGSUMEXP_BASE.name,
+            MASKED_NONFINITE.name,
+        ),
         may_fuse=True,
     ),
     Operation(
@@ -276,3 +404,48 @@ OPERATIONS = (
     ),
 )
 """Every operation of attention, in the order of the spec."""
+
+
+def _laid_out(*takes: Input) -> Operation:
+    """Return attention with other tensors, and those of its own that are given in each layout."""
+    attention = next(operation for operation in OPERATIONS if operation.name == "scaled_dot_product_attention")
+    everywhere = ("mask", "sinks", "alibi_slopes")
+    kept = [tensor for tensor in attention.takes if tensor.name in everywhere]
+    gives = tuple(output for output in attention.gives if output.name in ("output", "logsumexp"))
+    return replace(attention, takes=(*takes, *kept), gives=gives, steps=("logsumexp", "output"))
+
+
+_STARTS = ("sequence",)
+_PACKED_QUERIES = ("token", "query head", "feature")
+_PACKED_KEYS = ("token", "key head", "feature")
+_PACKED = _laid_out(
+    Input("query", _PACKED_QUERIES),
+    Input("key", _PACKED_KEYS),
+    Input("value", _PACKED_KEYS),
+    Input("query_starts", _STARTS),
+    Input("key_starts", _STARTS),
+)
+
+
+def _in_pages(*places: Input, heads_first: bool) -> Operation:
+    page = ("page", "key head", "slot", "feature") if heads_first else ("page", "slot", "key head", "feature")
+    pools = (Input("key_pool", page), Input("value_pool", page))
+    lengths = Input("query_lengths", ("batch entry",), optional=True)
+    return _laid_out(Input("query", _OF_QUERIES), *pools, *places, lengths)
+
+
+_TABLE = (Input("block_table", ("batch entry", "page of it")), Input("key_lengths", ("batch entry",)))
+_LIST = (
+    Input("page_starts", _STARTS),
+    Input("page_indices", ("page of all",)),
+    Input("last_page_length", ("batch entry",)),
+)
+
+IN_LAYOUT = {
+    "packed": (_PACKED,),
+    "paged": (_in_pages(*_TABLE, heads_first=False),),
+    "paged_heads_first": (_in_pages(*_TABLE, heads_first=True),),
+    "paged_csr": (_in_pages(*_LIST, heads_first=False),),
+    "paged_csr_heads_first": (_in_pages(*_LIST, heads_first=True),),
+}
+"""What attention takes and gives in the layouts in which its tensors are others."""

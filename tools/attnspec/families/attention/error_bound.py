@@ -27,6 +27,7 @@ from attnspec.bounds.estimates import (
 )
 from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.nonfinite import special_scores
+from attnspec.families.attention.quantized import NOTHING_QUANTIZED, Quantization
 from attnspec.families.attention.rounding_cells import Norms, coherent_norms
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ _CANCELLATION = 2.0**-46
 
 _LARGEST_BLOCK = 2**20
 """Elements from which on the range of values is taken a feature at a time: more would not fit into a cache."""
+
+_LARGEST_SQUARES = 2**20
+"""Elements of one head of keys that are squared together."""
 
 _LOWEST = -np.finfo(np.float64).max
 """Stands for the maximum of a row without keys, so that nothing is subtracted from minus infinity."""
@@ -78,12 +82,16 @@ class Alternatives(NamedTuple):
         Under causality the ALiBi bias is ``slope * j`` instead of ``-slope * (p - j)``.
     logsumexp_base_2
         ``logsumexp`` is a logarithm to the base 2.
+    dequantized, quantized_weights
+        The dtypes to which products with scales, and the weights of quantized values, are rounded; None for none.
     """
 
     uniform_rows: bool = False
     filled_rows: bool = False
     alibi_by_column: bool = False
     logsumexp_base_2: bool = False
+    dequantized: str | None = None
+    quantized_weights: str | None = None
 
 
 NORMATIVE = Alternatives()
@@ -119,6 +127,8 @@ class AttentionTolerance:
         How much the logits of each query (B, Hq, Sq, 1) lie above the normative ones; None for not at all.
     logsumexp_base_2
         Whether ``logsumexp`` is a logarithm to the base 2.
+    quantized
+        What the call has of quantized tensors.
     """
 
     precision: Precision
@@ -132,6 +142,7 @@ class AttentionTolerance:
     value: Estimate
     shift: NDArray[Any] | None
     logsumexp_base_2: bool
+    quantized: Quantization = NOTHING_QUANTIZED
 
     @property
     def without_mean(self) -> NDArray[np.bool_] | None:
@@ -153,7 +164,7 @@ class AttentionTolerance:
     @cached_property
     def weights(self) -> Estimate:
         """Shares of the keys."""
-        softmax = self._softmax
+        softmax = self.softmax
         error = share_error(softmax.shares, softmax.relative, softmax.drift, softmax.logarithm, self.precision)
         return Estimate(self._of_keys(softmax.shares), self._of_keys(error))
 
@@ -165,13 +176,13 @@ class AttentionTolerance:
     @property
     def reach_of_weights(self) -> Reach:
         """Between which numbers every weight lies."""
-        softmax = self._softmax
+        softmax = self.softmax
         return share_reach(self.weights, softmax.drift, softmax.logarithm, self.precision)
 
     @cached_property
     def logsumexp(self) -> Estimate:
         """Logarithms of the denominators."""
-        softmax = self._softmax
+        softmax = self.softmax
         value, size = softmax.logsumexp[..., 0], softmax.logarithm[..., 0]
         from_logits = softmax.moved.sum(axis=-1)
         precision = self.precision.at_rank(value.ndim)
@@ -190,7 +201,7 @@ class AttentionTolerance:
         The output does not inherit the error of the weights element by element: what all weights of a row share
         cancels, so each key's error acts through the distance of its value from the output.
         """
-        softmax, value = self._softmax, self.value
+        softmax, value = self.softmax, self.value
         shares = softmax.shares
         output = shares @ value.value
         size, spread = np.abs(output), np.sqrt((shares * shares) @ (value.value * value.value))
@@ -198,7 +209,9 @@ class AttentionTolerance:
         if not value.is_exact:
             inner += np.sqrt((shares * shares) @ (value.error * value.error))
         norms = coherent_norms(shares, value.value, output, spread, self.precision)
-        return Estimate(output, INNER * inner + self._error_of_average(size, norms))
+        inner = inner + self.quantized.error_of_values(shares, value.value, output, spread)
+        rounded = self.quantized.error_of_weights(shares, value.value, output, spread)
+        return Estimate(output, INNER * inner + self._error_of_average(size, norms) + rounded)
 
     @cached_property
     def vacuous(self) -> NDArray[np.bool_]:
@@ -212,19 +225,30 @@ class AttentionTolerance:
     def reach(self) -> Reach:
         """Between which numbers every element of the output lies, whatever the weights came to.
 
-        An average lies between the least and the greatest of the live values, but for the roundings of the average
-        itself, taken where it is as large as the largest of them.
+        An average lies between the least and the greatest of the live values, but for the roundings of the average.
         """
+        (lowest, highest), beyond = self._live_values, self.beyond
+        return Reach(lowest - beyond, highest + beyond)
+
+    @cached_property
+    def beyond(self) -> NDArray[Any]:
+        """How far roundings may carry an average beyond its values, where it is as large as the largest of them."""
         lowest, highest = self._live_values
         farthest = np.maximum(np.abs(lowest), np.abs(highest))
         beyond = self._error_of_average(farthest, Norms(farthest, farthest))
+        beyond = beyond + INNER * self.quantized.error_beyond_values(farthest)
+        beyond = beyond + self.quantized.error_beyond_weights(self.softmax.shares, self.value.value, farthest)
         if not self.value.is_exact:
             beyond = beyond + INNER * self.value.error.max(axis=-2, keepdims=True, initial=0.0)
-        return Reach(lowest - beyond, highest + beyond)
+        return beyond
+
+    def largest(self, run: int) -> float:
+        """Return the largest number that a run can store between its steps."""
+        return float(np.ravel(self.precision.largest)[run if np.ndim(self.precision.largest) else 0])
 
     def overflows(self, run: int) -> NDArray[np.bool_]:
         """Return the queries (B, Hq, Sq) of which a run cannot store a product, score or logit that it comes to."""
-        largest = np.ravel(self.precision.largest)[run if np.ndim(self.precision.largest) else 0]
+        largest = self.largest(run)
         size = np.maximum(np.abs(self.raw), np.abs(self.scaled.value))
         logits = self._of_keys(np.where(np.isfinite(self.masked.value), self.masked.value, 0.0))
         return np.any(np.maximum(size, np.abs(logits)) > largest, axis=-1)
@@ -239,7 +263,7 @@ class AttentionTolerance:
         norms
             Norms of the weighed values.
         """
-        softmax, precision = self._softmax, self.precision.at_rank(size.ndim)
+        softmax, precision = self.softmax, self.precision.at_rank(size.ndim)
         inner = (
             summation_error(size, norms.summed, softmax.terms, self.precision, softmax.drift)
             + logarithm_error(softmax.logarithm, precision) * size
@@ -259,7 +283,8 @@ class AttentionTolerance:
         return _range_of_live_values(value, self.live)
 
     @cached_property
-    def _softmax(self) -> _Softmax:
+    def softmax(self) -> Softmax:
+        """The softmax over keys and sink."""
         logits = self.masked.value if self.all_live else np.where(self.live, self.masked.value, -np.inf)
         largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
         # In a row without keys every distance is infinite, every exponential 0. In any other the total is at least 1.
@@ -273,14 +298,14 @@ class AttentionTolerance:
         farthest = distance.max(initial=0.0, where=self.live)
         logsumexp = largest + np.log(total)
         logarithm = np.where(total > 0, np.abs(logsumexp), 0.0)
-        return _Softmax(logsumexp, logarithm, shares, relative, shares * relative, terms, drift, farthest)
+        return Softmax(logsumexp, logarithm, shares, relative, shares * relative, terms, drift, farthest)
 
     def _of_keys(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Return what belongs to the keys, without the column of a sink."""
         return columns[..., : self.keys.attendable.shape[-1]]
 
 
-class _Softmax(NamedTuple):
+class Softmax(NamedTuple):
     """The softmax over keys: logsumexp, its absolute value, shares, and the relative error of each exponential.
 
     `logarithm` is 0 where a row has no keys; `moved` is how far the error of each exponential moves its share, were the
@@ -312,7 +337,10 @@ def attention_tolerance(
     window: Sequence[int | None] | None = None,
     past: int = 0,
     unreadable: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    places: NDArray[np.int64] | None = None,
+    shifted_by: int = 0,
     alternatives: Alternatives = NORMATIVE,
+    quantized: Quantization = NOTHING_QUANTIZED,
 ) -> AttentionTolerance:
     """Return values and tolerances of every output.
 
@@ -331,15 +359,30 @@ def attention_tolerance(
         How many of the keys come from the past.
     unreadable
         Query and key as they are, where they hold what is not finite; the estimates hold 0 there.
+    places
+        Where each query stands among the keys, where they do not stand one behind the other.
+    shifted_by
+        How many keys before these were left out, because no query may attend to them.
     alternatives
         Declared conventions.
+    quantized
+        What the call has of quantized tensors.
     """
     shared = query.value.shape[1] // max(key.value.shape[1], 1)
-    key, value = _repeated(key, shared), _repeated(value, shared)
+    key, value, quantized = _repeated(key, shared), _repeated(value, shared), quantized.repeated(shared)
     factor = 1 / math.sqrt(query.value.shape[-1]) if scale is None else scale
     raw, scores = _scores(query, key, factor, precision)
+    if quantized is not NOTHING_QUANTIZED:
+        carried = quantized.error_of_scores(query.value, key.value, scores.value, factor)
+        scores = Estimate(scores.value, scores.error + carried)
     keys = attendance(
-        scores.value.shape, past, inputs, is_causal=is_causal, causal_alignment=causal_alignment, window=window
+        scores.value.shape,
+        past,
+        inputs,
+        is_causal=is_causal,
+        causal_alignment=causal_alignment,
+        window=window,
+        places=places,
     )
     live, all_live = keys.attendable, keys.everywhere
     logits = _capped(scores, softcap, precision) if softcap else scores
@@ -353,7 +396,7 @@ def attention_tolerance(
         slopes = np.reshape(inputs["alibi_slopes"], (-1, 1, 1))
         bias = -slopes * keys.distance
         if alternatives.alibi_by_column and is_causal:
-            shift = slopes * keys.position
+            shift = slopes * (keys.position + shifted_by)
             bias = bias + shift
         logits = _biased(logits, bias, precision)
     mask = inputs.get("mask")
@@ -370,7 +413,18 @@ def attention_tolerance(
         live = live | filled
         logits = Estimate(np.where(filled, 0.0, logits.value), logits.error)
     return AttentionTolerance(
-        precision, keys, fully_masked, raw, scores, logits, live, all_live, value, shift, alternatives.logsumexp_base_2
+        precision,
+        keys,
+        fully_masked,
+        raw,
+        scores,
+        logits,
+        live,
+        all_live,
+        value,
+        shift,
+        alternatives.logsumexp_base_2,
+        quantized,
     )
 
 
@@ -390,13 +444,22 @@ def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision)
     keys = key.value.swapaxes(-1, -2)
     raw = query.value @ keys
     scores = factor * raw
-    spread = abs(factor) * np.sqrt(query.value**2 @ keys**2)
+    spread = abs(factor) * np.sqrt(_products_of_squares(query.value, key.value))
     stored = precision.at_rank(scores.ndim).stored * _ROUNDINGS_OF_SCALE * (np.abs(scores) + spread)
     own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
     if query.is_exact and key.is_exact:
         return raw, Estimate(scores, own)
     carried = abs(factor) * np.sqrt(query.error**2 @ keys**2 + query.value**2 @ key.error.swapaxes(-1, -2) ** 2)
     return raw, Estimate(scores, carried + own)
+
+
+def _products_of_squares(query: NDArray[Any], key: NDArray[Any]) -> NDArray[Any]:
+    """Return the products of all squares, of long keys part by part: all squares would take as much memory."""
+    tokens = max(1, _LARGEST_SQUARES // max(key.shape[-1], 1))
+    squares = query**2
+    parts = [key[..., start : start + tokens, :] for start in range(0, key.shape[-2], tokens)] or [key]
+    products = [squares @ part.swapaxes(-1, -2) ** 2 for part in parts]
+    return products[0] if len(products) == 1 else np.concatenate(products, axis=-1)
 
 
 def _capped(scores: Estimate, softcap: float, precision: Precision) -> Estimate:

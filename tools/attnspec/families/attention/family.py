@@ -10,8 +10,10 @@ from attnspec.families.attention.alternatives import computed_under, owed, witho
 from attnspec.families.attention.capabilities import needs
 from attnspec.families.attention.case_features import features
 from attnspec.families.attention.formulas import formula
+from attnspec.families.attention.handing import handed
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
 from attnspec.families.attention.layouts import LAYOUTS
+from attnspec.families.attention.sampled import sampled_tolerance
 from attnspec.families.attention.tolerances import tolerance
 from attnspec.families.attention.usual_names import UNSTATED, USUAL_NAMES
 from attnspec.families.attention.weight_initialisation import lacks_property
@@ -26,24 +28,27 @@ if TYPE_CHECKING:
 
 
 def _also_right(operation: str, output: str, given: NDArray[Any], owed: NDArray[Any]) -> NDArray[np.bool_] | None:
-    if (operation, output) != ("scaled_dot_product_attention", "output"):
+    if operation not in ("scaled_dot_product_attention", "merge_states") or output != "output":
         return None
-    # An infinite output comes from infinite values. Weighed in parts that are merged, it is infinity minus infinity.
+    # An infinite output comes from infinite values. Weighed in parts that are merged, it is infinity minus infinity;
+    # so it is where one part is moved towards the other.
     return np.isnan(given) & np.isinf(owed)
 
 
 def _has_equal_scores(case: Case) -> bool:
     """Tell a case whose scores are all 0, in which many mistakes cannot be seen."""
-    query = case.inputs.get("query")
+    query = None if case.generated else case.inputs.get("query")
     return query is not None and not np.any(query)
 
 
 FAMILY = Family(
     "attention",
     tolerance=tolerance,
+    sampled_tolerance=sampled_tolerance,
     features=features,
     formula=formula,
     owed=owed,
+    handed=handed,
     computed_under=computed_under,
     empty=without_keys,
     also_right=_also_right,

@@ -96,11 +96,14 @@ def _scaled_dot_product_attention(case: Case) -> list[str]:
     inputs = case.inputs
     lines: list[str] = []
     past = "past_key" in inputs
+    for name, tensors in (("query", ("query",)), ("key", ("past_key", "key")), ("value", ("past_value", "value"))):
+        if f"{name}_scale" in inputs:
+            lines += [f"{tensor} = {tensor} * {_scale_of_heads(case, name)}" for tensor in tensors if tensor in inputs]
     if past:
         lines.append("key, value = np.concatenate([past_key, key], 2), np.concatenate([past_value, value], 2)")
     if _stores(case, "present_key", "present_value"):
         lines.append("present_key, present_value = key, value")
-    if inputs["query"].shape[1] != inputs["key"].shape[1]:
+    if case.shapes["query"][1] != case.shapes["key"][1]:
         shared = "query.shape[1] // key.shape[1]"
         lines.append(f"key, value = np.repeat(key, {shared}, axis=1), np.repeat(value, {shared}, axis=1)")
     lines.append(f"scores = query @ key.swapaxes(-1, -2) * {_scale(case, 'query.shape[-1]')}")
@@ -108,6 +111,87 @@ def _scaled_dot_product_attention(case: Case) -> list[str]:
     lines += _shares(case)
     lines.append(f"output = {_weighed(case, 'value')}")
     return lines
+
+
+def _scale_of_heads(case: Case, name: str) -> str:
+    """Return the scale of quantized numbers, in a shape that broadcasts against (B, H, S, E)."""
+    scale, heads, shared = (case.inputs[tensor] for tensor in (f"{name}_scale", name, "key"))
+    if not scale.ndim:
+        return f"{name}_scale"
+    if scale.shape[-1] == 1 or heads.shape[1] == shared.shape[1]:
+        return f"{name}_scale[..., None, None]"
+    return f"np.repeat({name}_scale, {heads.shape[1] // shared.shape[1]}, axis=-1)[..., None, None]"
+
+
+def _scaled_dot_product_attention_backward(case: Case) -> list[str]:
+    inputs = case.inputs
+    batch, heads, _, width = inputs["query"].shape
+    shared, keys, of_values = inputs["value"].shape[1:]
+    grouped = heads != shared
+    lines: list[str] = []
+    if grouped:
+        lines.append(
+            f"key, value = np.repeat(key, {heads // shared}, axis=1), np.repeat(value, {heads // shared}, axis=1)"
+        )
+    lines.append(f"scores = query @ key.swapaxes(-1, -2) * {_scale(case, 'query.shape[-1]')}")
+    lines += _exclusion(case, queries="query.shape[2]", keys="key.shape[2]")
+    lines += _shares(case)
+    spoilt = not all(np.isfinite(array).all() for name, array in inputs.items() if name != "mask")
+    selects = spoilt and _excludes(case)
+    lines += [
+        f"grad_value = {_summed('weights', 'grad_output', of_queries=False, selects=selects)}",
+        "grad_weights = grad_output @ value.swapaxes(-1, -2)",
+        f"products = {_selected('weights * grad_weights', selects)}",
+        "delta = products.sum(axis=-1, keepdims=True)",
+    ]
+    above = "grad_weights - delta"
+    if "grad_logsumexp" in inputs:
+        above += " + grad_logsumexp[..., None]"
+    lines.append(f"grad_logits = {_selected(f'weights * ({above})', selects)}")
+    mask = inputs.get("mask")
+    if mask is not None and mask.dtype != np.bool_:
+        missing = 4 - mask.ndim
+        repeated = tuple(axis for axis in range(4) if axis < missing or mask.shape[axis - missing] == 1)
+        lines.append(f"grad_mask = grad_logits.sum(axis={repeated}).reshape(mask.shape)")
+    if "sinks" in inputs:
+        lines += _gradients_of_sinks(case, spoilt=spoilt)
+    softcap = case.attributes.get("softcap")
+    bent = f" * (1 - np.tanh(scores / {number_literal(softcap)}) ** 2)" if softcap else ""
+    lines.append(f"grad_scores = {_selected(f'grad_logits{bent}', selects and bool(bent))}")
+    scale = _scale(case, "query.shape[-1]")
+    lines.append(f"grad_query = {_summed('grad_scores', 'key', of_queries=True, selects=selects)} * {scale}")
+    lines.append(f"grad_key = {_summed('grad_scores', 'query', of_queries=False, selects=selects)} * {scale}")
+    if grouped:
+        groups = f"{batch}, {shared}, {heads // shared}, {keys}"
+        lines.append(f"grad_key = grad_key.reshape({groups}, {width}).sum(axis=2)")
+        lines.append(f"grad_value = grad_value.reshape({groups}, {of_values}).sum(axis=2)")
+    if _stores(case, "delta"):
+        lines.append("delta = delta[..., 0]")
+    return lines
+
+
+def _gradients_of_sinks(case: Case, *, spoilt: bool) -> list[str]:
+    """Return the lines from delta to the gradients of the sinks."""
+    sink = "sink" if "query_lengths" in case.inputs else "sinks[:, None, None]"
+    less = "grad_logsumexp[..., None] - delta" if "grad_logsumexp" in case.inputs else "-delta"
+    products = f"share * ({less})"
+    return [
+        f"share = np.where(largest == -np.inf, 0, np.exp({sink} - largest)) / np.where(total == 0, 1, total)",
+        f"products = {f'np.where(share == 0, 0, {products})' if spoilt else products}",
+        "grad_sinks = products.sum(axis=(0, 2, 3))",
+    ]
+
+
+def _summed(factors: str, tensor: str, *, of_queries: bool, selects: bool) -> str:
+    """Return a sum over keys of what each holds times its factor, or over queries; what is excluded adds nothing."""
+    if not selects:
+        return f"{factors if of_queries else f'{factors}.swapaxes(-1, -2)'} @ {tensor}"
+    held = f"{tensor}[:, :, None]" if of_queries else f"{tensor}[..., None, :]"
+    return f"np.where(allowed[..., None], {factors}[..., None] * {held}, 0).sum(axis={-2 if of_queries else -3})"
+
+
+def _selected(numbers: str, selects: bool) -> str:
+    return f"np.where(allowed, {numbers}, 0)" if selects else numbers
 
 
 def _scale(case: Case, width: str) -> str:
@@ -181,7 +265,8 @@ def _shares(case: Case) -> list[str]:
 
 def _weighed(case: Case, value: str) -> str:
     """Return the weighted sum of values; what an excluded value holds has no effect, be it NaN."""
-    held = [case.inputs[name] for name in ("value", "past_value") if name in case.inputs]
+    names = (name for name in ("value", "past_value") if name in case.inputs and name not in case.generated)
+    held = [case.inputs[name] for name in names]
     if _excludes(case) and not all(np.isfinite(array).all() for array in held):
         products = f"weights[..., None] * {value}[:, :, None]"
         return f"np.where(allowed[..., None], {products}, 0).sum(axis=-2)"
@@ -197,6 +282,27 @@ def _excludes(case: Case) -> bool:
 
 def _stores(case: Case, *outputs: str) -> bool:
     return any(name in case.golden("float64") for name in outputs)
+
+
+def _merge_states(case: Case) -> list[str]:
+    """Return the lines that merge two parts; they select where a part has no keys."""
+    inputs = case.inputs
+    selects = any(np.isneginf(inputs[name]).any() for name in ("logsumexp_a", "logsumexp_b"))
+    weigh, average = "np.exp({logarithm} - largest)", "{weight}[..., None] * {output}"
+    if selects:
+        weigh = f"np.where({{logarithm}} == -np.inf, 0, {weigh})"
+        average = f"np.where({{logarithm}}[..., None] == -np.inf, 0, {average})"
+    names = {
+        side: {n: f"{n}_{side}" for n in ("weight", "output")} | {"logarithm": f"logsumexp_{side}"} for side in "ab"
+    }
+    taken = " + ".join(average.format(**names[side]) for side in "ab")
+    return [
+        "largest = np.maximum(logsumexp_a, logsumexp_b)",
+        *(f"weight_{side} = {weigh.format(**names[side])}" for side in "ab"),
+        "total = weight_a + weight_b",
+        f"output = ({taken}) / {'np.where(total == 0, 1, total)' if selects else 'total'}[..., None]",
+        "logsumexp = largest + np.log(total)",
+    ]
 
 
 def _glorot_normal(case: Case) -> list[str]:
@@ -222,5 +328,7 @@ _FORMULAS: Mapping[str, Callable[[Case], list[str]]] = {
     "single_head_attention": _single_head_attention,
     "multi_head_attention": _multi_head_attention,
     "scaled_dot_product_attention": _scaled_dot_product_attention,
+    "scaled_dot_product_attention_backward": _scaled_dot_product_attention_backward,
+    "merge_states": _merge_states,
     "glorot_normal": _glorot_normal,
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.families.attention.attendance import attendance
+from attnspec.families.attention.quantized import product_with_scale
 from attnspec.family import KeySets
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def key_sets(case: Case, dtype: str, got: Mapping[str, NDArray[Any]]) -> KeySets
 def is_probe(case: Case) -> bool:
     """Tell whether the output of a case holds the weights: scores of 0, and the identity as values."""
     inputs = case.inputs
-    if case.operation != "scaled_dot_product_attention" or inputs["query"].any():
+    if case.operation != "scaled_dot_product_attention" or case.generated or inputs["query"].any():
+        return False
+    if "value_scale" in inputs:
         return False
     value = np.concatenate([inputs[name] for name in ("past_value", "value") if name in inputs], axis=2)
     return value.shape[2] == value.shape[3] > 0 and bool((value == np.eye(value.shape[2])).all())
@@ -81,7 +84,12 @@ def _has_moderate_scores(case: Case) -> bool:
     """Tell whether no weight vanishes by itself, even where the scores are not scaled."""
     if case.operation != "scaled_dot_product_attention":
         return False
-    query, *keys = (case.inputs[name] for name in ("query", "key", "past_key") if name in case.inputs)
+    given = {name: case.inputs[name] for name in ("query", "key", "past_key") if name in case.inputs}
+    shared = case.inputs["key"].shape[1]
+    query, *keys = (
+        product_with_scale(array, case.inputs.get(f"{name.removeprefix('past_')}_scale"), shared)
+        for name, array in given.items()
+    )
     longest = max(np.linalg.norm(key, axis=-1).max(initial=0.0) for key in keys)
     score = float(np.linalg.norm(query, axis=-1).max(initial=0.0) * longest)
     return score * max(1.0, abs(case.attributes.get("scale") or 0.0)) < _LARGEST_SCORE
@@ -98,9 +106,10 @@ def _sets_of_mask(given: NDArray[Any], owed: NDArray[Any]) -> KeySets | None:
 def attendable_keys(case: Case) -> NDArray[np.bool_] | None:
     """Return which key each query may attend (B, H, Sq, P + Sk), or None for an operation without such a question."""
     inputs, attributes = case.inputs, case.attributes
-    if case.rejects is not None:
+    # Who may attend what among a hundred thousand tokens is no picture, and would fill the memory.
+    if case.rejects is not None or case.generated:
         return None
-    if case.operation == "scaled_dot_product_attention":
+    if case.operation in ("scaled_dot_product_attention", "scaled_dot_product_attention_backward"):
         query, key = inputs["query"].shape, inputs["key"].shape
         past = inputs["past_key"].shape[-2] if "past_key" in inputs else 0
         names = ("is_causal", "causal_alignment", "window")

@@ -3,7 +3,8 @@
 ================== ====================================================================================
 Layout             Tensors
 ================== ====================================================================================
-``bshe``           tokens before heads in query, key, value and output
+``bshe``           tokens before heads in query, key, value and output, and in their gradients; logarithms
+                   stay (B, H, S)
 ``hse``            no batch axis
 ``se``             neither batch nor head axis
 ``features_first`` every matrix is the transpose of the contract's: a token is a column
@@ -29,6 +30,8 @@ Operation                      It takes                       It gives
 ============================== ============================== ===========================================
 
 It is called once for each batch entry, and once for each head where it has no head axis.
+
+In the layouts of serving, attention has other arguments: see `packing` and `paging`.
 """
 
 from __future__ import annotations
@@ -37,39 +40,59 @@ import string
 from typing import TYPE_CHECKING, Any
 
 from attnspec.arrangement import Arrangement, Axes, read_axes
+from attnspec.families.attention.packing import packed
+from attnspec.families.attention.paging import paged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.arrangement import Layout
+    from attnspec.arrangement import Circumstances, Layout
 
 _ATTENDING = ("query", "key", "value", "output")
 """Tensors of tokens, in both attention operations that have a batch axis."""
 
+_GRADIENTS = ("grad_output", "grad_query", "grad_key", "grad_value")
+"""Tensors of tokens that the backward pass has beside them."""
+
 _OVER_KEYS = ("mask", "weights", "scores", "logits")
 """Tensors with an entry for each query and key."""
 
+_SCALES = ("query_scale", "key_scale", "value_scale")
+"""Tensors with an entry for each key head of each batch entry, or with fewer axes."""
+
 _MATRICES = ("w_query", "w_key", "w_value", "w_output")
 _BIASES = ("b_query", "b_key", "b_value", "b_output")
+_MERGING = ("output_a", "output_b", "output")
+_LOGARITHMS = ("logsumexp_a", "logsumexp_b", "logsumexp")
 _WITHOUT_BATCH = read_axes({"bsd->sd": _ATTENDING, "bhqk->hqk": _OVER_KEYS})
 _FEATURES_FIRST = "features_first"
 
 _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
     "bshe": {
         "scaled_dot_product_attention": Arrangement(read_axes({"bhse->bshe": _ATTENDING})),
+        "merge_states": Arrangement(read_axes({"bhse->bshe": _MERGING})),
+        "scaled_dot_product_attention_backward": Arrangement(read_axes({"bhse->bshe": (*_ATTENDING, *_GRADIENTS)})),
     },
     "hse": {
-        "scaled_dot_product_attention": Arrangement(read_axes({"bhse->hse": _ATTENDING, "bhqk->hqk": _OVER_KEYS})),
+        "merge_states": Arrangement(read_axes({"bhse->hse": _MERGING, "bhs->hs": _LOGARITHMS})),
+        "scaled_dot_product_attention": Arrangement(
+            read_axes({"bhse->hse": _ATTENDING, "bhqk->hqk": _OVER_KEYS, "bh->h": _SCALES})
+        ),
         "multi_head_attention": Arrangement(_WITHOUT_BATCH),
     },
     "se": {
-        "scaled_dot_product_attention": Arrangement(read_axes({"bhse->se": _ATTENDING, "bhqk->qk": _OVER_KEYS})),
+        "merge_states": Arrangement(read_axes({"bhse->se": _MERGING, "bhs->s": _LOGARITHMS})),
+        "scaled_dot_product_attention": Arrangement(
+            read_axes({"bhse->se": _ATTENDING, "bhqk->qk": _OVER_KEYS, "bh->": _SCALES})
+        ),
         "multi_head_attention": Arrangement(_WITHOUT_BATCH),
     },
     _FEATURES_FIRST: {
-        "scaled_dot_product_attention": Arrangement(read_axes({"bhse->es": _ATTENDING, "bhqk->kq": _OVER_KEYS})),
+        "scaled_dot_product_attention": Arrangement(
+            read_axes({"bhse->es": _ATTENDING, "bhqk->kq": _OVER_KEYS, "bh->": _SCALES})
+        ),
         "single_head_attention": Arrangement(
             read_axes({"sd->ds": ("x", *_ATTENDING), "qk->kq": ("weights", "scores"), "io->oi": _MATRICES})
         ),
@@ -82,7 +105,10 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
 
 def _arranging(layout: str) -> Layout:
     def arrange(
-        operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]
+        operation: str,
+        inputs: Mapping[str, NDArray[Any]],
+        attributes: Mapping[str, Any],
+        _circumstances: Circumstances,
     ) -> Arrangement | str | None:
         if layout == _FEATURES_FIRST and operation == "softmax":
             return _softmax_of_columns(inputs["x"].ndim, attributes)
@@ -110,5 +136,12 @@ def _softmax_of_columns(rank: int, attributes: Mapping[str, Any]) -> Arrangement
     return Arrangement({"x": swapped, "output": swapped}, attributes)
 
 
-LAYOUTS: Mapping[str, Layout] = {layout: _arranging(layout) for layout in _ARRANGEMENTS}
+LAYOUTS: Mapping[str, Layout] = {
+    **{layout: _arranging(layout) for layout in _ARRANGEMENTS},
+    "packed": packed,
+    "paged": paged(by_list=False, heads_first=False),
+    "paged_heads_first": paged(by_list=False, heads_first=True),
+    "paged_csr": paged(by_list=True, heads_first=False),
+    "paged_csr_heads_first": paged(by_list=True, heads_first=True),
+}
 """Name of a layout to what arranges a request in it."""

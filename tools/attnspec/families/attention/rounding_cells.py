@@ -8,6 +8,7 @@ with the values that they meet, and do not cancel.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,15 @@ if TYPE_CHECKING:
 _FINEST = 2.0**-49
 """The finest unit: shares are known here in float64, whose own last digits may tell equal ones apart."""
 
-_LARGEST_BLOCK = 2**22
+_EQUAL = 2.0**-44
+"""How near to each other two terms are, relative to them, that are equal but for how they were computed here."""
+
+_LARGEST_BLOCK = 2**20
 """Terms that are looked at together: more would take too much memory."""
+
+
+_LEAST = np.finfo(np.float64).tiny
+"""What sums are divided by at least before they are squared."""
 
 
 class Norms(NamedTuple):
@@ -64,8 +72,9 @@ def coherent_norms(
     """
     if shares.shape[-1] <= FEW_TERMS or not spread.size:
         return Norms(spread, spread)
+    alike = RoundedAlike(shares)
     of_sums, of_results = np.ravel(precision.accumulator).tolist(), np.ravel(precision.output).tolist()
-    norms = {unit: _norm(shares, value, output, spread, unit) for unit in {*of_sums, *of_results}}
+    norms = {unit: alike.over_cells(shares, value, spread, unit, around=output) for unit in {*of_sums, *of_results}}
     if isinstance(precision.output, float):
         return Norms(norms[of_sums[0]], norms[of_results[0]])
     if all(norm is spread for norm in norms.values()):
@@ -73,40 +82,191 @@ def coherent_norms(
     return Norms(*(np.stack([norms[unit] for unit in units]) for units in (of_sums, of_results)))
 
 
-def _norm(
+def norm_of_cells(
     shares: NDArray[Any], value: NDArray[Any], output: NDArray[Any], spread: NDArray[Any], unit: float
 ) -> NDArray[Any]:
-    """Return the root of the sum of squares over the cells, each with its largest sum over neighbours.
+    """Return the norms of the errors of results whose weights are rounded to one unit, in the shape of `spread`.
 
-    Neighbours in the order of the keys: where a kernel goes over the keys in parts, or finds a larger maximum on the
-    way, a cell is rounded otherwise from there on. Neighbours in the order of the weights: within a cell, the error
-    falls as the weight grows.
+    Parameters
+    ----------
+    shares, value, output, spread
+        As :func:`coherent_norms` takes them.
+    unit
+        Unit roundoff to which weights are rounded.
     """
-    width = value.shape[-1]
-    flat, heads = shares.reshape(-1, shares.shape[-1]), value.reshape(-1, *value.shape[-2:])
-    # The rounding step is widest, two units, just above a power of two.
-    cells = np.floor(np.log2(flat) / math.log2(1 + 2 * max(unit, _FINEST)))
-    by_weight = np.argsort(flat, axis=-1, kind="stable")
-    in_order = np.take_along_axis(cells, by_weight, axis=-1)
-    same = (in_order[:, 1:] == in_order[:, :-1]) & np.isfinite(in_order[:, 1:])
-    rows = np.flatnonzero(same.any(axis=-1))
-    if not rows.size:
-        return spread
-    found, centres = spread.reshape(-1, width).copy(), output.reshape(-1, 1, width)
-    many = max(1, _LARGEST_BLOCK // (flat.shape[-1] * width))
-    for start in range(0, rows.size, many):
-        block = rows[start : start + many]
-        opens = np.concatenate([np.ones((block.size, 1), np.bool_), ~same[block]], axis=-1)
-        ranges: list[NDArray[Any]] = []
-        for keys in (by_weight[block], np.argsort(cells[block], axis=-1, kind="stable")):
-            weights = np.take_along_axis(flat[block], keys, axis=-1)[..., None]
-            distances = heads[(block // shares.shape[-2])[:, None], keys] - centres[block]
-            ranges.append(_largest_sums(weights * distances, opens))
-        squares = np.maximum(*ranges) ** 2
-        counts: NDArray[Any] = opens.sum(axis=-1)
-        firsts: NDArray[Any] = np.cumsum(counts) - counts
-        found[block] = np.maximum(found[block], np.sqrt(np.add.reduceat(squares, firsts, axis=0)))
-    return found.reshape(spread.shape)
+    alike = RoundedAlike(shares)
+    return alike.over_cells(shares, value, spread, unit, around=output) if alike.has_cells(unit) else spread
+
+
+def weighed_norm(coefficients: NDArray[Any], value: NDArray[Any]) -> NDArray[Any]:
+    """Return the norms of weighed values, were all terms independent; safe where their squares would underflow.
+
+    Parameters
+    ----------
+    coefficients
+        What each value is multiplied by (..., R, K).
+    value
+        Values (..., K, W).
+    """
+    largest = np.max(np.abs(coefficients), axis=-1, keepdims=True, initial=0.0)
+    widest = np.max(np.abs(value), axis=-2, keepdims=True, initial=0.0)
+    squares = (coefficients / np.where(largest > 0, largest, 1.0)) ** 2
+    return largest * widest * np.sqrt(squares @ (value / np.where(widest > 0, widest, 1.0)) ** 2)
+
+
+class _Cells(NamedTuple):
+    """Rows of terms in which some lie in one cell.
+
+    `rows` are their places; `opens` says where a cell begins in the order of the marks (rows, K), `by_key` is the order
+    in which the terms of each cell follow one another as their keys do.
+    """
+
+    rows: NDArray[np.int64]
+    opens: NDArray[np.bool_]
+    by_key: NDArray[np.int64]
+
+
+class RoundedAlike:
+    """Rows of terms, of which those with nearly equal marks are rounded alike.
+
+    Parameters
+    ----------
+    marks
+        The numbers that are rounded, or that decide how what comes of them is (B, H, R, K); their signs do not matter.
+    """
+
+    def __init__(self, marks: NDArray[Any]) -> None:
+        self._shape = marks.shape
+        self._marks = np.abs(marks).reshape(math.prod(marks.shape[:-1]), marks.shape[-1])
+        self._cells: dict[float, _Cells | None] = {}
+
+    @cached_property
+    def _by_mark(self) -> NDArray[np.int64]:
+        return np.argsort(self._marks, axis=-1, kind="stable")
+
+    def has_cells(self, unit: float) -> bool:
+        """Tell whether marks of some row lie in one cell, among so many that it matters."""
+        return self._shape[-1] > FEW_TERMS and bool(self._marks.size) and self._of(unit) is not None
+
+    def norm(self, coefficients: NDArray[Any], value: NDArray[Any], unit: float | NDArray[Any]) -> NDArray[Any]:
+        """Return the norms of weighed values of which some are rounded alike (B, H, R, W).
+
+        Parameters
+        ----------
+        coefficients
+            What each value is multiplied by, in the shape of the marks, with the runs in front where they differ.
+        value
+            Values (B, H, K, W).
+        unit
+            Unit roundoff of what is rounded: one number, or one for each of several runs.
+        """
+        spread = weighed_norm(coefficients, value)
+        units, several = np.ravel(unit).tolist(), coefficients.ndim > len(self._shape)
+        if not spread.size or not any(self.has_cells(one) for one in units):
+            return spread
+        if several:
+            of_runs = zip(coefficients, spread, units, strict=True)
+            norms = [self.over_cells(own, value, apart, one) for own, apart, one in of_runs]
+        else:
+            by_unit = {one: self.over_cells(coefficients, value, spread, one) for one in set(units)}
+            norms = [by_unit[one] for one in units]
+        return norms[0] if isinstance(unit, float) else np.stack(norms)
+
+    def over_cells(
+        self,
+        coefficients: NDArray[Any],
+        value: NDArray[Any],
+        spread: NDArray[Any],
+        unit: float,
+        around: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return the root of the sum of squares over the cells, each with its largest sum over neighbours.
+
+        Neighbours in the order of the keys: where a kernel goes over the keys in parts, or finds a larger maximum on
+        the way, a cell is rounded otherwise from there on. Neighbours in the order of the marks: within a cell, the
+        error falls as the mark grows.
+
+        Parameters
+        ----------
+        coefficients, value, unit
+            As :meth:`norm` takes them, for one run.
+        spread
+            The norms, were all roundings independent, which are the least that is returned.
+        around
+            What counts is how far each value lies from this (B, H, R, W); None for 0.
+        """
+        cells = self._of(unit)
+        if cells is None:
+            return spread
+        width, count = value.shape[-1], self._shape[-1]
+        flat = coefficients.reshape(-1, count)
+        heads = np.broadcast_to(value, (*self._shape[:-2], count, width)).reshape(-1, count, width)
+        found = spread.reshape(-1, width).copy()
+        many = max(1, _LARGEST_BLOCK // (count * width))
+        for start in range(0, cells.rows.size, many):
+            block, opens = cells.rows[start : start + many], cells.opens[start : start + many]
+            ranges: list[NDArray[Any]] = []
+            for keys in (self._by_mark[block], cells.by_key[start : start + many]):
+                weights = np.take_along_axis(flat[block], keys, axis=-1)[..., None]
+                distances = heads[(block // self._shape[-2])[:, None], keys]
+                if around is not None:
+                    distances = distances - around.reshape(-1, 1, width)[block]
+                ranges.append(_largest_sums(weights * distances, opens))
+            sums = np.maximum(*ranges)
+            largest = np.maximum(sums.max(axis=0, initial=0.0), _LEAST)
+            counts: NDArray[Any] = opens.sum(axis=-1)
+            firsts: NDArray[Any] = np.cumsum(counts) - counts
+            norms = largest * np.sqrt(np.add.reduceat((sums / largest) ** 2, firsts, axis=0))
+            found[block] = np.maximum(found[block], norms)
+        return found.reshape(spread.shape)
+
+    def _of(self, unit: float) -> _Cells | None:
+        """Return the rows in which marks lie in one cell of a unit, or None for none."""
+        unit = max(unit, _FINEST)
+        if unit not in self._cells:
+            # The rounding step is widest, two units, just above a power of two.
+            cells = np.floor(np.log2(self._marks) / math.log2(1 + 2 * unit))
+            in_order = np.take_along_axis(cells, self._by_mark, axis=-1)
+            same = (in_order[:, 1:] == in_order[:, :-1]) & np.isfinite(in_order[:, 1:])
+            rows = np.flatnonzero(same.any(axis=-1))
+            found = None
+            if rows.size:
+                opens = np.concatenate([np.ones((rows.size, 1), np.bool_), ~same[rows]], axis=-1)
+                found = _Cells(rows, opens, np.argsort(cells[rows], axis=-1, kind="stable"))
+            self._cells[unit] = found
+        return self._cells[unit]
+
+
+def equal_terms(weights: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return the root of the sum of squared counts of equal terms in each sum (B, H, R, W); 0 where all differ.
+
+    An equal term, added to partial sums of one size, leaves the same digits behind each time, however other terms
+    cancel what it adds.
+
+    Parameters
+    ----------
+    weights, numbers
+        What is multiplied and summed, (B, H, R, K) and (B, H, K, W).
+    """
+    count, width = weights.shape[-1], numbers.shape[-1]
+    flat = weights.reshape(-1, count)
+    heads = np.broadcast_to(numbers, (*weights.shape[:-2], count, width)).reshape(-1, count, width)
+    found = np.zeros((flat.shape[0], width))
+    many = max(1, _LARGEST_BLOCK // max(count * width, 1))
+    for start in range(0, flat.shape[0], many):
+        block = np.arange(start, min(start + many, flat.shape[0]))
+        terms = np.sort(flat[block][..., None] * heads[block // weights.shape[-2]], axis=1)
+        near = np.abs(terms[:, 1:] - terms[:, :-1]) <= _EQUAL * np.abs(terms[:, 1:])
+        ends = np.ones((block.size, count, width), np.bool_)
+        ends[:, :-1] = ~(near & (terms[:, 1:] != 0))
+        place: NDArray[np.int64] = np.arange(1, count + 1, dtype=np.int64).reshape(-1, 1)
+        places: NDArray[np.int64] = np.where(ends, place, 0)
+        earlier = np.concatenate([np.zeros_like(places[:, :1]), places[:, :-1]], axis=1)
+        before: NDArray[np.int64] = np.maximum.accumulate(earlier, axis=1)
+        lengths: NDArray[np.int64] = places - before
+        counts = np.where(ends, lengths, 0).astype(np.float64)
+        found[block] = np.sqrt(np.sum(np.where(counts > 1, counts**2, 0.0), axis=1))
+    return found.reshape(*weights.shape[:-1], width)
 
 
 def _largest_sums(terms: NDArray[Any], opens: NDArray[np.bool_]) -> NDArray[Any]:

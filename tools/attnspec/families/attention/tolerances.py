@@ -20,8 +20,11 @@ from attnspec.bounds.estimates import (
 )
 from attnspec.bounds.tolerance import Tolerance, given
 from attnspec.families.attention.attention_bound import AttentionBound
+from attnspec.families.attention.backward_bound import backward_tolerance
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance, repeated
+from attnspec.families.attention.merge_tolerance import merge_tolerance
 from attnspec.families.attention.nonfinite import reached_by_excluded
+from attnspec.families.attention.quantized import NOTHING_QUANTIZED, product_with_scale, quantization, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,9 +48,16 @@ def tolerance(
         filled_rows=conventions.get("fully_masked_row") == "filled",
         alibi_by_column=conventions.get("alibi_bias") == "column",
         logsumexp_base_2=conventions.get("logsumexp_base") == "2",
+        dequantized=_unless_kept(conventions.get("dequantized")),
+        quantized_weights=_unless_kept(conventions.get("quantized_weights")),
     )
     with np.errstate(all="ignore"):
         return _BY_OPERATION[operation](inputs, attributes, precision, alternatives)
+
+
+def _unless_kept(choice: str | None) -> str | None:
+    """Return the dtype that is declared; None where nothing is rounded."""
+    return None if choice == "kept" else choice
 
 
 def _softmax(
@@ -103,8 +113,15 @@ def _combine_heads(inputs: Mapping[str, Any], _: Mapping[str, Any], __: Precisio
 def _attention(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
-    raw = {name: _with_past(inputs, name) for name in ("key", "value")}
-    query, key, value = exactly(inputs["query"]), exactly(raw["key"]), exactly(raw["value"])
+    numbers = {"query": inputs["query"], **{name: _with_past(inputs, name) for name in ("key", "value")}}
+    # Past and new numbers are written beside each other; they are multiplied by one scale.
+    raw = {
+        name: product_with_scale(array, inputs.get(f"{name}_scale"), inputs["key"].shape[1])
+        for name, array in numbers.items()
+    }
+    query, key, value = exactly(raw["query"]), exactly(raw["key"]), exactly(raw["value"])
+    quantized = quantization(inputs, numbers, precision, alternatives.dequantized, alternatives.quantized_weights)
+    settings = {name: value for name, value in attributes.items() if name != "output_dtype"}
     result = attention_tolerance(
         query,
         key,
@@ -112,11 +129,20 @@ def _attention(
         precision,
         inputs,
         past=raw["key"].shape[-2] - inputs["key"].shape[-2],
-        unreadable=None if query.is_whole and key.is_whole else (inputs["query"], raw["key"]),
+        unreadable=None if query.is_whole and key.is_whole else (raw["query"], raw["key"]),
         alternatives=alternatives,
-        **attributes,
+        quantized=quantized,
+        **settings,
     )
     shared = inputs["query"].shape[1] // max(inputs["key"].shape[1], 1)
+
+    def meeting(largest: float) -> NDArray[np.bool_]:
+        keys, values = repeated(key.value, shared), repeated(value.value, shared)
+        return too_large(query.value, keys, values, result.keys.attendable, largest)
+
+    def stored_too_large(run: int) -> NDArray[np.bool_]:
+        """Only what is quantized is multiplied before it is stored."""
+        return meeting(result.largest(run) if quantized is not NOTHING_QUANTIZED else np.inf)
 
     def reached() -> Mapping[str, NDArray[np.bool_]]:
         if key.is_whole and value.is_whole:
@@ -141,8 +167,16 @@ def _attention(
         shift=result.shift,
         unowed=_of_queries(result, result.keys.padding),
         reach={"output": lambda: result.reach, "weights": lambda: result.reach_of_weights},
-        overflowed=lambda run: _of_queries(result, result.overflows(run)),
+        overflowed=lambda run: _of_queries(result, result.overflows(run) | stored_too_large(run)),
+        quantized=quantized,
+        beyond_dequantized=lambda: _of_queries(result, meeting(quantized.largest)),
     )
+
+
+def _merge_states(
+    inputs: Mapping[str, Any], _: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    return merge_tolerance(inputs, precision, base_2=alternatives.logsumexp_base_2)
 
 
 def _with_past(inputs: Mapping[str, Any], name: str) -> NDArray[Any]:
@@ -332,6 +366,8 @@ _BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Prec
     "split_heads": _split_heads,
     "combine_heads": _combine_heads,
     "scaled_dot_product_attention": _attention,
+    "scaled_dot_product_attention_backward": backward_tolerance,
+    "merge_states": _merge_states,
     "single_head_attention": _single_head,
     "multi_head_attention": _multi_head,
     "context_vector": _context_vector,

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["authored_cases"]
+__all__ = ["authored_cases", "sampled_cases"]
+
+
+def sampled_cases() -> tuple[AuthoredCase, ...]:
+    """Return every case of attention with generated inputs, sorted by id."""
+    from attnspec_authoring.recipes.attention import long
+
+    return tuple(sorted(long.cases(), key=lambda case: case.id))
 
 
 def authored_cases() -> tuple[AuthoredCase, ...]:
     """Return every authored case of attention, sorted by id."""
     from attnspec_authoring.recipes.attention import (
         alibi,
+        backward,
         cache,
         causal,
         core,
@@ -23,8 +31,11 @@ def authored_cases() -> tuple[AuthoredCase, ...]:
         logsumexp,
         masking,
         memory,
+        merge,
         nonfinite,
+        paged,
         pairs,
+        quantized,
         rejects,
         sinks,
         softcap,
@@ -46,15 +57,19 @@ def authored_cases() -> tuple[AuthoredCase, ...]:
         softcap,
         cache,
         varlen,
+        paged,
         sinks,
         alibi,
         logsumexp,
+        backward,
+        merge,
         layout,
         stress,
         tails,
         pairs,
         nonfinite,
         memory,
+        quantized,
         rejects,
     )
     cases = (case for recipe in recipes for case in recipe.cases())

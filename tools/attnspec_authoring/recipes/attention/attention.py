@@ -211,8 +211,23 @@ def feature_clauses(
         "no_keys": dead and empty,
         "nonfinite_input": holds_nonfinite(inputs),
         "masked_nonfinite": excludes_nonfinite(inputs, seen),
+        **quantized_features(inputs, attributes),
     }
     return tuple(f"sdpa.{name}" for name, uses in used.items() if uses)
+
+
+def quantized_features(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> dict[str, bool]:
+    """Name what a case uses of quantized tensors, and whether it does."""
+    scales = {name: inputs[f"{name}_scale"] for name in ("query", "key", "value") if f"{name}_scale" in inputs}
+    beside = any(name in inputs for name in ("sinks", "alibi_slopes")) or bool(attributes.get("softcap"))
+    adds = "mask" in inputs and inputs["mask"].dtype != np.bool_
+    return {
+        **{f"quantized.{name}": name in scales for name in ("query", "key", "value")},
+        "quantized.heads": any(scale.ndim and scale.shape[-1] > 1 for scale in scales.values()),
+        "quantized.batch": any(scale.ndim > 1 and len(scale) > 1 for scale in scales.values()),
+        "quantized.order": bool(scales) and (beside or adds),
+        "quantized.past": bool(scales) and "past_key" in inputs,
+    }
 
 
 def coarse(name: str, sizes: Sizes) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from attnspec_authoring.recipes.attention.attention import (
 )
 from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
 from attnspec_authoring.recipes.attention.nonfinite_kept import kept_cases
+from attnspec_authoring.recipes.attention.nonfinite_quantized import quantized_cases
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -373,5 +374,6 @@ def cases() -> tuple[AuthoredCase, ...]:
         *causal_cases(),
         *excluded_cases(),
         *kept_cases(),
+        *quantized_cases(),
         nan_in_query(),
     )

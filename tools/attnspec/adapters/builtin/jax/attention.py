@@ -12,6 +12,7 @@ Operation                       Mapped to
 ... `query_lengths`             ``query_seq_lengths``
 ... `window`                    ``local_window_size``; an open side is as wide as the sequences
 ... `logsumexp`                 ``return_residual``
+... its backward pass           ``jax.vjp`` of the same; `grad_mask` is the gradient of ``bias``
 =============================== =====================================================================
 
 =============================== =====================================================================
@@ -23,6 +24,8 @@ Operation                       Cannot be expressed
                                 on a CPU ("F16_F16_F32 is not supported by dot_general"); bfloat16
                                 with one query of one feature and 128 keys or more, for the same
                                 reason ("Algorithm not supported ...: ALG_DOT_BF16_BF16_F32")
+... its backward pass           the same; `grad_logsumexp`: what ``return_residual`` gives comes behind
+                                ``jax.lax.stop_gradient``; `delta`, `grad_scores`
 others                          JAX has no operator for them; Flax and Keras do
 =============================== =====================================================================
 
@@ -36,20 +39,22 @@ running JAX 0.10 on a CPU, and the tests run it again.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.tensors.of_jax import gradients
 from attnspec.errors import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
+__all__ = ["conventions", "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "softmax"]
 
 jax = import_library("jax", adapter="jax")
 
@@ -89,42 +94,104 @@ def scaled_dot_product_attention(
     Unsupported
         For values of another width than the keys, and for a product that JAX does not compile on a CPU.
     """
+    arrays, options = _as_jax_takes_them(
+        query, key, value, mask, key_lengths=key_lengths, query_lengths=query_lengths, window=window
+    )
+    with jax.enable_x64(True), _on_a_cpu(), _what_compiles():
+        attended = _attend(arrays, is_causal=is_causal, scale=scale, **options)
+        return {name: np.asarray(array) for name, array in attended.items()}
+
+
+def scaled_dot_product_attention_backward(
+    grad_output: NDArray[Any],
+    query: NDArray[Any],
+    key: NDArray[Any],
+    value: NDArray[Any],
+    *,
+    output: NDArray[Any] | None = None,  # noqa: ARG001 - jax.vjp keeps its own
+    logsumexp: NDArray[Any] | None = None,  # noqa: ARG001
+    mask: NDArray[Any] | None = None,
+    key_lengths: NDArray[Any] | None = None,
+    query_lengths: NDArray[Any] | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    window: Sequence[int | None] | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Run it forwards, and return what ``jax.vjp`` gives for `grad_output`.
+
+    Raises
+    ------
+    Unsupported
+        As forwards.
+    """
+    arrays, options = _as_jax_takes_them(
+        query, key, value, mask, key_lengths=key_lengths, query_lengths=query_lengths, window=window
+    )
+    floats = ("query", "key", "value", "bias")
+    with jax.enable_x64(True), _on_a_cpu(), _what_compiles():
+        found = gradients(
+            lambda given: _attend({**arrays, **given}, is_causal=is_causal, scale=scale, **options),
+            {name: jax.numpy.asarray(arrays[name]) for name in floats if name in arrays},
+            {"output": jax.numpy.asarray(grad_output)},
+        )
+        return {"grad_mask" if name == "bias" else f"grad_{name}": np.asarray(array) for name, array in found.items()}
+
+
+def _as_jax_takes_them(
+    query: NDArray[Any],
+    key: NDArray[Any],
+    value: NDArray[Any],
+    mask: NDArray[Any] | None,
+    *,
+    key_lengths: NDArray[Any] | None,
+    query_lengths: NDArray[Any] | None,
+    window: Sequence[int | None] | None,
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays, a float mask as a bias and what it excludes, and the other arguments under JAX's names."""
     if value.ndim == key.ndim and value.shape == (*key.shape[:-1], value.shape[-1]) and value.shape != key.shape:
         raise Unsupported("jax's dot_product_attention takes values as wide as the keys only")
-    arguments: dict[str, Any] = {}
+    arrays: dict[str, NDArray[Any]] = {"query": query, "key": key, "value": value}
+    options: dict[str, Any] = {}
     if mask is not None and mask.dtype != np.bool_:
         excluded = np.isneginf(mask)
-        arguments["bias"] = np.where(excluded, 0, mask).astype(mask.dtype)
+        arrays["bias"] = np.where(excluded, 0, mask).astype(mask.dtype)
         mask = ~excluded if excluded.any() else None
     if mask is not None:
-        arguments["mask"] = mask
+        arrays["mask"] = mask
     for argument, lengths in (("key_value_seq_lengths", key_lengths), ("query_seq_lengths", query_lengths)):
         if lengths is not None:
-            arguments[argument] = lengths.astype(np.int32)
+            arrays[argument] = lengths.astype(np.int32)
     if window is not None:
         # No key is farther away than this.
         open_side = max(query.shape[-2], key.shape[-2])
-        arguments["local_window_size"] = tuple(open_side if side is None else side for side in window)
+        options["local_window_size"] = tuple(open_side if side is None else side for side in window)
+    return arrays, options
+
+
+def _attend(arrays: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+    """Run ``jax.nn.dot_product_attention`` on (B, H, S, E)."""
     attend = _compiled(
         jax.nn.dot_product_attention, ("is_causal", "scale", "local_window_size", "implementation", "return_residual")
     )
-    with jax.enable_x64(True), _on_a_cpu():
-        try:
-            output, logsumexp = attend(
-                *(array.swapaxes(-3, -2) for array in (query, key, value)),
-                is_causal=is_causal,
-                scale=scale,
-                return_residual=True,
-                **arguments,
-            )
-        except jax.errors.JaxRuntimeError as error:
-            if _NOT_COMPILED in str(error):
-                raise Unsupported(f"jax does not compile this on a CPU: {_NOT_COMPILED}") from None
-            raise
-        return {
-            "output": np.asarray(output).swapaxes(-3, -2),
-            "logsumexp": np.asarray(logsumexp).swapaxes(-2, -1),
-        }
+    others = {name: array for name, array in arrays.items() if name not in ("query", "key", "value")}
+    output, logsumexp = attend(
+        *(arrays[name].swapaxes(-3, -2) for name in ("query", "key", "value")),
+        return_residual=True,
+        **others,
+        **options,
+    )
+    return {"output": output.swapaxes(-3, -2), "logsumexp": logsumexp.swapaxes(-2, -1)}
+
+
+@contextmanager
+def _what_compiles() -> Generator[None]:
+    """Decline what the compiler has no code for."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        if _NOT_COMPILED in str(error):
+            raise Unsupported(f"jax does not compile this on a CPU: {_NOT_COMPILED}") from None
+        raise
 
 
 _NOT_COMPILED = "Algorithm not supported by the ElementalIrEmitter"

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.contract import CLAUSES_OF_LAYOUTS
+from attnspec.layout import clause_in, layouts_of_clause, name_of
+from attnspec.specification import clauses as specified
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -52,6 +56,35 @@ def of_arguments(arguments: frozenset[str]) -> tuple[str, ...]:
     """Return the clauses that may be broken where a call goes wrong with these optional arguments and no fewer."""
     names = [name for argument in _OF_ARGUMENT if argument in arguments for name in _OF_ARGUMENT[argument]]
     return clauses(dict.fromkeys(names or _PLAIN))
+
+
+def in_layout(named: Iterable[str], layout: str | None, *, is_sure: bool) -> tuple[str, ...]:
+    """Return the clauses that a law may break where everything is asked in a layout.
+
+    Parameters
+    ----------
+    named
+        The clauses that it breaks in the contract's own form.
+    layout
+        The layout; None for the contract's own.
+    is_sure
+        Whether it is about what is computed of given tokens; else sequences may be told apart wrongly just as well.
+    """
+    found = [clause_in(each, layout) for each in named]
+    if layout is not None and not is_sure:
+        found += [each for each in _of_layouts() if name_of(layout) in layouts_of_clause(each)]
+    return tuple(dict.fromkeys(found))
+
+
+def of_unread(layout: str | None) -> str | None:
+    """Return the clause about what a layout holds and nobody may read; None where it holds nothing such."""
+    unread = clause("paged.unread")
+    return unread if name_of(layout) in layouts_of_clause(unread) else None
+
+
+def _of_layouts() -> list[str]:
+    """Return the clauses that are asked in some layouts alone."""
+    return [each for each in specified() if each.startswith(tuple(CLAUSES_OF_LAYOUTS))]
 
 
 def of_scale(probe: Probe) -> str:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 ARGUMENTS = "arguments"
 """The kind of a finding that says nothing but which arguments a call needs to go wrong."""
 
+UNREAD = "unread"
+"""The kind of a finding that results depend on what a layout holds and nobody may read."""
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attnspec.families.attention.measuring import clauses
-from attnspec.families.attention.measuring.finding import ARGUMENTS, Finding, part
+from attnspec.families.attention.measuring.finding import ARGUMENTS, UNREAD, Finding, part
 from attnspec.families.attention.measuring.from_placing import from_placing
 from attnspec.families.attention.measuring.looking import look
 from attnspec.families.attention.measuring.memory_laws import asked_again, follows_earlier_calls
 from attnspec.families.attention.measuring.probe import OPERATION
 from attnspec.families.attention.measuring.reducing import Start, passes, probe_of, reduced, starts
+from attnspec.families.attention.quantized import is_quantized
 from attnspec.probing import Law
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ _NEARLY_ALL = 0.9
 """The share of passing cases that a law may not break."""
 
 
+_SURE_IN_LAYOUTS = (UNREAD, "scale", "cap", "distance", "features", "rounding", "large logits", "dtype")
+"""Kinds of laws that name a clause in a layout, too. The others may come of tokens that stand elsewhere there: a value
+that is read in the wrong place looks like a mass, or like other weights."""
+
+_TURNS = 3
+"""How often a failing case is asked again in a layout, which chooses anew each time what must not be read."""
+
+
 class Held(NamedTuple):
     """How many cases agree with a law, of those that it says something about."""
 
@@ -46,7 +55,7 @@ class Held(NamedTuple):
 
 
 def laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
-    """Measure what an implementation computes in place of scaled dot-product attention.
+    """Measure what an implementation computes in place of scaled dot-product attention, in its layout.
 
     Parameters
     ----------
@@ -60,6 +69,13 @@ def laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
     OutOfCallsError
         If no call is left.
     """
+    for law in _laws(asking, results):
+        named = clauses.in_layout(law.clauses, results[0].run.layout, is_sure=law.kind in _SURE_IN_LAYOUTS)
+        yield replace(law, clauses=named)
+
+
+def _laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
+    """Measure it, with the clauses of the contract's own form."""
     if not results or results[0].case.operation != OPERATION:
         return
     failing = starts(results)
@@ -68,7 +84,7 @@ def laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
         if rows is not None:
             yield rows
         return
-    memory = _of_memory(failing, asking)
+    memory = _of_memory(failing, asking, results[0].run.layout)
     if memory is not None:
         yield memory
         return
@@ -104,6 +120,8 @@ def _of_rows_without_keys(results: Sequence[Result]) -> Law | None:
     """Return that rows without keys alone are wrong, where they are."""
     for result in results:
         if result.status != "fail" or result.verdict.check != "values" or "output" not in (result.got or {}):
+            continue
+        if is_quantized(result.case.inputs):
             continue
         assert result.got is not None
         probe = probe_of(result)
@@ -150,10 +168,16 @@ def _any_of(findings: Sequence[Finding], plainest: Probe) -> Finding:
     return replace(told, clauses=tuple(dict.fromkeys((*named, *told.clauses))))
 
 
-def _of_memory(failing: Sequence[Start], asking: Asking) -> Law | None:
+def _of_memory(failing: Sequence[Start], asking: Asking, layout: str | None) -> Law | None:
     """Return what the results depend on that they must not: memory layout, or earlier calls."""
     first = failing[0]
-    if not any(asked_again(start, asking) for start in failing[:2]):
+    turns = 1 if layout is None else _TURNS
+    again = [[asked_again(start, asking) for _ in range(turns)] for start in failing[:2]]
+    unread = clauses.of_unread(layout)
+    if unread is not None and any(any(fails) and not all(fails) for fails in again):
+        told = "The same call is right at one time and wrong at another: it depends on what must not be read."
+        return _law(Finding(UNREAD, (unread,), told), first, 0)
+    if not any(map(any, again)):
         told = (
             "What failed among the cases is right when it is asked by itself: it depends on what was computed before."
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attnspec.families.attention.measuring.probe import OPERATION, Probe
+from attnspec.families.attention.quantized import is_quantized
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +77,8 @@ def _ordered(results: Sequence[Result]) -> list[Start]:
     found: list[tuple[tuple[bool, int, int, str], Start]] = []
     for result in results:
         case = result.case
-        if case.operation != OPERATION or case.rejects is not None:
+        # Laws are held against numbers that are as wide as the run.
+        if case.operation != OPERATION or case.rejects is not None or is_quantized(case.inputs):
             continue
         products = _products(case)
         if not 0 < products <= _LARGEST:
@@ -102,11 +104,7 @@ def _products(case: Case) -> int:
 
 def probe_of(result: Result) -> Probe:
     """Return the call of a case."""
-    inputs = {
-        name: array if array.dtype.kind != "f" else array.astype(np.float64)
-        for name, array in result.case.inputs.items()
-    }
-    return Probe(inputs, result.case.attributes)
+    return Probe(result.case.inputs, result.case.attributes)
 
 
 def reduced(probe: Probe, asking: Asking, dtype: str) -> Probe:

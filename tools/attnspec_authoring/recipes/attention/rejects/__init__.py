@@ -8,6 +8,8 @@ from attnspec_authoring.recipes.attention.rejects import (
     lengths_and_masks,
     other_operations,
     others,
+    repeated_scales,
+    scales,
     shapes,
     sizes,
     twins,
@@ -25,5 +27,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *sizes.cases(),
         *lengths_and_masks.cases(),
         *others.cases(),
+        *scales.cases(),
+        *repeated_scales.cases(),
         *other_operations.cases(),
     )

@@ -7,6 +7,7 @@
 `scaled_dot_product_attention`  ``torch.nn.functional.scaled_dot_product_attention``; ``enable_gqa``
                                 where the numbers of heads differ; bottom-right causal by
                                 ``torch.nn.attention.bias.causal_lower_right``
+... its backward pass           ``torch.autograd.grad`` of the same
 `single_head_attention`         ``torch.nn.MultiheadAttention`` with one head; without `w_output`, its
                                 output projection is the identity
 `multi_head_attention`          ``torch.nn.MultiheadAttention`` with weights for each head; it takes
@@ -20,16 +21,19 @@
 `scaled_dot_product_attention`  `mask` together with `is_causal`; `window`, `softcap`, `past_key`,
                                 `key_lengths`, `query_lengths`, `sinks`, `alibi_slopes`: it has no
                                 argument for them; every output but `output`
+... its backward pass           the same; `grad_logsumexp`; `delta` and `grad_scores`
 `single_head_attention`         weight matrices that are not (D, D); a `scale` other than 1/sqrt(D)
 `multi_head_attention`          a `scale` other than 1/sqrt(E)
 `split_heads`, `combine_heads`, PyTorch has no operator for these: a user writes them from ``reshape``,
 `causal_mask`, `context_vector` ``transpose``, ``tril`` and ``matmul``
 =============================== =====================================================================
 
-`torch-math` and `torch-flash` are ``scaled_dot_product_attention`` alone, its kernel held fast by
+`torch-math` and `torch-flash` are ``scaled_dot_product_attention`` and its gradients alone, the kernel held fast by
 ``torch.nn.attention.sdpa_kernel``. What cannot be expressed is the same; on a CPU the flash kernel also declines an
-Ev other than E and masks of rank 3. On other devices, which ``--device`` names, kernels take less, and nobody has
-looked at their conventions.
+Ev other than E and masks of rank 3, and on the way back every float mask. Where `output` and `logsumexp` are given
+without a mask, its gradients come from ``aten::_scaled_dot_product_flash_attention_for_cpu_backward``, which autograd
+calls, too: the one backward operator of attention that PyTorch has for a CPU. On other devices, which ``--device``
+names, kernels take less, and nobody has looked at their conventions.
 
 =============================== =====================================================================
 `torch-flex`                    Mapped to
@@ -46,8 +50,9 @@ float `mask`
 ... `logsumexp`                 ``return_aux=AuxRequest(lse=True)``
 =============================== =====================================================================
 
-FlexAttention cannot give `weights`, `scores` or `logits`, and raises where there are no keys. What it is told by
-functions it cannot check, lengths for one.
+FlexAttention cannot give `weights`, `scores` or `logits`, and raises where there are no keys. On a CPU it refuses
+inputs that keep gradients, so that this adapter has no backward pass. What it is told by functions it cannot check,
+lengths for one.
 
 =============================== =====================================================================
 `torch-mha`                     ``torch.nn.MultiheadAttention`` without weights, as encoders call it:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from attnspec.adapters.builtin.libraries import import_library
-from attnspec.adapters.builtin.torch.tensors import find_device, heads_differ, to_array, to_tensor, torch
+from attnspec.adapters.builtin.torch.tensors import differentiate, find_device, heads_differ, to_array, to_tensor, torch
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import Unsupported
 
@@ -70,24 +73,61 @@ class TorchKernel:
             For `mask` together with `is_causal`, which PyTorch documents as an error; and for what the one kernel
             does not take.
         """
-        if is_causal and mask is not None:
+        given = {"query": query, "key": key, "value": value, **({} if mask is None else {"mask": mask})}
+        with torch.inference_mode():
+            tensors = {name: to_tensor(array, self._device) for name, array in given.items()}
+            attended = self._attend(tensors, is_causal=is_causal, causal_alignment=causal_alignment, scale=scale)
+            return to_array(attended["output"])
+
+    def scaled_dot_product_attention_backward(
+        self,
+        grad_output: NDArray[Any],
+        query: NDArray[Any],
+        key: NDArray[Any],
+        value: NDArray[Any],
+        *,
+        output: NDArray[Any] | None = None,  # noqa: ARG002 - autograd has its own
+        logsumexp: NDArray[Any] | None = None,  # noqa: ARG002
+        mask: NDArray[Any] | None = None,
+        is_causal: bool = False,
+        causal_alignment: str = "top_left",
+        scale: float | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Run it forwards, and return what autograd gives for `grad_output`.
+
+        Raises
+        ------
+        Unsupported
+            As forwards.
+        """
+        return differentiate(
+            partial(self._attend, is_causal=is_causal, causal_alignment=causal_alignment, scale=scale),
+            {"query": query, "key": key, "value": value, "mask": mask},
+            {"output": grad_output},
+            self._device,
+        )
+
+    def _attend(
+        self, tensors: Mapping[str, Any], *, is_causal: bool, causal_alignment: str, scale: float | None
+    ) -> dict[str, Any]:
+        query, key, value = tensors["query"], tensors["key"], tensors["value"]
+        if is_causal and "mask" in tensors:
             raise Unsupported("torch's scaled_dot_product_attention takes a mask or is_causal, not both")
-        with torch.inference_mode(), self._chosen_kernel():
-            queries, keys, values = (to_tensor(array, self._device) for array in (query, key, value))
-            exclusion: dict[str, Any] = {"is_causal": is_causal}
-            if is_causal and causal_alignment == "bottom_right":
-                exclusion = {"attn_mask": causal_bias.causal_lower_right(queries.shape[-2], keys.shape[-2])}
-            elif mask is not None:
-                exclusion = {"attn_mask": to_tensor(mask, self._device)}
+        exclusion: dict[str, Any] = {"is_causal": is_causal}
+        if is_causal and causal_alignment == "bottom_right":
+            exclusion = {"attn_mask": causal_bias.causal_lower_right(query.shape[-2], key.shape[-2])}
+        elif "mask" in tensors:
+            exclusion = {"attn_mask": tensors["mask"]}
+        with self._chosen_kernel():
             try:
                 output = torch.nn.functional.scaled_dot_product_attention(
-                    queries, keys, values, scale=scale, enable_gqa=heads_differ(query, key), **exclusion
+                    query, key, value, scale=scale, enable_gqa=heads_differ(query, key), **exclusion
                 )
             except RuntimeError as error:
                 if self.kernel is not None and "No available kernel" in str(error):
                     raise Unsupported(f"torch's {self.kernel} kernel does not take these inputs") from None
                 raise
-            return to_array(output)
+        return {"output": output}
 
     def _chosen_kernel(self) -> AbstractContextManager[object]:
         if self.kernel is None:
@@ -105,8 +145,56 @@ class TorchMath(TorchKernel):
 class TorchFlash(TorchKernel):
     """The kernel ``FLASH_ATTENTION``, which on a CPU takes every dtype.
 
-    It wants query, key and value of one width and masks of rank 2 or 4.
+    It wants query, key and value of one width and masks of rank 2 or 4. On a CPU its backward operator can be called by
+    itself, with what the forward pass gave; autograd calls the same one.
     """
 
     name = "torch, flash kernel"
     kernel = "FLASH_ATTENTION"
+
+    def scaled_dot_product_attention_backward(
+        self,
+        grad_output: NDArray[Any],
+        query: NDArray[Any],
+        key: NDArray[Any],
+        value: NDArray[Any],
+        *,
+        output: NDArray[Any] | None = None,
+        logsumexp: NDArray[Any] | None = None,
+        mask: NDArray[Any] | None = None,
+        is_causal: bool = False,
+        causal_alignment: str = "top_left",
+        scale: float | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Run the kernel's backward operator where it can be called by itself, and autograd, which calls it, elsewhere.
+
+        Raises
+        ------
+        Unsupported
+            As forwards, and for float masks, whose gradient the kernel does not have.
+        """
+        if mask is not None and mask.dtype != np.bool_:
+            raise Unsupported("torch's flash kernel gives no gradient of a mask")
+        how: dict[str, Any] = {"is_causal": is_causal, "causal_alignment": causal_alignment, "scale": scale}
+        aligned = not is_causal or causal_alignment == "top_left"
+        if output is None or logsumexp is None or mask is not None or not aligned or self._device.type != "cpu":
+            return super().scaled_dot_product_attention_backward(grad_output, query, key, value, mask=mask, **how)
+        with torch.inference_mode():
+            tensors = {
+                name: to_tensor(array, self._device)
+                for name, array in (("query", query), ("key", key), ("value", value))
+            }
+            # The operator reads whatever it is given: what the kernel does not take, its forward pass refuses.
+            self._attend(tensors, **how)
+            found = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
+                to_tensor(grad_output, self._device),
+                *tensors.values(),
+                # Its own forward pass leaves no output whose features lie apart, which it takes for granted.
+                to_tensor(output, self._device).contiguous(),
+                # Half precision has it in float32.
+                to_tensor(logsumexp, self._device).to(torch.promote_types(tensors["query"].dtype, torch.float32)),
+                0.0,
+                is_causal,
+                scale=scale,
+            )
+            return dict(zip(("grad_query", "grad_key", "grad_value"), map(to_array, found), strict=True))

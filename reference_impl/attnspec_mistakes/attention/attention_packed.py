@@ -1,0 +1,336 @@
+"""What goes wrong where tokens of all sequences are packed: where sequences begin, and what they count from."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_mistakes.attention.served import OPERATION, attend_at
+from attnspec_mistakes.mistake import Mistake
+from attnspec_reference.attention.packed_attention import (
+    ServedAttention,
+    alone,
+    columns_of,
+    each_sequence,
+    packed_attention,
+)
+from attnspec_reference.precision import result_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from attnspec_mistakes.attention.served import Positions
+    from attnspec_reference.precision import Array, Integers
+
+Cut = tuple[slice, slice]
+"""Which queries and which keys a sequence has."""
+
+
+def cutting(cut: Callable[[list[slice], list[slice]], list[Cut]]) -> Callable[..., ServedAttention]:
+    """Make a packed attention that takes other tokens for those of a sequence; positions follow from what it takes."""
+    return attending(cut, local)
+
+
+def attending(
+    cut: Callable[[list[slice], list[slice]], list[Cut]], place: Callable[[slice, slice, int, int, str], Positions]
+) -> Callable[..., ServedAttention]:
+    """Make a packed attention from which tokens a sequence has, and where they stand.
+
+    Parameters
+    ----------
+    cut
+        Gives the queries and keys of each sequence, from those that are right.
+    place
+        Gives the positions of the queries and keys that were cut, from these, from the numbers of all queries and
+        keys, and from the alignment.
+    """
+
+    def attend(
+        query: Array,
+        key: Array,
+        value: Array,
+        query_starts: Array,
+        key_starts: Array,
+        *,
+        mask: Any = None,
+        **others: Any,
+    ) -> ServedAttention:
+        tokens, heads, _ = query.shape
+        alignment = others.get("causal_alignment", "top_left")
+        output = np.zeros((tokens, heads, value.shape[2]), dtype=result_dtype(query))
+        logsumexp = np.zeros((tokens, heads), dtype=result_dtype(query))
+        for own, keys in cut(each_sequence(query_starts), each_sequence(key_starts)):
+            queries = slice(*own.indices(tokens))
+            held = slice(*keys.indices(len(key)))
+            attention = attend_at(
+                alone(query[queries]),
+                alone(key[held]),
+                alone(value[held]),
+                place(queries, held, tokens, len(key), alignment),
+                mask=columns_of(mask, max(held.stop - held.start, 0)),
+                **others,
+            )
+            output[queries] = attention.output[0].swapaxes(0, 1)
+            logsumexp[queries] = attention.logsumexp[0].swapaxes(0, 1)
+        return ServedAttention(output, logsumexp)
+
+    return attend
+
+
+def right(queries: list[slice], keys: list[slice]) -> list[Cut]:
+    """Cut as is right."""
+    return list(zip(queries, keys, strict=True))
+
+
+def counted(part: slice) -> int:
+    """Count the tokens of a part."""
+    return max(part.stop - part.start, 0)
+
+
+def local(queries: slice, keys: slice, _all_queries: int, _all_keys: int, alignment: str) -> Positions:
+    """Place tokens as is right: by their own sequence."""
+    offset = counted(keys) - counted(queries) if alignment == "bottom_right" else 0
+    return np.arange(counted(queries)) + offset, np.arange(counted(keys))
+
+
+def by_the_whole(queries: slice, keys: slice, all_queries: int, all_keys: int, alignment: str) -> Positions:
+    """Place tokens by their places among those of all sequences."""
+    offset = all_keys - all_queries if alignment == "bottom_right" else 0
+    return places(queries) + offset, places(keys)
+
+
+def aligned_by_the_whole(queries: slice, keys: slice, all_queries: int, all_keys: int, alignment: str) -> Positions:
+    """Align the queries of a sequence by the numbers of all queries and keys."""
+    offset = all_keys - all_queries if alignment == "bottom_right" else 0
+    return np.arange(counted(queries)) + offset, np.arange(counted(keys))
+
+
+def keys_by_the_whole(queries: slice, keys: slice, all_queries: int, all_keys: int, alignment: str) -> Positions:
+    """Place queries by their own sequence, and keys by their places among those of all."""
+    return local(queries, keys, all_queries, all_keys, alignment)[0], places(keys)
+
+
+def places(part: slice) -> Integers:
+    """Return the places of a part among the tokens of all sequences."""
+    return np.arange(int(counted(part))) + int(part.start)
+
+
+def keys_moved(before: int, behind: int) -> Callable[..., ServedAttention]:
+    """Make a packed attention whose keys begin and end so many tokens later."""
+    return cutting(
+        lambda queries, keys: [
+            (own, slice(part.start + before, part.stop + behind)) for own, part in zip(queries, keys, strict=True)
+        ]
+    )
+
+
+def of_longest(queries: list[slice], keys: list[slice]) -> list[Cut]:
+    """Give every sequence as many keys as the longest one has."""
+    most = max(map(counted, keys), default=0)
+    return [(own, slice(part.start, part.start + most)) for own, part in zip(queries, keys, strict=True)]
+
+
+def keys_where_queries_are(queries: list[slice], keys: list[slice]) -> list[Cut]:
+    """Look for the keys of a sequence where its queries stand."""
+    del keys
+    return [(own, own) for own in queries]
+
+
+def queries_where_keys_are(queries: list[slice], keys: list[slice]) -> list[Cut]:
+    """Look for the queries of a sequence where its keys stand."""
+    del queries
+    return [(part, part) for part in keys]
+
+
+def all_together(queries: list[slice], keys: list[slice]) -> list[Cut]:
+    """Take all sequences for one."""
+    if not queries:
+        return []
+    return [(slice(0, queries[-1].stop), slice(0, keys[-1].stop))]
+
+
+def keys_from_the_first(queries: list[slice], keys: list[slice]) -> list[Cut]:
+    """Begin the keys of every sequence at the first token."""
+    return [(own, slice(0, counted(part))) for own, part in zip(queries, keys, strict=True)]
+
+
+def keys_cumulated(queries: list[slice], keys: list[slice]) -> list[Cut]:
+    """Give each sequence the keys of those before it, too."""
+    return [(own, slice(0, part.stop)) for own, part in zip(queries, keys, strict=True)]
+
+
+def empty_given_the_one_before(
+    query: Array, key: Array, value: Array, query_starts: Array, key_starts: Array, **others: Any
+) -> ServedAttention:
+    """Leave in the rows of a sequence without keys what the row before them holds, or the last one."""
+    attention = packed_attention(query, key, value, query_starts, key_starts, **others)
+    output = attention.output.copy()
+    lengths = [end - start for start, end in pairwise(np.asarray(key_starts).tolist())]
+    for own, length in zip(each_sequence(query_starts), lengths, strict=True):
+        if length == 0 and counted(own):
+            output[own] = output[own.start - 1]
+    return attention._replace(output=output)
+
+
+def empty_skipped(
+    query: Array, key: Array, value: Array, query_starts: Array, key_starts: Array, **others: Any
+) -> ServedAttention:
+    """Leave sequences without queries out, and number the others anew beside the keys of all."""
+    starts = np.asarray(query_starts).tolist()
+    full = [own for own in each_sequence(starts) if counted(own)]
+    kept = [0, *(own.stop for own in full)]
+    return packed_attention(query, key, value, np.array(kept), np.asarray(key_starts)[: len(kept)], **others)
+
+
+def heads_before_tokens(**arguments: Any) -> ServedAttention:
+    """Write the output with heads before tokens, into memory that is read with tokens first."""
+    output, logsumexp = packed_attention(**arguments)
+    return ServedAttention(np.ascontiguousarray(output.swapaxes(0, 1)).reshape(output.shape), logsumexp)
+
+
+def logsumexp_heads_before_tokens(**arguments: Any) -> ServedAttention:
+    """Write the logsumexp with heads before tokens, into memory that is read with tokens first."""
+    output, logsumexp = packed_attention(**arguments)
+    return ServedAttention(output, np.ascontiguousarray(logsumexp.swapaxes(0, 1)).reshape(logsumexp.shape))
+
+
+def packed_mistake(function: Callable[..., ServedAttention], **words: Any) -> Mistake:
+    """Return a mistake of the layout packed."""
+    return mistake(function=function, in_layout={"packed": function}, **words)
+
+
+mistake = partial(Mistake, operation=OPERATION)
+
+MISTAKES: tuple[Mistake, ...] = (
+    packed_mistake(
+        keys_moved(1, 1),
+        id="sdpa.packed_starts_one_later",
+        clause="sdpa.packed.starts",
+        sentence="The keys of each sequence were taken one token too late.",
+        engineer="cu_seqlens_k is read off by one.",
+        remedy="Begin at key_starts[b] and end before key_starts[b + 1].",
+    ),
+    packed_mistake(
+        keys_moved(0, 1),
+        id="sdpa.packed_end_inclusive",
+        clause="sdpa.packed.starts",
+        sentence="Each sequence attended to the first key of the next one.",
+        engineer="The key loop runs to cu_seqlens_k[b + 1] inclusive.",
+        remedy="End before key_starts[b + 1].",
+    ),
+    packed_mistake(
+        keys_moved(0, -1),
+        id="sdpa.packed_last_key_dropped",
+        clause="sdpa.packed.starts",
+        sentence="The last key of each sequence was left out.",
+        engineer="The key loop ends before cu_seqlens_k[b + 1] - 1.",
+        remedy="End before key_starts[b + 1], not one earlier.",
+    ),
+    packed_mistake(
+        cutting(keys_where_queries_are),
+        id="sdpa.packed_query_starts_for_keys",
+        clause="sdpa.packed.starts",
+        sentence="The keys of a sequence were looked for where its queries stand.",
+        engineer="cu_seqlens_q is bound for both operands.",
+        remedy="Use key_starts for keys and values.",
+    ),
+    packed_mistake(
+        cutting(queries_where_keys_are),
+        id="sdpa.packed_key_starts_for_queries",
+        clause="sdpa.packed.starts",
+        sentence="The queries of a sequence were looked for where its keys stand.",
+        engineer="cu_seqlens_k is bound for both operands.",
+        remedy="Use query_starts for queries.",
+    ),
+    packed_mistake(
+        cutting(all_together),
+        id="sdpa.packed_not_separated",
+        clause="sdpa.packed.starts",
+        sentence="All sequences were taken for one: queries attended to keys of others.",
+        engineer="The packed batch is run as one sequence, without a block-diagonal mask.",
+        remedy="Let the queries of each sequence attend to its own keys alone.",
+    ),
+    packed_mistake(
+        cutting(of_longest),
+        id="sdpa.packed_as_long_as_the_longest",
+        clause="sdpa.packed.starts",
+        sentence="Every sequence was read as far as the longest one is long, into the next ones.",
+        engineer="The key loop runs over max_seqlen_k instead of the length of the sequence.",
+        remedy="End before key_starts[b + 1].",
+    ),
+    packed_mistake(
+        cutting(keys_from_the_first),
+        id="sdpa.packed_keys_from_the_beginning",
+        clause="sdpa.packed.starts",
+        sentence="Every sequence attended to keys from the first token of all on.",
+        engineer="The offset of the sequence is not added to the key pointer.",
+        remedy="Begin at key_starts[b].",
+    ),
+    packed_mistake(
+        cutting(keys_cumulated),
+        id="sdpa.packed_keys_cumulated",
+        clause="sdpa.packed.starts",
+        sentence="Each sequence attended to the keys of those before it, too.",
+        engineer="The cumulative lengths are taken for lengths, from token 0 on.",
+        remedy="Begin at key_starts[b].",
+    ),
+    packed_mistake(
+        attending(right, by_the_whole),
+        id="sdpa.packed_positions_go_on",
+        clause="sdpa.packed.position",
+        sentence="Positions went on from sequence to sequence instead of beginning anew.",
+        engineer="Query and key positions are the row indices of the packed tensors.",
+        remedy="Count positions from the beginning of each sequence.",
+    ),
+    packed_mistake(
+        attending(right, aligned_by_the_whole),
+        id="sdpa.packed_aligned_by_the_whole",
+        clause="sdpa.packed.position",
+        sentence="Queries were placed by the numbers of all queries and keys, not by those of their own sequence.",
+        engineer="The bottom-right offset is total_k - total_q for every sequence.",
+        remedy="Place query i of a sequence at i + L - N, by its own lengths.",
+    ),
+    packed_mistake(
+        attending(right, keys_by_the_whole),
+        id="sdpa.packed_key_positions_go_on",
+        clause="sdpa.packed.position",
+        sentence="The positions of keys went on from sequence to sequence, while those of queries began anew.",
+        engineer="The key index keeps the offset of the sequence, and the query index does not.",
+        remedy="Count the positions of keys from the beginning of each sequence.",
+    ),
+    packed_mistake(
+        empty_given_the_one_before,
+        id="sdpa.packed_empty_given_another",
+        clause="sdpa.packed.empty",
+        sentence="The queries of a sequence without keys got the output of another one.",
+        engineer="The block of an empty sequence exits early and leaves its rows of a reused buffer unwritten.",
+        remedy="Write zeros to the rows of a sequence without keys.",
+    ),
+    packed_mistake(
+        empty_skipped,
+        id="sdpa.packed_empty_not_counted",
+        clause="sdpa.packed.empty",
+        sentence="Sequences without queries were left out, and the others got keys of those before them.",
+        engineer="Empty sequences are compacted in cu_seqlens_q, but not in cu_seqlens_k.",
+        remedy="Keep the keys of a sequence beside its queries, also behind one that has none.",
+    ),
+    packed_mistake(
+        heads_before_tokens,
+        id="sdpa.packed_output_heads_first",
+        clause="sdpa.packed.output",
+        sentence="The output was written with heads before tokens.",
+        engineer="The output is stored with the strides of (Hq, Tq, Ev).",
+        remedy="Return the output as (Tq, Hq, Ev).",
+    ),
+    packed_mistake(
+        logsumexp_heads_before_tokens,
+        id="sdpa.packed_logsumexp_heads_first",
+        clause="sdpa.packed.output",
+        sentence="The logsumexp was written with heads before tokens.",
+        engineer="The logsumexp is stored with the strides of (Hq, Tq).",
+        remedy="Return the logsumexp as (Tq, Hq).",
+    ),
+)

@@ -1,0 +1,97 @@
+"""Which gradients depend on a number that is not finite: these are NaN, and all others are clean.
+
+An infinity counts as a NaN here. What it does to a gradient depends on the order of computing, so that nothing is asked
+of what it reaches.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec_oracle.attention.attending import Attending
+
+
+class Reached:
+    """What NaN and infinity reach.
+
+    Parameters
+    ----------
+    attending
+        Queries and keys, compared.
+    grad_output, grad_logsumexp
+        (B, Hq, Sq, Ev), (B, Hq, Sq).
+    values
+        The NaN and infinities of the values (B, Hq, Sk, Ev), and zeros.
+    """
+
+    def __init__(
+        self,
+        attending: Attending,
+        grad_output: NDArray[Any],
+        values: NDArray[np.float64],
+        grad_logsumexp: NDArray[Any],
+    ) -> None:
+        keys = attending.dots.shape[-1]
+        counted = attending.softmax.attended
+        self._attended = counted[..., :keys]
+        self._weights = _any(counted & (attending.softmax.logits.nonfinite != 0), -1)
+        self._grad_output = ~np.isfinite(grad_output)
+        of_outputs, of_values = _any(self._grad_output, -1), _any(values != 0, -1)
+        of_weights = self._attended & (of_outputs[..., np.newaxis] | of_values[..., np.newaxis, :])
+        self._delta = self._weights | _any(of_weights, -1)
+        rows = self._delta | ~np.isfinite(grad_logsumexp)
+        self._logits = self._attended & rows[..., np.newaxis]
+        self._sinks = _any(counted[..., keys:], -1) & rows
+
+    def of_values(self, certified: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put NaN into the gradients of values (B, Hkv, Sk, Ev)."""
+        given = self._grad_output | self._weights[..., np.newaxis]
+        reached = _any(self._attended[..., np.newaxis] & given[..., np.newaxis, :], 2)
+        return _spoiled(certified, _of_shared(reached, certified.shape[1]))
+
+    def delta(self, certified: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put NaN into delta (B, Hq, Sq)."""
+        return _spoiled(certified, self._delta)
+
+    def of_scores(self, certified: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put NaN into the gradients of scores (B, Hq, Sq, Sk)."""
+        return _spoiled(certified, self._logits)
+
+    def of_queries(self, certified: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put NaN into the gradients of queries (B, Hq, Sq, E)."""
+        return _spoiled(certified, _any(self._logits, -1)[..., np.newaxis])
+
+    def of_keys(self, certified: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put NaN into the gradients of keys (B, Hkv, Sk, E)."""
+        reached = _of_shared(_any(self._logits, 2)[..., np.newaxis], certified.shape[1])
+        return _spoiled(certified, reached)
+
+    def of_mask(self, certified: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put NaN into the gradients of a mask."""
+        shape = (1,) * (self._logits.ndim - certified.ndim) + certified.shape
+        repeated = tuple(axis for axis, length in enumerate(shape) if length == 1)
+        return _spoiled(certified, _any(self._logits, repeated).reshape(certified.shape))
+
+    def of_sinks(self, certified: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put NaN into the gradients of sinks (Hq)."""
+        return _spoiled(certified, _any(self._sinks, (0, 2)))
+
+
+def _any(reached: NDArray[np.bool_], axes: int | tuple[int, ...]) -> NDArray[np.bool_]:
+    return np.asarray(reached.any(axis=axes))
+
+
+def _of_shared(of_heads: NDArray[np.bool_], shared: int) -> NDArray[np.bool_]:
+    """Tell of which shared heads (B, Hkv, ...) a query head (B, Hq, ...) is reached."""
+    batch, heads = of_heads.shape[:2]
+    grouped = of_heads.reshape(batch, shared, heads // shared, *of_heads.shape[2:])
+    return _any(grouped, 2)
+
+
+def _spoiled(certified: NDArray[np.float64], reached: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return np.where(reached, np.nan, certified)

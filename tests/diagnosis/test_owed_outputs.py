@@ -1,0 +1,38 @@
+"""Operations that owe several outputs are compared in all of them."""
+
+import pytest
+
+from attnspec.validation import validate
+from attnspec_reference import scaled_dot_product_attention_backward as right
+
+CASES = "backward/*mask*"
+
+
+def told_first(changed):
+    def scaled_dot_product_attention_backward(**arguments):
+        gradients = right(**arguments)
+        given = gradients._asdict() if hasattr(gradients, "_asdict") else dict(gradients)
+        return changed({name: array for name, array in given.items() if array is not None})
+
+    report = validate(
+        scaled_dot_product_attention_backward,
+        operation="scaled_dot_product_attention_backward",
+        select=CASES,
+        probes=False,
+    )
+    (first, *_) = report.diagnosis
+    return [suspect.clause for suspect in first.suspects if suspect.is_told]
+
+
+@pytest.mark.parametrize("name", ["grad_query", "grad_value"])
+def test_the_gradient_that_alone_is_wrong_is_told(name):
+    # Nothing in the catalogue has this number.
+    assert told_first(lambda given: {**given, name: given[name] * 1.31})[0] == f"sdpa_backward.{name}"
+
+
+def test_a_gradient_of_the_wrong_shape_points_at_what_is_said_of_its_shape():
+    def with_four_axes(given):
+        mask = given.get("grad_mask")
+        return given if mask is None else {**given, "grad_mask": mask.reshape((1,) * (4 - mask.ndim) + mask.shape)}
+
+    assert "sdpa_backward.grad_mask.broadcast" in told_first(with_four_axes)

@@ -1,0 +1,25 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import numpy as np
+import base
+
+
+class Backward(base.Backward):
+    def find_weights(self):
+        super().find_weights()
+        if self.sk == 1:
+            self.weights = np.where(self.attend, self.work(1), 0)
+
+    def find_delta(self):
+        super().find_delta()
+        if self.sk == 1:
+            self.d = (self.weights * self.dp).sum(-1)
+
+    def results(self):
+        return {k: v for k, v in super().results().items() if k not in ("delta", "grad_scores")}
+
+
+def scaled_dot_product_attention_backward(grad_output, query, key, value, output=None, logsumexp=None,
+                                          grad_logsumexp=None, mask=None, key_lengths=None, query_lengths=None,
+                                          sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left",
+                                          scale=None, softcap=None, window=None):
+    return Backward(**locals()).run()

@@ -1,0 +1,22 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import numpy as np
+import base
+
+
+class Backward(base.Backward):
+    def find_grad_sinks(self):
+        share = 1 - self.weights.sum(-1)
+        x = -self.d
+        if self.grad_logsumexp is not None:
+            x = self.w(self.grad_logsumexp) + x
+        return np.where(self.counted(), share * x, 0).sum((0, 2))
+
+    def results(self):
+        return {k: v for k, v in super().results().items() if k not in ("delta", "grad_scores")}
+
+
+def scaled_dot_product_attention_backward(grad_output, query, key, value, output=None, logsumexp=None,
+                                          grad_logsumexp=None, mask=None, key_lengths=None, query_lengths=None,
+                                          sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left",
+                                          scale=None, softcap=None, window=None):
+    return Backward(**locals()).run()

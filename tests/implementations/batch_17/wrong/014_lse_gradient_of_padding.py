@@ -1,0 +1,25 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import numpy as np
+import base
+
+
+class Backward(base.Backward):
+    def find_grad_logits(self):
+        x = self.dp - self.d[..., None]
+        dl = np.where(self.attend, self.weights * x, 0)
+        if self.grad_logsumexp is not None:
+            dl = dl + self.weights * self.w(self.grad_logsumexp)[..., None]
+        self.dl = dl
+
+    def find_grad_scores(self):
+        self.ds = self.dl * (1 - self.tanh ** 2) if self.softcap else self.dl
+
+    def results(self):
+        return {k: v for k, v in super().results().items() if k not in ("delta", "grad_scores")}
+
+
+def scaled_dot_product_attention_backward(grad_output, query, key, value, output=None, logsumexp=None,
+                                          grad_logsumexp=None, mask=None, key_lengths=None, query_lengths=None,
+                                          sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left",
+                                          scale=None, softcap=None, window=None):
+    return Backward(**locals()).run()

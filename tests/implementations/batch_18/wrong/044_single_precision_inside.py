@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import numpy as np
+
+import base
+
+
+class Attention(base.Attention):
+    def work(self, kind, q):
+        return np.dtype(np.float32) if base.quantized(q) else super().work(kind, q)
+
+    def outputs(self, r):
+        return {"output": r["output"]}
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None,
+                                 softcap=None, window=None, output_dtype=None):
+    return Attention()(query, key, value, mask, past_key, past_value, key_lengths, query_lengths, sinks, alibi_slopes,
+                       query_scale, key_scale, value_scale, is_causal, causal_alignment, scale, softcap, window, output_dtype)

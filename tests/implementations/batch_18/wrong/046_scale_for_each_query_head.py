@@ -1,0 +1,25 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import numpy as np
+
+import base
+
+
+class Attention(base.Attention):
+    def check_scale(self, s, b, hkv, hq):
+        s = np.asarray(s)
+        if s.ndim > 2 or (s.ndim > 0 and s.shape[-1] not in (1, hkv, hq)) or (s.ndim > 1 and s.shape[0] not in (1, b)):
+            raise ValueError("scale")
+        return s
+
+    def spread(self, s, b, hkv):
+        if s.ndim and s.shape[-1] > max(hkv, 1):  # given for query heads: those of a group are alike
+            s = s[..., ::s.shape[-1] // hkv]
+        return np.broadcast_to(s, (b, hkv))
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None,
+                                 softcap=None, window=None, output_dtype=None):
+    return Attention()(query, key, value, mask, past_key, past_value, key_lengths, query_lengths, sinks, alibi_slopes,
+                       query_scale, key_scale, value_scale, is_causal, causal_alignment, scale, softcap, window, output_dtype)

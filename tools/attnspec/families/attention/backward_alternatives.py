@@ -1,0 +1,60 @@
+"""What is owed of gradients under conventions that an implementation declares instead of the normative ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.family import Owed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.families.attention.backward_bound import BackwardBound
+
+
+def gradients_owed(
+    outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: BackwardBound, run: int
+) -> Owed:
+    """Return what is owed of gradients under declared conventions, from what is owed under the normative ones.
+
+    Parameters
+    ----------
+    outputs
+        What is owed under the normative conventions.
+    conventions
+        Every convention's choice for the operation.
+    bound
+        Values and tolerances under the declared alternatives.
+    run
+        The place of the run among those that the tolerances stand for.
+    """
+    owed, under = dict(outputs), list[str]()
+    ungraded: dict[str, NDArray[np.bool_]] = {}
+
+    def leave_open(elements: Mapping[str, NDArray[np.bool_]], alternative: str) -> None:
+        reached = {name: found for name, found in elements.items() if name in owed and found.any()}
+        for name, found in reached.items():
+            ungraded[name] = ungraded[name] | found if name in ungraded else found
+        if reached:
+            under.append(alternative)
+
+    name = "no_keys" if bound.has_no_keys else "fully_masked_row"
+    choice = conventions[name]
+    if bound.queries_without_keys is not None and choice in ("nan", "uniform", "filled"):
+        open_elements = bound.made_of(bound.queries_without_keys)
+        if choice == "uniform":
+            # The weights are 1/n; whether their own gradients go on depends on how the row was masked.
+            del open_elements["grad_value"]
+            if "grad_value" in owed:
+                reached = bound.by_convention["grad_value"]
+                owed["grad_value"] = np.where(reached, bound.of("grad_value").value, owed["grad_value"])
+        leave_open(open_elements, f"{name}={choice}")
+    if conventions["masked_nonfinite"] == "propagates":
+        leave_open(bound.reached(), "masked_nonfinite=propagates")
+    if conventions["half_precision_overflow"] == "open":
+        leave_open(bound.overflowed(run), "half_precision_overflow=open")
+    return Owed(owed, ungraded, tuple(under))

@@ -1,0 +1,108 @@
+"""How an argument of a layout lies in memory: as that does from which it was made.
+
+A case may hand keys over backwards, with gaps or with their axes in another order, and lengths likewise. What a layout
+makes of them is new memory, so it is laid out in the same way again: pools, tables and lists are read by strides, too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+_ORDINARY, _READ_ONLY, _BACKWARDS, _GAPPED, _INSIDE, _FORTRAN, _SWAPPED = (
+    "ordinary",
+    "read-only",
+    "backwards",
+    "gapped",
+    "inside",
+    "fortran",
+    "swapped",
+)
+
+
+def can_be_kept(array: NDArray[Any]) -> bool:
+    """Tell whether other memory can lie as this does: not where one part of it stands for many."""
+    return all(stride or length < 2 for stride, length in zip(array.strides, array.shape, strict=True))
+
+
+def lying_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swapped: tuple[int, int]) -> NDArray[Any]:
+    """Return an array in the memory layout of what it was made from.
+
+    Parameters
+    ----------
+    originals
+        What it was made from; the first one that does not lie as usual says how.
+    array
+        A fresh array in C order, which may be given away.
+    swapped
+        The axes that change places in memory where the original's are in another order than the first or the last
+        one first.
+    """
+    kinds = [_kind(original) for original in originals]
+    kind = next((kind for kind in kinds if kind != _ORDINARY), _ORDINARY)
+    if kind == _SWAPPED:
+        return array.swapaxes(*swapped).copy().swapaxes(*swapped) if array.ndim > max(swapped) else array
+    return _LAID_OUT[kind](array)
+
+
+def _kind(array: NDArray[Any]) -> str:
+    """Name how an array lies in memory."""
+    if not array.flags.writeable:
+        return _READ_ONLY
+    if any(stride < 0 for stride in array.strides):
+        return _BACKWARDS
+    is_part = isinstance(array.base, np.ndarray) and array.base.size > array.size
+    if is_part:
+        return _INSIDE if array.flags.c_contiguous else _GAPPED
+    if array.flags.c_contiguous:
+        return _ORDINARY
+    return _FORTRAN if array.flags.f_contiguous else _SWAPPED
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _backwards(array: NDArray[Any]) -> NDArray[Any]:
+    turned = (slice(None, None, -1),) * array.ndim
+    return array[turned].copy()[turned]
+
+
+def _gapped(array: NDArray[Any]) -> NDArray[Any]:
+    """Return every second element of a larger array, whose other elements show when they are read."""
+    larger = np.repeat(_elsewhere(array), 2, axis=-1)
+    larger[..., ::2] = array
+    return larger[..., ::2]
+
+
+def _inside(array: NDArray[Any]) -> NDArray[Any]:
+    """Return each first part of pairs along the first axis, as keys and values lie that share one array.
+
+    Of one axis, it is a part of a longer array without gaps.
+    """
+    if array.ndim == 1:
+        larger = np.concatenate([_elsewhere(array), array, _elsewhere(array)])
+        return larger[len(array) : 2 * len(array)]
+    return np.stack([array, _elsewhere(array)], axis=1)[:, 0]
+
+
+def _elsewhere(array: NDArray[Any]) -> NDArray[Any]:
+    """Return what stands beside an array: NaN, or another whole number that is there, too."""
+    return np.roll(array, 1) if array.dtype.kind in "iu" else np.full_like(array, np.nan)
+
+
+_LAID_OUT: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    _ORDINARY: lambda array: array,
+    _READ_ONLY: _read_only,
+    _BACKWARDS: _backwards,
+    _GAPPED: _gapped,
+    _INSIDE: _inside,
+    _FORTRAN: np.asfortranarray,
+}

@@ -1,0 +1,32 @@
+"""Putting golden files into bundles while the wheel is built; `attnspec.cases.bundles` says why, and reads them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+# The project is not installed where it is built.
+_SUFFIX, _SHIPPED = ".cases", "attnspec/_data/golden"
+
+
+class Bundling(BuildHookInterface[Any]):
+    """Makes a bundle of the golden files of each profile, and ships it in their place."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Write the bundles, and name them among what the wheel includes; an editable one reads the files."""
+        if version == "editable":
+            return
+        self._place = Path(tempfile.mkdtemp())
+        for profile in sorted(path for path in (Path(self.root) / "golden").iterdir() if path.is_dir()):
+            bundle = self._place / f"{profile.name}{_SUFFIX}"
+            bundle.write_bytes(b"".join(path.read_bytes() for path in sorted(profile.rglob("*.json"))))
+            build_data["force_include"][str(bundle)] = f"{_SHIPPED}/{bundle.name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
+        """Take what was written away."""
+        if version != "editable":
+            shutil.rmtree(self._place)

@@ -1,0 +1,294 @@
+"""How inputs lie in memory, that they stay as they were, and that nothing is remembered of an earlier call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.cases import ChangedArgument
+from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.backward.gradients import (
+    BATCH,
+    GROUPED,
+    PLAIN,
+    SQUARE,
+    STORED,
+    drawn,
+    gradients,
+    of_logsumexp,
+)
+from attnspec_authoring.recipes.generator import grid
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+MATRICES = ("grad_output", "query", "key", "value")
+LAYOUTS = {
+    "fortran": "with the first axis first in memory",
+    "heads_last": "behind the tokens in memory",
+    "reversed": "backwards in memory",
+    "gapped": "with gaps in memory",
+    "inside": "inside of larger arrays",
+    "readonly": "in memory that cannot be written to",
+}
+_LAYOUT = ("memory_layout",)
+
+
+def layout_cases() -> tuple[AuthoredCase, ...]:
+    """Every layout of the gradient of the output, and of all inputs together."""
+    made: list[AuthoredCase] = []
+    for layout, how in LAYOUTS.items():
+        name = f"{layout}_everything"
+        stored: dict[str, Any] = {"mask": float_mask(f"backward/{name}", (1, 1, 4, 5)), "derived": STORED}
+        every = (*MATRICES, "mask", *(() if layout == "heads_last" else ("logsumexp",)), "output")
+        made += [
+            gradients(
+                f"{layout}_grad_output",
+                f"The gradient of the output lies {how}",
+                PLAIN,
+                clauses=_LAYOUT,
+                presentation={"grad_output": layout},
+            ),
+            gradients(
+                name,
+                f"All inputs lie {how}",
+                PLAIN,
+                clauses=_LAYOUT,
+                presentation=dict.fromkeys(every, layout),
+                **stored,
+            ),
+        ]
+    return tuple(made)
+
+
+_GIVEN = ", and both results are given"
+_TOKENS, _FEATURES = "tokens_broadcast", "features_broadcast"
+_WIDE = Sizes(1, 2, 2, 4, 5, 3, 3)
+GROUPED_WIDE = Sizes(2, 6, 2, 4, 3, 1, 2)
+REPEATED: tuple[tuple[str, str, str, str, Sizes, tuple[int, ...], tuple[int, ...], tuple[str, ...], str], ...] = (
+    (_TOKENS, "query", "grad_output", "gradients", PLAIN, (1, 2, 1, 2), (1, 2, 4, 2), (), ""),
+    (_FEATURES, "feature", "grad_output", "gradients", _WIDE, (1, 2, 4, 1), (1, 2, 4, 3), (), ""),
+    (_TOKENS, "query", "query", "queries", PLAIN, (1, 2, 1, 2), (1, 2, 4, 2), STORED, _GIVEN),
+    (_FEATURES, "feature", "query", "queries", _WIDE, (1, 2, 4, 1), (1, 2, 4, 3), (), ""),
+    (_TOKENS, "key", "key", "keys", PLAIN, (1, 2, 1, 2), (1, 2, 5, 2), (), ""),
+    (_FEATURES, "feature", "key", "keys", _WIDE, (1, 2, 5, 1), (1, 2, 5, 3), (), ""),
+    (_TOKENS, "key", "value", "values", PLAIN, (1, 2, 1, 2), (1, 2, 5, 2), (), ""),
+    (
+        _FEATURES,
+        "feature",
+        "value",
+        "numbers",
+        _WIDE,
+        (1, 2, 5, 1),
+        (1, 2, 5, 3),
+        STORED,
+        _GIVEN,
+    ),
+)
+"""One query, key or feature of an input that lies in memory once, though it is there for all of them."""
+
+
+def repeated(seed: str, name: str, part: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Draw a part of an input, and repeat it."""
+    return {name: np.broadcast_to(grid(seed, part), shape).copy()}
+
+
+def repeated_cases() -> tuple[AuthoredCase, ...]:
+    """One part of memory that stands for many."""
+    shape = (3, 2, 4, 1)
+    one_entry = np.broadcast_to(grid("backward/broadcast_grad_output/one", (1, *shape[1:])), shape).copy()
+    one_head = np.broadcast_to(grid("backward/heads_broadcast_grad_output/one", (3, 1, *shape[2:])), shape).copy()
+    keys = drawn("backward/heads_broadcast_keys", PLAIN)
+    same: dict[str, Any] = {
+        name: np.broadcast_to(keys[name][:, :1], keys[name].shape).copy() for name in ("key", "value")
+    }
+    return (
+        gradients(
+            "one_number_grad_output",
+            "One number stands for the whole gradient of the output, as that of a sum",
+            PLAIN,
+            clauses=_LAYOUT,
+            presentation={"grad_output": "one_number"},
+            grad_output=np.ones((1, 2, 4, 2)),
+        ),
+        gradients(
+            "one_number_grad_output_stored",
+            "One number stands for the whole gradient of the output, in six heads over two, and both are given",
+            GROUPED,
+            clauses=_LAYOUT,
+            derived=STORED,
+            presentation={"grad_output": "one_number"},
+            grad_output=np.full((1, 6, 4, 1), 0.25),
+        ),
+        gradients(
+            "one_number_grad_logsumexp",
+            "One number stands for the whole gradient of the logsumexp",
+            PLAIN,
+            clauses=_LAYOUT,
+            presentation={"grad_logsumexp": "one_number"},
+            grad_logsumexp=np.ones((1, 2, 4)),
+        ),
+        gradients(
+            "broadcast_grad_output",
+            "The gradient of one batch entry stands for those of all",
+            BATCH,
+            clauses=_LAYOUT,
+            presentation={"grad_output": "broadcast"},
+            grad_output=one_entry,
+        ),
+        gradients(
+            "heads_broadcast_grad_output",
+            "The gradient of one head stands for those of all",
+            BATCH,
+            clauses=_LAYOUT,
+            presentation={"grad_output": "heads_broadcast"},
+            grad_output=one_head,
+        ),
+        *(
+            gradients(
+                f"{layout}_{name}",
+                f"In memory the {what} of one {one} stand for those of all{beside}",
+                sizes,
+                clauses=_LAYOUT,
+                derived=derived,
+                presentation={name: layout},
+                **repeated(f"backward/{layout}_{name}/one", name, part, shape),
+            )
+            for layout, one, name, what, sizes, part, shape, derived, beside in REPEATED
+        ),
+        gradients(
+            "features_broadcast_gradients_of_heads",
+            "The gradient of one feature stands for those of all in memory, in six heads over two",
+            GROUPED_WIDE,
+            clauses=_LAYOUT,
+            presentation={"grad_output": _FEATURES},
+            **repeated("backward/features_broadcast_gradients_of_heads/one", "grad_output", (2, 6, 4, 1), (2, 6, 4, 2)),
+        ),
+        gradients(
+            "fortran_mask",
+            "The mask lies with its first axis first in memory",
+            PLAIN,
+            clauses=_LAYOUT,
+            presentation={"mask": "fortran"},
+            mask=boolean_mask("backward/fortran_mask", (2, 4, 5)),
+        ),
+        gradients(
+            "gapped_mask",
+            "The mask lies with gaps in memory",
+            PLAIN,
+            clauses=_LAYOUT,
+            presentation={"mask": "gapped"},
+            mask=float_mask("backward/gapped_mask", (4, 5)),
+        ),
+        gradients(
+            "heads_broadcast_keys",
+            "One key head and one value head stand for all",
+            PLAIN,
+            clauses=_LAYOUT,
+            presentation=dict.fromkeys(("key", "value"), "heads_broadcast"),
+            **same,
+        ),
+    )
+
+
+def shared_cases() -> tuple[AuthoredCase, ...]:
+    """One array in several places, and arrays that cannot be written to."""
+    sizes = Sizes(1, 2, 2, 5, 5, 3)
+    one = grid("backward/one_array/all", (1, 2, 5, 3))
+    tensors: dict[str, Any] = dict.fromkeys(MATRICES, one)
+    return (
+        gradients(
+            "one_array",
+            "Gradient, query, key and value are one array",
+            sizes,
+            clauses=("inputs_unchanged",),
+            presentation=dict.fromkeys(MATRICES, "shared"),
+            **tensors,
+        ),
+        gradients(
+            "readonly_lengths",
+            "Lengths, sinks and slopes cannot be written to",
+            BATCH,
+            clauses=("inputs_unchanged",),
+            causal_alignment="bottom_right",
+            key_lengths=[5, 2, 3],
+            query_lengths=[4, 1, 3],
+            sinks=[0.5, -1.25],
+            alibi_slopes=[0.25, 1.5],
+            presentation=dict.fromkeys(("key_lengths", "query_lengths", "sinks", "alibi_slopes"), "readonly"),
+        ),
+    )
+
+
+def changed_cases() -> tuple[AuthoredCase, ...]:
+    """One argument changed, all others the same objects."""
+    name = "backward/changed_mask"
+    turned: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        *((tensor, f"the {tensor.replace('_', ' ')}", {}) for tensor in MATRICES),
+        ("mask", "the mask", {"mask": boolean_mask(name, (4, 5))}),
+        ("sinks", "the sinks", {"sinks": [3.0, -2.5]}),
+        ("alibi_slopes", "the slopes", {"alibi_slopes": [2.0, 0.125], "causal_alignment": "top_left"}),
+        ("key_lengths", "the key lengths", {"key_lengths": np.array([5, 2, 4])}),
+        ("query_lengths", "the query lengths", {"query_lengths": np.array([4, 1, 3])}),
+        ("grad_logsumexp", "the gradient of the logsumexp", {"grad_logsumexp": of_logsumexp("changed", PLAIN)}),
+    )
+    return (
+        *(
+            gradients(
+                f"changed_{tensor}",
+                f"The same again, with {what} turned around",
+                BATCH if tensor.endswith("_lengths") else PLAIN,
+                clauses=("repeatable",),
+                changed_argument=ChangedArgument(tensor, reversed=True),
+                **arguments,
+            )
+            for tensor, what, arguments in turned
+        ),
+        gradients(
+            "changed_scale",
+            "The same again, with another scale",
+            SQUARE,
+            clauses=("repeatable",),
+            changed_argument=ChangedArgument("scale", 1.5),
+            scale=0.5,
+        ),
+        gradients(
+            "changed_softcap",
+            "The same again, with another softcap",
+            SQUARE,
+            clauses=("repeatable",),
+            changed_argument=ChangedArgument("softcap", 4.0),
+            softcap=1.0,
+        ),
+        gradients(
+            "changed_window",
+            "The same again, with another window",
+            SQUARE,
+            clauses=("repeatable",),
+            changed_argument=ChangedArgument("window", [3, 0]),
+            window=[1, 0],
+        ),
+        gradients(
+            "changed_causality",
+            "The same again, without causality",
+            SQUARE,
+            clauses=("repeatable",),
+            changed_argument=ChangedArgument("is_causal", False),
+            is_causal=True,
+        ),
+        gradients(
+            "changed_alignment",
+            "The same again, with the queries at the end of the keys",
+            PLAIN,
+            clauses=("repeatable",),
+            changed_argument=ChangedArgument("causal_alignment", "bottom_right"),
+            is_causal=True,
+            causal_alignment="top_left",
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases about memory."""
+    return (*layout_cases(), *repeated_cases(), *shared_cases(), *changed_cases())

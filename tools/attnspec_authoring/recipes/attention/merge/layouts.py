@@ -1,0 +1,105 @@
+"""Memory layouts of outputs and logarithms, and parts that are one array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec_authoring.recipes.attention.merge.parts import NAMES, NONE, merging
+from attnspec_authoring.recipes.generator import grid
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+LAYOUTS = {
+    "fortran": "with their first axis first in memory",
+    "heads_last": "with tokens before heads in memory",
+    "reversed": "backwards in memory",
+    "gapped": "with gaps in memory",
+    "inside": "inside of larger arrays",
+    "readonly": "where nobody may write",
+}
+PARTS = {
+    "outputs": ("output_a", "output_b"),
+    "logarithms": ("logsumexp_a", "logsumexp_b"),
+}
+SHAPE = (1, 2, 3, 2)
+BATCH = (2, 1, 3, 2)
+STRIDES = "https://github.com/pytorch/pytorch/issues/133671"
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of layouts."""
+    outputs, logarithms = grid("merge/one_part", SHAPE), grid("merge/one_logarithm", BATCH[:3])
+    some_empty = grid("merge/some_empty", SHAPE[:3])
+    some_empty[0, 1, 0] = some_empty[0, 0, 2] = NONE
+    return (
+        *(
+            merging(
+                f"{layout}_{which}",
+                f"{which} that lie {how}",
+                SHAPE,
+                presentation=dict.fromkeys(names, layout),
+                url=STRIDES if layout == "heads_last" else None,
+            )
+            for layout, how in LAYOUTS.items()
+            for which, names in PARTS.items()
+            # Logarithms have no features that could lie behind their heads.
+            if layout != "heads_last" or which == "outputs"
+        ),
+        *(
+            merging(
+                f"{layout}_everything",
+                f"outputs and logarithms that lie {LAYOUTS[layout]}",
+                SHAPE,
+                presentation=dict.fromkeys(NAMES, layout),
+            )
+            for layout in ("fortran", "reversed")
+        ),
+        merging(
+            "one_entry_of_outputs",
+            "one batch entry of the first output in memory stands for all",
+            BATCH,
+            output_a=grid("merge/one_entry", (1, *BATCH[1:])),
+            presentation={"output_a": "broadcast"},
+        ),
+        merging(
+            "one_head_of_outputs",
+            "one head of the second output in memory stands for all",
+            SHAPE,
+            output_b=outputs[:, :1],
+            presentation={"output_b": "heads_broadcast"},
+        ),
+        merging(
+            "one_entry_of_logarithms",
+            "one batch entry of the logarithms in memory stands for all",
+            BATCH,
+            logsumexp_a=logarithms[:1],
+            logsumexp_b=logarithms[1:],
+            presentation={"logsumexp_a": "broadcast", "logsumexp_b": "broadcast"},
+        ),
+        merging(
+            "one_array_as_both_outputs",
+            "one array is given as both outputs",
+            SHAPE,
+            output_a=outputs,
+            output_b=outputs,
+            presentation={"output_a": "shared", "output_b": "shared"},
+        ),
+        merging(
+            "one_array_as_both_logarithms",
+            "one array is given as both logarithms, no keys in places",
+            SHAPE,
+            ("average", "empty.both"),
+            logsumexp_a=some_empty,
+            logsumexp_b=some_empty,
+            presentation={"logsumexp_a": "shared", "logsumexp_b": "shared"},
+        ),
+        merging(
+            "one_array_as_both_numbers",
+            "one array is given as both logarithms, every part with keys",
+            SHAPE,
+            logsumexp_a=grid("merge/one_row_of_logarithms", SHAPE[:3]),
+            logsumexp_b=grid("merge/one_row_of_logarithms", SHAPE[:3]),
+            presentation={"logsumexp_a": "shared", "logsumexp_b": "shared"},
+        ),
+    )

@@ -1,0 +1,35 @@
+"""Profile quantized: keys, values and queries that hold few bits a number, each of which counts times a scale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+__all__ = ["cases"]
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile quantized."""
+    from attnspec_authoring.recipes.attention.quantized import (
+        around_calls,
+        features,
+        formats,
+        granularity,
+        one_alone,
+        owners,
+        rows,
+        sums,
+    )
+
+    return (
+        *granularity.cases(),
+        *owners.cases(),
+        *one_alone.cases(),
+        *formats.cases(),
+        *features.cases(),
+        *rows.cases(),
+        *sums.cases(),
+        *around_calls.cases(),
+    )

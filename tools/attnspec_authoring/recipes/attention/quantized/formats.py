@@ -1,0 +1,193 @@
+"""What numbers of each format count: at its ends, below its normal numbers, and formats beside each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import Sizes
+from attnspec_authoring.recipes.attention.quantized.granularity import SMALL
+from attnspec_authoring.recipes.attention.quantized.numbers import (
+    E4M3,
+    E5M2,
+    INT8,
+    KEY_SCALES,
+    VALUE_SCALES,
+    quantized,
+)
+from attnspec_authoring.recipes.generator import grid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+BORDERS = Sizes(1, 2, 2, 3, 6, 2)
+NUMBERS = "sdpa.quantized.numbers"
+PRECISION = "sdpa.quantized.precision"
+
+
+def borders() -> tuple[AuthoredCase, ...]:
+    """Return numbers at the ends of each format, as keys and as values."""
+    made: list[AuthoredCase] = []
+    for short, dtype, numbers, key_scale, value_scale in (
+        ("e4m3", E4M3, (448.0, -240.0, 256.0, 2.0**-6, -288.0, 15.0), 0.0031, 0.37),
+        ("e5m2", E5M2, (57344.0, -49152.0, 512.0, 2.0**-14, -448.0, 7.0), 2.3e-5, 0.00037),
+        ("int8", INT8, (-128.0, 127.0, -1.0, 64.0, 0.0, -127.0), 0.0123, 3.1),
+    ):
+        column = np.asarray(numbers)[:, np.newaxis]
+        made += [
+            quantized(
+                f"borders_{short}_of_keys",
+                f"Keys at the ends of {dtype}",
+                BORDERS,
+                clauses=(NUMBERS,),
+                outputs=("output", "scores"),
+                key=dtype,
+                value=dtype,
+                key_scale=key_scale,
+                given={"key": np.broadcast_to(column, (1, 2, 6, 2)) * [1.0, 0.5 if dtype != INT8 else 1.0]},
+            ),
+            quantized(
+                f"borders_{short}_of_values",
+                f"Values at the ends of {dtype}",
+                BORDERS,
+                clauses=(NUMBERS,),
+                key=dtype,
+                value=dtype,
+                value_scale=value_scale,
+                given={"value": np.broadcast_to(np.concatenate([column, column[::-1]], axis=-1), (1, 2, 6, 2))},
+            ),
+        ]
+    return tuple(made)
+
+
+def _least(name: str, unit: float) -> NDArray[np.float64]:
+    """Return numbers of one to three units, of either sign, with a few zeros."""
+    return np.clip(np.round(2.0 * grid(name, (1, 2, 6, 2))), -3, 3) * unit
+
+
+def below_the_normal_numbers() -> tuple[AuthoredCase, ...]:
+    """Return tensors of the least numbers alone, which large scales raise."""
+    return tuple(
+        quantized(
+            f"subnormal_{short}",
+            f"Keys and values of the least numbers of {dtype}, with large scales",
+            BORDERS,
+            clauses=(NUMBERS,),
+            key=dtype,
+            value=dtype,
+            key_scale=key_scale,
+            value_scale=value_scale,
+            given={name: _least(f"quantized/subnormal_{short}/{name}", unit) for name in ("key", "value")},
+        )
+        for short, dtype, unit, key_scale, value_scale in (
+            ("e4m3", E4M3, 2.0**-9, 310.0, 37.0),
+            ("e5m2", E5M2, 2.0**-16, 31_000.0, 3700.0),
+        )
+    )
+
+
+def larger_than_half_precision() -> tuple[AuthoredCase, ...]:
+    """Return products that float16 cannot hold, in sums that it can."""
+    sizes = Sizes(1, 2, 2, 3, 4, 2)
+    value = np.array([[57344.0, -8.0], [1.0, 40960.0], [-2.0, 3.0], [0.5, -1.0]])
+    key = np.array([[57344.0, 1.0], [-49152.0, 0.0], [0.0, 4.0], [8192.0, -1.0]])
+    return (
+        quantized(
+            "large_values",
+            "Values that times their scale are larger than float16 holds, in a mean that it holds",
+            sizes,
+            clauses=(PRECISION,),
+            key=E5M2,
+            value=E5M2,
+            value_scale=3.1,
+            given={"query": np.zeros((1, 2, 3, 2)), "value": np.broadcast_to(value, (1, 2, 4, 2))},
+        ),
+        quantized(
+            "large_keys",
+            "Keys that times their scale are larger than float16 holds, beside small queries",
+            sizes,
+            clauses=(PRECISION,),
+            key=E5M2,
+            value=E5M2,
+            key_scale=3.1,
+            outputs=("output", "logsumexp"),
+            given={
+                "query": np.broadcast_to([[2.0**-17, 0.5], [-(2.0**-18), 0.25], [2.0**-16, -1.0]], (1, 2, 3, 2)),
+                "key": np.broadcast_to(key, (1, 2, 4, 2)),
+            },
+        ),
+        quantized(
+            "tiny_scales",
+            "Scales below the least normal number of float16",
+            SMALL,
+            clauses=(PRECISION,),
+            key_scale=3.1e-6,
+            value_scale=1.7e-5,
+            scale=4096.0,
+        ),
+        quantized(
+            "large_numbers_small_scales",
+            "Numbers whose products overflow float16 before the scales make them small",
+            Sizes(1, 2, 2, 3, 4, 8),
+            clauses=(PRECISION,),
+            query=E4M3,
+            query_scale=0.0021,
+            key_scale=0.0043,
+            given={
+                "query": np.full((1, 2, 3, 8), 448.0) * np.array([1.0, -1.0, 0.5])[:, np.newaxis],
+                "key": np.array([448.0, 416.0, 320.0, -384.0])[:, np.newaxis] * np.ones((1, 2, 4, 8)),
+            },
+        ),
+    )
+
+
+def powers_of_two() -> tuple[AuthoredCase, ...]:
+    """Return scales that are powers of two, negative, and 1."""
+    return (
+        quantized(
+            "powers_of_two",
+            "Scales that are powers of two",
+            SMALL,
+            key_scale=(2.0**-7, 2.0**-5),
+            value_scale=(4.0, 2.0**-6),
+        ),
+        quantized(
+            "scale_of_one_beside_others",
+            "Keys with the scale 1 in one head, and values with the scale 1 in the other",
+            SMALL,
+            key_scale=(2.0**-6, 1.0),
+            value_scale=(1.0, 0.37),
+            scale=0.03125,
+        ),
+        quantized(
+            "unlike_sizes", "A tiny scale of keys and a large one of values", SMALL, key_scale=0.0011, value_scale=31.0
+        ),
+    )
+
+
+def formats_beside_each_other() -> tuple[AuthoredCase, ...]:
+    """Return keys and values of unlike formats."""
+    unlike: tuple[tuple[str, str, str | None, str | None], ...] = (
+        ("keys_e4m3_values_e5m2", "Keys in float8_e4m3fn, values in float8_e5m2", E4M3, E5M2),
+        ("keys_int8_values_e4m3", "Keys in int8, values in float8_e4m3fn", INT8, E4M3),
+        ("keys_alone", "Keys in int8, values in the dtype of the run", INT8, None),
+        ("values_alone", "Values in float8_e5m2, keys in the dtype of the run", None, E5M2),
+    )
+    return tuple(
+        quantized(name, title, SMALL, key=key, value=value, key_scale=KEY_SCALES, value_scale=VALUE_SCALES)
+        for name, title, key, value in unlike
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases about what numbers count."""
+    return (
+        *borders(),
+        *below_the_normal_numbers(),
+        *larger_than_half_precision(),
+        *powers_of_two(),
+        *formats_beside_each_other(),
+    )

@@ -1,0 +1,199 @@
+"""Sums of quantized numbers: larger than 16 bits hold, of more bits than narrow accumulators keep, far from zero.
+
+Units that multiply numbers of 8 bits add their products up in int16, int32 or float32, or in some 14 bits of float32,
+as tensor cores for float8 do. What is too narrow shows in sums that need more bits: of many features, of large numbers,
+and of numbers whose sizes differ.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import Sizes
+from attnspec_authoring.recipes.attention.quantized.numbers import (
+    E4M3,
+    E5M2,
+    INT8,
+    KEY_SCALES,
+    QUERY_SCALES,
+    VALUE_SCALES,
+    quantized,
+)
+from attnspec_authoring.recipes.generator import grid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec_authoring.recipes.authoring import AuthoredCase
+
+PRECISION = "sdpa.quantized.precision"
+STABILITY = "sdpa.softmax.stability"
+BOTH_OUTPUTS = ("output", "logsumexp")
+WIDE = Sizes(1, 2, 2, 3, 4, 16, 2)
+ROWS_OF_SIGNS = np.array([1.0, -1.0, 1.0])[:, np.newaxis]
+
+
+def _of_many_sizes(name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Draw numbers of two significant bits and of sizes from 2^-6 to 2^6, so that their products need many bits."""
+    significands = np.where(grid(f"{name}/significands", shape) < 0, -1.0, 1.5)
+    return significands * 2.0 ** np.clip(np.round(3.0 * grid(f"{name}/exponents", shape)), -6, 6)
+
+
+def of_int8() -> tuple[AuthoredCase, ...]:
+    """Return products of int8 that add up to more than 16 bits hold, of either sign."""
+    eighths = np.arange(64.0).reshape(4, 16) % 5
+    near_the_end = {"query": 127.0 * ROWS_OF_SIGNS * np.ones((1, 2, 3, 16)), "key": np.full((1, 2, 4, 16), 127.0)}
+    near_the_end["key"] = near_the_end["key"] - eighths
+    beyond: dict[str, Any] = {"query": INT8, "key": INT8, "value": INT8, "clauses": (PRECISION,)}
+    return (
+        quantized(
+            "sums_beyond_16_bits",
+            "Products of int8 that add up to a quarter of a million, and differ by little",
+            WIDE,
+            outputs=BOTH_OUTPUTS,
+            query_scale=0.0275,
+            key_scale=0.0123,
+            given=near_the_end,
+            **beyond,
+        ),
+        quantized(
+            "sums_around_32768",
+            "Products of int8 that add up to numbers on both sides of 32767 and of -32768",
+            Sizes(1, 2, 1, 4, 5, 3, 2),
+            query_scale=0.0091,
+            key_scale=0.0123,
+            given={
+                "query": np.broadcast_to(
+                    [[127.0, 127, 3], [-128, -128, 1], [127, 127, 127], [-128, -127, -126]], (1, 2, 4, 3)
+                ),
+                "key": np.broadcast_to(
+                    [[127.0, 127, 127], [-128, -128, -128], [127, 126, 125], [-128, 127, 1], [127, 127, 2]],
+                    (1, 1, 5, 3),
+                ),
+            },
+            **beyond,
+        ),
+        quantized(
+            "width_128_of_query",
+            "128 features of a query and of keys in int8, grouped",
+            Sizes(1, 2, 1, 2, 3, 128, 2),
+            query_scale=0.0091,
+            key_scale=0.0123,
+            **beyond,
+        ),
+    )
+
+
+def of_float8() -> tuple[AuthoredCase, ...]:
+    """Return products of float8 whose sums need more bits than narrow accumulators have."""
+    made: list[AuthoredCase] = []
+    for name, title, dtype, sizes, scales in (
+        ("e4m3_32", "32 features in float8_e4m3fn", E4M3, Sizes(1, 2, 2, 2, 3, 32, 2), (0.37, 0.43)),
+        ("e5m2_64", "64 features in float8_e5m2", E5M2, Sizes(1, 2, 1, 2, 3, 64, 2), (0.31, 0.27)),
+    ):
+        given = {
+            tensor: _of_many_sizes(f"quantized/sums_{name}/{tensor}", sizes.shapes()[tensor])
+            for tensor in ("query", "key")
+        }
+        made.append(
+            quantized(
+                f"sums_{name}",
+                f"Products of numbers of very different size, of {title}",
+                sizes,
+                clauses=(PRECISION,),
+                outputs=BOTH_OUTPUTS,
+                query=dtype,
+                key=dtype,
+                value=dtype,
+                query_scale=scales[0],
+                key_scale=scales[1],
+                given=given,
+            )
+        )
+    values = _of_many_sizes("quantized/sums_of_values/value", (1, 2, 65, 2))
+    return (
+        *made,
+        quantized(
+            "sums_of_values",
+            "65 values of very different size, from a query that is quantized",
+            Sizes(1, 2, 2, 1, 65, 2),
+            clauses=(PRECISION,),
+            query=E4M3,
+            query_scale=QUERY_SCALES,
+            key_scale=KEY_SCALES,
+            value_scale=VALUE_SCALES,
+            given={"value": values},
+        ),
+    )
+
+
+def far_from_zero() -> tuple[AuthoredCase, ...]:
+    """Return logits of which no exponential is held, above and below, in rows of their own."""
+    columns = np.array([64.0, 62.0, 60.0, 56.0])[:, np.newaxis]
+    ahead = {"query": 64.0 * ROWS_OF_SIGNS * np.ones((1, 2, 3, 2)), "key": columns * np.ones((1, 2, 4, 2))}
+    one = Sizes(1, 2, 2, 3, 4, 2)
+    far: dict[str, Any] = {"clauses": (STABILITY,), "outputs": BOTH_OUTPUTS, "given": ahead}
+    return (
+        quantized(
+            "far_scores_e4m3",
+            "Scores that are all far above zero in one row, and all far below in the next, from float8_e4m3fn",
+            one,
+            query=E4M3,
+            query_scale=0.43,
+            key_scale=0.51,
+            **far,
+        ),
+        quantized(
+            "far_scores_int8",
+            "Scores that are all far above zero in one row, and all far below in the next, from int8",
+            one,
+            query=INT8,
+            key=INT8,
+            value=INT8,
+            query_scale=(0.43, 0.37),
+            key_scale=(0.51, 0.47),
+            **far,
+        ),
+        quantized(
+            "far_scores_of_keys",
+            "Scores that are all far above zero in one row, and all far below in the next, from keys in float8_e5m2",
+            one,
+            key=E5M2,
+            value=E5M2,
+            key_scale=0.29,
+            **far,
+        ),
+    )
+
+
+def short_of_queries() -> tuple[AuthoredCase, ...]:
+    """Return one quantized query over many keys, as when a token is generated, and more queries than a tile has."""
+    per_head: dict[str, Any] = {"query_scale": QUERY_SCALES, "key_scale": KEY_SCALES, "value_scale": VALUE_SCALES}
+    return (
+        quantized(
+            "one_query_of_67_keys",
+            "One query in int8 over 67 keys, of which each batch entry has another number",
+            Sizes(3, 6, 2, 1, 67, 2, 1),
+            query=INT8,
+            key=INT8,
+            value=INT8,
+            key_lengths=[67, 1, 65],
+            **per_head,
+        ),
+        quantized(
+            "queries_65",
+            "65 queries in float8_e4m3fn, causal",
+            Sizes(1, 2, 2, 65, 3, 2, 1),
+            query=E4M3,
+            is_causal=True,
+            causal_alignment="bottom_right",
+            **per_head,
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases about sums."""
+    return (*of_int8(), *of_float8(), *far_from_zero(), *short_of_queries())
