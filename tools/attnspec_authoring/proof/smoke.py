@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from attnspec_authoring.proof.matrix import Matrix
+    from attnspec_authoring.proof.matrix import Matrix, Trial
 
 Pair = tuple[str, str]
 
@@ -43,7 +43,7 @@ def smallest_core(matrix: Matrix, folder: Path | None = None) -> tuple[str, ...]
     chosen = without_superfluous(cover(sets), sets)
     for trial in matrix.mistakes:
         if trial.id in remembering:
-            chosen = _with_remembered(chosen, trial.id, tuple(trial.noticed_by(trial.shows_in[0])), folder)
+            chosen = _with_remembered(chosen, trial, folder)
     return tuple(sorted(chosen))
 
 
@@ -69,13 +69,14 @@ def without_superfluous(chosen: list[str], sets: Mapping[str, frozenset[Pair]]) 
     return kept
 
 
-def _with_remembered(chosen: list[str], mistake: str, candidates: tuple[str, ...], folder: Path | None) -> list[str]:
-    """Add candidates, one by one, until the chosen cases notice a mistake that depends on earlier calls.
+def _with_remembered(chosen: list[str], mistake: Trial, folder: Path | None) -> list[str]:
+    """Add cases that notice it, one by one, until the chosen ones notice a mistake that depends on earlier calls.
 
     Those that turn out not to be needed are left out again.
     """
+    noticing = sorted({case for dtype in mistake.shows_in for case in mistake.noticed_by(dtype)})
     added: list[str] = []
-    for candidate in (None, *candidates):
+    for candidate in (None, *noticing):
         if candidate is not None and candidate not in chosen:
             added.append(candidate)
         if _notice([*chosen, *added], mistake, folder):
@@ -87,6 +88,7 @@ def _with_remembered(chosen: list[str], mistake: str, candidates: tuple[str, ...
     return [*chosen, *added]
 
 
-def _notice(cases: list[str], mistake: str, folder: Path | None) -> bool:
-    (trial,) = run_matrix(folder, dtypes=("float64",), select=cases, only=(mistake,), processes=1).trials
-    return bool(trial.wrong)
+def _notice(cases: list[str], mistake: Trial, folder: Path | None) -> bool:
+    """Whether the cases notice it in every dtype in which it shows: what differs may be open in one of them."""
+    (trial,) = run_matrix(folder, dtypes=mistake.shows_in, select=cases, only=(mistake.id,), processes=1).trials
+    return all(trial.noticed_by(dtype) for dtype in mistake.shows_in)
