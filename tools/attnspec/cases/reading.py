@@ -209,12 +209,15 @@ def select_ids(
         check_profile(profile, known)
     if profiles:
         ids = [case_id for case_id in ids if case_id.split("/", 1)[0] in profiles or case_id in smoke]
-    for pattern in select:
+    # Who names hundreds of cases names them one by one: an id is looked up, not matched against all others.
+    named = set(ids).intersection(select)
+    patterns = [pattern for pattern in select if pattern not in named]
+    for pattern in patterns:
         if not any(fnmatchcase(case_id, pattern) for case_id in ids):
             where = f" in {', '.join(profiles)}" if profiles else ""
             raise UsageError(f"No case{where} matches {pattern!r}.{near(pattern, ids)}")
     if select:
-        ids = [case_id for case_id in ids if any(fnmatchcase(case_id, pattern) for pattern in select)]
+        ids = [case for case in ids if case in named or any(fnmatchcase(case, pattern) for pattern in patterns)]
     return tuple(ids)
 
 

@@ -16,6 +16,7 @@ import click
 from attnspec.adapters.builtin import OWN_EXTRAS, SHARED_EXTRA, THIRD_PARTY, extra_of
 from attnspec.cases import load_suite
 from attnspec.errors import AttnspecError
+from attnspec_authoring.rotation import is_due
 from attnspec_authoring.third_party.judging import judge
 from attnspec_authoring.third_party.known_defects import read_known_defects
 from attnspec_authoring.third_party.running import run_implementation
@@ -43,14 +44,17 @@ def main(
     golden: Path | None,
     jobs: int | None,
 ) -> None:
-    """Run the built-in third-party implementations NAME, or all that live together, and print what came of each."""
+    """Run the third-party implementations NAME, or all that live together, on the cases that are due."""
     try:
-        cases = load_suite(golden, profiles=profiles, select=select).cases
+        known = load_suite(golden, profiles=profiles, select=select).cases
         defects = read_known_defects()
     except AttnspecError as error:
         click.echo(f"attnspec: {error}", err=True)
         sys.exit(2)
-    options = [f"--profile={profile}" for profile in profiles] + [f"--select={pattern}" for pattern in select]
+    cases = {case_id: case for case_id, case in known.items() if is_due(case_id)}
+    options = [f"--profile={profile}" for profile in profiles]
+    # Each by its id where some are left out.
+    options += [f"--select={pattern}" for pattern in (select if len(cases) == len(known) else cases)]
     options += [f"--golden={golden}"] if golden is not None else []
     chosen = names or tuple(name for name in THIRD_PARTY if extra_of(name) == extra)
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:

@@ -1,0 +1,53 @@
+"""A share at a time: what takes longest is tried in part, another part with every change of cases or code.
+
+CI sets the number of shares, so that it answers within a coffee break; without it everything is tried. What is due
+follows from a digest of all that a trial depends on, so that one commit always tries the same, and a few of them all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+
+from attnspec.errors import UsageError
+
+VARIABLE = "ATTNSPEC_SHARES"
+"""The variable of the environment that says in how many shares the whole is cut, of which one is due."""
+
+_ROOT = Path(__file__).parents[2]
+_COUNTS = ("golden/index.json", "tools/attnspec/**/*.py", "reference_impl/**/*.py")
+"""The files whose change makes another share due."""
+
+
+def is_due(name: str) -> bool:
+    """Tell whether something is to be tried now.
+
+    Parameters
+    ----------
+    name
+        What it is called, such as the id of a case.
+
+    Raises
+    ------
+    UsageError
+        If the number of shares is none.
+    """
+    shares = _shares()
+    return shares == 1 or int.from_bytes(hashlib.sha256(f"{_digest()} {name}".encode()).digest()[:8]) % shares == 0
+
+
+def _shares() -> int:
+    stated = os.environ.get(VARIABLE, "1")
+    if not stated.isdecimal() or int(stated) < 1:
+        raise UsageError(f"{VARIABLE}={stated}: give a whole number from 1 on, or leave it out.")
+    return int(stated)
+
+
+@cache
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in _COUNTS for path in _ROOT.glob(pattern)}):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
