@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from attnspec.bounds.precision import Precision
     from attnspec.bounds.tolerance import Tolerance
     from attnspec.cases import Case, Inputs
+    from attnspec.lattice import Drawn, Limits, Words
 
 
 class Owed(NamedTuple):
@@ -224,6 +225,8 @@ class Family:
         the same mistake.
     least_telling_profiles
         Profiles that are looked at last, for what is wrong there is no arithmetic.
+    lattices
+        Operation to what draws a case of it, from the streams of a seed and within limits.
     """
 
     name: str
@@ -252,3 +255,6 @@ class Family:
     unstated: Mapping[str, str] = field(default_factory=dict[str, str])
     nonfinite_profiles: tuple[str, ...] = ()
     least_telling_profiles: tuple[str, ...] = ()
+    lattices: Mapping[str, Callable[[Words, Limits], Drawn]] = field(
+        default_factory=dict[str, "Callable[[Words, Limits], Drawn]"]
+    )

@@ -1,0 +1,41 @@
+"""What was drawn: a case without its answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A case without its answers.
+
+    Attributes
+    ----------
+    inputs, attributes
+        What is called with; floats are in float64, and every one of them is a number of the dtype of the draw.
+    features
+        What the case has that could be left out, so that a failure can be made smaller: each a word that
+        `Limits.without` takes.
+    extents
+        Axis to its length, of those that could be shorter.
+    clauses
+        Clauses that it exercises.
+    conventions
+        The conventions on which what is owed depends.
+    presentation
+        Input name to the memory layout in which it is handed over.
+    """
+
+    inputs: Mapping[str, NDArray[Any]]
+    attributes: Mapping[str, Any]
+    features: tuple[str, ...]
+    extents: Mapping[str, int]
+    clauses: tuple[str, ...]
+    conventions: tuple[str, ...] = ()
+    presentation: Mapping[str, str] = field(default_factory=dict[str, str])
