@@ -22,6 +22,9 @@ _LONG = {"keys": 14, "queries": 8, "width": 4, "value_width": 3, "heads": 2, "sh
 _SPECIAL = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1024, 1025, 2048)
 """Lengths around the tiles of kernels."""
 
+_PAST = 18
+"""Of a hundred draws, how many have a past."""
+
 _TILES = (16, 32, 64, 128, 256)
 _USUAL_WIDTHS = (32, 64, 128)
 _MOST_HEADS = 70
@@ -100,13 +103,14 @@ def draw_extents(stream: Stream, limits: Limits, *, with_past: bool) -> Extents:
         "keys": stream.between(1, SHORT),
         "width": stream.between(1, SHORT),
         "value_width": stream.between(1, SHORT),
-        "past": stream.between(0, SHORT),
+        "past": stream.between(1, SHORT),
     }
+    has_past = with_past and stream.percent(_PAST)
     _lengthen(stream, limits, lengths)
     _make_special(stream, lengths)
     _couple(stream, lengths)
     _empty(stream, limits, lengths)
-    if not with_past:
+    if not has_past:
         lengths["past"] = 0
     _leave_out(limits, lengths)
     lengths |= {axis: length for axis, length in limits.extents.items() if axis in lengths}

@@ -16,6 +16,8 @@ from attnspec.families.attention.drawing.tokens import draw_tokens
 from attnspec.lattice import Drawn, coarse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from attnspec.families.attention.attendance import Attendance
@@ -113,6 +115,7 @@ def draw_attending(words: Words, limits: Limits, *, with_past: bool) -> Attendin
     features = [numbers] if numbers != "plain" else []
     features += [*optional, *attributes]
     features += ["past_key"] if extents.past else []
+    features += _combined(inputs, attributes, extents)
     features += ["grouped_query"] if extents.group > 1 else []
     features += ["value_width"] if extents.value_width != extents.width else []
     features += ["broadcast_mask"] if mask is not None and mask.shape != extents.over_keys else []
@@ -125,6 +128,30 @@ def draw_attending(words: Words, limits: Limits, *, with_past: bool) -> Attendin
         tuple(name for name, depends in conventions.items() if depends),
         keys,
     )
+
+
+def _combined(
+    inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], extents: Extents
+) -> list[str]:
+    """Name what follows from several features, or from the kind of one, and may be left out by itself."""
+    mask, scale, window = inputs.get("mask"), attributes.get("scale"), attributes.get("window")
+    numbers = mask is not None and mask.dtype != np.bool_
+    alignment = attributes.get("causal_alignment")
+    named = {
+        "boolean_mask": mask is not None and not numbers,
+        "float_mask": numbers,
+        "mask_and_causal": mask is not None and "is_causal" in attributes,
+        "open_window": window is not None and None in window,
+        "zero_scale": scale == 0,
+        "negative_scale": scale is not None and scale < 0,
+        "unequal_lengths": extents.queries != extents.columns,
+        "empty_keys": extents.columns == 0,
+        "empty_queries": extents.queries == 0,
+        "empty_heads": extents.shared == 0,
+        "empty_batch": extents.batch == 0,
+        f"causal_alignment={alignment}": alignment is not None,
+    }
+    return [name for name, holds in named.items() if holds]
 
 
 def _attributes(words: Words, extents: Extents, limits: Limits) -> dict[str, Any]:
