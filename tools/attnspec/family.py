@@ -162,6 +162,10 @@ def _no_capability(_case: Case) -> frozenset[str]:
     return frozenset()
 
 
+def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+    raise ValueError(f"cases of {operation} cannot be drawn at given shapes")
+
+
 def _never(_case: Case) -> bool:
     return False
 
@@ -227,6 +231,9 @@ class Family:
         Profiles that are looked at last, for what is wrong there is no arithmetic.
     lattices
         Operation to what draws a case of it, from the streams of a seed and within limits.
+    extents_of
+        Given an operation and the shapes of its inputs: axis to length, as its lattice calls its axes. Raises
+        `ValueError` where the shapes do not fit each other.
     """
 
     name: str
@@ -258,3 +265,4 @@ class Family:
     lattices: Mapping[str, Callable[[Words, Limits], Drawn]] = field(
         default_factory=dict[str, "Callable[[Words, Limits], Drawn]"]
     )
+    extents_of: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, int]] = _no_extents

@@ -24,6 +24,7 @@ from attnspec.command_line.grade import grade_answers
 from attnspec.command_line.guarding import Guarding
 from attnspec.command_line.init import init
 from attnspec.command_line.inspect import check, list_cases, show
+from attnspec.command_line.judge import judge_candidates
 from attnspec.command_line.mistakes import mistakes
 from attnspec.command_line.protocol import protocol
 from attnspec.command_line.regenerate import regenerate
@@ -58,6 +59,7 @@ for _command in (
     init,
     validate,
     gate,
+    judge_candidates,
     debug,
     export_cases,
     grade_answers,

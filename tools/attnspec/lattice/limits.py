@@ -41,6 +41,8 @@ class Limits:
     longest: int = LONGEST
     extents: Mapping[str, int] = field(default_factory=dict[str, int])
     variant: int = 0
+    stated: Mapping[str, object] = field(default_factory=dict[str, object])
+    rows: int = 0
 
     def allow(self, *features: str) -> bool:
         """Tell whether none of these features is left out."""

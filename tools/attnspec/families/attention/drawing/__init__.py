@@ -3,6 +3,7 @@
 from attnspec.families.attention.drawing.backward import draw_backward
 from attnspec.families.attention.drawing.forward import draw_forward
 from attnspec.families.attention.drawing.merging import draw_merging
+from attnspec.families.attention.drawing.shapes import extents_of
 
 LATTICES = {
     "scaled_dot_product_attention": draw_forward,
@@ -10,4 +11,4 @@ LATTICES = {
     "merge_states": draw_merging,
 }
 
-__all__ = ["LATTICES"]
+__all__ = ["LATTICES", "extents_of"]

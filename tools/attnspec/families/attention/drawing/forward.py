@@ -100,6 +100,7 @@ def draw_attending(words: Words, limits: Limits, *, with_past: bool) -> Attendin
         inputs["mask"] = mask
     inputs |= draw_lengths(words, extents, limits)
     _add_for_each_head(words, extents, limits, inputs)
+    attributes |= limits.stated
     _align(words, extents, limits, inputs, attributes)
     placing = {name: attributes[name] for name in ("is_causal", "causal_alignment", "window") if name in attributes}
     keys = attendance(extents.over_keys, extents.past, inputs, **placing)
