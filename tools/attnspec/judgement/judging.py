@@ -16,6 +16,7 @@ from attnspec.judgement.candidate import Candidate, Conditions, opened
 from attnspec.judgement.questions import questions
 from attnspec.judgement.shapes import read_shapes, shapes_from
 from attnspec.judgement.verdict import Judgement, Tally, judgement_of
+from attnspec.lattice import REVERSED
 from attnspec.runner import run_suite
 from attnspec.validation import closing, make_report
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 DRAWS = 64
 """Draws at a shape: a set that tells all impostors apart takes about 23 of them, and never took more than 51."""
+
+VARIANTS = (0, 1, REVERSED)
+"""Each draw is asked with other numbers, too, and with its own in the opposite order: the same shapes, addresses and sums.
+"""
 
 _GIVEN_UP = 3
 """Crashes or calls over the time in a row after which no more is asked."""
@@ -169,12 +174,12 @@ class _Asked:
         self.gave_up = False
 
     def put(self, every: Iterable[Question]) -> None:
-        """Ask every question, and after each the same shape with other numbers."""
+        """Ask every question in each of its variants, the last one first in the end."""
         lost = 0
         for question in every:
             if self.gave_up:
                 return
-            cases = [draw(question.recipe), draw(question.recipe.in_variant(1))]
+            cases = [draw(question.recipe.in_variant(variant)) for variant in VARIANTS]
             results = run_suite(
                 _suite_of(cases),
                 self._implementation,

@@ -32,7 +32,8 @@ class Limits:
     extents
         Axis to its length, for axes that are not drawn.
     variant
-        Which of the draws that are alike in all but the numbers of their tensors; 0 for the first.
+        Which of the draws that are alike in all but the numbers of their tensors; 0 for the first, `REVERSED` for the
+        one whose tensors hold the same numbers in the opposite order.
     """
 
     dtype: str

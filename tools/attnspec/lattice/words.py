@@ -76,6 +76,18 @@ class Stream:
         raise ValueError("weights must be whole numbers from 0 on, and not all be 0")
 
 
+class Backwards(Stream):
+    """The same words, but that those which are drawn together come in the opposite order."""
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the next words (count,), the last one first."""
+        return super().words(count)[::-1]
+
+
+REVERSED = 2
+"""The variant that has the numbers of the first one in the opposite order: their sums are the same."""
+
+
 class Words:
     """The streams of one draw.
 
@@ -97,4 +109,6 @@ class Words:
 
     def varied(self, name: str) -> Stream:
         """Return the stream of a name whose words are others in every variant, from its beginning."""
+        if self.variant == REVERSED:
+            return Backwards(f"{self.seed}/{name}")
         return self.of(f"{name}~{self.variant}" if self.variant else name)
