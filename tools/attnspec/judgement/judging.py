@@ -14,6 +14,7 @@ from attnspec.draws import draw
 from attnspec.errors import UsageError
 from attnspec.judgement.candidate import Candidate, Conditions, opened
 from attnspec.judgement.questions import questions
+from attnspec.judgement.recognising import recognised
 from attnspec.judgement.shapes import read_shapes, shapes_from
 from attnspec.judgement.verdict import Judgement, Tally, judgement_of
 from attnspec.lattice import REVERSED
@@ -150,6 +151,7 @@ def _judged(
         seed=seed,
         is_replay=is_replay,
         conditions=conditions,
+        recognised=tuple(dict.fromkeys(asked.recognised)),
         gave_up=asked.gave_up,
     )
 
@@ -171,6 +173,7 @@ class _Asked:
         self.conventions = conventions
         self._places: list[str] = []
         self.results: list[Result] = []
+        self.recognised: list[str] = []
         self.gave_up = False
 
     def put(self, every: Iterable[Question]) -> None:
@@ -187,6 +190,7 @@ class _Asked:
                 conventions=self.conventions,
                 goes_on=True,
             )
+            self.recognised += filter(None, [recognised(results)])
             self.results += results
             self._places += [question.where] * len(results)
             lost = lost + 1 if all(result.status in _LOST for result in results) else 0

@@ -111,6 +111,7 @@ def judgement_of(
     seed: str,
     is_replay: bool,
     conditions: Conditions,
+    recognised: tuple[str, ...],
     gave_up: bool,
 ) -> Judgement:
     """Put together what a candidate was found to be.
@@ -121,10 +122,13 @@ def judgement_of(
         As `Judgement` has them.
     report
         The results of all draws, with what explains them.
+    recognised
+        What wrong answers are that were there before, a sentence each.
     gave_up
         Whether no more was asked, because its process kept ending or took too long.
     """
-    diagnosis = tuple(dict.fromkeys(found.sentence for found in report.diagnosis if found.sentence))
+    explained = (found.sentence for found in report.diagnosis if found.sentence)
+    diagnosis = tuple(dict.fromkeys((*recognised, *explained)))
     word, reason = _found(report, at, beside, diagnosis, gave_up=gave_up)
     return Judgement(candidate, word, reason, diagnosis, at, beside, seed, is_replay, conditions)
 
