@@ -46,7 +46,9 @@ class Recipe:
         limits = self.limits
         default = Limits(limits.dtype)
         words = [f"{PREFIX}{self.operation}/{self.seed}/{self.number}", limits.dtype]
-        words += [f"{name}={getattr(limits, name)}" for name in _SIZES if getattr(limits, name) != getattr(default, name)]
+        words += [
+            f"{name}={getattr(limits, name)}" for name in _SIZES if getattr(limits, name) != getattr(default, name)
+        ]
         words += [f"{axis}={length}" for axis, length in sorted(limits.extents.items())]
         words += [f"without={'+'.join(sorted(limits.without))}"] if limits.without else []
         return ":".join(words)
@@ -79,7 +81,13 @@ def recipe_from_text(text: str) -> Recipe:
     """
     place, *words = text.removeprefix(PREFIX).split(":")
     operation, *numbers = place.split("/")
-    if not is_recipe(text) or len(numbers) != 2 or not numbers[0] or not numbers[1].isascii() or not numbers[1].isdigit():
+    if (
+        not is_recipe(text)
+        or len(numbers) != 2
+        or not numbers[0]
+        or not numbers[1].isascii()
+        or not numbers[1].isdigit()
+    ):
         raise UsageError(f"{text!r} names no draw: write {_FORM}.")
     if operation not in OPERATIONS:
         raise UsageError(f"{text!r}: there is no operation {operation!r}.")

@@ -80,9 +80,7 @@ def opened(candidate: Candidate, conditions: Conditions) -> Implementation:
     before = shlex.split(conditions.sandbox) if conditions.sandbox else []
     if candidate.command is not None:
         if conditions.forbidden or conditions.megabytes is not None:
-            raise UsageError(
-                "--forbid and --memory act inside Python; of a --command, let its --sandbox see to them."
-            )
+            raise UsageError("--forbid and --memory act inside Python; of a --command, let its --sandbox see to them.")
         return ProcessImplementation(
             [*before, *shlex.split(candidate.command)],
             adapter=candidate.command,

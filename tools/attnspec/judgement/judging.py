@@ -113,7 +113,9 @@ def judged(
         If one of them cannot be started or loaded.
     """
     with ExitStack() as stack:
-        loaded = [stack.enter_context(closing(CalledInEveryDtype(opened(candidate, conditions)))) for candidate in candidates]
+        loaded = [
+            stack.enter_context(closing(CalledInEveryDtype(opened(candidate, conditions)))) for candidate in candidates
+        ]
         # Nobody can look up what is not there yet: the seed is drawn when every candidate has been loaded.
         word = seed or secrets.token_hex(8)
         asked = [_asked(implementation, shapes, conventions, word, draws) for implementation in loaded]
@@ -134,9 +136,7 @@ def _asked(
     return asked
 
 
-def _judged(
-    candidate: Candidate, asked: _Asked, conditions: Conditions, seed: str, *, is_replay: bool
-) -> Judgement:
+def _judged(candidate: Candidate, asked: _Asked, conditions: Conditions, seed: str, *, is_replay: bool) -> Judgement:
     report = make_report(
         _suite_of(result.case for result in asked.results),
         asked.declaration,

@@ -121,6 +121,4 @@ def _shape(operation: str, dtypes: Sequence[str], stated: Any, said_by: str) -> 
 
 
 def _is_shape(stated: Any) -> bool:
-    return isinstance(stated, list) and all(
-        type(length) is int and length >= 0 for length in cast("list[Any]", stated)
-    )
+    return isinstance(stated, list) and all(type(length) is int and length >= 0 for length in cast("list[Any]", stated))

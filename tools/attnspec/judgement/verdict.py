@@ -133,9 +133,7 @@ def judgement_of(
     return Judgement(candidate, word, reason, diagnosis, at, beside, seed, is_replay, conditions)
 
 
-def _found(
-    report: Report, at: Tally, beside: Tally, diagnosis: tuple[str, ...], *, gave_up: bool
-) -> tuple[Word, str]:
+def _found(report: Report, at: Tally, beside: Tally, diagnosis: tuple[str, ...], *, gave_up: bool) -> tuple[Word, str]:
     if not at.right and not at.wrong:
         declined = next((result.verdict.message for result in report.results if result.status == "unsupported"), "")
         return "not judged", f"It answered no draw at these shapes{f': {declined}' if declined else ''}."
@@ -143,7 +141,10 @@ def _found(
         return "wrong", _why(report, at, diagnosis, gave_up=gave_up)
     if beside.wrong:
         why = _why(report, beside, diagnosis, gave_up=gave_up)
-        return "right at your shapes, wrong beside them", f"All {at.draws} draws at the shapes passed. Beside them: {why}"
+        return (
+            "right at your shapes, wrong beside them",
+            f"All {at.draws} draws at the shapes passed. Beside them: {why}",
+        )
     return "right", f"All {at.right} draws at the shapes passed, and all {beside.right} beside them."
 
 

@@ -83,9 +83,7 @@ def clauses_of_backward(
     return ("grad_query", "grad_key", "grad_value", *(clause for clause, uses in used.items() if uses))
 
 
-def _of_both(
-    inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], keys: Attendance
-) -> dict[str, bool]:
+def _of_both(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], keys: Attendance) -> dict[str, bool]:
     """Tell what attention and its backward pass call by the same names."""
     scale, dead, empty = attributes.get("scale"), keys.fully_masked is not None, keys.attendable.shape[-1] == 0
     return {

@@ -131,9 +131,7 @@ def draw_attending(words: Words, limits: Limits, *, with_past: bool) -> Attendin
     )
 
 
-def _combined(
-    inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], extents: Extents
-) -> list[str]:
+def _combined(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], extents: Extents) -> list[str]:
     """Name what follows from several features, or from the kind of one, and may be left out by itself."""
     mask, scale, window = inputs.get("mask"), attributes.get("scale"), attributes.get("window")
     numbers = mask is not None and mask.dtype != np.bool_

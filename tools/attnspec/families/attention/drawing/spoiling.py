@@ -59,9 +59,7 @@ def spoil(
     return ()
 
 
-def _put(
-    inputs: dict[str, NDArray[Any]], name: str, tokens: NDArray[np.bool_], number: float, past: int
-) -> None:
+def _put(inputs: dict[str, NDArray[Any]], name: str, tokens: NDArray[np.bool_], number: float, past: int) -> None:
     if past:
         inputs[f"past_{name}"][tokens[:, :, :past]] = number
     inputs[name][tokens[:, :, past:]] = number
