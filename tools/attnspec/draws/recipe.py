@@ -5,8 +5,9 @@ The text is all that is needed to draw the same case again, on any machine.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 PREFIX = "draw:"
-_SIZES = ("elements", "longest", "variant")
+_SIZES = ("elements", "longest", "rows", "variant")
 _FORM = "draw:OPERATION/SEED/NUMBER:DTYPE, and behind it AXIS=LENGTH and without=FEATURE+FEATURE, with colons between"
 
 
@@ -50,6 +51,7 @@ class Recipe:
             f"{name}={getattr(limits, name)}" for name in _SIZES if getattr(limits, name) != getattr(default, name)
         ]
         words += [f"{axis}={length}" for axis, length in sorted(limits.extents.items())]
+        words += [f"{name}={_written(value)}" for name, value in sorted(limits.stated.items())]
         words += [f"without={'+'.join(sorted(limits.without))}"] if limits.without else []
         return ":".join(words)
 
@@ -94,16 +96,32 @@ def recipe_from_text(text: str) -> Recipe:
     if not words or words[0] not in FLOAT_DTYPES:
         raise UsageError(f"{text!r} names no dtype: write {_FORM}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
     sizes: dict[str, int] = {}
+    stated: dict[str, Any] = {}
     without: frozenset[str] = frozenset()
     for word in words[1:]:
         name, sign, value = word.partition("=")
         if name == "without" and value:
             without = without.union(value.split("+"))
+        elif name in OPERATIONS[operation].attributes and value:
+            stated[name] = _read(value)
         elif sign and value.isascii() and value.isdigit():
             sizes[name] = int(value)
         else:
-            raise UsageError(f"{text!r}: {word!r} is neither AXIS=LENGTH nor without=FEATURE+FEATURE.")
+            raise UsageError(f"{text!r}: {word!r} is neither AXIS=LENGTH, ATTRIBUTE=VALUE nor without=FEATURE+FEATURE.")
     default = Limits(words[0])
-    stated = {name: sizes.pop(name, getattr(default, name)) for name in _SIZES}
-    limits = Limits(words[0], without, extents=sizes, **stated)
+    of_all = {name: sizes.pop(name, getattr(default, name)) for name in _SIZES}
+    limits = Limits(words[0], without, extents=sizes, stated=stated, **of_all)
     return Recipe(operation, numbers[0], int(numbers[1]), limits)
+
+
+def _written(value: Any) -> str:
+    """Write the value of an attribute as a word: a text as it is, anything else as JSON without spaces."""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _read(word: str) -> Any:
+    """Read the value of an attribute."""
+    try:
+        return json.loads(word)
+    except ValueError:
+        return word

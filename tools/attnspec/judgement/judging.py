@@ -33,8 +33,7 @@ DRAWS = 64
 """Draws at a shape: a set that tells all impostors apart takes about 23 of them, and never took more than 51."""
 
 VARIANTS = (0, 1, REVERSED)
-"""Each draw is asked with other numbers, too, and with its own in the opposite order: the same shapes, addresses and sums.
-"""
+"""Each draw is asked with other numbers, too, and with its own in the opposite order: shapes and sums stay the same."""
 
 _GIVEN_UP = 3
 """Crashes or calls over the time in a row after which no more is asked."""

@@ -84,13 +84,13 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
     operation, dtypes, shapes = stated.get("operation"), stated.get("dtypes"), stated.get("shapes")
     if operation not in drawable():
         raise UsageError(f"{said_by}: the operation {operation!r} is none that is judged; {', '.join(drawable())} are.")
-    known = isinstance(dtypes, list) and bool(dtypes) and set(cast("list[Any]", dtypes)) <= set(FLOAT_DTYPES)
-    if not known:
+    listed = cast("list[Any]", dtypes) if isinstance(dtypes, list) else []
+    if not listed or not all(dtype in FLOAT_DTYPES for dtype in listed):
         raise UsageError(f"{said_by}: dtypes must be a list of some of {', '.join(FLOAT_DTYPES)}, not {dtypes!r}.")
     if not isinstance(shapes, list) or not shapes:
         raise UsageError(f"{said_by}: there are no shapes. It looks so: {_EXAMPLE}")
     every = cast("list[Any]", shapes)
-    return tuple(_shape(operation, tuple(cast("list[str]", dtypes)), each, said_by) for each in every)
+    return tuple(_shape(operation, tuple(listed), each, said_by) for each in every)
 
 
 def _shape(operation: str, dtypes: Sequence[str], stated: Any, said_by: str) -> Shape:

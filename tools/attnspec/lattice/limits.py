@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,10 @@ class Limits:
     variant
         Which of the draws that are alike in all but the numbers of their tensors; 0 for the first, `REVERSED` for the
         one whose tensors hold the same numbers in the opposite order.
+    rows
+        How many rows of each output are held against values where it is too large to be held whole; 0 for none.
+    stated
+        Attribute to its value, for attributes that are not drawn.
     """
 
     dtype: str
@@ -42,8 +46,8 @@ class Limits:
     longest: int = LONGEST
     extents: Mapping[str, int] = field(default_factory=dict[str, int])
     variant: int = 0
-    stated: Mapping[str, object] = field(default_factory=dict[str, object])
     rows: int = 0
+    stated: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def allow(self, *features: str) -> bool:
         """Tell whether none of these features is left out."""

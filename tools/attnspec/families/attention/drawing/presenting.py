@@ -16,7 +16,7 @@ _LAYOUTS = {"fortran": 3, "heads_last": 4, "reversed": 3, "gapped": 3, "inside":
 
 
 def draw_presentation(words: Words, inputs: Mapping[str, NDArray[Any]], limits: Limits) -> dict[str, str]:
-    """Draw the memory layouts of a case: of most cases the ordinary one, else another one for some inputs or for all."""
+    """Draw the memory layouts of a case: the ordinary one for most, else another one for some inputs or for all."""
     stream = words.of("presentation")
     if not stream.percent(25) or not limits.allow("presentation"):
         return {}

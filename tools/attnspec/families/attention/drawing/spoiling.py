@@ -46,7 +46,7 @@ def spoil(
     names = ("key", "value") if spoilt == "both" else (spoilt,)
     if excluded and limits.allow(EXCLUDED):
         grouped = (extents.batch, extents.shared, extents.group * extents.queries, extents.columns)
-        unseen = ~keys.attendable.reshape(grouped).any(axis=2)
+        unseen = np.logical_not(np.logical_or.reduce(keys.attendable.reshape(grouped), axis=2))
         if unseen.any() and extents.queries:
             for name in names:
                 _put(inputs, name, unseen, number, extents.past)

@@ -96,7 +96,8 @@ def _rising(tokens: Tokens, stream: Stream, _dtype: str) -> None:
     """Let scores rise or fall with the place of the key, so that the largest one lies at one end."""
     past = tokens["past_key"].shape[2] if "past_key" in tokens else 0
     keys = past + tokens["key"].shape[2]
-    steps = np.arange(keys) * min(_STEPS, keys) // max(keys, 1) * (0.25 if stream.percent(70) else -0.25)
+    place: NDArray[np.int64] = np.arange(keys, dtype=np.int64)
+    steps = (place * min(_STEPS, keys) // max(keys, 1)) * (0.25 if stream.percent(70) else -0.25)
     if tokens["key"].shape[3] == 0:
         return
     tokens["query"][..., 0] = 1.0
@@ -139,7 +140,8 @@ def _cancelling(tokens: Tokens, stream: Stream, dtype: str) -> None:
     places = stream.between(1, 3)
     for name in ("value", "past_value"):
         if name in tokens:
-            signs = np.where(np.arange(tokens[name].shape[2]) // places % 2 == 0, _APART, -_APART)
+            place: NDArray[np.int64] = np.arange(tokens[name].shape[2], dtype=np.int64)
+            signs = np.where(place // places % 2 == 0, _APART, -_APART)
             tokens[name] = rounded_to(tokens[name] + signs[:, np.newaxis], dtype)
 
 
