@@ -1,6 +1,6 @@
 """Draws: cases that nobody has seen, made from a seed and graded like golden ones."""
 
-from attnspec.draws.drawing import draw, drawable
+from attnspec.draws.drawing import draw, drawable, drawn_of
 from attnspec.draws.offering import drawn_for, learned, not_offered
 from attnspec.draws.recipe import Recipe, is_recipe, recipe_from_text
 from attnspec.draws.selecting import load_selected
@@ -11,6 +11,7 @@ __all__ = [
     "draw",
     "drawable",
     "drawn_for",
+    "drawn_of",
     "is_recipe",
     "learned",
     "load_selected",

@@ -60,6 +60,9 @@ def draw(recipe: Recipe) -> Case:
 
 def case_of(recipe: Recipe, drawn: Drawn) -> Case:
     """Return what was drawn by a recipe as a case with its answers."""
+    expected = drawn.expected
+    if expected is None:
+        expected = reference_outputs(recipe.operation, drawn.inputs, drawn.attributes)
     return Case(
         id=recipe.text,
         revision=1,
@@ -73,13 +76,14 @@ def case_of(recipe: Recipe, drawn: Drawn) -> Case:
         dtypes=(recipe.limits.dtype,),
         inputs=drawn.inputs,
         attributes=drawn.attributes,
-        expected={"all": reference_outputs(recipe.operation, drawn.inputs, drawn.attributes)},
-        sample={},
+        expected={"all": expected},
+        sample=drawn.sample,
         presentation=drawn.presentation,
         rejects=None,
         properties=None,
         changed_argument=None,
         conventions=drawn.conventions,
         printed=(),
+        thinned=drawn.thinned,
         is_certified=False,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.contract import OPERATIONS
-from attnspec.draws import Recipe
+from attnspec.draws import Recipe, drawn_of
 from attnspec.lattice import Limits, Words
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from attnspec.judgement.shapes import Shape
 
 Where = Literal["at", "beside"]
-
-LARGE = 2**18
-"""From how many elements of all axes together on rows are sampled: a smaller draw is graded whole in milliseconds."""
 
 ROWS = 32
 """Rows of a large draw that are held against values; all others must lie in their hull."""
@@ -63,15 +60,15 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
     draws
         How many there are at the shape, and half as many beside it; fewer where they are large.
     """
-    large = _size(shape.extents) > LARGE
-    many = min(draws, LARGE_DRAWS) if large else draws
     limits = Limits(
         dtype,
         frozenset(_left_out(shape)),
         extents=shape.extents,
         stated=shape.attributes,
-        rows=ROWS if large else 0,
+        rows=ROWS,
     )
+    large = bool(drawn_of(Recipe(shape.operation, seed, 0, limits)).thinned)
+    many = min(draws, LARGE_DRAWS) if large else draws
     for number in range(many):
         yield Question(shape, "at", Recipe(shape.operation, seed, number, limits))
     for number in range(many, many + max(many // 2, 1)):
@@ -86,14 +83,6 @@ def _left_out(shape: Shape) -> Iterator[str]:
     yield from _NOT_ASKED
     yield from (name for name in contract.optional_inputs if name not in shape.given)
     yield from (name for name in contract.attributes if name not in shape.attributes)
-
-
-def _size(extents: Mapping[str, int]) -> int:
-    """Multiply all axes but the narrowest long one: about the elements of the largest tensor."""
-    size = 1
-    for length in extents.values():
-        size *= max(length, 1)
-    return size
 
 
 def _beside(extents: Mapping[str, int], seed: str, number: int) -> Mapping[str, int]:

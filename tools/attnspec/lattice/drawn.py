@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -30,6 +31,11 @@ class Drawn:
         The conventions on which what is owed depends.
     presentation
         Input name to the memory layout in which it is handed over.
+    sample, thinned
+        Output name to the flat indices, rising, of the elements that are owed, and to its whole shape, for a case that
+        is too large to be held whole; empty for any other.
+    expected
+        What is owed of a sample; None where the reference is to say it of the whole case.
     """
 
     inputs: Mapping[str, NDArray[Any]]
@@ -39,3 +45,6 @@ class Drawn:
     clauses: tuple[str, ...]
     conventions: tuple[str, ...] = ()
     presentation: Mapping[str, str] = field(default_factory=dict[str, str])
+    sample: Mapping[str, NDArray[np.int64]] = field(default_factory=dict[str, "NDArray[np.int64]"])
+    thinned: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    expected: Mapping[str, NDArray[Any]] | None = None

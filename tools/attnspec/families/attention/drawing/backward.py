@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec.dtypes import rounded_to
 from attnspec.families.attention.drawing.clauses import clauses_of_backward
+from attnspec.families.attention.drawing.extents import draw_extents
 from attnspec.families.attention.drawing.forward import draw_attending
 from attnspec.families.attention.drawing.presenting import draw_presentation
 from attnspec.lattice import Drawn, coarse, full_width
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
     from attnspec.families.attention.drawing.extents import Extents
     from attnspec.lattice import Limits, Words
+
+
+_COST = 4
+"""How many times fewer elements a draw has than one of attention: its tolerances take as many times longer."""
 
 
 def draw_backward(words: Words, limits: Limits) -> Drawn:
@@ -29,7 +35,9 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
     limits
         What it keeps to.
     """
-    drawn = draw_attending(words, limits, with_past=False)
+    of_gradients = replace(limits, elements=limits.elements // _COST)
+    extents = draw_extents(words.of("extents"), of_gradients, with_past=False)
+    drawn = draw_attending(words, extents, limits)
     inputs = {"grad_output": _gradient(words, drawn.extents, limits), **drawn.inputs}
     stream = words.of("grad_logsumexp")
     if stream.percent(15) and limits.allow("grad_logsumexp"):

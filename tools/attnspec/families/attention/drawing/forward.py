@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from attnspec.families.attention.attendance import attendance
 from attnspec.families.attention.drawing.clauses import BOTTOM_RIGHT, clauses_of_forward
 from attnspec.families.attention.drawing.exclusions import draw_lengths, draw_mask, draw_window
 from attnspec.families.attention.drawing.extents import draw_extents
+from attnspec.families.attention.drawing.large import draw_large
 from attnspec.families.attention.drawing.presenting import draw_presentation
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, spoil
 from attnspec.families.attention.drawing.tokens import draw_tokens
@@ -64,7 +66,10 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     limits
         What it keeps to.
     """
-    drawn = draw_attending(words, limits, with_past=True)
+    extents = draw_extents(words.of("extents"), limits, with_past=True)
+    if limits.rows and extents.largest > limits.elements:
+        return _draw_large(words, extents, limits)
+    drawn = draw_attending(words, extents, limits)
     spoilt = spoil(words, drawn.extents, drawn.inputs, drawn.keys, limits)
     presentation = draw_presentation(words, drawn.inputs, limits)
     conventions = {
@@ -87,9 +92,18 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     )
 
 
-def draw_attending(words: Words, limits: Limits, *, with_past: bool) -> Attending:
+def _draw_large(words: Words, extents: Extents, limits: Limits) -> Drawn:
+    """Draw a case whose rows are sampled: without a mask, which would be as large as the scores, and without a past."""
+    extents = replace(extents, past=0)
+    attributes = {**_attributes(words, extents, limits), **limits.stated}
+    given = dict(draw_lengths(words, extents, limits))
+    _add_for_each_head(words, extents, limits, given)
+    _align(words, extents, limits, given, attributes)
+    return draw_large(words, extents, limits, given, attributes)
+
+
+def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
     """Draw what attention and its backward pass have in common."""
-    extents = draw_extents(words.of("extents"), limits, with_past=with_past)
     shapes = extents.shapes
     if not extents.past:
         del shapes["past_key"], shapes["past_value"]
