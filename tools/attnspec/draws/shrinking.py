@@ -65,5 +65,5 @@ def _smaller(recipe: Recipe, drawn: Drawn) -> Iterator[Recipe]:
     for feature in drawn.features:
         yield recipe.with_extents(drawn.extents).leaving_out((feature,))
     for axis, length in lengths:
-        if length:
+        if length > 1:
             yield recipe.with_extents({**drawn.extents, axis: length - 1})

@@ -207,13 +207,15 @@ def _align(
     """State the alignment where it shows; take away what it shows in where it may not be stated."""
     positional = [name for name in ("is_causal", "window") if name in attributes]
     moved = extents.past or extents.queries != extents.keys or {"key_lengths", "query_lengths"} & inputs.keys()
-    if not (positional or "alibi_slopes" in inputs) or not moved:
+    if not (positional or "alibi_slopes" in inputs) or not moved or "causal_alignment" in attributes:
         return
     shares = {"top_left": 100 - _TO_THE_RIGHT, BOTTOM_RIGHT: _TO_THE_RIGHT}
     offered = {name: share for name, share in shares.items() if limits.allow(f"causal_alignment={name}")}
     if offered and limits.allow("causal_alignment"):
         attributes["causal_alignment"] = words.of("alignment").weighted(offered)
         return
+    # What the caller states has the meaning that it has by itself.
     for name in positional:
-        del attributes[name]
+        if name not in limits.stated:
+            del attributes[name]
     inputs.pop("alibi_slopes", None)

@@ -106,24 +106,25 @@ def _rows(
     The last one of each head is among them: what is not finished is wrong there, be it in one head alone.
     """
     batch, heads, queries, _ = extents.over_keys
-    last = [(entry, head, queries - 1) for entry in range(batch) for head in range(heads)]
-    wanted = last[:_MOST_HEADS] + [
-        (stream.below(batch), stream.below(heads), _query(stream, queries)) for _ in range(count)
-    ]
+    counted: list[int] = given["query_lengths"].tolist() if "query_lengths" in given else [queries] * batch
+    wanted = [(entry, head, counted[entry] - 1) for entry in range(batch) for head in range(heads)][:_MOST_HEADS]
+    for _ in range(count):
+        entry, head = stream.below(batch), stream.below(heads)
+        wanted.append((entry, head, _query(stream, counted[entry])))
     attended = [
         row
         for row in sorted(set(wanted))
-        if _attended(extents, given, attributes, row[0], np.array([row[2]], dtype=np.int64)).any()
+        if row[2] >= 0 and _attended(extents, given, attributes, row[0], np.array([row[2]], dtype=np.int64)).any()
     ]
     return np.array(attended, dtype=np.int64).reshape(-1, 3)
 
 
 def _query(stream: Stream, queries: int) -> int:
-    """Draw a query: the first or last one, one at the border of a tile, or any."""
+    """Draw a query: the first or last one, one at the border of a tile, or any; -1 where there is none."""
     kind = stream.weighted({"first": 1, "last": 3, "border": 4, "any": 4})
-    if kind == "first":
+    if kind == "first" and queries:
         return 0
-    if kind == "last":
+    if kind == "last" or not queries:
         return queries - 1
     tile = stream.one_of(_TILES)
     if kind == "border" and tile < queries:
