@@ -1,5 +1,6 @@
 """Draws: the same on every machine, within their limits, exact in their dtype, and passed by what is right."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +130,10 @@ def test_the_reference_passes(operation, dtype):
         assert result.status in ("pass", "ungraded"), f"{result.case.id}: {result.verdict.message}"
 
 
+def fails_likewise(case, implementation, check):
+    return result_of(case, implementation).verdict.check == check
+
+
 @each_operation
 def test_what_is_wrong_is_found_and_made_small(operation):
     found = 0
@@ -140,9 +145,9 @@ def test_what_is_wrong_is_found_and_made_small(operation):
             if not failed.is_wrong:
                 continue
             found += 1
-            check = failed.verdict.check
-            small = shrunk(drawn, lambda case: result_of(case, wrong).verdict.check == check, most=120)
-            assert result_of(draw(small), wrong).verdict.check == check
+            fails = partial(fails_likewise, implementation=wrong, check=failed.verdict.check)
+            small = shrunk(drawn, fails, most=120)
+            assert fails(draw(small))
             assert sum(drawn_of(small).extents.values()) <= sum(drawn_of(drawn).extents.values())
             break
     assert found >= 3
