@@ -12,6 +12,7 @@ from attnspec.families.attention.case_features import features
 from attnspec.families.attention.drawing import LATTICES
 from attnspec.families.attention.formulas import formula
 from attnspec.families.attention.handing import handed
+from attnspec.families.attention.impostors import IMPOSTORS
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
 from attnspec.families.attention.layouts import LAYOUTS
 from attnspec.families.attention.sampled import sampled_tolerance
@@ -66,4 +67,5 @@ FAMILY = Family(
     nonfinite_profiles=("nonfinite",),
     least_telling_profiles=("nonfinite", "memory"),
     lattices=LATTICES,
+    impostors=IMPOSTORS,
 )
