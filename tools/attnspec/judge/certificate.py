@@ -103,13 +103,14 @@ class Certificate:
         if not self.draws:
             return "No draw counts: in each of them, too much is not graded."
         of = len(self.told_apart) + len(self.not_told_apart)
+        draws = "1 draw tells" if self.draws == 1 else f"{self.draws} draws tell"
         if not of:
-            return f"{_draws(self.draws)} tell nothing: every cheap wrong answer that was tried is right there."
+            return f"{draws} nothing: every cheap wrong answer that was tried is right there."
         if not self.not_told_apart:
-            return f"{_draws(self.draws)} tell every one of {of} cheap wrong answers from the right ones."
+            return f"{draws} every one of {of} cheap wrong answers from the right ones."
         passing = "; ".join(impostor.sentence for impostor in self.not_told_apart)
         return (
-            f"{_draws(self.draws)} tell {len(self.told_apart)} of {of} cheap wrong answers from the right ones; "
+            f"{draws} {len(self.told_apart)} of {of} cheap wrong answers from the right ones; "
             f"these could have passed: {passing}."
         )
 
@@ -128,10 +129,6 @@ class Certificate:
             "not_applicable": [impostor.name for impostor in self.not_applicable],
             "impostors": [_impostor_json(impostor) for impostor in self.impostors],
         }
-
-
-def _draws(count: int) -> str:
-    return "1 draw" if count == 1 else f"{count} draws"
 
 
 def _impostor_json(impostor: ImpostorTold) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _attended(call: Answered) -> NDArray[np.bool_]:
 
 
 def _leaving_out(call: Answered, attended: NDArray[np.bool_], keys: NDArray[np.bool_]) -> Outputs:
-    """Return what attention gives where keys (B, Hq, Sq, K), or what broadcasts to it, are left out, but for rows that would keep none."""
+    """Return what attention gives where keys (broadcasting to B, Hq, Sq, K) are left out; no row loses them all."""
     seen = attended & ~keys
     kept: NDArray[np.bool_] = np.where(seen.any(axis=-1, keepdims=True), seen, attended)
     mask = call.inputs.get("mask")
