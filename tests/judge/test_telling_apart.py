@@ -50,6 +50,16 @@ def test_what_is_said_of_an_answer_that_is_off(tolerances, telling):
     assert told.ratio == pytest.approx(abs(tolerances), abs=1e-6)
 
 
+@pytest.mark.parametrize(("tolerances", "telling"), [(0.4, THE_SAME), (0.6, UNDECIDED)])
+def test_half_a_tolerance_of_float64_is_the_error_of_what_is_owed(tolerances, telling):
+    def answer(call):
+        run = run_of(draw(Recipe(OPERATION, SEEDS, 0, wide)), "float64", {})
+        return {"output": call.right["output"] + tolerances * run.bound.of("output", run.place).error}
+
+    wide = replace(PLAIN, dtype="float64")
+    assert told_of(answer, limits=wide, dtypes=("float64",)).telling == telling
+
+
 def test_one_element_is_enough():
     def answer(call):
         output = call.right["output"].copy()
@@ -68,6 +78,20 @@ def test_rows_that_owe_an_exact_0_are_set_aside():
     keyless = replace(PLAIN, extents={**PLAIN.extents, "keys": 0, "past": 0})
     told = told_of(lambda call: {"output": np.ones_like(call.right["output"])}, limits=keyless)
     assert (told.telling, told.ratio) == (ASIDE, 0.0)
+
+
+def test_an_exact_0_is_far_from_every_number_and_says_nothing():
+    small = Limits("float32", elements=200, longest=8)
+    for number in range(100):
+        run = run_with(
+            lambda call: {"output": call.right["output"] + (call.right["output"] == 0)}, number=number, limits=small
+        )
+        owed = run.expected.outputs["output"]
+        if ((owed == 0) & (run.bound.of("output", run.place).error > 0)).any() and (owed != 0).any():
+            told = tell_apart(run).impostors["planted"]
+            assert (told.telling, told.ratio) == (ASIDE, 0.0)
+            return
+    pytest.fail("no draw owes an exact 0")
 
 
 def test_what_is_left_out_is_right_and_no_answer_is_none():
