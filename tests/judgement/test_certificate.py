@@ -7,7 +7,16 @@ import pytest
 from attnspec.draws import Recipe, draw, recipe_from_text
 from attnspec.errors import UsageError
 from attnspec.judgement.certificate import DRAWS, certificate, certify
-from attnspec.judgement.telling_apart import ASIDE, NO_ANSWER, THE_SAME, TOLD_APART, UNDECIDED, DrawTold, Told, tell_apart
+from attnspec.judgement.telling_apart import (
+    ASIDE,
+    NO_ANSWER,
+    THE_SAME,
+    TOLD_APART,
+    UNDECIDED,
+    DrawTold,
+    Told,
+    tell_apart,
+)
 from attnspec.lattice import Limits
 from attnspec.one_case import run_of
 

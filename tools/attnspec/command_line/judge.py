@@ -103,6 +103,8 @@ def _tell_one(judgement: Judgement) -> None:
     click.echo(f"  {judgement.reason}")
     for sentence in judgement.diagnosis[1:]:
         click.echo(f"  {sentence}")
+    for certificate in judgement.certificates:
+        click.echo(f"  {certificate.sentence()}")
     click.echo(f"  Worst error / tolerance at the shapes: {judgement.at.worst:.3g}.")
     recipe = judgement.at.first_wrong or judgement.beside.first_wrong
     if recipe is not None:

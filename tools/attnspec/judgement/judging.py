@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.taken_at_word import CalledInEveryDtype
 from attnspec.cases import Suite
+from attnspec.comparison import Values
 from attnspec.draws import draw
 from attnspec.errors import UsageError
 from attnspec.judgement.candidate import Candidate, Conditions, opened
+from attnspec.judgement.certificate import certificate
 from attnspec.judgement.questions import questions
 from attnspec.judgement.recognising import recognised
 from attnspec.judgement.shapes import read_shapes, shapes_from
+from attnspec.judgement.telling_apart import tell_apart
 from attnspec.judgement.verdict import Judgement, Tally, judgement_of
 from attnspec.lattice import REVERSED
 from attnspec.runner import run_suite
@@ -24,9 +27,13 @@ from attnspec.validation import closing, make_report
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from attnspec.adapters import Implementation
+    from attnspec.judgement.certificate import Certificate
     from attnspec.judgement.questions import Question
     from attnspec.judgement.shapes import Shape
+    from attnspec.judgement.telling_apart import DrawTold
     from attnspec.runner import Result
 
 DRAWS = 64
@@ -150,6 +157,7 @@ def _judged(candidate: Candidate, asked: _Asked, conditions: Conditions, seed: s
         seed=seed,
         is_replay=is_replay,
         conditions=conditions,
+        certificates=asked.certificates,
         recognised=tuple(dict.fromkeys(asked.recognised)),
         gave_up=asked.gave_up,
     )
@@ -173,6 +181,8 @@ class _Asked:
         self._places: list[str] = []
         self.results: list[Result] = []
         self.recognised: list[str] = []
+        self._told: dict[tuple[str, str], list[DrawTold]] = {}
+        self._before: dict[tuple[str, str], Mapping[str, NDArray[Any]]] = {}
         self.gave_up = False
 
     def put(self, every: Iterable[Question]) -> None:
@@ -189,11 +199,26 @@ class _Asked:
                 conventions=self.conventions,
                 goes_on=True,
             )
-            self.recognised += filter(None, [recognised(results)])
+            self._look_at(results, question)
             self.results += results
             self._places += [question.where] * len(results)
             lost = lost + 1 if all(result.status in _LOST for result in results) else 0
             self.gave_up = lost >= _GIVEN_UP
+
+    def _look_at(self, results: Sequence[Result], question: Question) -> None:
+        """Recognise what is wrong, and find what a draw is worth that is small enough to be answered otherwise."""
+        self.recognised += filter(None, [recognised(results)])
+        run = results[0].run
+        if question.where == "beside" or run.case.generated or not isinstance(run.expected, Values):
+            return
+        about = (run.case.operation, run.dtype)
+        self._told.setdefault(about, []).append(tell_apart(run, self._before.get(about)))
+        self._before[about] = run.case.golden(run.dtype)
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """What the draws at the shapes are worth, for each operation and dtype."""
+        return tuple(certificate(*about, told) for about, told in self._told.items())
 
     def tally(self, where: str) -> Tally:
         """Count what came of the draws at a place."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from attnspec.judgement.candidate import Conditions
+    from attnspec.judgement.certificate import Certificate
     from attnspec.reports.report import Report
 
 Word = Literal["right", "right at your shapes, wrong beside them", "wrong", "not judged"]
@@ -63,6 +64,9 @@ class Judgement:
         What explains the failures, a sentence each.
     at, beside
         What came of the draws at the shapes, and beside them.
+    certificates
+        What the draws at the shapes are worth, for each operation and dtype; none for those that are too large to be
+        answered otherwise.
     seed
         By which word the draws can be made again.
     is_replay
@@ -77,6 +81,7 @@ class Judgement:
     diagnosis: tuple[str, ...]
     at: Tally
     beside: Tally
+    certificates: tuple[Certificate, ...]
     seed: str
     is_replay: bool
     conditions: Conditions
@@ -96,6 +101,7 @@ class Judgement:
             "diagnosis": list(self.diagnosis),
             "at": _tally_as_json(self.at),
             "beside": _tally_as_json(self.beside),
+            "certificates": [certificate.as_json() for certificate in self.certificates],
             "seed": self.seed,
             "is_replay": self.is_replay,
             "conditions": {**asdict(self.conditions), "forbidden": list(self.conditions.forbidden)},
@@ -108,6 +114,7 @@ def judgement_of(
     *,
     at: Tally,
     beside: Tally,
+    certificates: tuple[Certificate, ...],
     seed: str,
     is_replay: bool,
     conditions: Conditions,
@@ -118,7 +125,7 @@ def judgement_of(
 
     Parameters
     ----------
-    candidate, at, beside, seed, is_replay, conditions
+    candidate, at, beside, certificates, seed, is_replay, conditions
         As `Judgement` has them.
     report
         The results of all draws, with what explains them.
@@ -130,7 +137,7 @@ def judgement_of(
     explained = (found.sentence for found in report.diagnosis if found.sentence)
     diagnosis = tuple(dict.fromkeys((*recognised, *explained)))
     word, reason = _found(report, at, beside, diagnosis, gave_up=gave_up)
-    return Judgement(candidate, word, reason, diagnosis, at, beside, seed, is_replay, conditions)
+    return Judgement(candidate, word, reason, diagnosis, at, beside, certificates, seed, is_replay, conditions)
 
 
 def _found(report: Report, at: Tally, beside: Tally, diagnosis: tuple[str, ...], *, gave_up: bool) -> tuple[Word, str]:
