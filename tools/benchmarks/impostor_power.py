@@ -1,7 +1,7 @@
 """Which cheap wrong answers draws tell from right ones, how often, and how many draws a set needs for all of them.
 
 ``python tools/benchmarks/impostor_power.py`` draws sets of cases, holds every impostor against each draw, and prints
-tables; ``--write`` writes them to ``spec/measurements/impostors.md``. Takes some eight minutes of processor time.
+tables; ``--write`` writes them to ``spec/measurements/impostors.md``. Takes some five minutes of processor time.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ RULE = 1e-2
 
 ABOUT = f"""
 An impostor is a wrong answer that is cheap to give. A set of draws that would pass one says little of what passes it.
-Each draw is graded in every impostor: it is *told apart* where an element that is graded lies more than 4 tolerances
+Every impostor is graded on each draw: it is *told apart* where an element that is graded lies more than 4 tolerances
 off, *the same* where all of them lie within the error of the values that are owed, and *undecided* between. Elements
 that owe NaN, infinity or an exact 0 are set aside. Draws of which more than 1% is not graded do not count.
 
@@ -103,7 +103,7 @@ def _power(told: Sequence[DrawTold], impostor: Impostor, dtype: str) -> tuple[st
         return "", ""
     tellings = [each.impostors[impostor.name].telling for each in told if each.counts]
     said = sum(telling in (TOLD_APART, UNDECIDED, THE_SAME) for telling in tellings)
-    return tuple(f"{tellings.count(telling) / said:.1%}" for telling in (TOLD_APART, UNDECIDED))  # type: ignore[return-value]
+    return f"{tellings.count(TOLD_APART) / said:.1%}", f"{tellings.count(UNDECIDED) / said:.1%}"
 
 
 def of_operation(operation: str) -> list[str]:

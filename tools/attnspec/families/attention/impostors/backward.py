@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.families.attention.impostors.common import (
+from attnspec.families.attention.impostors.answers import (
     PRECISE,
     Outputs,
     answer_of,
@@ -106,7 +106,7 @@ BACKWARD = (
     ),
     Impostor("no_delta", "gradients in which delta is left out", _without_delta),
     Impostor("no_scale", "gradients of queries and keys without the scale", _without_scale),
-    Impostor("scale_off_by_a_percent", "gradients with a scale that is 1 % too large", _scale_off, PRECISE),
+    Impostor("scale_off_by_a_percent", "gradients with a scale that is 1% too large", _scale_off, PRECISE),
     Impostor("exchanged", "the gradient of the keys for that of the queries, and the other way round", _exchanged),
     Impostor("mean_over_group", "gradients averaged over a group of heads in place of summed", _mean_over_group),
     Impostor("last_of_group", "gradients that the last head of a group alone asks for", _last_of_group),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.families.attention.impostors.common import (
+from attnspec.families.attention.impostors.answers import (
     PRECISE,
     Outputs,
     answer_of,
@@ -201,7 +201,7 @@ FORWARD = (
     Impostor("default_scale", "attention with the default scale where another is stated", _default_scale),
     Impostor(
         "scale_off_by_a_percent",
-        "attention with a scale that is 1 % too large",
+        "attention with a scale that is 1% too large",
         lambda call: _answered(call, **scale_slightly_off(call)),
         PRECISE,
     ),

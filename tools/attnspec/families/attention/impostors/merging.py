@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.families.attention.impostors.common import (
+from attnspec.families.attention.impostors.answers import (
     PRECISE,
     Outputs,
     answer_of,

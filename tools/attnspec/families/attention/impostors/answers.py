@@ -23,7 +23,7 @@ PRECISE = ("float64", "float32")
 """Dtypes in which an error of a hundredth or a thousandth is no rounding."""
 
 _BEYOND = 1.01
-"""A scale off by 1 %: less than users' own tolerances notice as a rule."""
+"""A scale off by 1%: less than users' own tolerances notice as a rule."""
 
 
 def answer_of(
@@ -73,7 +73,7 @@ def default_scale(call: Answered) -> float:
 
 
 def scale_slightly_off(call: Answered) -> dict[str, Any]:
-    """Return the attributes of a call with a scale that is 1 % too large."""
+    """Return the attributes of a call with a scale that is 1% too large."""
     return {**call.attributes, "scale": _BEYOND * scale_of(call)}
 
 
