@@ -14,6 +14,7 @@ from typing import Literal
 
 import click
 
+from attnspec.command_line.campaign import campaign
 from attnspec.command_line.completing import let_complete
 from attnspec.command_line.completion import PROGRAM, completion
 from attnspec.command_line.debug import debug
@@ -60,6 +61,7 @@ for _command in (
     validate,
     gate,
     judge_candidates,
+    campaign,
     debug,
     export_cases,
     grade_answers,
