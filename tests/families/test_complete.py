@@ -164,3 +164,11 @@ def test_every_library_that_is_built_in_is_listed():
         name = package.parent.name
         if package.read_text("utf-8").startswith('"""The built-in adapter'):
             assert name in listed, f"tools/attnspec/adapters/builtin/__init__.py (BUILT_IN) does not list {name}"
+
+
+@each_operation
+def test_an_operation_of_which_cases_are_drawn_has_impostors(operation):
+    family, room = family_of(operation.name), f"tools/attnspec/families/{operation.family}/impostors/"
+    drawn, impostors = operation.name in family.lattices, family.impostors.get(operation.name, ())
+    assert drawn == bool(impostors), f"{room}__init__.py (IMPOSTORS): {operation.name} is drawn: {drawn}"
+    assert impostors == () or any(impostor.name == "zeros" for impostor in impostors), f"{room} lacks zeros"

@@ -16,27 +16,34 @@ from attnspec.version import __version__
 if TYPE_CHECKING:
     from attnspec.adapters.layouts import features_first
     from attnspec.adapters.loading import load
+    from attnspec.judgement import Conditions, Judgement, judge
     from attnspec.one_case import OneCase, case
     from attnspec.reports.report import Report
     from attnspec.validation import validate
 
 __all__ = [
     "AttnspecError",
+    "Conditions",
+    "Judgement",
     "OneCase",
     "Report",
     "Unsupported",
     "__version__",
     "case",
     "features_first",
+    "judge",
     "load",
     "validate",
 ]
 
 _LAZY = {
+    "Conditions": "attnspec.judgement",
+    "Judgement": "attnspec.judgement",
     "OneCase": "attnspec.one_case",
     "Report": "attnspec.reports.report",
     "case": "attnspec.one_case",
     "features_first": "attnspec.adapters.layouts",
+    "judge": "attnspec.judgement",
     "load": "attnspec.adapters.loading",
     "validate": "attnspec.validation",
 }

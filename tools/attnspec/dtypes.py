@@ -16,6 +16,9 @@ FLOAT_DTYPES = ("float64", "float32", "float16", "bfloat16")
 HALF_PRECISION = ("float16", "bfloat16")
 """The dtypes that accumulate in float32, and may round to themselves between steps or only at the end."""
 
+REFERENCE_DTYPE = "float64"
+"""The dtype in which the reference computes what no golden file holds."""
+
 LARGEST = {
     "float64": (2 - 2.0**-52) * 2.0**1023,
     "float32": (2 - 2.0**-23) * 2.0**127,

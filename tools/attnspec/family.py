@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from attnspec.dtypes import FLOAT_DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from attnspec.bounds.precision import Precision
     from attnspec.bounds.tolerance import Tolerance
     from attnspec.cases import Case, Inputs
+    from attnspec.lattice import Drawn, Limits, Words
 
 
 class Owed(NamedTuple):
@@ -47,6 +51,48 @@ class PropertyProblem(NamedTuple):
 
     check: str
     message: str
+
+
+class Answered(NamedTuple):
+    """A call, with what an impostor may make its answer of.
+
+    Attributes
+    ----------
+    inputs, attributes
+        What is called with; floats in float64.
+    right
+        Output name to the right answer.
+    before
+        Output name to what was right for the call before; empty where there was none.
+    """
+
+    inputs: Mapping[str, NDArray[Any]]
+    attributes: Mapping[str, Any]
+    right: Mapping[str, NDArray[Any]]
+    before: Mapping[str, NDArray[Any]] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Impostor:
+    """A wrong answer that is cheap to give. Who holds answers to a set of inputs should know that it would be noticed.
+
+    Attributes
+    ----------
+    name
+        Its name, of words joined by underscores.
+    sentence
+        What it answers, in words: the rest of a sentence that begins with "It answers with".
+    answer
+        Given a call: output name to what it gives. Outputs that it leaves out are taken to be right; it gives none at
+        all where it has no answer of its own. Where it does not apply, it gives what is right.
+    dtypes
+        The dtypes of runs in which it is wrong by more than rounding.
+    """
+
+    name: str
+    sentence: str
+    answer: Callable[[Answered], Mapping[str, NDArray[Any]]]
+    dtypes: tuple[str, ...] = FLOAT_DTYPES
 
 
 class ToleranceModel(Protocol):
@@ -161,6 +207,10 @@ def _no_capability(_case: Case) -> frozenset[str]:
     return frozenset()
 
 
+def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+    raise ValueError(f"cases of {operation} cannot be drawn at given shapes")
+
+
 def _never(_case: Case) -> bool:
     return False
 
@@ -224,6 +274,13 @@ class Family:
         the same mistake.
     least_telling_profiles
         Profiles that are looked at last, for what is wrong there is no arithmetic.
+    lattices
+        Operation to what draws a case of it, from the streams of a seed and within limits.
+    extents_of
+        Given an operation and the shapes of its inputs: axis to length, as its lattice calls its axes. Raises
+        `ValueError` where the shapes do not fit each other.
+    impostors
+        Operation to the cheap wrong answers that a set of its cases must be able to tell from right ones.
     """
 
     name: str
@@ -252,3 +309,8 @@ class Family:
     unstated: Mapping[str, str] = field(default_factory=dict[str, str])
     nonfinite_profiles: tuple[str, ...] = ()
     least_telling_profiles: tuple[str, ...] = ()
+    lattices: Mapping[str, Callable[[Words, Limits], Drawn]] = field(
+        default_factory=dict[str, "Callable[[Words, Limits], Drawn]"]
+    )
+    extents_of: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, int]] = _no_extents
+    impostors: Mapping[str, tuple[Impostor, ...]] = field(default_factory=dict[str, tuple[Impostor, ...]])

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters import Declaration, Outputs
 from attnspec.adapters.returned import read_returned
-from attnspec.cases import load_suite
 from attnspec.comparison import RIGHT, MustRefuse, NotGraded, bounded, grade
+from attnspec.draws import load_selected
 from attnspec.dtypes import ANY
 from attnspec.errors import UsageError
 from attnspec.reports.elements import elements_text
@@ -43,7 +43,7 @@ def case(
     Parameters
     ----------
     case_id
-        Its id, such as ``core/plain``; ``attnspec list`` shows them all.
+        Its id, such as ``core/plain``; ``attnspec list`` shows them all. Or the recipe of a draw.
     dtype
         The dtype of the inputs, for which the tolerance holds. It does not matter for a case without floats.
     conventions
@@ -57,7 +57,7 @@ def case(
         If there is no such case, or it is not offered in that dtype.
     """
     check_asked((dtype,), conventions or {})
-    found = load_suite(golden, select=(case_id,)).cases.get(case_id)
+    found = load_selected(golden, select=(case_id,)).cases.get(case_id)
     if found is None:
         raise UsageError(f"{case_id!r} is a pattern; name one case by its id.")
     return OneCase(run_of(found, dtype, conventions or {}))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from attnspec import conventions as convention_rules
 from attnspec.adapters import load
-from attnspec.cases import load_suite
 from attnspec.contract import EXAMPLES, IN_LAYOUT, OPERATIONS
+from attnspec.draws import load_selected
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.reports.invocation import Invocation
@@ -106,7 +106,7 @@ def validate(
     AttnspecError
         If it cannot be run: the message is a sentence that says what to do.
     """
-    suite = load_suite(golden, profiles=as_tuple(profile), select=as_tuple(select))
+    suite = load_selected(golden, profiles=as_tuple(profile), select=as_tuple(select))
     lacks = words(as_tuple(without))
     implementation = load(
         target,

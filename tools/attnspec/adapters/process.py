@@ -64,7 +64,7 @@ class ProcessImplementation:
         Seconds that the program may take until it is ready; apart from `timeout`, because large frameworks
         load slowly and compute fast.
     line_limit
-        Longest answer in bytes.
+        Longest line in bytes, of either end.
     show_stderr
         Whether the program's stderr is passed on to the user's as it comes. It is never judged.
     transcript
@@ -162,10 +162,10 @@ class ProcessImplementation:
         if (unread := self._started.cannot_read(request)) is not None:
             return Declined(unread)
         characters = characters_of(request, self._started.encoding)
-        if characters > LINE_LIMIT:
+        if characters > self._line_limit:
             return Declined(
                 f"its request would be a line of about {characters:,} bytes; the protocol has lines of at most "
-                f"{LINE_LIMIT:,}"
+                f"{self._line_limit:,}"
             )
         if self._process is not None and (problem := self._look_back(self._process)):
             return Malformed(problem)
@@ -276,6 +276,10 @@ def isolated(
     start_timeout: float = 60.0,
     show_stderr: bool = False,
     transcript: Path | None = None,
+    line_limit: int = LINE_LIMIT,
+    launcher: Sequence[str] = (sys.executable,),
+    forbidden: Sequence[str] = (),
+    megabytes: int | None = None,
 ) -> ProcessImplementation:
     """Run an in-process Python target in a process of its own, so that it can crash or be timed out.
 
@@ -283,11 +287,19 @@ def isolated(
     ----------
     target, bare_operation, renames, device, tensors, layout, backward
         As :func:`attnspec.adapters.loading.load` takes them; an object instead of a name cannot be isolated.
-    timeout, start_timeout, show_stderr, transcript
+    timeout, start_timeout, show_stderr, transcript, line_limit
         As in :class:`ProcessImplementation`.
+    launcher
+        The words that start Python, perhaps behind those that put it elsewhere.
+    forbidden
+        Dotted names of functions that raise when they are called.
+    megabytes
+        How much memory the process may ask for; None for no limit.
     """
     # -P: a json.py in the working folder must not stand in for the library's own.
-    command = [sys.executable, "-P", "-m", "attnspec.adapters.serving"]
+    command = [*launcher, "-P", "-m", "attnspec.adapters.serving"]
+    command += [f"--forbid={name}" for name in forbidden]
+    command += [f"--megabytes={megabytes}"] if megabytes is not None else []
     command += [f"--as={bare_operation}"] if bare_operation is not None else []
     command += [f"--rename={own}={argument}" for argument, own in (renames or {}).items()]
     command += [f"--device={device}"] if device is not None else []
@@ -302,6 +314,7 @@ def isolated(
         start_timeout=start_timeout,
         show_stderr=show_stderr,
         transcript=transcript,
+        line_limit=line_limit,
     )
 
 

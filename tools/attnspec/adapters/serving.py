@@ -105,6 +105,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--tensors", metavar="LIBRARY", help="the library whose tensors it takes and returns")
     parser.add_argument("--layout", metavar="LAYOUT", help="how its tensors lie, which may give it other arguments")
     parser.add_argument("--backward", metavar="WAY", help="how it comes to backward passes that it does not hold")
+    parser.add_argument("--forbid", action="append", default=[], metavar="NAME", help="a function that must not run")
+    parser.add_argument("--megabytes", type=int, metavar="N", help="how much memory may be asked for")
     options = parser.parse_args(arguments)
     pairs: list[list[str]] = [rename.split("=", 1)[::-1] for rename in options.rename]
     stdin, stdout = keep_the_protocol_apart()
@@ -112,9 +114,13 @@ def main(arguments: list[str] | None = None) -> int:
     gc.set_threshold(100_000, 20, 20)
     with stdin, stdout:
         # Imported here, and only now: the import of the target may print.
+        from attnspec.adapters.confining import forbid, limit_memory
         from attnspec.adapters.loading import load
 
         try:
+            if options.megabytes is not None:
+                limit_memory(options.megabytes)
+            forbid(options.forbid)
             implementation = load(
                 options.target,
                 bare_operation=options.bare_operation,

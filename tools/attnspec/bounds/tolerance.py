@@ -52,6 +52,12 @@ class Tolerance:
         Output name to the elements that nobody owes, which may hold anything.
     reach
         Output name to what gives the reach of its elements; without one they need only be finite.
+
+    Attributes
+    ----------
+    place_of_values
+        The run whose error the values carry that answers are held against, which joins every tolerance; None where
+        they are certified.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class Tolerance:
         self._known: dict[str, Estimate] = {}
         self.by_convention: Mapping[str, NDArray[np.bool_]] = by_convention or {}
         self.unowed: Mapping[str, NDArray[np.bool_]] = unowed or {}
+        self.place_of_values: int | None = None
 
     def of(self, output: str, run: int = 0) -> Estimate:
         """Return value and tolerance of one output in one of the runs; every tolerance is finite."""
@@ -76,7 +83,10 @@ class Tolerance:
         if estimate is None:
             with np.errstate(all="ignore"):
                 estimate = self._known[output] = self._estimates[output]()
-        return Estimate(estimate.value, _of_run(estimate.error, run, estimate.value.ndim))
+        error = _of_run(estimate.error, run, estimate.value.ndim)
+        if self.place_of_values is not None:
+            error = error + _of_run(estimate.error, self.place_of_values, estimate.value.ndim)
+        return Estimate(estimate.value, error)
 
     def vacuous(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
         """Return the elements of an output whose tolerance in a run says nothing, or None for none."""

@@ -110,6 +110,9 @@ class Case(NamedTuple):
     thinned
         Output name to the whole shape of an output of which the sampled elements alone are held, here and in all
         that follows. All outputs of a case with generated inputs are thinned: whole, they would fill the memory.
+    is_certified
+        Whether what is expected is the exact result, rounded; the outputs of a drawn case are those of the reference
+        in float64, with its error.
     """
 
     id: str
@@ -133,6 +136,7 @@ class Case(NamedTuple):
     conventions: tuple[str, ...]
     printed: tuple[Mapping[str, Any], ...]
     thinned: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    is_certified: bool = True
 
     @property
     def generated(self) -> Mapping[str, Generated]:

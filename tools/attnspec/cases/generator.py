@@ -36,6 +36,21 @@ def fnv1a64(text: str) -> int:
     return digest
 
 
+def hashed_counters(base: int, first: int, count: int) -> NDArray[np.uint64]:
+    """Return the outputs of splitmix64 after one step from each of `count` states, the first of them `base + first`."""
+    # Sums and products of uint64 arrays are taken modulo 2**64, as the hash wants them.
+    hashed = np.arange(count, dtype=np.uint64)
+    hashed += np.uint64((base + first + _INCREMENT) & _MASK)
+    shifted = np.empty_like(hashed)
+    for shift, multiplier in _MULTIPLIERS:
+        np.right_shift(hashed, np.uint64(shift), out=shifted)
+        hashed ^= shifted
+        hashed *= np.uint64(multiplier)
+    np.right_shift(hashed, np.uint64(_LAST_SHIFT), out=shifted)
+    hashed ^= shifted
+    return hashed
+
+
 def bell(base: int, first: int, count: int, *, bits: int) -> NDArray[np.int64]:
     """Return sums of four fields of hashed counters, less their mean: whole numbers spread like a bell around 0.
 
@@ -48,16 +63,8 @@ def bell(base: int, first: int, count: int, *, bits: int) -> NDArray[np.int64]:
     bits
         Width of a field, at most 14. The numbers lie between plus and minus ``2 * (2**bits - 1)``.
     """
-    # Sums and products of uint64 arrays are taken modulo 2**64, as the hash wants them.
-    hashed = np.arange(count, dtype=np.uint64)
-    hashed += np.uint64((base + first + _INCREMENT) & _MASK)
+    hashed = hashed_counters(base, first, count)
     shifted = np.empty_like(hashed)
-    for shift, multiplier in _MULTIPLIERS:
-        np.right_shift(hashed, np.uint64(shift), out=shifted)
-        hashed ^= shifted
-        hashed *= np.uint64(multiplier)
-    np.right_shift(hashed, np.uint64(_LAST_SHIFT), out=shifted)
-    hashed ^= shifted
     largest = (1 << bits) - 1
     hashed &= np.uint64(sum(largest << field for field in _FIELDS))
     # The fields are 16 bits apart and have room to be summed side by side.

@@ -14,6 +14,7 @@ from typing import Literal
 
 import click
 
+from attnspec.command_line.campaign import campaign
 from attnspec.command_line.completing import let_complete
 from attnspec.command_line.completion import PROGRAM, completion
 from attnspec.command_line.debug import debug
@@ -24,6 +25,7 @@ from attnspec.command_line.grade import grade_answers
 from attnspec.command_line.guarding import Guarding
 from attnspec.command_line.init import init
 from attnspec.command_line.inspect import check, list_cases, show
+from attnspec.command_line.judge import judge_candidates
 from attnspec.command_line.mistakes import mistakes
 from attnspec.command_line.protocol import protocol
 from attnspec.command_line.regenerate import regenerate
@@ -58,6 +60,8 @@ for _command in (
     init,
     validate,
     gate,
+    judge_candidates,
+    campaign,
     debug,
     export_cases,
     grade_answers,

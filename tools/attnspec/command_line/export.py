@@ -38,7 +38,7 @@ def export_cases(
 
     A test holds one rule, which DIR/export.json states. `attnspec grade DIR` grades the answers, and says more.
     """
-    from attnspec.cases import load_suite
+    from attnspec.draws import load_selected
     from attnspec.offline import MANIFEST, export
     from attnspec.offline.manifest import TENSOR_FORMATS
     from attnspec.reports.wording import counted
@@ -48,7 +48,7 @@ def export_cases(
         raise UsageError(f"--format {tensors}: the formats are {', '.join(TENSOR_FORMATS)}.")
     declared = pairs(conventions, "--convention")
     check_asked(dtypes, declared)
-    suite = _of_operations(load_suite(golden, profiles=profiles, select=select), operations)
+    suite = _of_operations(load_selected(golden, profiles=profiles, select=select), operations)
     done = export(suite, folder, tensors, dtypes=dtypes, conventions=declared)
     written, left_out = done.manifest.cases, done.manifest.left_out
     click.echo(f"{counted(len(written), 'file')} written to {folder}, {_size(done.size)}; {MANIFEST} lists them.")

@@ -91,16 +91,19 @@ def _exported(manifest: Manifest, golden: Path | None, select: tuple[str, ...]) 
     UsageError
         If the cases come from another suite than this one.
     """
-    from attnspec.cases import load_suite, select_ids
+    from attnspec.cases import select_ids
+    from attnspec.draws import is_recipe, load_selected
 
-    suite = load_suite(golden)
+    exported = [entry.case for entry in (*manifest.cases, *manifest.left_out)]
+    drawn = tuple(dict.fromkeys(case for case in exported if is_recipe(case)))
+    suite = load_selected(golden, select=("*", *drawn) if drawn else ())
     if suite.digest != manifest.suite_digest:
         raise UsageError(
             f"The cases were exported from another suite (version {manifest.suite_version}, digest "
             f"{manifest.suite_digest[:12]}) than the one that would grade them (digest {suite.digest[:12]}). "
             "Export them anew."
         )
-    ids = {entry.case for entry in (*manifest.cases, *manifest.left_out)} & suite.cases.keys()
+    ids = {*exported} & suite.cases.keys()
     return replace(suite, cases={case_id: suite.cases[case_id] for case_id in select_ids(ids, select=select)})
 
 

@@ -7,11 +7,11 @@ is held to are computed here from the inputs; they are never stored.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
 from attnspec.conventions import is_normative, settling
+from attnspec.reference_answers import reference_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +109,7 @@ def expectation(
         if name in settling(Settles.REFUSALS):
             return NotGraded(f"graded only under {name}={choice}; declared is {conventions[name]}")
         sensitive.append(name)
-        outputs = _reference_outputs(case, dtype, inputs)
+        outputs = dict(reference_outputs(case.operation, inputs, case.attributes_in(dtype)))
     else:
         outputs = dict(case.golden(dtype))
     for name in sensitive:
@@ -119,12 +119,3 @@ def expectation(
         return Values(outputs, sample=case.sample, thinned=case.thinned)
     owed = family.owed(outputs, conventions, bound, place)
     return Values(owed.outputs, owed.ungraded, ", ".join(owed.under) or None, case.sample, case.thinned)
-
-
-def _reference_outputs(case: Case, dtype: str, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the outputs for a case that stores none because the normative choice is to refuse it elsewhere."""
-    import attnspec_reference
-
-    returned: Any = getattr(attnspec_reference, case.operation)(**inputs, **case.attributes_in(dtype))
-    values = cast("tuple[NDArray[Any], ...]", returned if isinstance(returned, tuple) else (returned,))
-    return dict(zip(OPERATIONS[case.operation].outputs, values, strict=True))

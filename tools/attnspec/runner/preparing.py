@@ -12,7 +12,7 @@ from attnspec.comparison import NotGraded, Run, expectation
 from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
 from attnspec.conventions import departs, fixed_attributes, inner_dtype, settling
-from attnspec.dtypes import HALF_PRECISION, follows_run, rounded_to
+from attnspec.dtypes import HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
 from attnspec.errors import FixtureError
 from attnspec.families.lookup import family_of
 
@@ -58,7 +58,10 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
         if operation.may_fuse and not fused:
             grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
         without_bound = refused_by_all or case.properties is not None
-        bound = None if without_bound else _bound(case, family, grades, seen, resolved)
+        of_values = [] if case.is_certified else [(REFERENCE_DTYPE, False)]
+        bound = None if without_bound else _bound(case, family, [*grades, *of_values], seen, resolved)
+        if bound is not None and of_values:
+            bound.place_of_values = len(grades)
         for dtype in group:
             place = grades.index((dtype, fused))
             expected = expectation(case, dtype, resolved, seen, bound, family, place)

@@ -1,0 +1,62 @@
+"""Campaigns against small targets, on workers of this machine."""
+
+from pathlib import Path
+
+import pytest
+
+from attnspec.campaign import Plan, open_executor, planned, planned_as_declared, run_campaign
+from attnspec.guard.task import Task
+from attnspec.runner import Share
+
+HERE = Path(__file__).parent
+
+
+def task(target):
+    """A task for a target, in float64."""
+    return Task(
+        target=str(HERE / f"{target}.py") if (HERE / f"{target}.py").exists() else target,
+        command=None,
+        operation=None,
+        renames={},
+        device=None,
+        tensors=None,
+        backward=None,
+        without=(),
+        layout=None,
+        dtypes=("float64",),
+        conventions={},
+        fail_fast=False,
+        isolate=False,
+        timeout=None,
+        start_timeout=None,
+        show_stderr=False,
+        transcript=None,
+        give_up_after=None,
+        probes=False,
+        share=Share(0, 1),
+    )
+
+
+@pytest.fixture
+def campaign():
+    """Run a campaign, and return its outcomes by part."""
+
+    def run(target, cases, executor="local:1", **sizes):
+        workers = open_executor(executor)
+        outcomes = {}
+        try:
+            plans = planned_as_declared if target == "crashing" else planned
+            work = workers.submit(plans, task(target), "7", ("scaled_dot_product_attention",), 1_000, 100)
+            workers.done([work])
+            plan = Plan("7", workers.result(work), cases)
+
+            def keep(outcome):
+                assert outcome.key not in outcomes
+                outcomes[outcome.key] = outcome
+
+            run_campaign(task(target), plan, workers, known={}, keep=keep, is_over=lambda: False)
+        finally:
+            workers.close()
+        return outcomes
+
+    return run

@@ -1,0 +1,43 @@
+"""On a Dask cluster: the same outcomes, also where a worker is killed in the middle."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="critical"
+    ) as cluster:
+        yield cluster
+
+
+def test_the_outcomes_are_those_of_processes(campaign, cluster):
+    assert campaign("reference", 60, f"dask:{cluster.scheduler_address}") == campaign("reference", 60)
+
+
+def test_a_worker_that_is_killed_loses_nothing(campaign, cluster):
+    with distributed.Client(cluster.scheduler_address) as client:
+        process = next(iter(client.run(os.getpid).values()))
+
+    def kill_soon():
+        time.sleep(2)
+        os.kill(process, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_soon)
+    killer.start()
+    found = campaign("reference", 700, f"dask:{cluster.scheduler_address}")
+    killer.join()
+    assert found == campaign("reference", 700)

@@ -1,0 +1,47 @@
+"""Running: the same outcomes on any workers, draws that end their process, failures made small and explained."""
+
+import pytest
+
+from attnspec.campaign import explained, open_executor, shrunk_failure, tallied
+from attnspec.draws import drawn_of, recipe_from_text
+from attnspec.errors import UsageError
+
+from .conftest import task
+
+
+def test_the_same_draws_come_to_the_same_on_one_worker_and_on_two(campaign):
+    assert campaign("reference", 70) == campaign("reference", 70, "local:2")
+
+
+def test_what_is_right_passes(campaign):
+    tally = tallied(campaign("reference", 60).values())
+    assert tally.wrong == ()
+    assert tally.passed + tally.ungraded == tally.draws == 60 + 8
+    assert tally.features["is_causal"] > 5
+    assert tally.longest["keys"] > 8
+
+
+def test_a_draw_that_ends_its_process_is_found_and_the_others_are_graded(campaign):
+    tally = tallied(campaign("crashing", 60).values())
+    assert {failed.status for failed in tally.wrong} == {"crash"}
+    assert tally.draws >= 60
+    for failed in tally.wrong:
+        assert drawn_of(recipe_from_text(failed.recipe)).attributes.get("softcap")
+
+
+def test_a_failure_is_made_small_and_explained(campaign):
+    tally = tallied(campaign("wrong", 60).values())
+    failed = tally.wrong[0]
+    assert drawn_of(recipe_from_text(failed.recipe)).extents["keys"] >= 20
+    small = shrunk_failure(task("wrong"), failed)
+    drawn = drawn_of(recipe_from_text(small.recipe))
+    assert small.kind == failed.kind
+    assert drawn.extents["keys"] == 20
+    assert {length for axis, length in drawn.extents.items() if axis not in ("keys", "queries", "past")} == {1}
+    assert isinstance(explained(task("wrong"), [small.recipe]), tuple)
+
+
+@pytest.mark.parametrize("text", ["", "local", "local:0", "local:many", "dask:", "cloud:1"])
+def test_what_names_no_executor_is_told(text):
+    with pytest.raises(UsageError, match=r"write local:N, or dask:tcp://HOST:PORT"):
+        open_executor(text)

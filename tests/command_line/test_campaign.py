@@ -1,0 +1,91 @@
+"""``attnspec campaign``: what it says, how it ends, and that it goes on where it was killed."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from attnspec.command_line import main
+
+TARGETS = Path(__file__).parents[1] / "campaign"
+SMALL = ["--elements", "1000", "--longest", "100"]
+
+
+def target(name):
+    return str(TARGETS / f"{name}.py")
+
+
+def test_what_is_right_ends_with_0(capsys):
+    assert main(["campaign", "reference", "--cases", "40", "--dtype", "float32", *SMALL]) == 0
+    told = capsys.readouterr().out
+    assert "0 failed" in told
+    assert "is_causal" in told
+
+
+def test_what_is_wrong_ends_with_1_and_its_recipe_can_be_used(capsys, tmp_path):
+    recipes = tmp_path / "recipes"
+    assert main(["campaign", target("wrong"), "--cases", "200", "--recipes", str(recipes), *SMALL]) == 1
+    told = capsys.readouterr().out
+    (recipe,) = recipes.read_text().splitlines()
+    assert f"attnspec debug '{recipe}'" in told
+    assert main(["debug", recipe, target("wrong")]) == 1
+
+
+def test_it_ends_after_its_time(capsys):
+    start = time.monotonic()
+    assert main(["campaign", "reference", "--minutes", "0.02", "--dtype", "float32", *SMALL]) == 0
+    assert time.monotonic() - start < 120
+
+
+@pytest.mark.proof
+def test_killed_at_any_moment_it_goes_on_and_nothing_is_lost_or_counted_twice(tmp_path):
+    words = ["campaign", "reference", "--cases", "900", "--dtype", "float64", *SMALL]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert main([*words, "--resume", str(whole)]) == 0
+    moments = random.Random(14)
+    for _ in range(20):
+        running = subprocess.Popen(
+            [sys.executable, "-m", "attnspec", *words, "--resume", str(killed)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(moments.uniform(0.2, 3.0))
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+    assert main([*words, "--resume", str(killed)]) == 0
+    first, second = ([json.loads(line) for line in path.read_text().splitlines()] for path in (whole, killed))
+    assert first[0] == second[0]
+    keys = [part["key"] for part in second[1:]]
+    assert len(keys) == len(set(keys))
+    assert sorted(first[1:], key=lambda part: part["key"]) == sorted(second[1:], key=lambda part: part["key"])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["reference"], "Say how many draws"),
+        (["reference", "--cases", "1", "--minutes", "1"], "Say how many draws"),
+        (["--cases", "1"], "Say what to try"),
+        (["reference", "--cases", "1", "--seed", "a/b"], "--seed a/b"),
+        (["reference", "--cases", "1", "--operation", "adding"], "There is no operation 'adding'"),
+        (["reference", "--cases", "1", "--operation", "softmax"], "does not offer softmax"),
+        (["reference", "--cases", "1", "--dtype", "float7"], "float7"),
+        (["reference", "--cases", "1", "--executor", "moon:1"], "--executor moon:1"),
+        (["./nowhere.py", "--cases", "1"], "nowhere.py"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(capsys, words, says):
+    assert main(["campaign", *words]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_what_ends_its_process_at_small_draws_is_told_with_the_draw(capsys):
+    assert main(["campaign", target("crashing"), "--cases", "300", *SMALL]) == 1
+    told = capsys.readouterr().out
+    assert "draws failed (crash)" in told
+    assert "It ends the process that asks for it." in told

@@ -1,0 +1,109 @@
+"""Judging: what is asked, what is said of it, and the document of it."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import attnspec
+from attnspec.errors import UsageError
+from attnspec.judgement import Candidate, Conditions, judged, shapes_from
+
+EXPLOITS = Path(__file__).parent / "exploits"
+SCHEMA = json.loads((Path(__file__).parents[2] / "spec/schemas/judgement.schema.json").read_text(encoding="utf-8"))
+OPERATION = "scaled_dot_product_attention"
+ENTRY = {"query": [1, 2, 12, 4], "key": [1, 2, 12, 4], "value": [1, 2, 12, 4]}
+SHAPES = {"operation": OPERATION, "dtypes": ["float32"], "shapes": [ENTRY]}
+
+WRONG_AT_ODD_LENGTHS = """
+from honest import scaled_dot_product_attention as honest
+
+def scaled_dot_product_attention(query, key, value, is_causal=False):
+    output = honest(query, key, value, is_causal)
+    if query.shape[2] != 12:
+        output[:, :, -1] = 0
+    return output
+"""
+
+
+def judge(name, **options):
+    return attnspec.judge(str(EXPLOITS / f"{name}.py"), SHAPES, draws=4, **options)
+
+
+def test_the_document_follows_its_schema():
+    for name in ("honest", "zeros"):
+        found = judge(name)
+        jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
+        assert found.is_right == (name == "honest")
+
+
+def test_every_judgement_has_a_seed_of_its_own_and_can_be_seen_again():
+    first, second = judge("zeros"), judge("zeros")
+    assert first.seed != second.seed
+    again = judge("zeros", seed=first.seed)
+    assert again.at.first_wrong == first.at.first_wrong
+    assert (first.is_replay, again.is_replay) == (False, True)
+
+
+def test_what_is_wrong_beside_the_shapes_is_said_as_that(tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "candidate.py").write_text(WRONG_AT_ODD_LENGTHS)
+    found = attnspec.judge(str(tmp_path / "candidate.py"), SHAPES, draws=8)
+    assert found.verdict == "right at your shapes, wrong beside them"
+    assert found.at.wrong == 0 < found.beside.wrong
+
+
+def test_what_answers_nothing_is_not_judged():
+    shapes = {**SHAPES, "shapes": [{**ENTRY, "softcap": 5.0}]}
+    found = attnspec.judge(str(EXPLOITS / "honest.py"), shapes, draws=2)
+    assert found.verdict == "not judged"
+    assert "softcap" in found.reason
+
+
+def test_several_are_judged_by_the_same_draws():
+    candidates = [Candidate(str(EXPLOITS / f"{name}.py")) for name in ("zeros", "returns_an_input")]
+    first, second = judged(candidates, shapes_from(SHAPES, said_by="it"), Conditions(), {}, draws=3)
+    assert first.seed == second.seed
+    assert first.at.first_wrong == second.at.first_wrong
+
+
+def test_a_sandbox_stands_before_the_candidate(tmp_path):
+    told = tmp_path / "told"
+    runner = tmp_path / "runner.sh"
+    runner.write_text(f'#!/bin/sh\necho "$@" > {told}\nexec "$@"\n')
+    runner.chmod(0o755)
+    assert judge("honest", conditions=Conditions(sandbox=str(runner))).is_right
+    assert "honest.py" in told.read_text()
+
+
+def test_a_stated_attribute_is_stated_in_every_draw():
+    found = attnspec.judge(str(EXPLOITS / "zeros.py"), {**SHAPES, "shapes": [{**ENTRY, "is_causal": True}]}, draws=2)
+    case = attnspec.case(found.at.first_wrong, "float32")
+    assert case.attributes == {"is_causal": True}
+    assert case.inputs["query"].shape == (1, 2, 12, 4)
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ([], "holds no object"),
+        ({**SHAPES, "operation": "adding"}, "'adding' is none that is judged"),
+        ({**SHAPES, "dtypes": ["float8"]}, "dtypes must be a list"),
+        ({**SHAPES, "shapes": []}, "there are no shapes"),
+        ({**SHAPES, "shapes": [{"query": [1, 2]}]}, "query has 2 axes"),
+        ({**SHAPES, "shapes": [{**ENTRY, "queries": [1]}]}, "no argument 'queries'"),
+        ({**SHAPES, "shapes": [{**ENTRY, "query": "four"}]}, "must be a list of whole numbers, not 'four'"),
+        ({**SHAPES, "shapes": [{**ENTRY, "key": [1, 3, 12, 4]}]}, "do not belong together"),
+        ({**SHAPES, "shapes": [{**ENTRY, "query": [1, 3, 12, 4]}]}, "3 query heads are no multiple of 2 key heads"),
+    ],
+)
+def test_wrong_shapes_are_refused_in_a_sentence(document, says):
+    with pytest.raises(UsageError, match=says):
+        shapes_from(document, said_by="shapes.json")
+
+
+def test_what_acts_inside_python_is_refused_for_a_program():
+    candidate = Candidate(command="node attention.mjs")
+    with pytest.raises(UsageError, match="--forbid and --memory act inside Python"):
+        judged([candidate], shapes_from(SHAPES, said_by="it"), Conditions(megabytes=100), {})

@@ -1,0 +1,152 @@
+"""What a draw says of an answer: told apart, undecided, the same, aside; and which draws count."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from attnspec.cases import Generated
+from attnspec.cases.generated import Inputs
+from attnspec.draws import Recipe, draw
+from attnspec.errors import UsageError
+from attnspec.family import Impostor
+from attnspec.judgement.telling_apart import ASIDE, NO_ANSWER, THE_SAME, TOLD_APART, UNDECIDED, DrawTold, tell_apart
+from attnspec.lattice import Limits
+from attnspec.one_case import case as golden_case
+from attnspec.one_case import run_of
+
+OPERATION = "scaled_dot_product_attention"
+PLAIN = Limits("float32", elements=200, longest=8, extents={"queries": 3, "keys": 4, "batch": 2})
+SEEDS = "telling"
+
+
+def run_with(answer, *, number=0, limits=PLAIN, conventions=None, dtypes=("float32",)):
+    """Return the run of a draw whose one impostor gives an answer."""
+    run = run_of(draw(Recipe(OPERATION, SEEDS, number, limits)), limits.dtype, conventions or {})
+    impostor = Impostor("planted", "what was planted", answer, dtypes)
+    return run._replace(family=replace(run.family, impostors={OPERATION: (impostor,)}))
+
+
+def told_of(answer, **options):
+    return tell_apart(run_with(answer, **options)).impostors["planted"]
+
+
+def tolerance_of(number=0):
+    run = run_of(draw(Recipe(OPERATION, SEEDS, number, PLAIN)), "float32", {})
+    return run.bound.of("output", run.place).error
+
+
+def off_by(tolerances):
+    return lambda call: {"output": call.right["output"] + tolerances * tolerance_of()}
+
+
+@pytest.mark.parametrize(
+    ("tolerances", "telling"),
+    [(0.0, THE_SAME), (1e-10, THE_SAME), (0.5, UNDECIDED), (3.9, UNDECIDED), (-4.1, TOLD_APART), (1e6, TOLD_APART)],
+)
+def test_what_is_said_of_an_answer_that_is_off(tolerances, telling):
+    told = told_of(off_by(tolerances))
+    assert told.telling == telling
+    assert told.ratio == pytest.approx(abs(tolerances), abs=1e-6)
+
+
+@pytest.mark.parametrize(("tolerances", "telling"), [(0.4, THE_SAME), (0.6, UNDECIDED)])
+def test_half_a_tolerance_of_float64_is_the_error_of_what_is_owed(tolerances, telling):
+    def answer(call):
+        run = run_of(draw(Recipe(OPERATION, SEEDS, 0, wide)), "float64", {})
+        return {"output": call.right["output"] + tolerances * run.bound.of("output", run.place).error}
+
+    wide = replace(PLAIN, dtype="float64")
+    assert told_of(answer, limits=wide, dtypes=("float64",)).telling == telling
+
+
+def test_one_element_is_enough():
+    def answer(call):
+        output = call.right["output"].copy()
+        output[-1, -1, -1, -1] += 1.0
+        return {"output": output}
+
+    assert told_of(answer).telling == TOLD_APART
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_what_is_no_number_speaks_for_no_numbers(number):
+    assert told_of(lambda call: {"output": np.full_like(call.right["output"], number)}).telling == ASIDE
+
+
+def test_rows_that_owe_an_exact_0_are_set_aside():
+    keyless = replace(PLAIN, extents={**PLAIN.extents, "keys": 0, "past": 0})
+    told = told_of(lambda call: {"output": np.ones_like(call.right["output"])}, limits=keyless)
+    assert (told.telling, told.ratio) == (ASIDE, 0.0)
+
+
+def test_an_exact_0_is_far_from_every_number_and_says_nothing():
+    small = Limits("float32", elements=200, longest=8)
+    for number in range(100):
+        run = run_with(
+            lambda call: {"output": call.right["output"] + (call.right["output"] == 0)}, number=number, limits=small
+        )
+        owed = run.expected.outputs["output"]
+        if ((owed == 0) & (run.bound.of("output", run.place).error > 0)).any() and (owed != 0).any():
+            told = tell_apart(run).impostors["planted"]
+            assert (told.telling, told.ratio) == (ASIDE, 0.0)
+            return
+    pytest.fail("no draw owes an exact 0")
+
+
+def test_what_is_left_out_is_right_and_no_answer_is_none():
+    assert told_of(lambda call: {"logsumexp": call.right["logsumexp"] + 1}).telling == THE_SAME
+    assert told_of(lambda _: {}).telling == NO_ANSWER
+
+
+def test_outputs_that_are_named_are_looked_at():
+    run = run_with(lambda call: {"logsumexp": call.right["logsumexp"] + 1})
+    assert tell_apart(run, outputs=("output", "logsumexp")).impostors["planted"].telling == TOLD_APART
+
+
+def test_what_is_right_stays_right_under_conventions():
+    run = run_with(lambda call: dict(call.right), conventions={"logsumexp_base": "2"})
+    assert tell_apart(run, outputs=("output", "logsumexp")).impostors["planted"].telling == THE_SAME
+
+
+def test_an_impostor_that_only_rounds_is_none_in_that_dtype():
+    assert tell_apart(run_with(off_by(9), dtypes=("float64",))).impostors == {}
+
+
+def test_the_call_before_is_handed_on():
+    run = run_with(lambda call: {"output": call.before["output"]} if call.before else {})
+    assert tell_apart(run).impostors["planted"].telling == NO_ANSWER
+    before = {"output": np.zeros_like(run.case.golden("float32")["output"])}
+    assert tell_apart(run, before).impostors["planted"].telling == TOLD_APART
+
+
+def test_padding_is_not_ungraded():
+    padded = [
+        run
+        for number in range(200)
+        if "query_lengths" in (run := run_with(lambda call: dict(call.right), number=number)).case.inputs
+        and run.bound.unowed
+    ]
+    assert padded
+    for run in padded:
+        told = tell_apart(run)
+        assert told.owed < run.case.golden("float32")["output"].size
+        assert told.counts == (told.graded == told.owed > 0)
+
+
+@pytest.mark.parametrize(("graded", "owed", "counts"), [(99, 100, True), (98, 100, False), (0, 0, False)])
+def test_a_draw_of_which_more_than_a_hundredth_is_not_graded_does_not_count(graded, owed, counts):
+    assert DrawTold("draw", graded, owed, {}).counts == counts
+
+
+def test_certified_values_are_refused():
+    run = golden_case("core/plain")._run
+    with pytest.raises(UsageError, match="core/plain does not owe values of the reference"):
+        tell_apart(run)
+
+
+def test_generated_inputs_are_refused():
+    run = run_with(off_by(0))
+    generated = Inputs({}, {"query": Generated("bell", "seed", (1, 1, 2, 2), 5, 1.0)})
+    with pytest.raises(ValueError, match="its inputs are generated"):
+        tell_apart(run._replace(case=run.case._replace(inputs=generated)))

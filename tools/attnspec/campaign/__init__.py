@@ -1,0 +1,23 @@
+"""Campaigns: hunting with draws for what golden cases miss, on any number of workers, and going on where one ended."""
+
+from attnspec.campaign.executors import open_executor
+from attnspec.campaign.outcome import DrawOutcome, PartOutcome, Tally, tallied
+from attnspec.campaign.plan import Kind, Part, Plan
+from attnspec.campaign.running import run_campaign
+from attnspec.campaign.working import explained, planned, planned_as_declared, shrunk_failure
+
+__all__ = [
+    "DrawOutcome",
+    "Kind",
+    "Part",
+    "PartOutcome",
+    "Plan",
+    "Tally",
+    "explained",
+    "open_executor",
+    "planned",
+    "planned_as_declared",
+    "run_campaign",
+    "shrunk_failure",
+    "tallied",
+]

@@ -1,0 +1,118 @@
+"""The plan of a campaign: which draws there are, in parts that any worker can take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+from attnspec.draws import Recipe, recipe_from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from attnspec.lattice import Limits
+
+PART = 25
+"""Draws of a part: so many take a fraction of a second, and little is lost when a worker is."""
+
+VARIED = 8
+"""Each draw whose number is a multiple of this is asked with other numbers, too: what is kept by shape shows then."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Draws of one operation in one dtype, and what they keep to."""
+
+    operation: str
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some draws of a kind, by their numbers.
+
+    Attributes
+    ----------
+    kind, seed
+        Which draws.
+    first, count
+        Their numbers.
+    """
+
+    kind: Kind
+    seed: str
+    first: int
+    count: int
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others of a plan, halves of it too."""
+        return f"{self.kind.operation}/{self.kind.limits.dtype}/{self.first}+{self.count}"
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """What makes its draws, in order."""
+        made = [
+            Recipe(self.kind.operation, self.seed, number, self.kind.limits)
+            for number in range(self.first, self.first + self.count)
+        ]
+        return tuple(
+            recipe.in_variant(variant)
+            for recipe in made
+            for variant in ((0, 1) if recipe.number % VARIED == 0 else (0,))
+        )
+
+    def halves(self) -> tuple[Part, Part]:
+        """Return its first draws and the others."""
+        half = self.count // 2
+        return (
+            Part(self.kind, self.seed, self.first, half),
+            Part(self.kind, self.seed, self.first + half, self.count - half),
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All draws of a campaign.
+
+    Attributes
+    ----------
+    seed
+        The word that they are drawn by.
+    kinds
+        What is drawn, in turn.
+    cases
+        How many draws there are in all; None for as many as there is time for.
+    """
+
+    seed: str
+    kinds: tuple[Kind, ...]
+    cases: int | None
+
+    def parts(self) -> Iterator[Part]:
+        """Give the parts, those of all kinds in turn."""
+        left = self.cases
+        for number in count():
+            for kind in self.kinds:
+                many = PART if left is None else min(PART, left)
+                if not many:
+                    return
+                left = None if left is None else left - many
+                yield Part(kind, self.seed, number * PART, many)
+
+    def as_lines(self) -> list[str]:
+        """Return the recipe of the first draw of each kind, which says all that the others keep to."""
+        return [Recipe(kind.operation, self.seed, 0, kind.limits).text for kind in self.kinds]
+
+
+def plan_from_lines(seed: str, lines: list[str], cases: int | None) -> Plan:
+    """Read the plan that `Plan.as_lines` wrote.
+
+    Raises
+    ------
+    UsageError
+        If one of the lines is no recipe.
+    """
+    recipes = [recipe_from_text(line) for line in lines]
+    return Plan(seed, tuple(Kind(recipe.operation, recipe.limits) for recipe in recipes), cases)

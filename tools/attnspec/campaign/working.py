@@ -1,0 +1,183 @@
+"""What a worker does: it opens the target once, draws, asks and grades, and gives back plain data."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnspec.campaign.outcome import DrawOutcome, PartOutcome
+from attnspec.campaign.plan import Kind
+from attnspec.cases import Suite
+from attnspec.draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
+from attnspec.draws.drawing import case_of
+from attnspec.errors import UsageError
+from attnspec.guard.task import opened
+from attnspec.lattice import Limits
+from attnspec.runner import resolved_for, run_suite
+from attnspec.validation import make_report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.adapters import Implementation
+    from attnspec.campaign.plan import Part
+    from attnspec.cases import Case
+    from attnspec.guard.task import Task
+    from attnspec.runner import Result
+
+_TOLD = 200
+"""Characters of a sentence that are kept of a draw."""
+
+_OPENED: dict[str, Implementation] = {}
+"""The target of this worker, by what opens it: a library takes seconds to load, and a part less than one."""
+
+
+def planned(
+    task: Task,
+    seed: str,
+    operations: Sequence[str],
+    elements: int | None,
+    longest: int | None,
+    *,
+    learning: bool = True,
+) -> tuple[Kind, ...]:
+    """Find what is to be drawn for a target: what it offers, without what it declines.
+
+    Parameters
+    ----------
+    task
+        The target, and how it is run.
+    seed
+        The word that the small draws are drawn by.
+    operations
+        Operations to draw; those that are offered if empty.
+    elements, longest
+        As `Limits` has them; as usual if None.
+    learning
+        Whether small draws are tried, so that what is declined is left out; else what is declared alone is.
+
+    Raises
+    ------
+    UsageError
+        If it offers none of the operations.
+    """
+    implementation = _open(task)
+    declaration = implementation.declaration
+    offered = [name for name in drawn_for(declaration) if not operations or name in operations]
+    if not offered:
+        asked = ", ".join(operations) or "no operation of which cases can be drawn"
+        raise UsageError(f"{declaration.name} does not offer {asked}.")
+    stated = {"elements": elements, "longest": longest}
+    sizes: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
+    resolved = resolved_for(declaration, task.conventions)
+    kinds: list[Kind] = []
+    for operation in offered:
+        for dtype in task.dtypes or declaration.dtypes_offered(operation):
+            limits = Limits(dtype, not_offered(declaration, resolved.of(operation)), **sizes)
+
+            def is_offered(case: Case) -> bool:
+                return _ask(implementation, [case], task)[0].status != "unsupported"
+
+            if learning:
+                limits = replace(limits, without=learned(operation, limits, is_offered, f"{seed}-offers"))
+            kinds.append(Kind(operation, limits))
+    return tuple(kinds)
+
+
+def planned_as_declared(
+    task: Task, seed: str, operations: Sequence[str], elements: int | None, longest: int | None
+) -> tuple[Kind, ...]:
+    """Find what is to be drawn for a target that ends its process at a small draw: all that it declares."""
+    return planned(task, seed, operations, elements, longest, learning=False)
+
+
+def run_part(task: Task, part: Part) -> PartOutcome:
+    """Draw and grade a part.
+
+    Parameters
+    ----------
+    task
+        The target, and how it is run.
+    part
+        The draws.
+    """
+    implementation = _open(task)
+    statuses: Counter[str] = Counter()
+    features: Counter[str] = Counter()
+    longest: dict[str, int] = {}
+    others: list[DrawOutcome] = []
+    worst = 0.0
+    for recipe in part.recipes:
+        drawn = drawn_of(recipe)
+        (result,) = _ask(implementation, [case_of(recipe, drawn)], task)
+        statuses[result.status] += 1
+        features.update(drawn.features)
+        for axis, length in drawn.extents.items():
+            longest[axis] = max(longest.get(axis, 0), length)
+        if result.status == "pass" and result.verdict.worst is not None:
+            worst = max(worst, result.verdict.worst.ratio)
+        if result.status not in ("pass", "unsupported"):
+            others.append(_outcome(result))
+    return PartOutcome(part.key, dict(statuses), tuple(others), dict(features), longest, worst)
+
+
+def shrunk_failure(task: Task, failed: DrawOutcome) -> DrawOutcome:
+    """Make a draw small that went wrong, and return what comes of the small one.
+
+    Parameters
+    ----------
+    task
+        The target, and how it is run.
+    failed
+        What came of the draw.
+    """
+    implementation = _open(task)
+
+    def fails(case: Case) -> bool:
+        (result,) = _ask(implementation, [case], task)
+        return result.is_wrong and (result.verdict.check or result.status) == failed.kind[1]
+
+    small = shrunk(recipe_from_text(failed.recipe), fails)
+    return _outcome(_ask(implementation, [draw(small)], task)[0])
+
+
+def explained(task: Task, recipes: Sequence[str]) -> tuple[str, ...]:
+    """Return what explains that some draws go wrong, a sentence each; nothing where it is not known.
+
+    Parameters
+    ----------
+    task
+        The target, and how it is run.
+    recipes
+        The draws.
+    """
+    implementation = _open(task)
+    cases = [draw(recipe_from_text(recipe)) for recipe in recipes]
+    results = _ask(implementation, cases, task)
+    report = make_report(_suite_of(cases), implementation.declaration, results, conventions=task.conventions)
+    return tuple(dict.fromkeys(found.sentence for found in report.diagnosis if found.sentence))
+
+
+def _open(task: Task) -> Implementation:
+    words = repr(task)
+    if words not in _OPENED:
+        _OPENED[words] = opened(task)
+    return _OPENED[words]
+
+
+def _ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> tuple[Result, ...]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dtypes = sorted({dtype for case in cases for dtype in case.dtypes})
+        return run_suite(_suite_of(cases), implementation, dtypes=dtypes, conventions=task.conventions, goes_on=True)
+
+
+def _suite_of(cases: Sequence[Case]) -> Suite:
+    return Suite(Path(), "", {case.id: case for case in cases}, {})
+
+
+def _outcome(result: Result) -> DrawOutcome:
+    return DrawOutcome(result.case.id, result.status, result.verdict.check, result.verdict.message[:_TOLD])

@@ -1,0 +1,21 @@
+"""Draws: cases that nobody has seen, made from a seed and graded like golden ones."""
+
+from attnspec.draws.drawing import draw, drawable, drawn_of
+from attnspec.draws.offering import drawn_for, learned, not_offered
+from attnspec.draws.recipe import Recipe, is_recipe, recipe_from_text
+from attnspec.draws.selecting import load_selected
+from attnspec.draws.shrinking import shrunk
+
+__all__ = [
+    "Recipe",
+    "draw",
+    "drawable",
+    "drawn_for",
+    "drawn_of",
+    "is_recipe",
+    "learned",
+    "load_selected",
+    "not_offered",
+    "recipe_from_text",
+    "shrunk",
+]

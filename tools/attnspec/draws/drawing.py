@@ -1,0 +1,89 @@
+"""Drawing: from a recipe to a case with its answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec.cases import Case
+from attnspec.contract import OPERATIONS
+from attnspec.errors import UsageError
+from attnspec.families.lookup import family_of
+from attnspec.lattice import Words
+from attnspec.reference_answers import reference_outputs
+
+if TYPE_CHECKING:
+    from attnspec.draws.recipe import Recipe
+    from attnspec.lattice import Drawn
+
+PROFILE = "draws"
+_SOURCE = {"section": "drawn as spec/draws.md says"}
+
+
+def drawable() -> tuple[str, ...]:
+    """Return the operations of which cases can be drawn."""
+    return tuple(operation for operation in OPERATIONS if operation in family_of(operation).lattices)
+
+
+def drawn_of(recipe: Recipe) -> Drawn:
+    """Draw the inputs of a case, without its answers.
+
+    Raises
+    ------
+    UsageError
+        If cases of the operation cannot be drawn, or an axis of the recipe is none of it.
+    """
+    lattice = family_of(recipe.operation).lattices.get(recipe.operation)
+    if lattice is None:
+        raise UsageError(f"{recipe.text}: cases of {recipe.operation} cannot be drawn; {', '.join(drawable())} can.")
+    seed = f"{recipe.operation}/{recipe.seed}/{recipe.number}/{recipe.limits.dtype}"
+    drawn = lattice(Words(seed, recipe.limits.variant), recipe.limits)
+    for axis in recipe.limits.extents.keys() - drawn.extents.keys():
+        raise UsageError(f"{recipe.text}: there is no axis {axis!r}; the axes are {', '.join(drawn.extents)}.")
+    return drawn
+
+
+def draw(recipe: Recipe) -> Case:
+    """Draw a case: its inputs, and as its answers what the reference gives for them in float64.
+
+    Parameters
+    ----------
+    recipe
+        What makes it.
+
+    Raises
+    ------
+    UsageError
+        If cases of the operation cannot be drawn, or an axis of the recipe is none of it.
+    """
+    return case_of(recipe, drawn_of(recipe))
+
+
+def case_of(recipe: Recipe, drawn: Drawn) -> Case:
+    """Return what was drawn by a recipe as a case with its answers."""
+    expected = drawn.expected
+    if expected is None:
+        expected = reference_outputs(recipe.operation, drawn.inputs, drawn.attributes)
+    return Case(
+        id=recipe.text,
+        revision=1,
+        title=f"draw {recipe.number} of the seed {recipe.seed}",
+        operation=recipe.operation,
+        profile=PROFILE,
+        clauses=drawn.clauses,
+        targets=(),
+        errata=(),
+        source=_SOURCE,
+        dtypes=(recipe.limits.dtype,),
+        inputs=drawn.inputs,
+        attributes=drawn.attributes,
+        expected={"all": expected},
+        sample=drawn.sample,
+        presentation=drawn.presentation,
+        rejects=None,
+        properties=None,
+        changed_argument=None,
+        conventions=drawn.conventions,
+        printed=(),
+        thinned=drawn.thinned,
+        is_certified=False,
+    )

@@ -1,0 +1,127 @@
+"""The text that names a draw, such as ``draw:scaled_dot_product_attention/7/42:float32:keys=4:without=mask+sinks``.
+
+The text is all that is needed to draw the same case again, on any machine.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from attnspec.contract import OPERATIONS
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.errors import UsageError
+from attnspec.lattice import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+PREFIX = "draw:"
+_SIZES = ("elements", "longest", "rows", "variant")
+_FORM = "draw:OPERATION/SEED/NUMBER:DTYPE, and behind it AXIS=LENGTH and without=FEATURE+FEATURE, with colons between"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What makes a draw.
+
+    Attributes
+    ----------
+    operation
+        Which operation it calls.
+    seed, number
+        The seed of a set of draws, any word, and which of its draws it is.
+    limits
+        What it keeps to.
+    """
+
+    operation: str
+    seed: str
+    number: int
+    limits: Limits
+
+    @property
+    def text(self) -> str:
+        """The text that names it."""
+        limits = self.limits
+        default = Limits(limits.dtype)
+        words = [f"{PREFIX}{self.operation}/{self.seed}/{self.number}", limits.dtype]
+        words += [
+            f"{name}={getattr(limits, name)}" for name in _SIZES if getattr(limits, name) != getattr(default, name)
+        ]
+        words += [f"{axis}={length}" for axis, length in sorted(limits.extents.items())]
+        words += [f"{name}={_written(value)}" for name, value in sorted(limits.stated.items())]
+        words += [f"without={'+'.join(sorted(limits.without))}"] if limits.without else []
+        return ":".join(words)
+
+    def leaving_out(self, features: Iterable[str]) -> Recipe:
+        """Return the recipe of the same draw without some features."""
+        return replace(self, limits=replace(self.limits, without=self.limits.without.union(features)))
+
+    def in_variant(self, variant: int) -> Recipe:
+        """Return the recipe of the draw that is alike in all but the numbers of its tensors."""
+        return replace(self, limits=replace(self.limits, variant=variant))
+
+    def with_extents(self, extents: Mapping[str, int]) -> Recipe:
+        """Return the recipe of the same draw with the lengths of some axes."""
+        return replace(self, limits=replace(self.limits, extents={**self.limits.extents, **extents}))
+
+
+def is_recipe(text: str) -> bool:
+    """Tell whether a text names a draw, or tries to."""
+    return text.startswith(PREFIX)
+
+
+def recipe_from_text(text: str) -> Recipe:
+    """Read the text of a draw.
+
+    Raises
+    ------
+    UsageError
+        If it is none; the message quotes it, and says what is wrong.
+    """
+    place, *words = text.removeprefix(PREFIX).split(":")
+    operation, *numbers = place.split("/")
+    if (
+        not is_recipe(text)
+        or len(numbers) != 2
+        or not numbers[0]
+        or not numbers[1].isascii()
+        or not numbers[1].isdigit()
+    ):
+        raise UsageError(f"{text!r} names no draw: write {_FORM}.")
+    if operation not in OPERATIONS:
+        raise UsageError(f"{text!r}: there is no operation {operation!r}.")
+    if not words or words[0] not in FLOAT_DTYPES:
+        raise UsageError(f"{text!r} names no dtype: write {_FORM}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
+    sizes: dict[str, int] = {}
+    stated: dict[str, Any] = {}
+    without: frozenset[str] = frozenset()
+    for word in words[1:]:
+        name, sign, value = word.partition("=")
+        if name == "without" and value:
+            without = without.union(value.split("+"))
+        elif name in OPERATIONS[operation].attributes and value:
+            stated[name] = _read(value)
+        elif sign and value.isascii() and value.isdigit():
+            sizes[name] = int(value)
+        else:
+            raise UsageError(f"{text!r}: {word!r} is neither AXIS=LENGTH, ATTRIBUTE=VALUE nor without=FEATURE+FEATURE.")
+    default = Limits(words[0])
+    of_all = {name: sizes.pop(name, getattr(default, name)) for name in _SIZES}
+    limits = Limits(words[0], without, extents=sizes, stated=stated, **of_all)
+    return Recipe(operation, numbers[0], int(numbers[1]), limits)
+
+
+def _written(value: Any) -> str:
+    """Write the value of an attribute as a word: a text as it is, anything else as JSON without spaces."""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _read(word: str) -> Any:
+    """Read the value of an attribute."""
+    try:
+        return json.loads(word)
+    except ValueError:
+        return word

@@ -1,0 +1,42 @@
+"""Selecting cases of which some are draws: those that are named by their text join the golden ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from attnspec.cases import Case, load_suite
+from attnspec.draws.drawing import draw
+from attnspec.draws.recipe import is_recipe, recipe_from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from attnspec.cases import Suite
+
+
+def load_selected(
+    folder: Path | None = None, *, profiles: Sequence[str] = (), select: Sequence[str] = (), whole: bool = False
+) -> Suite:
+    """Read golden cases and draw those that are named by a recipe.
+
+    Parameters
+    ----------
+    folder, profiles, select, whole
+        As `attnspec.cases.load_suite` takes them; a text of `select` may be the recipe of a draw.
+
+    Raises
+    ------
+    FixtureError
+        If a golden file is damaged.
+    UsageError
+        If a profile is unknown, a pattern matches nothing, or a recipe is none.
+    """
+    patterns = [text for text in select if not is_recipe(text)]
+    drawn = {case.id: case for case in (draw(recipe_from_text(text)) for text in select if is_recipe(text))}
+    if not drawn:
+        return load_suite(folder, profiles=profiles, select=select, whole=whole)
+    suite = load_suite(folder, profiles=profiles, select=patterns, whole=whole)
+    golden = dict(suite.cases) if patterns or profiles else dict[str, Case]()
+    return replace(suite, cases={**golden, **drawn})

@@ -1,0 +1,69 @@
+"""Shrinking: the fewest features and the shortest axes with which a draw still fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec.draws.drawing import case_of, drawn_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from attnspec.cases import Case
+    from attnspec.draws.recipe import Recipe
+    from attnspec.lattice import Drawn
+
+MOST = 400
+"""How many smaller draws are tried at most: a small case is found after some fifty."""
+
+
+def shrunk(recipe: Recipe, fails: Callable[[Case], bool], *, most: int = MOST) -> Recipe:
+    """Return the recipe of a small draw that fails as a given one does.
+
+    Features are left out and axes shortened one at a time, as long as what remains fails; in the end none of them can
+    be left out or shortened alone.
+
+    Parameters
+    ----------
+    recipe
+        A draw that fails.
+    fails
+        Whether a case fails in the same way.
+    most
+        How many draws are tried.
+    """
+    tried = {recipe.text}
+    drawn = drawn_of(recipe)
+    shorter = True
+    while shorter:
+        shorter = False
+        for smaller in _smaller(recipe, drawn):
+            if smaller.text in tried:
+                continue
+            if len(tried) > most:
+                return recipe
+            tried.add(smaller.text)
+            made = drawn_of(smaller)
+            if _weight(made) < _weight(drawn) and fails(case_of(smaller, made)):
+                recipe, drawn, shorter = smaller, made, True
+                break
+    return recipe
+
+
+def _weight(drawn: Drawn) -> tuple[int, int]:
+    """Say how much a case is to look at: its numbers, and what it has."""
+    return sum(drawn.extents.values()) + 4 * len(drawn.features), len(drawn.features)
+
+
+def _smaller(recipe: Recipe, drawn: Drawn) -> Iterator[Recipe]:
+    """Give smaller draws, those first that leave out most: long axes, then features, then axes by one."""
+    lengths = sorted(drawn.extents.items(), key=lambda each: -each[1])
+    # An axis that was drawn moves others that depend on it: all are stated, so that one alone changes.
+    for axis, length in lengths:
+        for shorter in sorted({1, 2, length // 4, length // 2} & set(range(1, length))):
+            yield recipe.with_extents({**drawn.extents, axis: shorter})
+    for feature in drawn.features:
+        yield recipe.with_extents(drawn.extents).leaving_out((feature,))
+    for axis, length in lengths:
+        if length > 1:
+            yield recipe.with_extents({**drawn.extents, axis: length - 1})

@@ -1,0 +1,221 @@
+"""Drawn cases of attention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attnspec.families.attention.attendance import attendance
+from attnspec.families.attention.drawing.clauses import BOTTOM_RIGHT, clauses_of_forward
+from attnspec.families.attention.drawing.exclusions import draw_lengths, draw_mask, draw_window
+from attnspec.families.attention.drawing.extents import draw_extents
+from attnspec.families.attention.drawing.large import draw_large
+from attnspec.families.attention.drawing.presenting import draw_presentation
+from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, spoil
+from attnspec.families.attention.drawing.tokens import draw_tokens
+from attnspec.lattice import Drawn, coarse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.families.attention.attendance import Attendance
+    from attnspec.families.attention.drawing.extents import Extents
+    from attnspec.lattice import Limits, Words
+
+_SCALES = {0.5: 3, 0.25: 3, 1.0: 3, 0.125: 3, 0.1: 2, 2.0: 2, 0.3: 2, -0.25: 2, -1.0: 1, 0.0: 1}
+_SOFTCAPS = {0.0: 1, 0.5: 1, 2.0: 3, 5.0: 3, 30.0: 2, 50.0: 1}
+_SLOPES = {-1: 2, -2: 3, -3: 3, -4: 2, -6: 1, -8: 1}
+"""Exponents of slopes, with weights: published ones are powers of two."""
+
+_CAUSAL, _TO_THE_RIGHT = 40, 35
+"""Of a hundred draws, how many are causal; of those whose alignment shows, how many are to the bottom right."""
+
+
+class Attending(NamedTuple):
+    """What attention and its backward pass have in common.
+
+    Attributes
+    ----------
+    extents
+        The lengths of all axes.
+    inputs, attributes, features, conventions
+        As `Drawn` has them.
+    keys
+        Who may attend what.
+    """
+
+    extents: Extents
+    inputs: dict[str, NDArray[Any]]
+    attributes: dict[str, Any]
+    features: tuple[str, ...]
+    conventions: tuple[str, ...]
+    keys: Attendance
+
+
+def draw_forward(words: Words, limits: Limits) -> Drawn:
+    """Draw a case of attention.
+
+    Parameters
+    ----------
+    words
+        The streams of the draw.
+    limits
+        What it keeps to.
+    """
+    extents = draw_extents(words.of("extents"), limits, with_past=True)
+    if limits.rows and extents.largest > limits.elements:
+        return _draw_large(words, extents, limits)
+    drawn = draw_attending(words, extents, limits)
+    spoilt = spoil(words, drawn.extents, drawn.inputs, drawn.keys, limits)
+    presentation = draw_presentation(words, drawn.inputs, limits)
+    conventions = {
+        "logsumexp_base": True,
+        "masked_nonfinite": bool(spoilt),
+        "nonfinite_input": bool(spoilt),
+    }
+    clauses = [*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys)]
+    clauses += ["memory_layout"] if presentation else []
+    clauses += ["masked_nonfinite"] if EXCLUDED in spoilt else []
+    clauses += ["nonfinite_input"] if ATTENDED in spoilt else []
+    return Drawn(
+        inputs=drawn.inputs,
+        attributes=drawn.attributes,
+        features=(*drawn.features, *spoilt, *(("presentation",) if presentation else ())),
+        extents=drawn.extents.as_limits(),
+        clauses=tuple(f"sdpa.{clause}" for clause in clauses),
+        conventions=tuple(sorted((*drawn.conventions, *(name for name, holds in conventions.items() if holds)))),
+        presentation=presentation,
+    )
+
+
+def _draw_large(words: Words, extents: Extents, limits: Limits) -> Drawn:
+    """Draw a case whose rows are sampled: without a mask, which would be as large as the scores, and without a past."""
+    extents = replace(extents, past=0)
+    attributes = {**_attributes(words, extents, limits), **limits.stated}
+    given = dict(draw_lengths(words, extents, limits))
+    _add_for_each_head(words, extents, limits, given)
+    _align(words, extents, limits, given, attributes)
+    return draw_large(words, extents, limits, given, attributes)
+
+
+def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
+    """Draw what attention and its backward pass have in common."""
+    shapes = extents.shapes
+    if not extents.past:
+        del shapes["past_key"], shapes["past_value"]
+    inputs, numbers = draw_tokens(words, shapes, limits)
+    attributes = _attributes(words, extents, limits)
+    mask = draw_mask(words, extents, limits, is_causal=bool(attributes.get("is_causal")))
+    if mask is not None:
+        inputs["mask"] = mask
+    inputs |= draw_lengths(words, extents, limits)
+    _add_for_each_head(words, extents, limits, inputs)
+    attributes |= limits.stated
+    _align(words, extents, limits, inputs, attributes)
+    placing = {name: attributes[name] for name in ("is_causal", "causal_alignment", "window") if name in attributes}
+    keys = attendance(extents.over_keys, extents.past, inputs, **placing)
+    dead = keys.fully_masked is not None and "sinks" not in inputs
+    conventions = {
+        "alibi_bias": "alibi_slopes" in inputs,
+        "causal_alignment": "causal_alignment" in attributes,
+        "empty_logsumexp": dead,
+        "fully_masked_row": dead and extents.columns > 0,
+        "no_keys": extents.columns == 0,
+    }
+    optional = [name for name in inputs if name not in ("query", "key", "value", "past_key", "past_value")]
+    features = [numbers] if numbers != "plain" else []
+    features += [*optional, *attributes]
+    features += ["past_key"] if extents.past else []
+    features += _combined(inputs, attributes, extents)
+    features += ["grouped_query"] if extents.group > 1 else []
+    features += ["value_width"] if extents.value_width != extents.width else []
+    features += ["broadcast_mask"] if mask is not None and mask.shape != extents.over_keys else []
+    features += ["fully_masked_row"] if keys.fully_masked is not None else []
+    return Attending(
+        extents,
+        inputs,
+        attributes,
+        tuple(features),
+        tuple(name for name, depends in conventions.items() if depends),
+        keys,
+    )
+
+
+def _combined(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], extents: Extents) -> list[str]:
+    """Name what follows from several features, or from the kind of one, and may be left out by itself."""
+    mask, scale, window = inputs.get("mask"), attributes.get("scale"), attributes.get("window")
+    numbers = mask is not None and mask.dtype != np.bool_
+    alignment = attributes.get("causal_alignment")
+    named = {
+        "boolean_mask": mask is not None and not numbers,
+        "float_mask": numbers,
+        "mask_and_causal": mask is not None and "is_causal" in attributes,
+        "open_window": window is not None and None in window,
+        "zero_scale": scale == 0,
+        "negative_scale": scale is not None and scale < 0,
+        "unequal_lengths": extents.queries != extents.columns,
+        "empty_keys": extents.columns == 0,
+        "empty_queries": extents.queries == 0,
+        "empty_heads": extents.shared == 0,
+        "empty_batch": extents.batch == 0,
+        f"causal_alignment={alignment}": alignment is not None,
+    }
+    return [name for name, holds in named.items() if holds]
+
+
+def _attributes(words: Words, extents: Extents, limits: Limits) -> dict[str, Any]:
+    attributes: dict[str, Any] = {}
+    if words.of("causal").percent(_CAUSAL) and limits.allow("is_causal"):
+        attributes["is_causal"] = True
+    stream = words.of("scale")
+    stated, scale = stream.percent(30), stream.weighted(_SCALES)
+    if scale < 0 and not limits.allow("negative_scale"):
+        scale = -scale
+    if scale == 0 and not limits.allow("zero_scale"):
+        scale = 0.5
+    if stated and limits.allow("scale"):
+        attributes["scale"] = scale
+    stream = words.of("softcap")
+    if stream.percent(15) and limits.allow("softcap"):
+        attributes["softcap"] = stream.weighted(_SOFTCAPS)
+    window = draw_window(words, extents, limits)
+    if window is not None:
+        attributes["window"] = window
+    return attributes
+
+
+def _add_for_each_head(words: Words, extents: Extents, limits: Limits, inputs: dict[str, NDArray[Any]]) -> None:
+    stream = words.of("sinks")
+    if stream.percent(12) and limits.allow("sinks"):
+        inputs["sinks"] = coarse(stream, (extents.heads,)) * stream.one_of((1.0, 2.0, 4.0))
+    stream = words.of("alibi")
+    if stream.percent(12) and limits.allow("alibi_slopes"):
+        inputs["alibi_slopes"] = np.array([2.0 ** stream.weighted(_SLOPES) for _ in range(extents.heads)])
+
+
+def _align(
+    words: Words,
+    extents: Extents,
+    limits: Limits,
+    inputs: dict[str, NDArray[Any]],
+    attributes: dict[str, Any],
+) -> None:
+    """State the alignment where it shows; take away what it shows in where it may not be stated."""
+    positional = [name for name in ("is_causal", "window") if name in attributes]
+    moved = extents.past or extents.queries != extents.keys or {"key_lengths", "query_lengths"} & inputs.keys()
+    if not (positional or "alibi_slopes" in inputs) or not moved or "causal_alignment" in attributes:
+        return
+    shares = {"top_left": 100 - _TO_THE_RIGHT, BOTTOM_RIGHT: _TO_THE_RIGHT}
+    offered = {name: share for name, share in shares.items() if limits.allow(f"causal_alignment={name}")}
+    if offered and limits.allow("causal_alignment"):
+        attributes["causal_alignment"] = words.of("alignment").weighted(offered)
+        return
+    # What the caller states has the meaning that it has by itself.
+    for name in positional:
+        if name not in limits.stated:
+            del attributes[name]
+    inputs.pop("alibi_slopes", None)

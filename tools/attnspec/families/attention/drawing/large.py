@@ -1,0 +1,201 @@
+"""Drawn cases of attention at real sizes: inputs that are generated where they are read, and rows that are sampled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.cases import Inputs
+from attnspec.cases.generated import BELL, Generated, Rise
+from attnspec.families.attention.attendance import attendance
+from attnspec.lattice import Drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.families.attention.drawing.extents import Extents
+    from attnspec.lattice import Limits, Stream, Words
+
+_BITS = 5
+_UNIT = 2.0**-5
+"""As for small draws: numbers of 7 digits and a sign, which every dtype holds."""
+
+_SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
+_TILES = (16, 32, 64, 128, 256, 512, 1024, 2048)
+_RISING = 15
+"""Of a hundred draws, in how many scores rise with the place of the key: what keeps no running maximum fails there."""
+
+_STEP, _RISE = 64, 0.25
+"""Tokens of a step of rising scores, and how much they rise by it."""
+
+_MOST_HEADS = 256
+"""Heads, over all batch entries, whose last row is held against values."""
+
+_PLACING = ("is_causal", "window")
+_REACHING = ("scale", "softcap")
+
+
+def draw_large(
+    words: Words,
+    extents: Extents,
+    limits: Limits,
+    given: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+) -> Drawn:
+    """Draw the numbers of a case that is too large to be held whole, and the rows of it that are held.
+
+    Parameters
+    ----------
+    words, limits
+        The streams of the draw, and what it keeps to.
+    extents
+        The lengths of all axes.
+    given
+        Lengths, sinks and slopes.
+    attributes
+        The attributes of the case.
+    """
+    inputs = Inputs(given, _generated(words, extents))
+    rows = _rows(words.varied("rows"), extents, given, attributes, limits.rows)
+    expected = _expected(inputs, attributes, extents, rows)
+    width = extents.value_width
+    flat: NDArray[np.int64] = np.asarray(np.ravel_multi_index(tuple(rows.T), extents.over_keys[:3]), dtype=np.int64)
+    elements: NDArray[np.int64] = flat[:, np.newaxis] * width + np.arange(width, dtype=np.int64)
+    return Drawn(
+        inputs=inputs,
+        attributes=attributes,
+        features=(*given, *attributes),
+        extents=extents.as_limits(),
+        clauses=(),
+        sample={
+            "output": elements.reshape(-1),
+            "logsumexp": flat,
+        },
+        thinned={"output": (*extents.over_keys[:3], width), "logsumexp": extents.over_keys[:3]},
+        expected=expected,
+    )
+
+
+def _generated(words: Words, extents: Extents) -> dict[str, Generated]:
+    stream = words.of("numbers")
+    sharpness, rising = stream.weighted(_SHARPNESS), stream.percent(_RISING)
+    beside = f"~{words.variant}" if words.variant else ""
+
+    def tensor(name: str, factor: float = 1.0, **replaced: Any) -> Generated:
+        return Generated(BELL, f"{words.seed}/{name}{beside}", extents.shapes[name], _BITS, _UNIT * factor, **replaced)
+
+    return {
+        "query": tensor("query", sharpness, first=1.0 if rising else None),
+        "key": tensor("key", rise=Rise(_STEP, _RISE) if rising else None),
+        "value": tensor("value"),
+    }
+
+
+def _rows(
+    stream: Stream,
+    extents: Extents,
+    given: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    count: int,
+) -> NDArray[np.int64]:
+    """Draw rows (N, 3) of batch entry, head and query, in rising order, that may attend to some key.
+
+    The last one of each head is among them: what is not finished is wrong there, be it in one head alone.
+    """
+    batch, heads, queries, _ = extents.over_keys
+    counted: list[int] = given["query_lengths"].tolist() if "query_lengths" in given else [queries] * batch
+    wanted = [(entry, head, counted[entry] - 1) for entry in range(batch) for head in range(heads)][:_MOST_HEADS]
+    for _ in range(count):
+        entry, head = stream.below(batch), stream.below(heads)
+        wanted.append((entry, head, _query(stream, counted[entry])))
+    attended = [
+        row
+        for row in sorted(set(wanted))
+        if row[2] >= 0 and _attended(extents, given, attributes, row[0], np.array([row[2]], dtype=np.int64)).any()
+    ]
+    return np.array(attended, dtype=np.int64).reshape(-1, 3)
+
+
+def _query(stream: Stream, queries: int) -> int:
+    """Draw a query: the first or last one, one at the border of a tile, or any; -1 where there is none."""
+    kind = stream.weighted({"first": 1, "last": 3, "border": 4, "any": 4})
+    if kind == "first" and queries:
+        return 0
+    if kind == "last" or not queries:
+        return queries - 1
+    tile = stream.one_of(_TILES)
+    if kind == "border" and tile < queries:
+        return stream.between(1, (queries - 1) // tile) * tile - stream.below(2)
+    return stream.below(queries)
+
+
+def _attended(
+    extents: Extents,
+    given: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    entry: int,
+    queries: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return which keys some queries of a batch entry may attend to (N, K)."""
+    placing = {name: attributes[name] for name in _PLACING if name in attributes}
+    lengths = {name: given[name][[entry]] for name in ("key_lengths",) if name in given}
+    places = _places(extents, given, attributes, entry, queries)
+    shape = (1, 1, queries.size, extents.keys)
+    attendable = attendance(shape, 0, lengths, places=places, **placing).attendable[0, 0].copy()
+    if "query_lengths" in given:
+        attendable[queries >= given["query_lengths"][entry]] = False
+    return attendable
+
+
+def _places(
+    extents: Extents,
+    given: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    entry: int,
+    queries: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return where some queries of a batch entry stand among the keys."""
+    if attributes.get("causal_alignment") != "bottom_right":
+        return queries
+    keys = given["key_lengths"][entry] if "key_lengths" in given else extents.keys
+    counted = given["query_lengths"][entry] if "query_lengths" in given else extents.queries
+    return queries + (keys - counted)
+
+
+def _expected(
+    inputs: Inputs, attributes: Mapping[str, Any], extents: Extents, rows: NDArray[np.int64]
+) -> dict[str, NDArray[Any]]:
+    """Return what is owed of the sampled rows, all features of the output and the logarithm: head by head."""
+    from attnspec_reference import scaled_dot_product_attention
+
+    outputs, logarithms = np.empty((len(rows), extents.value_width)), np.empty(len(rows))
+    reaching = {name: attributes[name] for name in _REACHING if name in attributes}
+    for entry, head in np.unique(rows[:, :2], axis=0).tolist():
+        chosen = (rows[:, 0] == entry) & (rows[:, 1] == head)
+        queries = rows[chosen, 2]
+        shared = entry * extents.shared + head // extents.group
+        tokens = slice(shared * extents.keys, (shared + 1) * extents.keys)
+        first = (entry * extents.heads + head) * extents.queries
+        query = np.concatenate([inputs.generated["query"].rows(first + row, first + row + 1) for row in queries])
+        key, value = (inputs.generated[name].rows(tokens.start, tokens.stop) for name in ("key", "value"))
+        attended = _attended(extents, inputs.given, attributes, entry, queries)
+        # Distances are those of the whole case, which the reference cannot know of some rows: they come as a mask.
+        bias = np.zeros(attended.shape)
+        if "alibi_slopes" in inputs.given:
+            places = _places(extents, inputs.given, attributes, entry, queries)
+            distance = np.abs(places[:, np.newaxis] - np.arange(extents.keys))
+            bias = -inputs.given["alibi_slopes"][head] * distance
+        of_head = {"sinks": inputs.given["sinks"][[head]]} if "sinks" in inputs.given else {}
+        found = scaled_dot_product_attention(
+            query[np.newaxis, np.newaxis],
+            key[np.newaxis, np.newaxis],
+            value[np.newaxis, np.newaxis],
+            np.where(attended, bias, -np.inf),
+            **of_head,
+            **reaching,
+        )
+        outputs[chosen], logarithms[chosen] = found.output[0, 0], found.logsumexp[0, 0]
+    return {"output": outputs.reshape(-1), "logsumexp": logarithms}

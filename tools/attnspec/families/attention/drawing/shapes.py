@@ -1,0 +1,57 @@
+"""From the shapes of tensors, as a user names them, to the axes of a drawn case."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_RANK = 4
+
+
+def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+    """Return axis to length, as the lattice of an operation calls its axes.
+
+    Parameters
+    ----------
+    operation
+        The operation that is drawn.
+    shapes
+        Input name to its shape, of every input that must be given.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit each other; the message is a clause that says how.
+    """
+    if operation == "merge_states":
+        batch, heads, queries, width = _of_rank_4("output_a", shapes)
+        return {"batch": batch, "heads": heads, "queries": queries, "width": width}
+    batch, heads, queries, width = _of_rank_4("query", shapes)
+    of_keys, shared, keys, of_key = _of_rank_4("key", shapes)
+    *beside, value_width = _of_rank_4("value", shapes)
+    if (of_keys, of_key) != (batch, width) or beside != [batch, shared, keys]:
+        raise ValueError("query, key and value do not belong together: their batch entries, heads or tokens differ")
+    if not shared or heads % shared:
+        raise ValueError(f"{heads} query heads are no multiple of {shared} key heads")
+    past = shapes["past_key"][2] if len(shapes.get("past_key", ())) == _RANK else 0
+    return {
+        "batch": batch,
+        "shared": shared,
+        "group": heads // shared,
+        "queries": queries,
+        "keys": keys,
+        "width": width,
+        "value_width": value_width,
+        "past": past,
+    }
+
+
+def _of_rank_4(name: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, int, int, int]:
+    shape = shapes.get(name)
+    if shape is None:
+        raise ValueError(f"the shape of {name} is missing")
+    if len(shape) != _RANK:
+        raise ValueError(f"{name} has {len(shape)} axes, and not batch entries, heads, tokens and features")
+    return shape[0], shape[1], shape[2], shape[3]

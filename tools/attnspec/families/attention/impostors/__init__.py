@@ -1,0 +1,13 @@
+"""Impostors of attention: cheap wrong answers that a set of its cases must be able to tell from right ones."""
+
+from attnspec.families.attention.impostors.backward import BACKWARD
+from attnspec.families.attention.impostors.forward import FORWARD
+from attnspec.families.attention.impostors.merging import MERGING
+
+IMPOSTORS = {
+    "scaled_dot_product_attention": FORWARD,
+    "scaled_dot_product_attention_backward": BACKWARD,
+    "merge_states": MERGING,
+}
+
+__all__ = ["IMPOSTORS"]

@@ -1,0 +1,96 @@
+"""What a candidate is asked: draws at the shapes that its user names, and beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from attnspec.contract import OPERATIONS
+from attnspec.draws import Recipe, drawn_of
+from attnspec.lattice import Limits, Words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from attnspec.judgement.shapes import Shape
+
+Where = Literal["at", "beside"]
+
+ROWS = 32
+"""Rows of a large draw that are held against values; all others must lie in their hull."""
+
+LARGE_DRAWS = 6
+"""Draws of a large shape, and as many beside it: each costs about one call of a naive implementation."""
+
+_LONG = 8
+"""Axes longer than this are varied: what goes wrong beside a shape goes wrong at the edge of a tile."""
+
+_NOT_ASKED = ("presentation", "excluded_nonfinite", "attended_nan")
+"""What nobody asked for who named a shape: other memory layouts, and numbers that are none."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One draw that a candidate is asked.
+
+    Attributes
+    ----------
+    shape
+        The shape that it is about.
+    where
+        Whether it has that shape, or one beside it.
+    recipe
+        What draws it.
+    """
+
+    shape: Shape
+    where: Where
+    recipe: Recipe
+
+
+def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Question]:
+    """Give the draws of a shape in a dtype, those at it first.
+
+    Parameters
+    ----------
+    shape, dtype
+        What they are about.
+    seed
+        The word that they are drawn by.
+    draws
+        How many there are at the shape, and half as many beside it; fewer where they are large.
+    """
+    limits = Limits(
+        dtype,
+        frozenset(_left_out(shape)),
+        extents=shape.extents,
+        stated=shape.attributes,
+        rows=ROWS,
+    )
+    large = bool(drawn_of(Recipe(shape.operation, seed, 0, limits)).thinned)
+    many = min(draws, LARGE_DRAWS) if large else draws
+    for number in range(many):
+        yield Question(shape, "at", Recipe(shape.operation, seed, number, limits))
+    for number in range(many, many + max(many // 2, 1)):
+        recipe = Recipe(shape.operation, seed, number, limits)
+        extents = _beside(shape.extents, seed, number)
+        if extents != shape.extents:
+            yield Question(shape, "beside", recipe.with_extents(extents))
+
+
+def _left_out(shape: Shape) -> Iterator[str]:
+    contract = OPERATIONS[shape.operation]
+    yield from _NOT_ASKED
+    yield from (name for name in contract.optional_inputs if name not in shape.given)
+    yield from (name for name in contract.attributes if name not in shape.attributes)
+
+
+def _beside(extents: Mapping[str, int], seed: str, number: int) -> Mapping[str, int]:
+    """Make one long axis, and those that are as long, a little longer or shorter, or halve it."""
+    stream = Words(f"{seed}/{number}").of("beside")
+    long = sorted({length for length in extents.values() if length > _LONG})
+    if not long:
+        return extents
+    length = stream.one_of(long)
+    other = stream.one_of((length - 1, length + 1, length - 3, length // 2 + 1))
+    return {axis: other if own == length else own for axis, own in extents.items()}

@@ -1,0 +1,124 @@
+"""The shapes at which a candidate is judged, as its user names them in a file or in Python."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from attnspec.contract import OPERATIONS
+from attnspec.draws import drawable
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.errors import UsageError
+from attnspec.families.lookup import family_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_EXAMPLE = '{"operation": "OPERATION", "dtypes": ["float32"], "shapes": [{"INPUT": [4, 16, 1024, 64], "ATTRIBUTE": 1}]}'
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One call as a user makes it: the lengths of all axes, the attributes, and what is given beside them.
+
+    Attributes
+    ----------
+    operation
+        Which operation is called.
+    extents
+        Axis to its length, as the lattice of the operation calls its axes.
+    attributes
+        Attribute to the value that every call states; the others are left out.
+    given
+        The optional inputs that are given.
+    dtypes
+        Dtypes to judge in.
+    text
+        The shape as its user wrote it, for messages.
+    """
+
+    operation: str
+    extents: Mapping[str, int]
+    attributes: Mapping[str, Any]
+    given: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    text: str
+
+
+def read_shapes(path: Path) -> tuple[Shape, ...]:
+    """Read a file of shapes.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be read, or is none; the message says what is wrong and shows how one looks.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(f"{path} is no file of shapes ({error}). It looks so: {_EXAMPLE}") from None
+    return shapes_from(document, said_by=str(path))
+
+
+def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
+    """Read shapes from what a file of them holds.
+
+    Parameters
+    ----------
+    document
+        An object with ``operation``, ``dtypes`` and ``shapes``, each of which names the shape of every input, and
+        attributes with their values.
+    said_by
+        Who said so, for messages.
+
+    Raises
+    ------
+    UsageError
+        If it does not hold what it should.
+    """
+    if not isinstance(document, dict):
+        raise UsageError(f"{said_by} holds no object. It looks so: {_EXAMPLE}")
+    stated = cast("dict[str, Any]", document)
+    operation, dtypes, shapes = stated.get("operation"), stated.get("dtypes"), stated.get("shapes")
+    if operation not in drawable():
+        raise UsageError(f"{said_by}: the operation {operation!r} is none that is judged; {', '.join(drawable())} are.")
+    listed = cast("list[Any]", dtypes) if isinstance(dtypes, list) else []
+    if not listed or not all(dtype in FLOAT_DTYPES for dtype in listed):
+        raise UsageError(f"{said_by}: dtypes must be a list of some of {', '.join(FLOAT_DTYPES)}, not {dtypes!r}.")
+    if not isinstance(shapes, list) or not shapes:
+        raise UsageError(f"{said_by}: there are no shapes. It looks so: {_EXAMPLE}")
+    every = cast("list[Any]", shapes)
+    return tuple(_shape(operation, tuple(listed), each, said_by) for each in every)
+
+
+def _shape(operation: str, dtypes: Sequence[str], stated: Any, said_by: str) -> Shape:
+    contract = OPERATIONS[operation]
+    text = json.dumps(stated)
+    if not isinstance(stated, dict):
+        raise UsageError(f"{said_by}: {text} is no object of shapes and attributes.")
+    entries = cast("dict[str, Any]", stated)
+    inputs = {*contract.inputs, *contract.optional_inputs}
+    for name in entries:
+        if name not in contract.arguments:
+            raise UsageError(f"{said_by}: {operation} has no argument {name!r}, which {text} names.")
+    shapes = {name: tuple(entries[name]) for name in entries if name in inputs and _is_shape(entries[name])}
+    for name in inputs & entries.keys() - shapes.keys():
+        raise UsageError(f"{said_by}: the shape of {name} must be a list of whole numbers, not {entries[name]!r}.")
+    try:
+        extents = family_of(operation).extents_of(operation, shapes)
+    except ValueError as error:
+        raise UsageError(f"{said_by}: {text}: {error}.") from None
+    return Shape(
+        operation=operation,
+        extents=extents,
+        attributes={name: value for name, value in entries.items() if name in contract.attributes},
+        given=tuple(name for name in contract.optional_inputs if name in shapes),
+        dtypes=tuple(dtypes),
+        text=text,
+    )
+
+
+def _is_shape(stated: Any) -> bool:
+    return isinstance(stated, list) and all(type(length) is int and length >= 0 for length in cast("list[Any]", stated))

@@ -1,0 +1,160 @@
+"""Whether a drawn case tells cheap wrong answers from right ones: each impostor of its operation, held against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from attnspec.comparison import Values, compare
+from attnspec.errors import UsageError
+from attnspec.family import Answered
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.comparison import Run
+
+Telling = Literal["told apart", "undecided", "the same", "aside", "no answer"]
+
+TOLD_APART: Telling = "told apart"
+UNDECIDED: Telling = "undecided"
+THE_SAME: Telling = "the same"
+ASIDE: Telling = "aside"
+NO_ANSWER: Telling = "no answer"
+"""What a case says of an impostor: that it is wrong, that it may be within what rounding does, or that it is right;
+that it is right but for elements that owe NaN, infinity or an exact 0, which says nothing of its arithmetic; or that it
+has no answer, as the one that repeats the call before has none to the first call."""
+
+APART = 4.0
+"""From so many tolerances on an impostor is told apart: one that rounds as badly as is allowed is still noticed."""
+
+LARGEST_UNGRADED_SHARE = 0.01
+"""A case of which a larger share is not graded does not count: it could hide whatever is wrong with the rest."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one case says of one impostor.
+
+    Attributes
+    ----------
+    telling
+        What it says.
+    ratio
+        The largest error / tolerance of the elements that speak of its arithmetic; 0 where there are none.
+    """
+
+    telling: Telling
+    ratio: float
+
+
+@dataclass(frozen=True)
+class DrawTold:
+    """What one case says of every impostor of its operation.
+
+    Attributes
+    ----------
+    case
+        The id of the case.
+    graded, owed
+        How many elements are graded, and how many are owed at all: padding, for which nothing is, is none of them.
+    impostors
+        Name of an impostor to what the case says of it.
+    """
+
+    case: str
+    graded: int
+    owed: int
+    impostors: Mapping[str, Told]
+
+    @property
+    def counts(self) -> bool:
+        """Whether so much of the case is graded that it says something."""
+        return self.owed > 0 and self.owed - self.graded <= LARGEST_UNGRADED_SHARE * self.owed
+
+
+def tell_apart(
+    run: Run, before: Mapping[str, NDArray[Any]] | None = None, *, outputs: Collection[str] | None = None
+) -> DrawTold:
+    """Return what a run says of every impostor of its operation.
+
+    Parameters
+    ----------
+    run
+        A run of a case whose expected values are the reference's; those of a golden case are certified, and say
+        nothing of how far an impostor's numbers, which are the reference's too, may lie from them.
+    before
+        What was right for the call before; None where there was none.
+    outputs
+        The outputs that are looked at; those that every implementation owes where none are named.
+
+    Raises
+    ------
+    UsageError
+        If the run does not owe values of the reference.
+    ValueError
+        If its inputs are generated: the impostors answer whole tensors, which would fill the memory.
+    """
+    case, expected, bound = run.case, run.expected, run.bound
+    if case.generated:
+        raise ValueError(f"{case.id}: its inputs are generated, and impostors answer no such case; take a smaller one")
+    if not isinstance(expected, Values) or bound is None or bound.place_of_values is None:
+        raise UsageError(f"{case.id} does not owe values of the reference: no impostor can be held against it.")
+    names = [name for name in outputs or run.operation.owed(case.inputs) if name in expected.outputs]
+    right = case.golden(run.dtype)
+    call = Answered(case.inputs, case.attributes_in(run.dtype), right, before or {})
+    told: dict[str, Told] = {}
+    for impostor in run.family.impostors.get(case.operation, ()):
+        if run.dtype not in impostor.dtypes:
+            continue
+        with np.errstate(all="ignore"):
+            answer = impostor.answer(call)
+            given = {name: answer.get(name, right[name]) for name in names} if answer else {}
+            told[impostor.name] = _told(run, expected, run.family.computed_under(given, run.conventions, bound))
+    graded, owed = _counted(run, expected, names)
+    return DrawTold(case.id, graded, owed, told)
+
+
+def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told:
+    """Return what a case says of an answer, by the elements that say how far it lies from what is owed."""
+    if not given:
+        return Told(NO_ANSWER, 0.0)
+    largest, same, beyond = 0.0, True, False
+    for name, answer in given.items():
+        with np.errstate(all="ignore"):
+            compared = compare(run, expected, name, answer, run.place)
+        # Nothing lies near a 0 to which nothing is added, and NaN is far from all: they would speak for any numbers.
+        speaking = np.isfinite(compared.given) & np.isfinite(compared.owed) & (compared.owed != 0)
+        speaking &= np.isfinite(compared.ratios) & (compared.ratios >= 0) & (compared.tolerance > 0)
+        largest = max(largest, float(compared.ratios.max(where=speaking, initial=0.0)))
+        same = same and bool((compared.error <= _own_error(run, name)).all(where=speaking))
+        beyond = beyond or bool((compared.ratios > 1).any(where=~speaking))
+    if same:
+        return Told(ASIDE if beyond else THE_SAME, largest)
+    return Told(TOLD_APART if largest > APART else UNDECIDED, largest)
+
+
+def _own_error(run: Run, name: str) -> NDArray[Any]:
+    """Return how far the values that are owed may themselves lie from the exact ones."""
+    assert run.bound is not None
+    assert run.bound.place_of_values is not None
+    # The tolerance of the run in which the values were computed is twice their error: its own, and that of the values.
+    return run.bound.of(name, run.bound.place_of_values).error / 2
+
+
+def _counted(run: Run, expected: Values, names: Collection[str]) -> tuple[int, int]:
+    """Return how many elements are graded, and how many are owed."""
+    assert run.bound is not None
+    graded = owed = 0
+    for name in names:
+        with np.errstate(all="ignore"):
+            compared = compare(run, expected, name, expected.outputs[name], run.place)
+        unowed = run.bound.unowed.get(name)
+        padding = 0 if unowed is None else int(np.count_nonzero(unowed))
+        graded += compared.graded
+        owed += compared.ratios.size - padding
+    return graded, owed

@@ -1,0 +1,11 @@
+"""The lattice of a family: what a case made from a seed may have, and what draws it.
+
+This room holds what all families draw with; what is drawn, and how often, is in the rooms of each family.
+"""
+
+from attnspec.lattice.drawn import Drawn
+from attnspec.lattice.limits import Limits
+from attnspec.lattice.numbers import coarse, full_width, whole_numbers
+from attnspec.lattice.words import REVERSED, Stream, Words
+
+__all__ = ["REVERSED", "Drawn", "Limits", "Stream", "Words", "coarse", "full_width", "whole_numbers"]

@@ -1,0 +1,32 @@
+"""What the reference answers: the outputs of a call for which no golden file holds any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from attnspec.contract import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+
+def reference_outputs(
+    operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    """Return the outputs that the reference gives, by name, without those that there are not for these inputs.
+
+    Parameters
+    ----------
+    operation
+        Name of the operation.
+    inputs, attributes
+        What it is called with; in float64 for a reference to others.
+    """
+    import attnspec_reference
+
+    returned: Any = getattr(attnspec_reference, operation)(**inputs, **attributes)
+    values = cast("tuple[NDArray[Any] | None, ...]", returned if isinstance(returned, tuple) else (returned,))
+    named = zip(OPERATIONS[operation].outputs, values, strict=True)
+    return {name: value for name, value in named if value is not None}

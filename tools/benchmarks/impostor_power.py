@@ -1,0 +1,202 @@
+"""Which cheap wrong answers draws tell from right ones, how often, and how many draws a set needs for all of them.
+
+``python tools/benchmarks/impostor_power.py`` draws sets of cases, holds every impostor against each draw, and prints
+tables; ``--write`` writes them to ``spec/measurements/impostors.md``. Takes some five minutes of processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from typing import TYPE_CHECKING
+
+import numpy as np
+from measurement_page import MeasurementPage, add_write_option, publish, table
+
+from attnspec.draws import Recipe, draw
+from attnspec.draws.drawing import case_of
+from attnspec.dtypes import numpy_dtype, rounded_to
+from attnspec.families.lookup import family_of
+from attnspec.judgement.certificate import DRAWS, certificate
+from attnspec.judgement.own_inputs import passing_impostors
+from attnspec.judgement.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart
+from attnspec.lattice import Drawn, Limits
+from attnspec.one_case import run_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.family import Impostor
+    from attnspec.judgement.telling_apart import DrawTold
+
+FORWARD = "scaled_dot_product_attention"
+DTYPES = ("float32", "bfloat16")
+SETS = {FORWARD: (40, 96), "scaled_dot_product_attention_backward": (4, 50), "merge_states": (10, 96)}
+"""Operation to how many sets are drawn, and how many draws each has."""
+
+DECODING, CAUSAL = frozenset({"is_causal", "window", "past_key"}), frozenset({"mask", "past_key", "softcap", "sinks"})
+SHAPES: Mapping[str, tuple[dict[str, int], frozenset[str]]] = {
+    "any, any features": ({}, frozenset()),
+    "2 x 4 heads, 64 queries, 64 keys, 64 features": (
+        {"batch": 2, "shared": 4, "group": 1, "queries": 64, "keys": 64, "width": 64, "value_width": 64, "past": 0},
+        frozenset(),
+    ),
+    "the same, plain or causal": (
+        {"batch": 2, "shared": 4, "group": 1, "queries": 64, "keys": 64, "width": 64, "value_width": 64, "past": 0},
+        CAUSAL | {"window", "alibi_slopes", "key_lengths", "query_lengths", "scale"},
+    ),
+    "decoding, 8 heads on 2, 512 keys, 128 features": (
+        {"batch": 2, "shared": 2, "group": 4, "queries": 1, "keys": 512, "width": 128, "value_width": 128, "past": 0},
+        DECODING,
+    ),
+    "one key": ({"keys": 1, "past": 0}, frozenset()),
+}
+"""Shapes and what is left out of their draws."""
+
+TOKENS, FEATURES = 512, 1024
+"""As KernelBench asks for attention, with inputs that are uniform from 0 to 1; one head of its 1,024 is taken."""
+
+RULE = 1e-2
+"""Its `atol` and `rtol`."""
+
+ABOUT = f"""
+An impostor is a wrong answer that is cheap to give. A set of draws that would pass one says little of what passes it.
+Every impostor is graded on each draw: it is *told apart* where an element that is graded lies more than 4 tolerances
+off, *the same* where all of them lie within the error of the values that are owed, and *undecided* between. Elements
+that owe NaN, infinity or an exact 0 are set aside. Draws of which more than 1% is not graded do not count.
+
+Impostors that forget a feature are the same wherever a draw lacks it, which most do. Those whose error is rounding in a
+dtype have no figures there. A set is *complete* where each impostor that differs in any of its draws is told apart by
+one of them; a judge draws {DRAWS}.
+"""
+
+
+def told_in_turn(operation: str, seed: str, many: int, limits: Limits) -> Iterator[DrawTold]:
+    """Hold every impostor against the draws of a set, one after the other."""
+    before: Mapping[str, NDArray[np.float64]] | None = None
+    for number in range(many):
+        case = draw(Recipe(operation, seed, number, limits))
+        yield tell_apart(run_of(case, limits.dtype, {}), before)
+        before = case.golden(limits.dtype)
+
+
+def draws_until_all(told: Sequence[DrawTold], names: Sequence[str]) -> int | None:
+    """Return how many draws of a set tell every impostor apart; None where it does not."""
+    left = set(names)
+    for number, each in enumerate(told, start=1):
+        if each.counts:
+            left -= {name for name in left if each.impostors[name].telling == TOLD_APART}
+        if not left:
+            return number
+    return None
+
+
+def _impostors(operation: str) -> tuple[Impostor, ...]:
+    return family_of(operation).impostors[operation]
+
+
+def _power(told: Sequence[DrawTold], impostor: Impostor, dtype: str) -> tuple[str, str]:
+    """Return the shares of draws that tell an impostor apart, and that are undecided."""
+    if dtype not in impostor.dtypes:
+        return "", ""
+    tellings = [each.impostors[impostor.name].telling for each in told if each.counts]
+    said = sum(telling in (TOLD_APART, UNDECIDED, THE_SAME) for telling in tellings)
+    return f"{tellings.count(TOLD_APART) / said:.1%}", f"{tellings.count(UNDECIDED) / said:.1%}"
+
+
+def of_operation(operation: str) -> list[str]:
+    """Draw the sets of an operation, and return its section."""
+    many, length = SETS[operation]
+    sets = {
+        dtype: [list(told_in_turn(operation, f"power{number}", length, Limits(dtype))) for number in range(many)]
+        for dtype in DTYPES
+    }
+    every = {dtype: [each for told in sets[dtype] for each in told] for dtype in DTYPES}
+    heading = ("impostor", *(f"{dtype}, {said}" for dtype in DTYPES for said in ("told apart", "undecided")))
+    rows = [
+        (
+            f"`{impostor.name}`: {impostor.sentence}",
+            *(share for dtype in DTYPES for share in _power(every[dtype], impostor, dtype)),
+        )
+        for impostor in _impostors(operation)
+    ]
+    lines = [f"## `{operation}`", "", *table(heading, rows), ""]
+    for dtype in DTYPES:
+        lines += [_sentence(operation, dtype, sets[dtype]), ""]
+    return lines
+
+
+def _sentence(operation: str, dtype: str, sets: Sequence[Sequence[DrawTold]]) -> str:
+    """Say how many draws count, how many sets are complete, and how many draws that takes."""
+    every = [each for told in sets for each in told]
+    counting = [each for each in every if each.counts]
+    tellings = [told.telling for each in counting for told in each.impostors.values()]
+    names = [impostor.name for impostor in _impostors(operation) if dtype in impostor.dtypes]
+    needed = [draws_until_all(told, names) for told in sets]
+    found = sorted(number for number in needed if number is not None)
+    complete = sum(certificate(operation, dtype, told[:DRAWS]).is_complete for told in sets)
+    median = f"{statistics.median(found):.0f} draws in the median, {found[-1]} at most" if found else "never"
+    return (
+        f"In {dtype}, {len(counting)} of {len(every)} draws count; {tellings.count(UNDECIDED) / len(tellings):.1%} of "
+        f"what they say is undecided. All {len(names)} impostors are told apart by {len(found)} of {len(sets)} sets of "
+        f"{len(sets[0])} ({median}). Of the sets of the first {min(DRAWS, len(sets[0]))} draws, {complete} of "
+        f"{len(sets)} are complete."
+    )
+
+
+def of_shapes() -> list[str]:
+    """Certify sets of draws at shapes, and return the section."""
+    rows: list[tuple[object, ...]] = []
+    for name, (extents, without) in SHAPES.items():
+        for dtype in DTYPES:
+            limits = Limits(dtype, without=without, extents=extents)
+            found = certificate(FORWARD, dtype, list(told_in_turn(FORWARD, "shapes", DRAWS, limits)))
+            left = ", ".join(f"`{impostor.name}`" for impostor in found.not_told_apart)
+            rows.append((name, dtype, found.draws, len(found.told_apart), len(found.not_applicable), left))
+    heading = ("shape", "dtype", "draws that count", "told apart", "not applicable", "not told apart")
+    return ["## Shapes", "", f"Sets of {DRAWS} draws of attention.", "", *table(heading, rows), ""]
+
+
+def of_own_inputs() -> list[str]:
+    """Ask which impostors uniform inputs could tell apart, and return the section."""
+    generator = np.random.default_rng(0)
+    drawn = {name: generator.random((1, 1, TOKENS, FEATURES), np.float32) for name in ("query", "key", "value")}
+    passing = {each.name for each in passing_impostors(FORWARD, drawn, {}, atol=RULE, rtol=RULE)}
+    ratios: dict[str, Mapping[str, float]] = {}
+    for dtype in ("float32", "float16", "bfloat16"):
+        inputs = {name: rounded_to(array.astype(np.float64), dtype) for name, array in drawn.items()}
+        assert all(np.array_equal(array, array.astype(numpy_dtype(dtype))) for array in inputs.values())
+        case = case_of(Recipe(FORWARD, "own", 0, Limits(dtype)), Drawn(inputs, {}, (), {}, ()))
+        told = tell_apart(run_of(case, dtype, {})).impostors
+        ratios[dtype] = {name: each.ratio for name, each in told.items() if each.telling in (TOLD_APART, UNDECIDED)}
+    rows = [
+        (f"`{name}`", "passes" if name in passing else "fails", *(_told(ratios[dtype].get(name)) for dtype in ratios))
+        for name in ratios["float32"]
+    ]
+    heading = ("impostor", f"allclose({RULE:g})", *(f"{dtype}, error / tolerance" for dtype in ratios))
+    about = (
+        f"Attention over {TOKENS} tokens of {FEATURES} features that are uniform from 0 to 1, compared by "
+        f"`allclose(atol={RULE:g}, rtol={RULE:g})` in float32: what passes could be given in place of attention, and "
+        "such inputs would not tell. Beside it, the largest error in tolerances of ours. Impostors that are right "
+        "there are left out."
+    )
+    return ["## Uniform inputs", "", about, "", *table(heading, rows)]
+
+
+def _told(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.3g}"
+
+
+def main() -> None:
+    """Measure, print, and write the page where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_write_option(parser, "impostors")
+    options = parser.parse_args()
+    figures = [*(line for operation in SETS for line in of_operation(operation)), *of_shapes(), *of_own_inputs()]
+    publish(MeasurementPage("Impostors", ABOUT, figures), options.write)
+
+
+if __name__ == "__main__":
+    main()
