@@ -1,7 +1,6 @@
 """Draws: the same on every machine, within their limits, exact in their dtype, and passed by what is right."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import pytest
 import attnspec
 from attnspec import capabilities
 from attnspec.adapters import load
-from attnspec.cases import Suite
+from attnspec.cases import suite_of
 from attnspec.draws import Recipe, draw, drawable, drawn_of, learned, load_selected, recipe_from_text, shrunk
 from attnspec.dtypes import FLOAT_DTYPES, follows_run, rounded_to
 from attnspec.errors import UsageError
@@ -56,7 +55,7 @@ def recipe(operation=OPERATION, number=0, dtype="float32", **limits):
 
 
 def result_of(case, implementation):
-    suite = Suite(Path(), "", {case.id: case}, {})
+    suite = suite_of([case])
     return run_suite(suite, implementation, dtypes=case.dtypes)[0]
 
 

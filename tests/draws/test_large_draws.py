@@ -1,13 +1,12 @@
 """Draws at real sizes: sampled rows of what is right pass, and what is wrong fails, in a row or out of its hull."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from attnspec.adapters import load
-from attnspec.cases import Suite
+from attnspec.cases import suite_of
 from attnspec.draws import Recipe, draw, recipe_from_text
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.lattice import Limits
@@ -24,7 +23,7 @@ def large(number, dtype="float32", queries=300, **limits):
 
 def verdict(case, function):
     implementation = load(SimpleNamespace(**{OPERATION: function}, dtypes=FLOAT_DTYPES))
-    return run_suite(Suite(Path(), "", {case.id: case}, {}), implementation, dtypes=case.dtypes)[0].verdict
+    return run_suite(suite_of([case]), implementation, dtypes=case.dtypes)[0].verdict
 
 
 def right(**arguments):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnspec.campaign.outcome import DrawOutcome, PartOutcome
 from attnspec.campaign.plan import Kind
-from attnspec.cases import Suite
+from attnspec.cases import suite_of
 from attnspec.draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
 from attnspec.draws.drawing import case_of
 from attnspec.errors import UsageError
@@ -157,7 +156,7 @@ def explained(task: Task, recipes: Sequence[str]) -> tuple[str, ...]:
     implementation = _open(task)
     cases = [draw(recipe_from_text(recipe)) for recipe in recipes]
     results = _ask(implementation, cases, task)
-    report = make_report(_suite_of(cases), implementation.declaration, results, conventions=task.conventions)
+    report = make_report(suite_of(cases), implementation.declaration, results, conventions=task.conventions)
     return tuple(dict.fromkeys(found.sentence for found in report.diagnosis if found.sentence))
 
 
@@ -172,11 +171,7 @@ def _ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> t
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dtypes = sorted({dtype for case in cases for dtype in case.dtypes})
-        return run_suite(_suite_of(cases), implementation, dtypes=dtypes, conventions=task.conventions, goes_on=True)
-
-
-def _suite_of(cases: Sequence[Case]) -> Suite:
-    return Suite(Path(), "", {case.id: case for case in cases}, {})
+        return run_suite(suite_of(cases), implementation, dtypes=dtypes, conventions=task.conventions, goes_on=True)
 
 
 def _outcome(result: Result) -> DrawOutcome:

@@ -21,6 +21,7 @@ from attnspec.cases.reading import (
     select_ids,
     smoke_text,
     suite_digest,
+    suite_of,
 )
 from attnspec.cases.tensors import tensor_from_json, tensor_to_json
 
@@ -53,6 +54,7 @@ __all__ = [
     "select_ids",
     "smoke_text",
     "suite_digest",
+    "suite_of",
     "tensor_from_json",
     "tensor_to_json",
 ]

@@ -13,6 +13,7 @@ import os
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.cases.bundles import bundled_file, bundled_ids
@@ -25,7 +26,6 @@ from attnspec.locations import golden_folder, schema_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
 
 INDEX = "index.json"
 RELEASED = "released.json"
@@ -57,6 +57,17 @@ class Suite:
     digest: str
     cases: Mapping[str, Case]
     twins: Mapping[str, Case]
+
+
+def suite_of(cases: Iterable[Case]) -> Suite:
+    """Return cases that come from no folder as a suite.
+
+    Parameters
+    ----------
+    cases
+        The cases, none of which has a twin.
+    """
+    return Suite(Path(), "", {case.id: case for case in cases}, {})
 
 
 def load_suite(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.taken_at_word import CalledInEveryDtype
-from attnspec.cases import Suite
+from attnspec.cases import suite_of
 from attnspec.comparison import Values
 from attnspec.draws import draw
 from attnspec.errors import UsageError
@@ -144,7 +144,7 @@ def _asked(
 
 def _judged(candidate: Candidate, asked: _Asked, conditions: Conditions, seed: str, *, is_replay: bool) -> Judgement:
     report = make_report(
-        _suite_of(result.case for result in asked.results),
+        suite_of(result.case for result in asked.results),
         asked.declaration,
         tuple(asked.results),
         conventions=asked.conventions,
@@ -193,7 +193,7 @@ class _Asked:
                 return
             cases = [draw(question.recipe.in_variant(variant)) for variant in VARIANTS]
             results = run_suite(
-                _suite_of(cases),
+                suite_of(cases),
                 self._implementation,
                 dtypes=(question.recipe.limits.dtype,),
                 conventions=self.conventions,
@@ -234,7 +234,3 @@ class _Asked:
             worst=max(ratios, default=0.0),
             first_wrong=wrong[0].case.id if wrong else None,
         )
-
-
-def _suite_of(cases: Iterable[Any]) -> Suite:
-    return Suite(Path(), "", {case.id: case for case in cases}, {})

@@ -20,7 +20,7 @@ ROWS = 32
 """Rows of a large draw that are held against values; all others must lie in their hull."""
 
 LARGE_DRAWS = 6
-"""Draws of a large shape, and as many beside it: each costs about one call of a naive implementation."""
+"""Draws of a large shape, and half as many beside it: each costs about one call of a naive implementation."""
 
 _LONG = 8
 """Axes longer than this are varied: what goes wrong beside a shape goes wrong at the edge of a tile."""
