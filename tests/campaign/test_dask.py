@@ -1,5 +1,6 @@
 """On a Dask cluster: the same outcomes, also where a worker is killed in the middle."""
 
+import logging
 import os
 import signal
 import threading
@@ -19,7 +20,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster():
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="critical"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL
     ) as cluster:
         yield cluster
 
