@@ -6,4 +6,15 @@ from attnspec.draws.recipe import Recipe, is_recipe, recipe_from_text
 from attnspec.draws.selecting import load_selected
 from attnspec.draws.shrinking import shrunk
 
-__all__ = ["Recipe", "draw", "drawable", "drawn_for", "is_recipe", "learned", "load_selected", "not_offered", "recipe_from_text", "shrunk"]
+__all__ = [
+    "Recipe",
+    "draw",
+    "drawable",
+    "drawn_for",
+    "is_recipe",
+    "learned",
+    "load_selected",
+    "not_offered",
+    "recipe_from_text",
+    "shrunk",
+]

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from attnspec.lattice import Drawn, Limits
 
 
+SMALL = 256
+"""Elements of the largest tensor of the draws by which it is found what is not offered."""
+
+_ENOUGH, _MOST = 60, 400
+"""After how many draws in a row that are offered nothing is looked for, and after how many in all."""
+
+
 def drawn_for(declaration: Declaration) -> tuple[str, ...]:
     """Return the operations that are offered and of which cases can be drawn, in the order of the contract."""
     return tuple(operation for operation in drawable() if operation in declaration.operations)
@@ -35,13 +42,6 @@ def not_offered(declaration: Declaration, conventions: Mapping[str, str]) -> fro
     fixed = fixed_attributes(conventions)
     others = [f"{name}={choice}" for name, only in fixed.items() for choice in CHOICES[name] if choice != only]
     return frozenset((*declaration.without, *others))
-
-
-SMALL = 256
-"""Elements of the largest tensor of the draws by which it is found what is not offered."""
-
-_ENOUGH, _MOST = 60, 400
-"""After how many draws in a row that are offered nothing is looked for, and after how many in all."""
 
 
 def learned(operation: str, limits: Limits, offered: Callable[[Case], bool], seed: str) -> frozenset[str]:

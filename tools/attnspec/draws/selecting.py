@@ -38,5 +38,4 @@ def load_selected(
     if not drawn:
         return load_suite(folder, profiles=profiles, select=select, whole=whole)
     suite = load_suite(folder, profiles=profiles, select=patterns, whole=whole)
-    golden = suite.cases if patterns or profiles else {}
-    return replace(suite, cases={**golden, **drawn})
+    return replace(suite, cases={**suite.cases, **drawn} if patterns or profiles else drawn)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from attnspec.families.attention.attendance import Attendance
 
-BOTTOM_RIGHT = "bottom_right"
+TOP_LEFT, BOTTOM_RIGHT = "top_left", "bottom_right"
 
 
 def clauses_of_forward(
@@ -83,9 +83,7 @@ def clauses_of_backward(
     return ("grad_query", "grad_key", "grad_value", *(clause for clause, uses in used.items() if uses))
 
 
-def _of_both(
-    inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], keys: Attendance
-) -> dict[str, bool]:
+def _of_both(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], keys: Attendance) -> dict[str, bool]:
     """Tell what attention and its backward pass call by the same names."""
     scale, dead, empty = attributes.get("scale"), keys.fully_masked is not None, keys.attendable.shape[-1] == 0
     return {

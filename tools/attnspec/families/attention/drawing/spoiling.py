@@ -46,7 +46,7 @@ def spoil(
     names = ("key", "value") if spoilt == "both" else (spoilt,)
     if excluded and limits.allow(EXCLUDED):
         grouped = (extents.batch, extents.shared, extents.group * extents.queries, extents.columns)
-        unseen = ~keys.attendable.reshape(grouped).any(axis=2)
+        unseen = np.logical_not(np.any(keys.attendable.reshape(grouped), axis=2, keepdims=True))[:, :, 0]
         if unseen.any() and extents.queries:
             for name in names:
                 _put(inputs, name, unseen, number, extents.past)
@@ -59,9 +59,7 @@ def spoil(
     return ()
 
 
-def _put(
-    inputs: dict[str, NDArray[Any]], name: str, tokens: NDArray[np.bool_], number: float, past: int
-) -> None:
+def _put(inputs: dict[str, NDArray[Any]], name: str, tokens: NDArray[np.bool_], number: float, past: int) -> None:
     if past:
         inputs[f"past_{name}"][tokens[:, :, :past]] = number
     inputs[name][tokens[:, :, past:]] = number
