@@ -29,8 +29,8 @@ def coarse(stream: Stream, shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 def full_width(stream: Stream, shape: tuple[int, ...], dtype: str) -> NDArray[np.float64]:
     """Draw numbers from -2 to 2 that need every digit of a dtype."""
-    fractions = (stream.words(math.prod(shape)) >> np.uint64(11)).astype(np.float64) * 2.0**-51 - 2.0
-    return rounded_to(fractions.reshape(shape), dtype)
+    steps = (stream.words(math.prod(shape)) >> np.uint64(10)).view(np.int64) - 2**53
+    return rounded_to(np.multiply(steps, 2.0**-52).reshape(shape), dtype)
 
 
 def whole_numbers(stream: Stream, shape: tuple[int, ...], least: int, most: int) -> NDArray[np.int64]:

@@ -130,6 +130,7 @@ def draw_lengths(words: Words, extents: Extents, limits: Limits) -> Iterator[tup
     if extents.past or not given:
         return
     for name, extent in (("key_lengths", extents.keys), ("query_lengths", extents.queries)):
+        may_be_none = stream.percent(_LENGTHS_OF_NONE) and limits.allow("fully_masked_row")
         if given in (name, "both") and limits.allow(name):
-            least = 0 if stream.percent(_LENGTHS_OF_NONE) and limits.allow("fully_masked_row") else min(1, extent)
+            least = 0 if may_be_none else min(1, extent)
             yield name, whole_numbers(words.of(name), (extents.batch,), least, extent)

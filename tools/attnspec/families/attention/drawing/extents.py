@@ -83,11 +83,11 @@ class Extents:
 
     @property
     def largest(self) -> int:
-        """How many elements the largest tensor has, scores included."""
-        batch, heads, queries, columns = self.over_keys
+        """How many elements the largest tensor has, scores included; a mask may have them where there are no heads."""
+        batch, heads, queries, columns = (max(length, 1) for length in self.over_keys)
         rows = max(queries * columns, queries * max(self.width, self.value_width))
         tokens = columns * max(self.width, self.value_width)
-        return max(batch * heads * rows, batch * self.shared * tokens)
+        return batch * max(heads * rows, max(self.shared, 1) * tokens)
 
     def as_limits(self) -> dict[str, int]:
         """Return axis to length, as `Limits.extents` takes them."""

@@ -1,0 +1,174 @@
+"""Draws keep to what their recipe says, and the same recipe is the same case."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from attnspec import capabilities
+from attnspec.contract import CAPABILITIES
+from attnspec.draws import draw, drawable, recipe_from_text
+from attnspec.draws.drawing import case_of, drawn_of
+from attnspec.dtypes import FLOAT_DTYPES, follows_run, rounded_to
+from attnspec.errors import UsageError
+from attnspec.reference_answers import reference_outputs
+
+SMALL = {"elements": 1_000, "longest": 64}
+STEADY = {"mask", "sinks", "alibi_slopes", "key_lengths", "query_lengths", "grad_logsumexp"}
+"""Inputs that are the same in every variant."""
+
+each_operation = pytest.mark.parametrize("operation", drawable())
+
+
+def of_same_bits(one, other):
+    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+def same(one, other):
+    """Tell which inputs of two draws differ."""
+    names = one.keys() & other.keys()
+    return {name for name in names if of_same_bits(one[name], other[name])}
+
+
+def features(recipes, operation, count=600):
+    """Return every word that the lattice of an operation knows: all that some draw of many has."""
+    drawn = (drawn_of(recipe) for recipe in recipes(operation, count, **SMALL))
+    return sorted({feature for one in drawn for feature in one.features})
+
+
+def test_cases_are_drawn_of_some_operations():
+    assert {"scaled_dot_product_attention", "merge_states"} <= {*drawable()}
+
+
+@each_operation
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+def test_every_number_is_one_of_the_dtype(operation, dtype, recipes):
+    for recipe in recipes(operation, 100, dtype):
+        for name, array in drawn_of(recipe).inputs.items():
+            if follows_run(array):
+                assert np.array_equal(array, rounded_to(array, dtype), equal_nan=True), (recipe.text, name)
+
+
+@each_operation
+def test_the_same_recipe_gives_the_same_bits(operation, recipes):
+    for recipe in recipes(operation, 60):
+        one, other = draw(recipe), draw(recipe_from_text(recipe.text))
+        assert same(one.inputs, other.inputs) == {*one.inputs} == {*other.inputs}
+        assert one.attributes == other.attributes
+        assert one.presentation == other.presentation
+        assert same(one.expected["all"], other.expected["all"]) == {*one.expected["all"]}
+
+
+@each_operation
+def test_numbers_seeds_and_dtypes_give_other_draws(operation, recipes):
+    drawn = [drawn_of(recipe) for recipe in recipes(operation, 40)]
+    others = [
+        *map(drawn_of, recipes(operation, 40, seed="other")),
+        *map(drawn_of, recipes(operation, 40, "float16")),
+    ]
+    contents = [b"".join(array.tobytes() for array in one.inputs.values()) for one in (*drawn, *others)]
+    assert len({*contents}) > 0.9 * len(contents)
+
+
+@each_operation
+@pytest.mark.parametrize(("elements", "longest"), [(60_000, 4_096), (1_000, 64), (300, 3), (2, 4_096), (500, 1)])
+def test_no_draw_is_larger_than_its_limits(operation, elements, longest, recipes):
+    reached = 0
+    for recipe in recipes(operation, 150, elements=elements, longest=longest):
+        drawn = drawn_of(recipe)
+        assert max(drawn.extents.values()) <= longest
+        outputs = reference_outputs(operation, drawn.inputs, drawn.attributes) if elements <= 1_000 else {}
+        # Steps in between count as well: the scores are outputs, too.
+        largest = max(array.size for array in (*drawn.inputs.values(), *outputs.values()))
+        assert largest <= elements
+        reached = max(reached, largest)
+    assert longest < 9 or reached > elements / 10
+
+
+@each_operation
+def test_no_draw_has_what_is_left_out(operation, recipes):
+    for feature in features(recipes, operation):
+        for recipe in recipes(operation, 60, without=frozenset({feature}), **SMALL):
+            drawn = drawn_of(recipe)
+            assert feature not in drawn.features, recipe.text
+            assert feature not in drawn.inputs.keys() | drawn.attributes.keys(), recipe.text
+
+
+@each_operation
+def test_no_draw_needs_a_capability_that_is_left_out(operation, recipes):
+    known = {*features(recipes, operation)} & {*CAPABILITIES, *filter(capabilities.is_capability, CAPABILITIES)}
+    for word in (*sorted(known), None):
+        without = frozenset({word}) if word else frozenset(known)
+        for recipe in recipes(operation, 40, without=without, **SMALL):
+            needed = capabilities.needed(case_of(recipe, drawn_of(recipe)))
+            assert needed.isdisjoint(without), recipe.text
+
+
+@each_operation
+def test_leaving_a_feature_out_leaves_other_inputs_alone(operation, recipes):
+    moved = {}
+    for recipe in recipes(operation, 80, **SMALL):
+        whole = drawn_of(recipe)
+        stated = recipe.with_extents(whole.extents)
+        for feature in {*whole.features} & whole.inputs.keys():
+            less = drawn_of(stated.leaving_out((feature,)))
+            left = {name: array for name, array in whole.inputs.items() if name in less.inputs}
+            if differing := left.keys() - same(left, less.inputs):
+                moved[recipe.text, feature] = differing
+            assert {*less.inputs} <= {*whole.inputs}
+            assert {name: layout for name, layout in whole.presentation.items() if name in less.inputs} == {
+                name: layout for name, layout in less.presentation.items() if name in less.inputs
+            }
+    # NaN and infinity stand where no query may look, which hangs on what excludes keys; what was stored, on the rest.
+    assert all(moves <= {"key", "value", "past_key", "past_value", "output", "logsumexp"} for moves in moved.values())
+
+
+@each_operation
+def test_a_variant_has_other_numbers_in_the_same_places(operation, recipes):
+    for recipe in recipes(operation, 60, **SMALL):
+        one, other = drawn_of(recipe), drawn_of(recipe.in_variant(1))
+        assert {name: array.shape for name, array in one.inputs.items()} == {
+            name: array.shape for name, array in other.inputs.items()
+        }
+        for field in ("attributes", "features", "extents", "clauses", "conventions", "presentation"):
+            assert getattr(one, field) == getattr(other, field)
+        kept = same(one.inputs, other.inputs)
+        assert one.inputs.keys() & STEADY <= kept
+        assert not any(one.inputs[name].size > 8 for name in one.inputs.keys() - STEADY) or kept != {*one.inputs}
+
+
+@each_operation
+def test_axes_that_are_stated_have_their_lengths(operation, recipes):
+    for recipe in recipes(operation, 60, **SMALL):
+        axes = drawn_of(recipe).extents
+        for axis in axes:
+            fixed = replace(recipe, limits=replace(recipe.limits, extents={axis: 5}))
+            assert drawn_of(fixed).extents[axis] == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("draw:softmax/1/1:float32", "cases of softmax cannot be drawn; scaled_dot_product_attention, "),
+        ("draw:merge_states/1/1:float32:keys=3", "there is no axis 'keys'; the axes are batch, heads, queries, width."),
+        ("draw:merge_states/1/1:float32:width=999999999", "With width=999999999, the largest tensor has 999999999 ele"),
+        ("draw:scaled_dot_product_attention/1/1:float32:keys=999999999", "and 60000 is the limit: shorten an axis"),
+        ("draw:scaled_dot_product_attention/1/1:float32:elements=9:batch=10", "and 9 is the limit"),
+        ("draw:scaled_dot_product_attention_backward/1/1:float32:past=3", "there is no axis 'past'; the axes are batch"),
+    ],
+)
+def test_a_recipe_of_nothing_is_told_why(text, said):
+    with pytest.raises(UsageError) as raised:
+        draw(recipe_from_text(text))
+    assert str(raised.value).startswith(f"{text}: ")
+    assert said in str(raised.value)
+
+
+@each_operation
+def test_a_draw_says_what_it_is(operation, recipes):
+    (recipe,) = recipes(operation, 1, "bfloat16", **SMALL)
+    case = draw(recipe)
+    assert case.id == recipe.text
+    assert case.dtypes == ("bfloat16",)
+    assert not case.is_certified
+    assert (case.operation, case.profile) == (operation, "draws")
