@@ -110,7 +110,8 @@ def test_leaving_a_feature_out_leaves_other_inputs_alone(operation, recipes):
     for recipe in recipes(operation, 80, **SMALL):
         whole = drawn_of(recipe)
         stated = recipe.with_extents(whole.extents)
-        for feature in {*whole.features} & whole.inputs.keys():
+        # Without a past there are fewer keys, and masks are of another shape.
+        for feature in ({*whole.features} & whole.inputs.keys()) - {"past_key"}:
             less = drawn_of(stated.leaving_out((feature,)))
             left = {name: array for name, array in whole.inputs.items() if name in less.inputs}
             if differing := left.keys() - same(left, less.inputs):
@@ -154,7 +155,10 @@ def test_axes_that_are_stated_have_their_lengths(operation, recipes):
         ("draw:merge_states/1/1:float32:width=999999999", "With width=999999999, the largest tensor has 999999999 ele"),
         ("draw:scaled_dot_product_attention/1/1:float32:keys=999999999", "and 60000 is the limit: shorten an axis"),
         ("draw:scaled_dot_product_attention/1/1:float32:elements=9:batch=10", "and 9 is the limit"),
-        ("draw:scaled_dot_product_attention_backward/1/1:float32:past=3", "there is no axis 'past'; the axes are batch"),
+        (
+            "draw:scaled_dot_product_attention_backward/1/1:float32:past=3",
+            "there is no axis 'past'; the axes are batch",
+        ),
     ],
 )
 def test_a_recipe_of_nothing_is_told_why(text, said):

@@ -131,8 +131,9 @@ def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: i
     _empty(stream, limits, lengths)
     if not has_past:
         lengths["past"] = 0
+    may_have_past = with_past and limits.allow("past_key", "past_value")
     stated = {
-        axis: length for axis, length in limits.extents.items() if axis in lengths and (with_past or axis != "past")
+        axis: length for axis, length in limits.extents.items() if axis in lengths and (axis != "past" or may_have_past)
     }
     lengths |= stated
     _leave_out(limits, lengths)
