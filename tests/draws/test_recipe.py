@@ -1,55 +1,108 @@
-"""The text of a draw: it is read as it was written, and what is none is told."""
+"""The text of a draw: read as it was written, and refused in a sentence where it is none."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attnspec.draws import Recipe, is_recipe, recipe_from_text
+from attnspec.draws.drawing import drawable
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.lattice import Limits
 
-OPERATION = "scaled_dot_product_attention"
-WORDS = st.text("abcdefgh_0123456789", min_size=1, max_size=8)
-LIMITS = st.builds(
-    Limits,
-    st.sampled_from(FLOAT_DTYPES),
-    st.frozensets(st.sampled_from(["mask", "causal_alignment=bottom_right", "full_width"])),
-    elements=st.integers(1, 10**9),
-    longest=st.integers(1, 10**6),
-    extents=st.dictionaries(st.sampled_from(["keys", "batch"]), st.integers(0, 5_000)),
-    variant=st.integers(0, 3),
-    rows=st.integers(0, 99),
-    stated=st.dictionaries(
-        st.sampled_from(["is_causal", "scale", "window", "causal_alignment"]),
-        st.one_of(st.booleans(), st.floats(-4, 4), st.just([3, None]), st.just("bottom_right")),
+WORD = st.text("abcxyz0189_=.-", min_size=1, max_size=9)
+NUMBER = st.integers(0, 999_999_999)
+RECIPES = st.builds(
+    Recipe,
+    st.sampled_from(drawable()),
+    st.from_regex(r"[^\s/:]+", fullmatch=True),
+    NUMBER,
+    st.builds(
+        Limits,
+        st.sampled_from(FLOAT_DTYPES),
+        st.frozensets(WORD, max_size=3),
+        elements=st.integers(2, 999_999_999),
+        longest=st.integers(1, 999_999_999),
+        extents=st.dictionaries(st.sampled_from(("keys", "batch", "value_width")), NUMBER),
+        variant=NUMBER,
     ),
 )
+GOOD = "draw:merge_states/seed/7:float32"
 
 
-@given(st.builds(Recipe, st.just(OPERATION), WORDS, st.integers(0, 10**12), LIMITS))
-def test_it_is_read_as_it_was_written(recipe):
+@given(RECIPES)
+def test_a_recipe_is_read_as_it_was_written(recipe):
     assert is_recipe(recipe.text)
     assert recipe_from_text(recipe.text) == recipe
+    assert not {*recipe.text} & {*" \n\t"}
 
 
-def test_what_is_as_usual_is_not_written():
-    assert Recipe(OPERATION, "7", 42, Limits("float32")).text == f"draw:{OPERATION}/7/42:float32"
+def test_what_has_its_default_is_not_written():
+    assert Recipe("merge_states", "seed", 7, Limits("float32")).text == GOOD
+    limits = Limits("bfloat16", frozenset({"b", "a=1"}), 50, 9, {"width": 3, "batch": 2}, 1)
+    text = "draw:merge_states/s/0:bfloat16:elements=50:longest=9:variant=1:batch=2:width=3:without=a=1+b"
+    assert Recipe("merge_states", "s", 0, limits).text == text
+
+
+def test_words_may_stand_in_any_order_and_features_in_several_of_them():
+    written = recipe_from_text(f"{GOOD}:without=b:width=3:without=a+b:elements=50")
+    assert written.text == f"{GOOD}:elements=50:width=3:without=a+b"
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "said"),
     [
+        ("core/plain", "names no draw: write draw:OPERATION/SEED/NUMBER:DTYPE"),
+        ("merge_states/seed/7:float32", "names no draw"),
         ("draw:", "names no draw"),
-        (f"draw:{OPERATION}/7", "names no draw"),
-        (f"draw:{OPERATION}/7/x:float32", "names no draw"),
-        ("draw:adding/7/1:float32", "there is no operation 'adding'"),
-        (f"draw:{OPERATION}/7/1", "names no dtype"),
-        (f"draw:{OPERATION}/7/1:float7", "names no dtype"),
-        (f"draw:{OPERATION}/7/1:float32:keys=many", "'keys=many' is neither"),
-        (f"draw:{OPERATION}/7/1:float32:keys", "'keys' is neither"),
+        ("draw:merge_states", "names no draw"),
+        ("draw:merge_states/7:float32", "names no draw"),
+        ("draw:merge_states/a/b/7:float32", "names no draw"),
+        ("draw:merge_states//7:float32", "names no draw"),
+        ("draw:merge_states/two words/7:float32", "names no draw"),
+        ("draw:merge_states/seed/-7:float32", "names no draw"),
+        ("draw:merge_states/seed/seven:float32", "names no draw"),
+        ("draw:merge_states/seed/\u0667:float32", "names no draw"),
+        (f"draw:merge_states/seed/{'9' * 5000}:float32", "names no draw"),
+        ("draw:merge/seed/7:float32", "there is no operation 'merge'"),
+        ("draw:merge_states/seed/7", "names no dtype"),
+        ("draw:merge_states/seed/7:float", "the dtypes are float64, float32, float16, bfloat16"),
+        ("draw:merge_states/seed/7:width=3", "names no dtype"),
+        (f"{GOOD}:", "'' is neither AXIS=LENGTH, ATTRIBUTE=VALUE nor without=FEATURE"),
+        (f"{GOOD}:width", "'width' is neither"),
+        (f"{GOOD}:=3", "'=3' is neither"),
+        (f"{GOOD}:width=", "'width=' is neither"),
+        (f"{GOOD}:width=-3", "'width=-3' is neither"),
+        (f"{GOOD}:width=3.0", "'width=3.0' is neither"),
+        (f"{GOOD}:width={'9' * 5000}", "is neither"),
+        (f"{GOOD}:without=", "'without=' is neither"),
+        (f"{GOOD}:without=a+", "'without=a+' is neither"),
+        (f"{GOOD}:width=3:width=4", "says width twice"),
+        (f"{GOOD}:elements=1", "leave no case"),
+        (f"{GOOD}:longest=0", "leave no case"),
     ],
 )
-def test_what_is_no_recipe_is_told(text, says):
-    with pytest.raises(UsageError, match=says):
+def test_a_text_that_names_no_draw_is_quoted_and_told_why(text, said):
+    with pytest.raises(UsageError) as raised:
         recipe_from_text(text)
+    assert repr(text) in str(raised.value)
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("seed", ["", "a/b", "a:b", "a b", "a\n"])
+def test_a_seed_that_no_text_could_name_is_refused(seed):
+    with pytest.raises(UsageError, match="cannot be written in a recipe: choose a word without space, / and :"):
+        Recipe("merge_states", seed, 7, Limits("float32"))
+
+
+@pytest.mark.parametrize("number", [-1, 10**9])
+def test_a_number_that_no_text_could_name_is_refused(number):
+    with pytest.raises(UsageError, match="numbers go from 0 to 999999999"):
+        Recipe("merge_states", "seed", number, Limits("float32"))
+
+
+def test_recipes_are_changed_in_one_thing_at_a_time():
+    recipe = recipe_from_text(f"{GOOD}:without=a:width=3")
+    assert recipe.leaving_out(("b",)).text == f"{GOOD}:width=3:without=a+b"
+    assert recipe.in_variant(2).text == f"{GOOD}:variant=2:width=3:without=a"
+    assert recipe.with_extents({"width": 2, "batch": 1}).text == f"{GOOD}:batch=1:width=2:without=a"

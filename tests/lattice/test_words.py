@@ -1,88 +1,85 @@
-"""Words: the algorithm of the page, computed here once more; streams that do not move each other."""
+"""Streams give the words that the page says, by name, and none moves another."""
 
-import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from attnspec.lattice import REVERSED, Stream, Words
+from attnspec.lattice import Stream, Words
 
-WORD = (1 << 64) - 1
+from .by_hand import ByHand, words
 
-
-def fnv(text):
-    digest = 0xCBF29CE484222325
-    for byte in text.encode():
-        digest = ((digest ^ byte) * 0x100000001B3) & WORD
-    return digest
+SEEDS = st.text(max_size=20)
+SIZES = st.integers(1, 2**40)
 
 
-def split_mix(state):
-    mixed = (state + 0x9E3779B97F4A7C15) & WORD
-    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & WORD
-    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & WORD
-    return mixed ^ (mixed >> 31)
+@given(SEEDS, st.integers(0, 40))
+def test_words_are_those_of_hashed_counters(seed, count):
+    assert Stream(seed).words(count).tolist() == words(seed, count)
 
 
-def expected(seed, count):
-    base = split_mix(fnv(seed))
-    return [split_mix((base + place) & WORD) for place in range(count)]
+def test_words_one_by_one_and_together_are_the_same_stream():
+    stream = Stream("one")
+    found = [stream.word(), *stream.words(3).tolist(), stream.word(), *stream.words(0).tolist(), stream.word()]
+    assert found == words("one", 6)
 
 
-def test_words_are_hashed_counters():
-    stream = Stream("attention")
-    assert [stream.word() for _ in range(3)] == expected("attention", 3)
-    assert stream.word() == expected("attention", 4)[3]
+@given(SEEDS, SIZES, SIZES, st.integers(0, 100))
+def test_every_rule_is_the_one_by_hand(seed, one, other, share):
+    stream, by_hand = Stream(seed), ByHand(seed)
+    least, most = sorted((one, other))
+    weights = {"a": share, "b": 1, "c": 0, "d": 7}
+    asked = [
+        ("below", one),
+        ("between", least, most),
+        ("of_any_size", least, most),
+        ("percent", share),
+        ("one_of", "abcde"),
+        ("weighted", weights),
+        ("word",),
+    ]
+    for rule, *arguments in asked:
+        assert getattr(stream, rule)(*arguments) == getattr(by_hand, rule)(*arguments)
 
 
-def test_words_that_are_drawn_together_are_those_that_are_drawn_alone():
-    stream = Stream("attention")
-    first = stream.word()
-    assert [first, *stream.words(5).tolist(), stream.word()] == expected("attention", 7)
+@given(SEEDS, SIZES, SIZES)
+def test_whole_numbers_keep_to_their_range(seed, one, other):
+    stream = Stream(seed)
+    least, most = sorted((one, other))
+    for rule in (stream.between, stream.of_any_size):
+        assert all(least <= rule(least, most) <= most for _ in range(20))
 
 
-def test_a_name_has_a_stream_of_its_own():
-    words = Words("softly/7")
-    assert words.of("mask").word() == expected("softly/7/mask", 1)[0]
-    assert words.of("mask").word() == words.of("mask").word() != words.of("key").word()
+def test_small_ranges_are_reached_whole():
+    stream = Stream("whole")
+    assert {stream.below(7) for _ in range(200)} == set(range(7))
+    assert {stream.of_any_size(3, 9) for _ in range(300)} == set(range(3, 10))
+    assert {stream.weighted({"a": 1, "never": 0, "b": 9}) for _ in range(200)} == {"a", "b"}
+    assert not any(stream.percent(0) for _ in range(50))
+    assert all(stream.percent(100) for _ in range(50))
 
 
-def test_variants_differ_where_numbers_are_varied_alone():
-    first, second, backwards = (Words("softly/7", variant) for variant in (0, 1, REVERSED))
-    assert first.of("mask").word() == second.of("mask").word()
-    assert first.varied("key").words(4).tolist() != second.varied("key").words(4).tolist()
-    assert first.varied("key").words(4).tolist() == backwards.varied("key").words(4).tolist()[::-1]
+def test_each_number_of_digits_is_as_likely():
+    stream = Stream("digits")
+    digits = [stream.of_any_size(1, 1023).bit_length() for _ in range(4000)]
+    assert all(300 < digits.count(length) < 500 for length in range(1, 11))
 
 
-@pytest.mark.parametrize(("least", "most"), [(1, 1), (1, 8), (9, 4096), (3, 5)])
-def test_numbers_of_any_size_lie_between_their_limits(least, most):
-    stream = Stream("sizes")
-    drawn = [stream.of_any_size(least, most) for _ in range(2_000)]
-    assert (min(drawn), max(drawn)) == (least, most) if most < 100 else least <= min(drawn) <= max(drawn) <= most
-    digits = {length.bit_length() for length in drawn}
-    assert digits == set(range(least.bit_length(), most.bit_length() + 1))
-
-
-def test_choices_come_as_often_as_they_should():
-    stream = Stream("choices")
-    drawn = [stream.weighted({"often": 9, "never": 0, "seldom": 1}) for _ in range(4_000)]
-    assert set(drawn) == {"often", "seldom"}
-    assert 300 < drawn.count("seldom") < 500
-    assert 900 < sum(stream.percent(25) for _ in range(4_000)) < 1_100
-    assert {stream.between(3, 5) for _ in range(100)} == {3, 4, 5}
-
-
-def test_no_choice_is_told():
+@pytest.mark.parametrize("weights", [{}, {"a": 0, "b": 0}])
+def test_weights_that_choose_nothing_are_refused(weights):
     with pytest.raises(ValueError, match="not all be 0"):
-        Stream("choices").weighted({"never": 0})
+        Stream("none").weighted(weights)
 
 
-def test_numbers_are_whole_where_they_should_be():
-    from attnspec.lattice import coarse, full_width, whole_numbers
+def test_a_stream_begins_anew_each_time_and_is_its_own():
+    drawn = Words("seed")
+    first = drawn.of("mask").words(4).tolist()
+    drawn.of("scale").words(100)
+    assert drawn.of("mask").words(4).tolist() == first == words("seed/mask", 4)
+    assert not {*first} & {*drawn.of("masks").words(4).tolist(), *Words("other").of("mask").words(4).tolist()}
 
-    assert set(whole_numbers(Stream("whole"), (500,), -2, 2).tolist()) == {-2, -1, 0, 1, 2}
-    numbers = coarse(Stream("coarse"), (50, 40))
-    assert np.array_equal(numbers * 32, np.round(numbers * 32))
-    assert abs(numbers).max() <= 62 / 32
-    wide = full_width(Stream("wide"), (1_000,), "float32")
-    assert np.array_equal(wide, wide.astype(np.float32))
-    assert (wide * 2**20 != np.round(wide * 2**20)).any()
-    assert abs(wide).max() <= 2
+
+def test_a_variant_moves_what_varies_and_nothing_else():
+    plain, varied = Words("seed"), Words("seed", variant=3)
+    assert plain.varied("key").word() == plain.of("key").word()
+    assert varied.of("key").word() == plain.of("key").word()
+    assert varied.varied("key").words(3).tolist() == words("seed/key~3", 3)

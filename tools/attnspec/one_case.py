@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters import Declaration, Outputs
 from attnspec.adapters.returned import read_returned
+from attnspec.cases import load_suite
 from attnspec.comparison import RIGHT, MustRefuse, NotGraded, bounded, grade
-from attnspec.draws import load_selected
-from attnspec.dtypes import ANY
+from attnspec.draws import draw, is_recipe, recipe_from_text
+from attnspec.dtypes import ANY, REFERENCE_DTYPE
 from attnspec.errors import UsageError
 from attnspec.reports.elements import elements_text
 from attnspec.runner import planned_runs, request_of, resolved_for
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 def case(
     case_id: str,
-    dtype: str = "float64",
+    dtype: str | None = None,
     *,
     conventions: Mapping[str, str] | None = None,
     golden: Path | None = None,
@@ -45,7 +46,8 @@ def case(
     case_id
         Its id, such as ``core/plain``; ``attnspec list`` shows them all. Or the recipe of a draw.
     dtype
-        The dtype of the inputs, for which the tolerance holds. It does not matter for a case without floats.
+        The dtype of the inputs, for which the tolerance holds; float64, or that of the draw, if None. It does not
+        matter for a case without floats.
     conventions
         Conventions that the implementation follows, where they are not the normative ones.
     golden
@@ -56,11 +58,14 @@ def case(
     AttnspecError
         If there is no such case, or it is not offered in that dtype.
     """
-    check_asked((dtype,), conventions or {})
-    found = load_selected(golden, select=(case_id,)).cases.get(case_id)
+    check_asked(() if dtype is None else (dtype,), conventions or {})
+    if is_recipe(case_id):
+        drawn = draw(recipe_from_text(case_id))
+        return OneCase(run_of(drawn, dtype or drawn.dtypes[0], conventions or {}))
+    found = load_suite(golden, select=(case_id,)).cases.get(case_id)
     if found is None:
         raise UsageError(f"{case_id!r} is a pattern; name one case by its id.")
-    return OneCase(run_of(found, dtype, conventions or {}))
+    return OneCase(run_of(found, dtype or REFERENCE_DTYPE, conventions or {}))
 
 
 def run_of(found: Case, dtype: str, conventions: Mapping[str, str]) -> Run:

@@ -226,3 +226,20 @@ def test_a_query_whose_scores_overflow_is_open_where_that_is_declared():
     assert ungraded["grad_query"].sum() == 4
     assert ungraded["grad_key"][:, 0].all()
     assert not ungraded["grad_key"][:, 1].any()
+
+
+def test_small_gradients_are_within_what_they_carry_where_large_ones_meet_zeros():
+    """Errors below 1e-154, whose squares underflow, count where all larger ones are multiplied by 0."""
+    far = np.array([0.0, 450.0, 460.0, 470.0])
+    inputs = {
+        "grad_output": np.full((1, 1, 2, 1), 0.7),
+        "query": np.array([[0.0, 1.0], [1.0, 3.0]])[None, None],
+        "key": np.stack([-far, np.zeros(4)], axis=-1)[None, None],
+        "value": np.array([0.3, -0.8, 0.9, 0.1])[None, None, :, None],
+    }
+    found = bound_of(inputs, scale=1.0).of("grad_key")
+    far_keys, errors = found.value[0, 0, 1:, 0], found.error[0, 0, 1:, 0]
+    assert (np.abs(far_keys) < 1e-190).all()
+    assert (np.abs(far_keys) > 0).all()
+    # A score of 450 is rounded by 450 units, and so is what its exponential is relative to.
+    assert (errors > 100 * 2.0**-53 * np.abs(far_keys)).all()

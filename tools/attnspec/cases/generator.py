@@ -63,7 +63,20 @@ def bell(base: int, first: int, count: int, *, bits: int) -> NDArray[np.int64]:
     bits
         Width of a field, at most 14. The numbers lie between plus and minus ``2 * (2**bits - 1)``.
     """
-    hashed = hashed_counters(base, first, count)
+    return bell_of(hashed_counters(base, first, count), bits=bits)
+
+
+def bell_of(words: NDArray[np.uint64], *, bits: int) -> NDArray[np.int64]:
+    """Return what `bell` makes of words, in their place.
+
+    Parameters
+    ----------
+    words
+        Words, which are overwritten.
+    bits
+        As for `bell`.
+    """
+    hashed = words
     shifted = np.empty_like(hashed)
     largest = (1 << bits) - 1
     hashed &= np.uint64(sum(largest << field for field in _FIELDS))

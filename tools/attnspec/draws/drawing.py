@@ -30,15 +30,20 @@ def drawn_of(recipe: Recipe) -> Drawn:
     Raises
     ------
     UsageError
-        If cases of the operation cannot be drawn, or an axis of the recipe is none of it.
+        If cases of the operation cannot be drawn, an axis of the recipe is none of it, or its lengths make a case that
+        is too large.
     """
     lattice = family_of(recipe.operation).lattices.get(recipe.operation)
     if lattice is None:
         raise UsageError(f"{recipe.text}: cases of {recipe.operation} cannot be drawn; {', '.join(drawable())} can.")
     seed = f"{recipe.operation}/{recipe.seed}/{recipe.number}/{recipe.limits.dtype}"
-    drawn = lattice(Words(seed, recipe.limits.variant), recipe.limits)
-    for axis in recipe.limits.extents.keys() - drawn.extents.keys():
-        raise UsageError(f"{recipe.text}: there is no axis {axis!r}; the axes are {', '.join(drawn.extents)}.")
+    try:
+        drawn = lattice(Words(seed, recipe.limits.variant), recipe.limits)
+    except UsageError as error:
+        raise UsageError(f"{recipe.text}: {error}") from None
+    unknown = sorted(recipe.limits.extents.keys() - drawn.extents.keys())
+    if unknown:
+        raise UsageError(f"{recipe.text}: there is no axis {unknown[0]!r}; the axes are {', '.join(drawn.extents)}.")
     return drawn
 
 
@@ -53,7 +58,8 @@ def draw(recipe: Recipe) -> Case:
     Raises
     ------
     UsageError
-        If cases of the operation cannot be drawn, or an axis of the recipe is none of it.
+        If cases of the operation cannot be drawn, an axis of the recipe is none of it, or its lengths make a case that
+        is too large.
     """
     return case_of(recipe, drawn_of(recipe))
 

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attnspec.conventions import CHOICES, fixed_attributes
 from attnspec.draws.drawing import case_of, drawable, drawn_of
 from attnspec.draws.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from attnspec.adapters import Declaration
     from attnspec.cases import Case
     from attnspec.lattice import Drawn, Limits
+
+
+SMALL = 256
+"""Elements of the largest tensor of the draws by which it is found what is not offered."""
+
+_ENOUGH, _MOST = 60, 400
+"""After how many draws in a row that are offered nothing is looked for, and after how many in all."""
+
+_UNDECIDED = 100
+"""For how many draws it is left open which of several features is declined: what is offered meanwhile may tell."""
 
 
 def drawn_for(declaration: Declaration) -> tuple[str, ...]:
@@ -35,13 +45,6 @@ def not_offered(declaration: Declaration, conventions: Mapping[str, str]) -> fro
     fixed = fixed_attributes(conventions)
     others = [f"{name}={choice}" for name, only in fixed.items() for choice in CHOICES[name] if choice != only]
     return frozenset((*declaration.without, *others))
-
-
-SMALL = 256
-"""Elements of the largest tensor of the draws by which it is found what is not offered."""
-
-_ENOUGH, _MOST = 60, 400
-"""After how many draws in a row that are offered nothing is looked for, and after how many in all."""
 
 
 def learned(operation: str, limits: Limits, offered: Callable[[Case], bool], seed: str) -> frozenset[str]:
@@ -65,32 +68,51 @@ def learned(operation: str, limits: Limits, offered: Callable[[Case], bool], see
     """
     in_a_row = 0
     small = replace(limits, elements=min(limits.elements, SMALL), longest=min(limits.longest, SMALL))
+    had: set[str] = set()
     for number in range(_MOST):
         recipe = Recipe(operation, seed, number, small)
         drawn = drawn_of(recipe)
         if offered(case_of(recipe, drawn)):
+            had.update(drawn.features)
             in_a_row += 1
             if in_a_row == _ENOUGH:
                 break
             continue
         in_a_row = 0
-        at_fault = _at_fault(recipe, drawn, offered)
-        if at_fault is not None:
-            small = replace(small, without=small.without | {at_fault})
+        suspects = _suspects(recipe, drawn, offered, had)
+        # What an offered draw had is declined beside something else, if at all.
+        at_fault = _narrowest([each for each in suspects if each.feature not in had])
+        if not at_fault and number >= _UNDECIDED:
+            at_fault = _narrowest(suspects)
+        if len(at_fault) == 1 or (at_fault and number >= _UNDECIDED):
+            small = replace(small, without=small.without | {at_fault[-1].feature})
     return small.without
 
 
-def _at_fault(recipe: Recipe, drawn: Drawn, offered: Callable[[Case], bool]) -> str | None:
-    """Return the feature without which a draw would be offered; None where there is no such one."""
-    kept = recipe
-    last: str | None = None
+class _Suspect(NamedTuple):
+    """A feature without which a draw is offered, and how many features go with it."""
+
+    feature: str
+    gone: int
+
+
+def _suspects(recipe: Recipe, drawn: Drawn, offered: Callable[[Case], bool], had: set[str]) -> list[_Suspect]:
+    """Return the features without which a draw is offered, and add to `had` what offered draws have."""
+    found: list[_Suspect] = []
     for feature in drawn.features:
-        fewer = kept.leaving_out((feature,))
+        fewer = recipe.leaving_out((feature,))
         made = drawn_of(fewer)
         if feature in made.features:
             continue
         if offered(case_of(fewer, made)):
-            last = feature
+            had.update(made.features)
+            found.append(_Suspect(feature, len({*drawn.features} - {*made.features})))
         else:
-            kept = fewer
-    return last
+            recipe, drawn = fewer, made
+    return found
+
+
+def _narrowest(suspects: Sequence[_Suspect]) -> list[_Suspect]:
+    """Return those with which the fewest other features go."""
+    fewest = min((each.gone for each in suspects), default=0)
+    return [each for each in suspects if each.gone == fewest]

@@ -6,6 +6,7 @@ The text is all that is needed to draw the same case again, on any machine.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 PREFIX = "draw:"
 _SIZES = ("elements", "longest", "rows", "variant")
+_SEED = re.compile(r"[^\s/:]+")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+"""Larger numbers than these are lengths of nothing that could be drawn."""
+
 _FORM = "draw:OPERATION/SEED/NUMBER:DTYPE, and behind it AXIS=LENGTH and without=FEATURE+FEATURE, with colons between"
 
 
@@ -31,15 +36,29 @@ class Recipe:
     operation
         Which operation it calls.
     seed, number
-        The seed of a set of draws, any word, and which of its draws it is.
+        The seed of a set of draws, any word without slash and colon, and which of its draws it is, below a billion.
     limits
         What it keeps to.
+
+    Raises
+    ------
+    UsageError
+        If the seed is no such word, or the number no such number.
     """
 
     operation: str
     seed: str
     number: int
     limits: Limits
+
+    def __post_init__(self) -> None:
+        """Refuse what a text could not name."""
+        if not _SEED.fullmatch(self.seed):
+            raise UsageError(
+                f"The seed {self.seed!r} cannot be written in a recipe: choose a word without space, / and :."
+            )
+        if not _NUMBER.fullmatch(str(self.number)):
+            raise UsageError(f"There is no draw {self.number}: numbers go from 0 to 999999999.")
 
     @property
     def text(self) -> str:
@@ -83,13 +102,7 @@ def recipe_from_text(text: str) -> Recipe:
     """
     place, *words = text.removeprefix(PREFIX).split(":")
     operation, *numbers = place.split("/")
-    if (
-        not is_recipe(text)
-        or len(numbers) != 2
-        or not numbers[0]
-        or not numbers[1].isascii()
-        or not numbers[1].isdigit()
-    ):
+    if not is_recipe(text) or len(numbers) != 2 or not _SEED.fullmatch(numbers[0]) or not _NUMBER.fullmatch(numbers[1]):
         raise UsageError(f"{text!r} names no draw: write {_FORM}.")
     if operation not in OPERATIONS:
         raise UsageError(f"{text!r}: there is no operation {operation!r}.")
@@ -100,17 +113,22 @@ def recipe_from_text(text: str) -> Recipe:
     without: frozenset[str] = frozenset()
     for word in words[1:]:
         name, sign, value = word.partition("=")
-        if name == "without" and value:
+        if name in sizes:
+            raise UsageError(f"{text!r} says {name} twice.")
+        if name == "without" and all(value.split("+")):
             without = without.union(value.split("+"))
         elif name in OPERATIONS[operation].attributes and value:
             stated[name] = _read(value)
-        elif sign and value.isascii() and value.isdigit():
+        elif name and sign and _NUMBER.fullmatch(value):
             sizes[name] = int(value)
         else:
             raise UsageError(f"{text!r}: {word!r} is neither AXIS=LENGTH, ATTRIBUTE=VALUE nor without=FEATURE+FEATURE.")
     default = Limits(words[0])
     of_all = {name: sizes.pop(name, getattr(default, name)) for name in _SIZES}
-    limits = Limits(words[0], without, extents=sizes, stated=stated, **of_all)
+    try:
+        limits = Limits(words[0], without, extents=sizes, stated=stated, **of_all)
+    except UsageError as error:
+        raise UsageError(f"{text!r}: {error}") from None
     return Recipe(operation, numbers[0], int(numbers[1]), limits)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec.cases import Case, load_suite
+from attnspec.cases import load_suite
 from attnspec.draws.drawing import draw
 from attnspec.draws.recipe import is_recipe, recipe_from_text
 
@@ -38,5 +38,4 @@ def load_selected(
     if not drawn:
         return load_suite(folder, profiles=profiles, select=select, whole=whole)
     suite = load_suite(folder, profiles=profiles, select=patterns, whole=whole)
-    golden = dict(suite.cases) if patterns or profiles else dict[str, Case]()
-    return replace(suite, cases={**golden, **drawn})
+    return replace(suite, cases={**suite.cases, **drawn} if patterns or profiles else drawn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from attnspec.draws.drawing import case_of, drawn_of
@@ -57,13 +58,21 @@ def _weight(drawn: Drawn) -> tuple[int, int]:
 
 def _smaller(recipe: Recipe, drawn: Drawn) -> Iterator[Recipe]:
     """Give smaller draws, those first that leave out most: long axes, then features, then axes by one."""
-    lengths = sorted(drawn.extents.items(), key=lambda each: -each[1])
-    # An axis that was drawn moves others that depend on it: all are stated, so that one alone changes.
-    for axis, length in lengths:
+    stated = recipe.with_extents(drawn.extents)
+    # An axis that was drawn moves others that depend on it: all are stated, so that these alone change.
+    for length, axes in _by_length(drawn):
         for shorter in sorted({1, 2, length // 4, length // 2} & set(range(1, length))):
-            yield recipe.with_extents({**drawn.extents, axis: shorter})
+            yield stated.with_extents(dict.fromkeys(axes, shorter))
     for feature in drawn.features:
-        yield recipe.with_extents(drawn.extents).leaving_out((feature,))
-    for axis, length in lengths:
+        yield stated.leaving_out((feature,))
+    for length, axes in _by_length(drawn):
         if length > 1:
-            yield recipe.with_extents({**drawn.extents, axis: length - 1})
+            yield stated.with_extents(dict.fromkeys(axes, length - 1))
+
+
+def _by_length(drawn: Drawn) -> list[tuple[int, tuple[str, ...]]]:
+    """Return what may be shortened together, the longest first: two axes of one length, which must stay so, or one."""
+    pairs = combinations(drawn.extents, 2)
+    together = [pair for pair in pairs if drawn.extents[pair[0]] == drawn.extents[pair[1]]]
+    alone = [(axis,) for axis in drawn.extents]
+    return sorted(((drawn.extents[axes[0]], axes) for axes in (*together, *alone)), key=lambda each: -each[0])

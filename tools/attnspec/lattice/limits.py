@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from attnspec.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -13,6 +15,9 @@ ELEMENTS = 60_000
 
 LONGEST = 4_096
 """How long an axis may be."""
+
+FEWEST = 2
+"""Elements of the smallest case that there is: one key, and one from the past."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,9 @@ class Limits:
     without
         Features that are left out: capabilities, arguments, ``argument=value``, or words of the family's lattice.
     elements
-        How many elements the largest tensor may have, steps between the inputs and the results included.
+        How many elements the largest tensor may have, steps between the inputs and the results included; 2 or more.
     longest
-        How long an axis may be that is drawn.
+        How long an axis may be that is drawn, at least 1.
     extents
         Axis to its length, for axes that are not drawn.
     variant
@@ -38,6 +43,11 @@ class Limits:
         How many rows of each output are held against values where it is too large to be held whole; 0 for none.
     stated
         Attribute to its value, for attributes that are not drawn.
+
+    Raises
+    ------
+    UsageError
+        If no case is so small.
     """
 
     dtype: str
@@ -49,6 +59,23 @@ class Limits:
     rows: int = 0
     stated: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def __post_init__(self) -> None:
+        """Refuse limits that no case keeps to."""
+        if self.elements < FEWEST or self.longest < 1:
+            raise UsageError(
+                f"elements={self.elements} and longest={self.longest} leave no case: "
+                f"write elements={FEWEST} and longest=1 at least."
+            )
+
     def allow(self, *features: str) -> bool:
         """Tell whether none of these features is left out."""
         return self.without.isdisjoint(features)
+
+    def check_size(self, elements: int) -> None:
+        """Raise `UsageError` if the largest tensor of a case has more elements than it may, for lengths are stated."""
+        if elements > self.elements:
+            stated = ", ".join(f"{axis}={length}" for axis, length in self.extents.items())
+            raise UsageError(
+                f"With {stated}, the largest tensor has {elements} elements, and {self.elements} is the limit: "
+                f"shorten an axis, or write elements={elements}."
+            )

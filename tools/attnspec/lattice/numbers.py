@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec.cases.generator import bell_of
 from attnspec.dtypes import rounded_to
 
 if TYPE_CHECKING:
@@ -14,28 +15,25 @@ if TYPE_CHECKING:
 
     from attnspec.lattice.words import Stream
 
-_FIELDS = (0, 16, 32, 48)
-_BITS = 5
-"""Width of the fields whose sum is a coarse number: 7 digits and a sign, which bfloat16 holds."""
-_COARSE_UNIT = 2.0**-5
-"""A coarse number lies between plus and minus 1.94."""
+BITS = 5
+"""Width of the fields whose sum is a coarse number: 6 digits and a sign, of which bfloat16 holds 8."""
+
+COARSE_UNIT = 2.0**-5
+"""A coarse number lies between plus and minus 1.9375."""
 
 
 def coarse(stream: Stream, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Draw numbers of few digits, spread like a bell around 0, that every dtype holds."""
-    words = stream.words(math.prod(shape)).view(np.int64)
-    largest = (1 << _BITS) - 1
-    total = sum((words >> field) & largest for field in _FIELDS) - 2 * largest
-    return np.multiply(total, _COARSE_UNIT).reshape(shape)
+    return np.multiply(bell_of(stream.words(math.prod(shape)), bits=BITS), COARSE_UNIT).reshape(shape)
 
 
 def full_width(stream: Stream, shape: tuple[int, ...], dtype: str) -> NDArray[np.float64]:
-    """Draw numbers between plus and minus 2 that need every digit of a dtype."""
-    fractions = (stream.words(math.prod(shape)) >> np.uint64(11)).astype(np.float64) * 2.0**-51 - 2.0
-    return rounded_to(fractions.reshape(shape), dtype)
+    """Draw numbers from -2 to 2 that need every digit of a dtype."""
+    steps = (stream.words(math.prod(shape)) >> np.uint64(10)).view(np.int64) - 2**53
+    return rounded_to(np.multiply(steps, 2.0**-52).reshape(shape), dtype)
 
 
 def whole_numbers(stream: Stream, shape: tuple[int, ...], least: int, most: int) -> NDArray[np.int64]:
-    """Draw whole numbers from `least` to `most`, fewer than 65,536 of them."""
+    """Draw whole numbers from `least` to `most`; of a range of more than 65,536, so many are reached."""
     words = stream.words(math.prod(shape)) >> np.uint64(48)
     return ((words * np.uint64(most - least + 1)) >> np.uint64(16)).astype(np.int64).reshape(shape) + least

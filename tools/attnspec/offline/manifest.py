@@ -95,7 +95,8 @@ class Manifest:
 
 def file_of(case_id: str, dtype: str) -> str:
     """Return the name of the file of a case in a dtype, relative to the folder, without its suffix."""
-    return f"{case_id}.{dtype}"
+    # Recipes of draws have colons, which some systems have in no name.
+    return f"{case_id.replace(':', '/')}.{dtype}"
 
 
 def manifest_text(manifest: Manifest) -> str:

@@ -33,6 +33,10 @@ _LARGEST_BLOCK = 2**20
 _LEAST = np.finfo(np.float64).tiny
 """What sums are divided by at least before they are squared."""
 
+_NEAR = 2.0**-400
+"""How small a coefficient is, beside the largest, whose square may underflow with that of its value: smaller ones are
+summed apart."""
+
 
 class Norms(NamedTuple):
     """Norms of weighed values (B, H, Sq, Ev), with the runs in front where they differ from run to run.
@@ -110,8 +114,11 @@ def weighed_norm(coefficients: NDArray[Any], value: NDArray[Any]) -> NDArray[Any
     """
     largest = np.max(np.abs(coefficients), axis=-1, keepdims=True, initial=0.0)
     widest = np.max(np.abs(value), axis=-2, keepdims=True, initial=0.0)
-    squares = (coefficients / np.where(largest > 0, largest, 1.0)) ** 2
-    return largest * widest * np.sqrt(squares @ (value / np.where(widest > 0, widest, 1.0)) ** 2)
+    relative = coefficients / np.where(largest > 0, largest, 1.0)
+    near = largest * widest * np.sqrt(relative**2 @ (value / np.where(widest > 0, widest, 1.0)) ** 2)
+    # The largest coefficients may all meet values of 0: what is left is made of small ones alone.
+    far = np.where(np.abs(relative) < _NEAR, coefficients, 0.0)
+    return np.hypot(near, weighed_norm(far, value)) if far.any() else near
 
 
 class _Cells(NamedTuple):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec.dtypes import rounded_to
+from attnspec.errors import UsageError
 from attnspec.families.attention.drawing.clauses import clauses_of_backward
 from attnspec.families.attention.drawing.extents import draw_extents
 from attnspec.families.attention.drawing.forward import draw_attending
 from attnspec.families.attention.drawing.presenting import draw_presentation
-from attnspec.lattice import Drawn, coarse, full_width
+from attnspec.lattice import FEWEST, Drawn, coarse, full_width
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,8 +21,18 @@ if TYPE_CHECKING:
     from attnspec.lattice import Limits, Words
 
 
-_COST = 4
-"""How many times fewer elements a draw has than one of attention: its tolerances take as many times longer."""
+_SHARE = 4
+"""Draws of a backward pass have a quarter of the elements that are allowed: grading one takes as long as grading a
+forward pass of some four times as many."""
+
+_MOST = 2**22
+"""Elements that its largest tensor may have, whatever is stated: the tolerance of more would not fit into memory."""
+
+_GRADIENTS = {"coarse": 5, "full_width": 3, "ones": 1, "some_rows": 1}
+"""Classes of gradients of the output, with weights."""
+
+_WITH_GRAD_LOGSUMEXP, _STORED = 15, 50
+"""Of a hundred draws, how many have a gradient of the logsumexp, and output and logsumexp of the forward pass."""
 
 
 def draw_backward(words: Words, limits: Limits) -> Drawn:
@@ -34,13 +44,23 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
         The streams of the draw.
     limits
         What it keeps to.
+
+    Raises
+    ------
+    UsageError
+        If stated lengths make it too large.
     """
-    of_gradients = replace(limits, elements=limits.elements // _COST)
-    extents = draw_extents(words.of("extents"), of_gradients, with_past=False)
+    elements = max(limits.elements // _SHARE, FEWEST)
+    extents = draw_extents(words.of("extents"), limits, with_past=False, elements=elements)
+    if extents.largest > _MOST:
+        raise UsageError(
+            f"A backward pass is drawn whole, and this one has {extents.largest} elements, of at most {_MOST}: "
+            "take fewer batch entries or heads."
+        )
     drawn = draw_attending(words, extents, limits)
     inputs = {"grad_output": _gradient(words, drawn.extents, limits), **drawn.inputs}
     stream = words.of("grad_logsumexp")
-    if stream.percent(15) and limits.allow("grad_logsumexp"):
+    if stream.percent(_WITH_GRAD_LOGSUMEXP) and limits.allow("grad_logsumexp"):
         inputs["grad_logsumexp"] = coarse(stream, drawn.extents.over_keys[:3])
     inputs |= _stored(words, inputs, drawn.attributes, limits)
     presentation = draw_presentation(words, inputs, limits)
@@ -54,7 +74,7 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
         inputs=inputs,
         attributes=drawn.attributes,
         features=(*drawn.features, *beside, *(("presentation",) if presentation else ())),
-        extents=drawn.extents.as_limits(),
+        extents={axis: length for axis, length in drawn.extents.as_limits().items() if axis != "past"},
         clauses=tuple(f"sdpa_backward.{clause}" for clause in clauses),
         conventions=tuple(sorted(conventions)),
         presentation=presentation,
@@ -65,7 +85,7 @@ def _gradient(words: Words, extents: Extents, limits: Limits) -> NDArray[np.floa
     """Draw the gradient of the output: plain, of full width, of one number, or of many zeros."""
     shape = (*extents.over_keys[:3], extents.value_width)
     stream = words.varied("grad_output")
-    kind = stream.weighted({"coarse": 5, "full_width": 3, "ones": 1, "some_rows": 1})
+    kind = stream.weighted(_GRADIENTS)
     if kind == "full_width" and limits.allow("full_width"):
         return full_width(stream, shape, limits.dtype)
     drawn = coarse(stream, shape)
@@ -80,7 +100,7 @@ def _stored(
     words: Words, inputs: dict[str, NDArray[Any]], attributes: dict[str, Any], limits: Limits
 ) -> dict[str, NDArray[Any]]:
     """Give output and logsumexp of the forward pass, in half of the draws, rounded to the dtype."""
-    if not words.of("stored").percent(50) or not limits.allow("output", "logsumexp"):
+    if not words.of("stored").percent(_STORED) or not limits.allow("output", "logsumexp"):
         return {}
     from attnspec_reference import scaled_dot_product_attention
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from attnspec.families.attention.attendance import Attendance
 
-BOTTOM_RIGHT = "bottom_right"
+TOP_LEFT, BOTTOM_RIGHT = "top_left", "bottom_right"
 
 
 def clauses_of_forward(

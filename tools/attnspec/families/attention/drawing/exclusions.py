@@ -23,15 +23,43 @@ _BELOW = -(2.0**14)
 _BLOCK = (16, 64, 128)
 """Tiles of keys that a mask excludes whole."""
 
+_NUMBERS = {"bias": 4, "bias_and_hidden": 5, "hidden": 2, "low": 2}
+"""What a mask of numbers holds, with weights."""
+
+_SEEN = {"half": 5, "most": 3, "few": 2, "tiles": 2, "first": 2}
+"""Which keys a mask leaves, with weights."""
+
+_SHARES = {"half": 50, "most": 90, "few": 8}
+"""Of a hundred keys, how many a mask leaves."""
+
+_BOUNDED = {"both": 5, "left": 4, "right": 2}
+"""Which sides of a window are bounded, with weights."""
+
+_SIDES = {"none": 2, "one": 2, "anywhere": 6, "near": 4}
+"""How many keys a window leaves to one side, with weights: 0, 1, any number of them, or few."""
+
+_MASKED, _AS_NUMBERS, _WHOLE, _WITH_DEAD_ROWS, _DEAD = 30, 45, 40, 15, 20
+"""Of a hundred draws, how many have a mask; of these, how many are of numbers, have the shape of the scores, and have
+rows without any key; of a hundred rows, how many are without any then."""
+
+_WINDOWED, _LENGTHS_OF_NONE = 20, 10
+"""Of a hundred draws, how many have a window; of a hundred arrays of lengths, in how many a length may be 0."""
+
+_NEAR = 9
+"""How many keys to one side are few, less one."""
+
+_LENGTHS = {"": 82, "key_lengths": 9, "query_lengths": 2, "both": 7}
+"""Which lengths are given, with weights."""
+
 
 def draw_mask(words: Words, extents: Extents, limits: Limits, *, is_causal: bool) -> NDArray[Any] | None:
     """Draw a mask, or None for no mask."""
     stream = words.of("mask")
-    if not stream.percent(30) or not limits.allow("mask"):
+    if not stream.percent(_MASKED) or not limits.allow("mask"):
         return None
     if is_causal and not limits.allow("mask_and_causal"):
         return None
-    as_numbers = stream.percent(45)
+    as_numbers = stream.percent(_AS_NUMBERS)
     if not limits.allow("float_mask" if as_numbers else "boolean_mask"):
         as_numbers = not as_numbers
         if not limits.allow("float_mask" if as_numbers else "boolean_mask"):
@@ -40,7 +68,7 @@ def draw_mask(words: Words, extents: Extents, limits: Limits, *, is_causal: bool
     seen = _seen(stream, words, shape, limits)
     if not as_numbers:
         return seen
-    kind = stream.weighted({"bias": 4, "bias_and_hidden": 5, "hidden": 2, "low": 2})
+    kind = stream.weighted(_NUMBERS)
     numbers = np.zeros(shape) if kind in ("hidden", "low") else 2.0 * coarse(words.of("mask numbers"), shape)
     if kind == "bias":
         return numbers
@@ -53,13 +81,13 @@ def _mask_shape(stream: Stream, extents: Extents, limits: Limits) -> tuple[int, 
     shapes = [(queries, columns), (1, 1, queries, columns), (batch, 1, queries, columns), (batch, 1, 1, columns)]
     shapes += [(heads, queries, columns), (1, heads, queries, columns), (batch, heads, 1, columns), (1, columns)]
     chosen = stream.one_of(shapes)
-    return whole if stream.percent(40) or not limits.allow("broadcast_mask") else chosen
+    return whole if stream.percent(_WHOLE) or not limits.allow("broadcast_mask") else chosen
 
 
 def _seen(stream: Stream, words: Words, shape: tuple[int, ...], limits: Limits) -> NDArray[np.bool_]:
     """Draw which keys a mask leaves; rows without any key are rare, and may be left out."""
     drawn = whole_numbers(words.of("seen"), shape, 0, 99)
-    kind = stream.weighted({"half": 5, "most": 3, "few": 2, "tiles": 2, "first": 2})
+    kind = stream.weighted(_SEEN)
     place = np.arange(shape[-1])
     if kind == "tiles":
         tile = stream.one_of(_BLOCK)
@@ -68,9 +96,9 @@ def _seen(stream: Stream, words: Words, shape: tuple[int, ...], limits: Limits) 
         lengths = whole_numbers(words.of("first"), (*shape[:-1], 1), 1, max(shape[-1], 1))
         seen = place < lengths
     else:
-        seen = drawn < {"half": 50, "most": 90, "few": 8}[kind]
-    if stream.percent(15) and limits.allow("fully_masked_row"):
-        seen &= whole_numbers(words.of("dead"), (*shape[:-1], 1), 0, 99) >= 20
+        seen = drawn < _SHARES[kind]
+    if stream.percent(_WITH_DEAD_ROWS) and limits.allow("fully_masked_row"):
+        seen &= whole_numbers(words.of("dead"), (*shape[:-1], 1), 0, 99) >= _DEAD
         return seen
     rows = np.arange(math.prod(shape[:-1])).reshape((*shape[:-1], 1))
     return seen | (place == (3 * rows + 1) % max(shape[-1], 1))
@@ -79,9 +107,9 @@ def _seen(stream: Stream, words: Words, shape: tuple[int, ...], limits: Limits) 
 def draw_window(words: Words, extents: Extents, limits: Limits) -> list[int | None] | None:
     """Draw a window, or None for no window."""
     stream = words.of("window")
-    if not stream.percent(20) or not limits.allow("window") or not extents.columns:
+    if not stream.percent(_WINDOWED) or not limits.allow("window") or not extents.columns:
         return None
-    kind = stream.weighted({"both": 5, "left": 4, "right": 2})
+    kind = stream.weighted(_BOUNDED)
     left: int | None = _side(stream, extents.columns)
     right: int | None = _side(stream, extents.columns)
     if limits.allow("open_window"):
@@ -91,16 +119,18 @@ def draw_window(words: Words, extents: Extents, limits: Limits) -> list[int | No
 
 
 def _side(stream: Stream, columns: int) -> int:
-    return stream.weighted({0: 2, 1: 2, stream.below(columns): 6, stream.below(min(columns, 9)): 4})
+    kind, anywhere, near = stream.weighted(_SIDES), stream.below(columns), stream.below(min(columns, _NEAR))
+    return {"none": 0, "one": 1, "anywhere": anywhere, "near": near}[kind]
 
 
 def draw_lengths(words: Words, extents: Extents, limits: Limits) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Draw how many keys and queries of each batch entry count; nothing for all of them."""
     stream = words.of("lengths")
-    given = stream.weighted({"": 82, "key_lengths": 9, "query_lengths": 2, "both": 7})
+    given = stream.weighted(_LENGTHS)
     if extents.past or not given:
         return
     for name, extent in (("key_lengths", extents.keys), ("query_lengths", extents.queries)):
+        may_be_none = stream.percent(_LENGTHS_OF_NONE) and limits.allow("fully_masked_row")
         if given in (name, "both") and limits.allow(name):
-            least = 0 if stream.percent(10) and limits.allow("fully_masked_row") else min(1, extent)
+            least = 0 if may_be_none else min(1, extent)
             yield name, whole_numbers(words.of(name), (extents.batch,), least, extent)

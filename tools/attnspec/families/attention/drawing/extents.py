@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from attnspec.lattice import Limits, Stream
 
 SHORT = 8
@@ -25,8 +23,21 @@ _SPECIAL = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 51
 _PAST = 18
 """Of a hundred draws, how many have a past."""
 
+_GROUPS = {1: 5, 2: 3, 3: 2, 4: 1}
+_LENGTHS = {"any": 14, "special": 5, "tiles": 2}
+"""Which long axes there are, with weights: of any length, one of those around tiles, or whole tiles."""
+
 _TILES = (16, 32, 64, 128, 256)
 _USUAL_WIDTHS = (32, 64, 128)
+_ONE_QUERY, _USUAL_WIDTH, _SAME_WIDTHS = 18, 20, 75
+"""Of a hundred draws, how many have one query, heads as wide as they usually are, and values as wide as keys."""
+
+_COUPLED = {"": 80, "tokens": 10, "heads": 3, "width": 3, "keys": 2, "batch": 2}
+"""Which two axes are made equal, with weights: what takes one for the other is right only there."""
+
+_EMPTIED = {"": 970, "keys": 14, "queries": 8, "batch": 4, "shared": 4}
+"""Which axis is made empty, with weights; none, for the most part."""
+
 _MOST_HEADS = 70
 """More heads or batch entries than a warp has threads are as good as any number of them."""
 
@@ -72,18 +83,18 @@ class Extents:
 
     @property
     def largest(self) -> int:
-        """How many elements the largest tensor has, scores included."""
-        batch, heads, queries, columns = self.over_keys
+        """How many elements the largest tensor has, scores included; a mask may have them where there are no heads."""
+        batch, heads, queries, columns = (max(length, 1) for length in self.over_keys)
         rows = max(queries * columns, queries * max(self.width, self.value_width))
         tokens = columns * max(self.width, self.value_width)
-        return max(batch * heads * rows, batch * self.shared * tokens)
+        return batch * max(heads * rows, max(self.shared, 1) * tokens)
 
-    def as_limits(self) -> Mapping[str, int]:
+    def as_limits(self) -> dict[str, int]:
         """Return axis to length, as `Limits.extents` takes them."""
         return dict(vars(self))
 
 
-def draw_extents(stream: Stream, limits: Limits, *, with_past: bool) -> Extents:
+def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: int) -> Extents:
     """Draw the lengths of all axes, within what the limits allow.
 
     Parameters
@@ -94,11 +105,18 @@ def draw_extents(stream: Stream, limits: Limits, *, with_past: bool) -> Extents:
         Axes that it names have the length that it says.
     with_past
         Whether there may be a past at all.
+    elements
+        How many elements the largest tensor may have as far as lengths are drawn.
+
+    Raises
+    ------
+    UsageError
+        If the lengths that the limits name make a larger tensor than the limits allow.
     """
     lengths = {
         "batch": stream.between(1, 3),
         "shared": stream.between(1, 3),
-        "group": stream.weighted({1: 5, 2: 3, 3: 2, 4: 1}),
+        "group": stream.weighted(_GROUPS),
         "queries": stream.between(1, SHORT),
         "keys": stream.between(1, SHORT),
         "width": stream.between(1, SHORT),
@@ -109,12 +127,21 @@ def draw_extents(stream: Stream, limits: Limits, *, with_past: bool) -> Extents:
     _lengthen(stream, limits, lengths)
     _make_special(stream, lengths)
     _couple(stream, lengths)
+    lengths = {axis: min(length, limits.longest) for axis, length in lengths.items()}
     _empty(stream, limits, lengths)
     if not has_past:
         lengths["past"] = 0
+    may_have_past = with_past and limits.allow("past_key", "past_value")
+    stated = {
+        axis: length for axis, length in limits.extents.items() if axis in lengths and (axis != "past" or may_have_past)
+    }
+    lengths |= stated
     _leave_out(limits, lengths)
-    lengths |= {axis: length for axis, length in limits.extents.items() if axis in lengths}
-    return _within(Extents(**lengths), limits)
+    extents = _within(Extents(**{**lengths, **stated}), limits, elements)
+    # Of what is larger, rows are sampled where that is asked for.
+    if not limits.rows:
+        limits.check_size(extents.largest)
+    return extents
 
 
 def _lengthen(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
@@ -122,7 +149,7 @@ def _lengthen(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
         axis = stream.weighted(_LONG)
         most = min(limits.longest, _MOST_HEADS if axis in ("heads", "shared", "batch") else limits.longest)
         longer = stream.of_any_size(SHORT + 1, max(most, SHORT + 1))
-        kind = stream.weighted({"any": 14, "special": 5, "tiles": 2})
+        kind = stream.weighted(_LENGTHS)
         if kind == "special":
             longer = stream.one_of([length for length in _SPECIAL if length <= most] or [longer])
         elif kind == "tiles":
@@ -137,19 +164,23 @@ def _lengthen(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
 
 def _make_special(stream: Stream, lengths: dict[str, int]) -> None:
     """Make queries one, and heads as wide as they usually are, more often than chance would."""
-    one_query, usual, narrow_values = stream.percent(18), stream.percent(20), stream.percent(75)
+    one_query, usual, same_widths = (
+        stream.percent(_ONE_QUERY),
+        stream.percent(_USUAL_WIDTH),
+        stream.percent(_SAME_WIDTHS),
+    )
     width = stream.one_of(_USUAL_WIDTHS)
     if one_query:
         lengths["queries"] = 1
     if usual:
         lengths["width"] = width
-    if narrow_values:
+    if same_widths:
         lengths["value_width"] = lengths["width"]
 
 
 def _couple(stream: Stream, lengths: dict[str, int]) -> None:
-    """Make two axes equal at times: what takes one for the other is right only there."""
-    coupled = stream.weighted({"": 80, "tokens": 10, "heads": 3, "width": 3, "keys": 2, "batch": 2})
+    """Make two axes equal at times."""
+    coupled = stream.weighted(_COUPLED)
     if coupled == "tokens":
         lengths["queries"] = lengths["keys"]
         lengths["past"] = 0
@@ -164,7 +195,7 @@ def _couple(stream: Stream, lengths: dict[str, int]) -> None:
 
 
 def _empty(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
-    axis = stream.weighted({"": 970, "keys": 14, "queries": 8, "batch": 4, "shared": 4})
+    axis = stream.weighted(_EMPTIED)
     named = {"keys": "empty_keys", "queries": "empty_queries", "batch": "empty_batch", "shared": "empty_heads"}
     if axis and limits.allow(named[axis]):
         lengths[axis] = 0
@@ -173,32 +204,41 @@ def _empty(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
 def _leave_out(limits: Limits, lengths: dict[str, int]) -> None:
     if not limits.allow("grouped_query"):
         lengths["group"] = 1
-    if not limits.allow("value_width"):
-        lengths["value_width"] = lengths["width"]
+    for feature, axes in _EQUAL_WITHOUT.items():
+        if not limits.allow(feature):
+            leading = next((axis for axis in axes if axis in limits.extents), axes[0])
+            lengths |= dict.fromkeys(axes, max(lengths[leading], 1))
     if not limits.allow("past_key", "past_value"):
         lengths["past"] = 0
     if not limits.allow("unequal_lengths"):
-        lengths["queries"], lengths["past"] = max(lengths["keys"], 1), 0
-        lengths["keys"] = lengths["queries"]
+        lengths["past"] = 0
 
+
+_EQUAL_WITHOUT = {"value_width": ("width", "value_width"), "unequal_lengths": ("keys", "queries")}
+"""Features to the axes that are equally long without them; the first one says how long, if none is stated."""
 
 _SHORTENED = ("batch", "shared", "group", "queries", "past", "width", "value_width", "keys")
 """The order in which axes are shortened until the largest tensor fits: heads first, keys last."""
 
 
-def _within(extents: Extents, limits: Limits) -> Extents:
-    """Shorten axes, in turn, until the largest tensor has no more elements than it may."""
-    while extents.largest > limits.elements:
-        free = {axis: vars(extents)[axis] for axis in _SHORTENED if axis not in limits.extents}
+def _within(extents: Extents, limits: Limits, elements: int) -> Extents:
+    """Shorten axes that are not stated, in turn, until the largest tensor has no more elements than it may."""
+    stated = {*limits.extents}
+    for feature, axes in _EQUAL_WITHOUT.items():
+        if not limits.allow(feature) and not stated.isdisjoint(axes):
+            stated.update(axes)
+    while extents.largest > elements:
+        free = {axis: vars(extents)[axis] for axis in _SHORTENED if axis not in stated}
         longest = max(free.values(), default=1)
         if longest <= 1:
             break
         # Axes that are short already cost little: the first of those that are not is halved.
-        axis = next(axis for axis, length in free.items() if length > min(SHORT, longest - 1) // 2)
-        shorter = {axis: max(free[axis] // 2, 1)}
+        short = max(min(SHORT, longest - 1) // 2, 1)
+        axis = next(axis for axis, length in free.items() if length > short)
+        shorter = {axis: free[axis] // 2}
         if axis in ("queries", "keys") and not limits.allow("unequal_lengths"):
             shorter = {"queries": shorter[axis], "keys": shorter[axis]}
         if axis in ("width", "value_width") and extents.width == extents.value_width:
             shorter = {"width": shorter[axis], "value_width": shorter[axis]}
-        extents = replace(extents, **{name: length for name, length in shorter.items() if name not in limits.extents})
+        extents = replace(extents, **{name: length for name, length in shorter.items() if name not in stated})
     return extents

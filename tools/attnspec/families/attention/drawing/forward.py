@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.families.attention.attendance import attendance
-from attnspec.families.attention.drawing.clauses import BOTTOM_RIGHT, clauses_of_forward
+from attnspec.families.attention.attendance import Attendance, attendance
+from attnspec.families.attention.drawing.clauses import BOTTOM_RIGHT, TOP_LEFT, clauses_of_forward
 from attnspec.families.attention.drawing.exclusions import draw_lengths, draw_mask, draw_window
 from attnspec.families.attention.drawing.extents import draw_extents
 from attnspec.families.attention.drawing.large import draw_large
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.families.attention.attendance import Attendance
     from attnspec.families.attention.drawing.extents import Extents
     from attnspec.lattice import Limits, Words
 
@@ -31,8 +30,19 @@ _SOFTCAPS = {0.0: 1, 0.5: 1, 2.0: 3, 5.0: 3, 30.0: 2, 50.0: 1}
 _SLOPES = {-1: 2, -2: 3, -3: 3, -4: 2, -6: 1, -8: 1}
 """Exponents of slopes, with weights: published ones are powers of two."""
 
-_CAUSAL, _TO_THE_RIGHT = 40, 35
-"""Of a hundred draws, how many are causal; of those whose alignment shows, how many are to the bottom right."""
+_CAUSAL = 40
+"""Of a hundred draws, how many are causal."""
+
+_ALIGNMENTS = {TOP_LEFT: 65, BOTTOM_RIGHT: 35}
+"""Alignments, with weights, where the alignment shows."""
+
+_SCALED, _CAPPED, _WITH_SINKS, _WITH_SLOPES = 30, 15, 12, 12
+"""Of a hundred draws, how many have a scale, a cap, sinks, and slopes of ALiBi."""
+
+_SIZES_OF_SINKS = (1.0, 2.0, 4.0)
+
+_EMPTYING = ("window", "mask", "key_lengths", "query_lengths", "is_causal")
+"""What may leave a query without any key, in the order in which it is given up where that is left out."""
 
 
 class Attending(NamedTuple):
@@ -66,7 +76,7 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     limits
         What it keeps to.
     """
-    extents = draw_extents(words.of("extents"), limits, with_past=True)
+    extents = draw_extents(words.of("extents"), limits, with_past=True, elements=limits.elements)
     if limits.rows and extents.largest > limits.elements:
         return _draw_large(words, extents, limits)
     drawn = draw_attending(words, extents, limits)
@@ -103,7 +113,15 @@ def _draw_large(words: Words, extents: Extents, limits: Limits) -> Drawn:
 
 
 def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
-    """Draw what attention and its backward pass have in common."""
+    """Draw what attention and its backward pass have in common.
+
+    Parameters
+    ----------
+    words, limits
+        As for `draw_forward`.
+    extents
+        The lengths of all axes.
+    """
     shapes = extents.shapes
     if not extents.past:
         del shapes["past_key"], shapes["past_value"]
@@ -116,12 +134,12 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
     _add_for_each_head(words, extents, limits, inputs)
     attributes |= limits.stated
     _align(words, extents, limits, inputs, attributes)
-    placing = {name: attributes[name] for name in ("is_causal", "causal_alignment", "window") if name in attributes}
-    keys = attendance(extents.over_keys, extents.past, inputs, **placing)
-    dead = keys.fully_masked is not None and "sinks" not in inputs
+    keys = _attended(extents, limits, inputs, attributes)
+    empty_rows = keys.fully_masked is not None
+    dead = empty_rows and "sinks" not in inputs
     conventions = {
         "alibi_bias": "alibi_slopes" in inputs,
-        "causal_alignment": "causal_alignment" in attributes,
+        "causal_alignment": _is_placed(inputs, attributes) and _is_moved(extents, inputs),
         "empty_logsumexp": dead,
         "fully_masked_row": dead and extents.columns > 0,
         "no_keys": extents.columns == 0,
@@ -134,7 +152,7 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
     features += ["grouped_query"] if extents.group > 1 else []
     features += ["value_width"] if extents.value_width != extents.width else []
     features += ["broadcast_mask"] if mask is not None and mask.shape != extents.over_keys else []
-    features += ["fully_masked_row"] if keys.fully_masked is not None else []
+    features += ["fully_masked_row"] if empty_rows and extents.columns else []
     return Attending(
         extents,
         inputs,
@@ -172,7 +190,7 @@ def _attributes(words: Words, extents: Extents, limits: Limits) -> dict[str, Any
     if words.of("causal").percent(_CAUSAL) and limits.allow("is_causal"):
         attributes["is_causal"] = True
     stream = words.of("scale")
-    stated, scale = stream.percent(30), stream.weighted(_SCALES)
+    stated, scale = stream.percent(_SCALED), stream.weighted(_SCALES)
     if scale < 0 and not limits.allow("negative_scale"):
         scale = -scale
     if scale == 0 and not limits.allow("zero_scale"):
@@ -180,7 +198,7 @@ def _attributes(words: Words, extents: Extents, limits: Limits) -> dict[str, Any
     if stated and limits.allow("scale"):
         attributes["scale"] = scale
     stream = words.of("softcap")
-    if stream.percent(15) and limits.allow("softcap"):
+    if stream.percent(_CAPPED) and limits.allow("softcap"):
         attributes["softcap"] = stream.weighted(_SOFTCAPS)
     window = draw_window(words, extents, limits)
     if window is not None:
@@ -190,10 +208,10 @@ def _attributes(words: Words, extents: Extents, limits: Limits) -> dict[str, Any
 
 def _add_for_each_head(words: Words, extents: Extents, limits: Limits, inputs: dict[str, NDArray[Any]]) -> None:
     stream = words.of("sinks")
-    if stream.percent(12) and limits.allow("sinks"):
-        inputs["sinks"] = coarse(stream, (extents.heads,)) * stream.one_of((1.0, 2.0, 4.0))
+    if stream.percent(_WITH_SINKS) and limits.allow("sinks"):
+        inputs["sinks"] = coarse(stream, (extents.heads,)) * stream.one_of(_SIZES_OF_SINKS)
     stream = words.of("alibi")
-    if stream.percent(12) and limits.allow("alibi_slopes"):
+    if stream.percent(_WITH_SLOPES) and limits.allow("alibi_slopes"):
         inputs["alibi_slopes"] = np.array([2.0 ** stream.weighted(_SLOPES) for _ in range(extents.heads)])
 
 
@@ -204,18 +222,51 @@ def _align(
     inputs: dict[str, NDArray[Any]],
     attributes: dict[str, Any],
 ) -> None:
-    """State the alignment where it shows; take away what it shows in where it may not be stated."""
-    positional = [name for name in ("is_causal", "window") if name in attributes]
-    moved = extents.past or extents.queries != extents.keys or {"key_lengths", "query_lengths"} & inputs.keys()
-    if not (positional or "alibi_slopes" in inputs) or not moved or "causal_alignment" in attributes:
+    """State the alignment where it shows; take away what it shows in where none may be had."""
+    if not _is_placed(inputs, attributes) or not _is_moved(extents, inputs) or "causal_alignment" in attributes:
         return
-    shares = {"top_left": 100 - _TO_THE_RIGHT, BOTTOM_RIGHT: _TO_THE_RIGHT}
-    offered = {name: share for name, share in shares.items() if limits.allow(f"causal_alignment={name}")}
+    offered = {name: share for name, share in _ALIGNMENTS.items() if limits.allow(f"causal_alignment={name}")}
     if offered and limits.allow("causal_alignment"):
         attributes["causal_alignment"] = words.of("alignment").weighted(offered)
-        return
-    # What the caller states has the meaning that it has by itself.
-    for name in positional:
-        if name not in limits.stated:
-            del attributes[name]
-    inputs.pop("alibi_slopes", None)
+    elif TOP_LEFT not in offered:
+        # What is not stated is top left; what the caller states has the meaning that it has by itself.
+        for name in _POSITIONAL:
+            if name not in limits.stated:
+                attributes.pop(name, None)
+        inputs.pop("alibi_slopes", None)
+
+
+_POSITIONAL = ("is_causal", "window")
+"""Attributes that place queries among the keys."""
+
+
+def _is_placed(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> bool:
+    """Tell whether it matters where queries stand among the keys."""
+    return "alibi_slopes" in inputs or not attributes.keys().isdisjoint(_POSITIONAL)
+
+
+def _is_moved(extents: Extents, inputs: Mapping[str, NDArray[Any]]) -> bool:
+    """Tell whether the alignments differ in where queries stand."""
+    lengths = {"key_lengths", "query_lengths"} & inputs.keys()
+    return bool(extents.past or extents.queries != extents.keys or lengths)
+
+
+def _attended(
+    extents: Extents, limits: Limits, inputs: dict[str, NDArray[Any]], attributes: dict[str, Any]
+) -> Attendance:
+    """Return who may attend what, once what leaves queries without a key is taken away where that is left out."""
+    keys = _attendance(extents, inputs, attributes)
+    for name in _EMPTYING:
+        if keys.fully_masked is None or limits.allow("fully_masked_row") or not extents.columns:
+            break
+        inputs.pop(name, None)
+        attributes.pop(name, None)
+        if not _is_placed(inputs, attributes) or not _is_moved(extents, inputs):
+            attributes.pop("causal_alignment", None)
+        keys = _attendance(extents, inputs, attributes)
+    return keys
+
+
+def _attendance(extents: Extents, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> Attendance:
+    placing = {name: attributes[name] for name in ("causal_alignment", *_POSITIONAL) if name in attributes}
+    return attendance(extents.over_keys, extents.past, inputs, **placing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,9 +18,24 @@ if TYPE_CHECKING:
 
 _SHORT = 6
 _AXES = ("batch", "heads", "queries", "width")
+_EMPTY_AXES = {"batch": "empty_batch", "heads": "empty_heads", "queries": "empty_queries"}
+"""Axes to the feature of which they are an example where their length is 0."""
+
 _CLAUSES = ("rows", "weights", "average", "logsumexp", "stability", "shape")
 _APART = (0.0, 1.0, 8.0, 64.0, 512.0)
-"""How far the logarithms of the parts lie from each other, at most about twice as much."""
+"""How far logarithms of the parts lie from the shift: at most about twice as much."""
+
+_SHIFTS = (0.0, 0.0, 16.0, -256.0)
+_HOLDING = (0.0, 1024.0, np.nan, np.inf)
+"""What the output of a part holds that has no keys."""
+
+_FULL_WIDTH, _WITH_EMPTY_PARTS, _EMPTY, _EMPTY_QUERIES = 30, 30, 30, 2
+"""Of a hundred draws, how many have full width, empty parts and no queries; of a hundred rows of a part, how many are
+empty then."""
+
+_LONG_AXES = {0: 1, 1: 4, 2: 1}
+_LONG = {"queries": 5, "width": 4, "heads": 1}
+"""How many axes are long, and which, with weights."""
 
 
 def draw_merging(words: Words, limits: Limits) -> Drawn:
@@ -35,27 +51,29 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
     extents = _extents(words.of("extents"), limits)
     shape = tuple(extents[axis] for axis in _AXES)
     stream = words.of("parts")
-    wide = stream.percent(30) and limits.allow("full_width")
-    apart, shift, empty = stream.one_of(_APART), stream.one_of((0.0, 0.0, 16.0, -256.0)), stream.percent(30)
-    holding = stream.one_of((0.0, 1024.0, np.nan, np.inf))
+    wide = stream.percent(_FULL_WIDTH) and limits.allow("full_width")
+    apart, shift, empty = stream.one_of(_APART), stream.one_of(_SHIFTS), stream.percent(_WITH_EMPTY_PARTS)
+    holding = stream.one_of(_HOLDING)
     inputs: dict[str, NDArray[np.float64]] = {}
     for side in "ab":
         own = words.varied(side)
         inputs[f"output_{side}"] = full_width(own, shape, limits.dtype) if wide else coarse(own, shape)
         inputs[f"logsumexp_{side}"] = rounded_to(coarse(own, shape[:3]) * max(apart, 1.0) + shift, limits.dtype)
-    features = ["full_width"] if wide else []
-    spoilt = False
+    none = {side: np.zeros(shape[:3], np.bool_) for side in "ab"}
     if empty and limits.allow("empty_parts"):
-        features.append("empty_parts")
-        spoilt = not np.isfinite(holding) and limits.allow("excluded_nonfinite")
-        for side in "ab":
-            none = whole_numbers(words.of(f"empty {side}"), shape[:3], 0, 99) < 30
-            inputs[f"logsumexp_{side}"][none] = -np.inf
-            inputs[f"output_{side}"][none] = holding if spoilt or np.isfinite(holding) else 0.0
+        none = {side: whole_numbers(words.of(f"empty {side}"), shape[:3], 0, 99) < _EMPTY for side in "ab"}
+    one, both = bool((none["a"] != none["b"]).any()), bool((none["a"] & none["b"]).any())
+    spoilt = (one or both) and not np.isfinite(holding) and limits.allow("excluded_nonfinite")
+    for side in "ab":
+        inputs[f"logsumexp_{side}"][none[side]] = -np.inf
+        inputs[f"output_{side}"][none[side]] = holding if spoilt or np.isfinite(holding) else 0.0
+    features = ["full_width"] if wide else []
+    features += ["empty_parts"] if one or both else []
     features += ["excluded_nonfinite"] if spoilt else []
+    features += [name for axis, name in _EMPTY_AXES.items() if not extents[axis]]
     presentation = draw_presentation(words, inputs, limits)
-    conventions = {"empty_logsumexp": "empty_parts" in features, "logsumexp_base": True, "masked_nonfinite": spoilt}
-    clauses = [*_CLAUSES, *(("empty.one", "empty.ignored", "empty.both") if "empty_parts" in features else ())]
+    conventions = {"empty_logsumexp": one or both, "logsumexp_base": True, "masked_nonfinite": spoilt}
+    clauses = [*_CLAUSES, *(("empty.one", "empty.ignored") if one else ()), *(("empty.both",) if both else ())]
     return Drawn(
         inputs={name: inputs[name] for name in ("output_a", "logsumexp_a", "output_b", "logsumexp_b")},
         attributes={},
@@ -69,15 +87,17 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
 
 def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
     lengths = {axis: stream.between(1, _SHORT) for axis in _AXES}
-    for _ in range(stream.weighted({0: 1, 1: 4, 2: 1})):
-        lengths[stream.weighted({"queries": 5, "width": 4, "heads": 1})] = stream.of_any_size(1, limits.longest)
-    if stream.percent(2) and limits.allow("empty_queries"):
+    for _ in range(stream.weighted(_LONG_AXES)):
+        lengths[stream.weighted(_LONG)] = stream.of_any_size(1, limits.longest)
+    lengths = {axis: min(length, limits.longest) for axis, length in lengths.items()}
+    if stream.percent(_EMPTY_QUERIES) and limits.allow("empty_queries"):
         lengths["queries"] = 0
     lengths |= {axis: length for axis, length in limits.extents.items() if axis in lengths}
-    while np.prod(list(lengths.values())) > limits.elements:
+    while math.prod(lengths.values()) > limits.elements:
         free = {axis: length for axis, length in lengths.items() if axis not in limits.extents and length > 1}
         if not free:
             break
         longest = max(free, key=lambda axis: free[axis])
         lengths[longest] //= 2
+    limits.check_size(math.prod(lengths.values()))
     return lengths

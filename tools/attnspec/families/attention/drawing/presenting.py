@@ -14,15 +14,23 @@ if TYPE_CHECKING:
 _LAYOUTS = {"fortran": 3, "heads_last": 4, "reversed": 3, "gapped": 3, "inside": 3, "readonly": 1}
 """Memory layouts that any numbers can have, with weights."""
 
+_PRESENTED, _EVERYWHERE = 25, 40
+"""Of a hundred draws, how many have another layout than the ordinary one; of these, how many for all inputs."""
+
+_FEWEST, _MOST = 20, 60
+"""Of a hundred inputs, how many have that layout elsewhere, at least and at most."""
+
 
 def draw_presentation(words: Words, inputs: Mapping[str, NDArray[Any]], limits: Limits) -> dict[str, str]:
-    """Draw the memory layouts of a case: the ordinary one for most, else another one for some inputs or for all."""
+    """Draw the memory layouts of a case: the ordinary one for the most part, else another for some or for all."""
     stream = words.of("presentation")
-    if not stream.percent(25) or not limits.allow("presentation"):
+    if not stream.percent(_PRESENTED) or not limits.allow("presentation"):
         return {}
-    layout, everywhere, share = stream.weighted(_LAYOUTS), stream.percent(40), stream.between(20, 60)
+    layout, everywhere, share = stream.weighted(_LAYOUTS), stream.percent(_EVERYWHERE), stream.between(_FEWEST, _MOST)
     return {
         name: layout
         for name, array in inputs.items()
-        if (everywhere or stream.percent(share)) and array.size and (array.ndim == 4 or layout != "heads_last")
+        if (everywhere or words.of(f"presentation {name}").percent(share))
+        and array.size
+        and (array.ndim == 4 or layout != "heads_last")
     }

@@ -27,6 +27,9 @@ _PEAK, _FAR = 32.0, 8.0
 _STEPS = 200
 """Steps of rising scores: so many have 8 digits, as bfloat16 has."""
 
+_STEP, _UPWARDS = 0.25, 70
+"""How large a step is, and of a hundred draws with rising scores, in how many they rise and do not fall."""
+
 _TINY = {"float16": 2.0**-10, "float32": 2.0**-60, "bfloat16": 2.0**-60, "float64": 2.0**-500}
 """Values far below one whose products with weights are still no subnormal numbers."""
 
@@ -96,8 +99,8 @@ def _rising(tokens: Tokens, stream: Stream, _dtype: str) -> None:
     """Let scores rise or fall with the place of the key, so that the largest one lies at one end."""
     past = tokens["past_key"].shape[2] if "past_key" in tokens else 0
     keys = past + tokens["key"].shape[2]
-    place: NDArray[np.int64] = np.arange(keys, dtype=np.int64)
-    steps = (place * min(_STEPS, keys) // max(keys, 1)) * (0.25 if stream.percent(70) else -0.25)
+    places = np.arange(keys, dtype=np.int64) * min(_STEPS, keys)
+    steps = np.floor_divide(places, max(keys, 1)) * (_STEP if stream.percent(_UPWARDS) else -_STEP)
     if tokens["key"].shape[3] == 0:
         return
     tokens["query"][..., 0] = 1.0
@@ -140,8 +143,8 @@ def _cancelling(tokens: Tokens, stream: Stream, dtype: str) -> None:
     places = stream.between(1, 3)
     for name in ("value", "past_value"):
         if name in tokens:
-            place: NDArray[np.int64] = np.arange(tokens[name].shape[2], dtype=np.int64)
-            signs = np.where(place // places % 2 == 0, _APART, -_APART)
+            turns = np.floor_divide(np.arange(tokens[name].shape[2], dtype=np.int64), places)
+            signs = np.where(np.equal(turns % 2, 0), _APART, -_APART)
             tokens[name] = rounded_to(tokens[name] + signs[:, np.newaxis], dtype)
 
 

@@ -1,0 +1,37 @@
+"""What the tests of draws share: recipes by the hundred, and a run over drawn cases."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from attnspec.cases import load_suite
+from attnspec.draws import Recipe
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.lattice import Limits
+from attnspec.runner import run_suite
+
+
+@pytest.fixture(scope="session")
+def recipes():
+    """Make recipes of one operation: the first numbers of a seed."""
+
+    def make(operation, count, dtype="float32", *, seed="tests", **limits):
+        return [Recipe(operation, seed, number, Limits(dtype, **limits)) for number in range(count)]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def results():
+    """Run cases against an implementation, or against a function that is one by itself."""
+    suite = load_suite(select=("core/plain",))
+
+    def run(cases, function):
+        from attnspec.adapters import load
+
+        (operation,) = {case.operation for case in cases}
+        implementation = load(SimpleNamespace(name="tested", dtypes=FLOAT_DTYPES, **{operation: function}))
+        return run_suite(replace(suite, cases={case.id: case for case in cases}), implementation)
+
+    return run

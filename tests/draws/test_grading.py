@@ -1,0 +1,123 @@
+"""Draws are graded like golden cases: what is right passes all of them, and what is wrong is found and made small."""
+
+import pytest
+
+import attnspec_reference
+from attnspec.draws import draw, drawable, shrunk
+from attnspec.draws.drawing import drawn_of
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec_controls import controls_of
+from attnspec_mistakes import mistakes_of
+
+SMALL = {"elements": 1_000, "longest": 64}
+FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states"
+each_operation = pytest.mark.parametrize("operation", drawable())
+
+FOUND = {
+    "sdpa.heads_tiled": (FORWARD, {"grouped_query"}),
+    "sdpa.causal_ignored": (FORWARD, {"is_causal"}),
+    "sdpa.last_keys_dropped_of_8": (FORWARD, set()),
+    "sdpa.sink_not_shifted": (FORWARD, {"sinks"}),
+    "sdpa.excluded_value_leaks": (FORWARD, {"excluded_nonfinite"}),
+    "sdpa.direction_ignored": (FORWARD, {"presentation"}),
+    "sdpa_backward.delta_dropped": (BACKWARD, set()),
+    "sdpa_backward.group_averaged": (BACKWARD, {"grouped_query"}),
+    "sdpa_backward.scale_twice_for_keys": (BACKWARD, set()),
+    "sdpa_backward.cap_derivative_missing": (BACKWARD, {"softcap"}),
+    "merge.averaged": (MERGE, set()),
+    "merge.weights_in_powers_of_two": (MERGE, set()),
+    "merge.both_empty_nan": (MERGE, {"empty_parts"}),
+}
+"""Mistakes, and the features of the draw that is left when it is made small."""
+
+
+@each_operation
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES)
+def test_the_reference_passes_every_draw(operation, dtype, recipes, results):
+    cases = [draw(recipe) for recipe in recipes(operation, 60, dtype, **SMALL)]
+    statuses = [result.status for result in results(cases, getattr(attnspec_reference, operation))]
+    assert {*statuses} <= {"pass", "ungraded"}
+    assert statuses.count("pass") > 50
+
+
+@each_operation
+def test_computing_in_another_way_passes_every_draw(operation, recipes, results):
+    cases = [draw(recipe) for dtype in FLOAT_DTYPES for recipe in recipes(operation, 8, dtype, **SMALL)]
+    for control in controls_of(operation):
+        wrong = [result for result in results(cases, control.function) if result.is_wrong]
+        assert not wrong, control.id
+
+
+@pytest.mark.parametrize("mistake", FOUND)
+def test_a_mistake_is_found_and_made_small(mistake, recipes, results):
+    operation, needed = FOUND[mistake]
+    (wrong,) = (each.function for each in mistakes_of(operation) if each.id == mistake)
+
+    def fails(case):
+        return any(result.is_wrong for result in results([case], wrong))
+
+    failing = next(recipe for recipe in recipes(operation, 400, **SMALL) if fails(draw(recipe)))
+    small = shrunk(failing, fails)
+    drawn = drawn_of(small)
+    assert fails(draw(small))
+    assert needed <= {*drawn.features}
+    assert len(drawn.features) <= len(needed) + 3
+    assert max(drawn.extents.values()) <= 9
+    assert sum(drawn.extents.values()) <= sum(drawn_of(failing).extents.values())
+    # What was made small cannot be made smaller.
+    assert shrunk(small, fails) == small
+
+
+def test_what_is_off_by_the_error_of_the_values_passes_in_float64(recipes, results):
+    """The values are the reference's, which rounds as well: twice the tolerance is theirs and the implementation's."""
+    cases = [draw(recipe) for recipe in recipes(FORWARD, 20, "float64", **SMALL)]
+
+    def nudged(**arguments):
+        returned = attnspec_reference.scaled_dot_product_attention(**arguments)
+        return returned._replace(output=returned.output * (1 + 2.0**-52))
+
+    def off(**arguments):
+        returned = attnspec_reference.scaled_dot_product_attention(**arguments)
+        return returned._replace(output=returned.output * (1 + 1e-6))
+
+    assert not any(result.is_wrong for result in results(cases, nudged))
+    wrong = sum(result.is_wrong for result in results(cases, off))
+    assert wrong > len(cases) / 2
+
+
+def test_shrinking_stops_after_so_many_draws(recipes):
+    (recipe,) = recipes(FORWARD, 1, extents={"keys": 40, "queries": 30})
+    asked = []
+
+    def fails(case):
+        asked.append(case.id)
+        return True
+
+    shrunk(recipe, fails, most=5)
+    assert 0 < len(asked) <= 5
+    assert len({*asked}) == len(asked)
+
+
+def test_shrinking_without_anything_smaller_that_fails_leaves_a_draw_as_it_is(recipes):
+    (recipe,) = recipes(FORWARD, 1, **SMALL)
+    assert shrunk(recipe, lambda case: False) == recipe
+
+
+def test_whatever_fails_is_made_as_small_as_it_goes(recipes):
+    for recipe in recipes(MERGE, 5, **SMALL):
+        drawn = drawn_of(shrunk(recipe, lambda case: True))
+        assert drawn.features == ()
+        assert {*drawn.extents.values()} == {1}
+
+
+def test_axes_and_a_past_are_made_as_short_as_they_go(recipes):
+    def fails(case):
+        return case.inputs["key"].shape[2] >= 3
+
+    failing = [recipe for recipe in recipes(FORWARD, 60, **SMALL) if drawn_of(recipe).extents["keys"] >= 3]
+    assert any(drawn_of(recipe).extents["past"] for recipe in failing)
+    for recipe in failing[:20]:
+        extents = drawn_of(shrunk(recipe, fails)).extents
+        assert extents["keys"] == 3
+        assert extents["past"] == 0
+        assert {extents[axis] for axis in ("batch", "group", "width", "value_width")} <= {0, 1}

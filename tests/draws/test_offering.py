@@ -1,0 +1,110 @@
+"""Draws have nothing that an implementation does not offer, whether it says so or is found to decline it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from attnspec import capabilities
+from attnspec.adapters import load
+from attnspec.conventions import resolve
+from attnspec.draws import draw, drawn_for, learned, not_offered
+from attnspec.draws.drawing import drawn_of
+from attnspec.lattice import Limits
+
+FORWARD, MERGE = "scaled_dot_product_attention", "merge_states"
+
+
+def declaration(*operations, **more):
+    functions = {operation: lambda **arguments: None for operation in operations}
+    return load(SimpleNamespace(name="declared", **functions, **more)).declaration
+
+
+def test_what_is_offered_and_drawable_is_drawn_in_the_order_of_the_contract():
+    assert drawn_for(declaration(MERGE, "softmax", FORWARD)) == (FORWARD, MERGE)
+    assert drawn_for(declaration("softmax")) == ()
+
+
+def test_what_is_declared_is_left_out():
+    declared = declaration(FORWARD, without=("float_mask", "sinks"))
+    assert not_offered(declared, resolve({}, FORWARD)) == {"float_mask", "sinks"}
+
+
+def test_other_values_of_an_attribute_that_is_fixed_are_left_out(recipes):
+    conventions = resolve({"causal_alignment": "bottom_right"}, FORWARD)
+    without = not_offered(declaration(FORWARD), conventions)
+    assert "causal_alignment=top_left" in without
+    assert "causal_alignment=bottom_right" not in without
+    stated = [drawn_of(recipe).attributes.get("causal_alignment") for recipe in recipes(FORWARD, 60, without=without)]
+    assert {*stated} == {None, "bottom_right"}
+
+
+def test_where_the_alignment_is_no_argument_what_is_top_left_is_drawn_still(recipes):
+    drawn = [drawn_of(recipe) for recipe in recipes(FORWARD, 200, without=frozenset({"causal_alignment"}))]
+    assert not any("causal_alignment" in one.attributes for one in drawn)
+    moved = [one for one in drawn if "is_causal" in one.attributes and "unequal_lengths" in one.features]
+    assert len(moved) > 20
+    assert all("causal_alignment" in one.conventions for one in moved)
+    fixed = frozenset({"causal_alignment", "causal_alignment=top_left"})
+    drawn = [drawn_of(recipe) for recipe in recipes(FORWARD, 200, without=fixed)]
+    assert not any("is_causal" in one.attributes for one in drawn if "unequal_lengths" in one.features)
+
+
+@pytest.mark.parametrize(
+    "lacks", ["mask", "float_mask", "mask_and_causal", "past_key", "scale", "window", "grouped_query", "empty_keys"]
+)
+@pytest.mark.parametrize("seed", ["seed", "another"])
+def test_what_is_declined_is_learned(lacks, seed):
+    asked = []
+
+    def offered(case):
+        asked.append(case)
+        return lacks not in capabilities.needed(case)
+
+    without = learned(FORWARD, Limits("float32"), offered, seed)
+    assert without == {lacks}
+    assert max(case.inputs["query"].size for case in asked) <= 256
+
+
+def test_queries_without_keys_that_are_declined_are_learned():
+    def offered(case):
+        logsumexp = case.expected["all"]["logsumexp"]
+        return not np.isneginf(logsumexp).any() or not case.inputs["key"].shape[2]
+
+    without = learned(FORWARD, Limits("float32"), offered, "seed")
+    assert "fully_masked_row" in without
+    assert {"window", "mask", "is_causal"}.isdisjoint(without)
+
+
+def test_two_things_that_are_declined_together_cost_one_of_them():
+    def offered(case):
+        return "softcap" not in case.attributes or "is_causal" not in case.attributes
+
+    without = learned(FORWARD, Limits("float32"), offered, "seed")
+    assert len(without & {"softcap", "is_causal"}) == 1
+
+
+def test_several_things_that_are_declined_are_learned_beside_what_is_declared():
+    declined = {"mask", "softcap"}
+
+    def offered(case):
+        return declined.isdisjoint(capabilities.needed(case))
+
+    without = learned(FORWARD, Limits("float32", frozenset({"sinks"})), offered, "seed")
+    assert without == {"sinks", *declined}
+
+
+def test_who_declines_nothing_has_nothing_left_out():
+    assert learned(MERGE, Limits("float32"), lambda case: True, "seed") == frozenset()
+
+
+def test_who_declines_everything_has_nothing_to_be_left_out():
+    assert learned(MERGE, Limits("float32"), lambda case: False, "seed") == frozenset()
+
+
+def test_what_was_learned_keeps_draws_within_what_is_offered(recipes):
+    def offered(case):
+        return "mask" not in case.inputs
+
+    without = learned(FORWARD, Limits("float32"), offered, "seed")
+    assert all(offered(draw(recipe)) for recipe in recipes(FORWARD, 40, without=without, elements=300))

@@ -1,0 +1,162 @@
+"""What the lattices of attention promise: all of it is reached, and what is drawn is what its words say."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from attnspec.contract import OPERATIONS
+from attnspec.draws import Recipe, draw
+from attnspec.draws.drawing import drawn_of
+from attnspec.families.attention.drawing.tokens import CLASSES
+from attnspec.lattice import Limits
+from attnspec.specification import clauses
+
+FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states"
+BOTH = (
+    *(name for name in CLASSES if name != "plain"),
+    *("mask", "key_lengths", "query_lengths", "sinks", "alibi_slopes"),
+    *("is_causal", "scale", "softcap", "window", "causal_alignment"),
+    *("boolean_mask", "float_mask", "mask_and_causal", "broadcast_mask", "open_window", "zero_scale", "negative_scale"),
+    *("grouped_query", "value_width", "unequal_lengths", "fully_masked_row", "presentation"),
+    *("empty_keys", "empty_queries", "empty_heads", "empty_batch"),
+    *("causal_alignment=top_left", "causal_alignment=bottom_right"),
+)
+WORDS = {
+    FORWARD: {*BOTH, "past_key", "excluded_nonfinite", "attended_nan"},
+    BACKWARD: {*BOTH, "grad_logsumexp", "output", "logsumexp"},
+    MERGE: {"full_width", "empty_parts", "excluded_nonfinite", "empty_queries", "presentation"},
+}
+LAYOUTS = {"fortran", "heads_last", "reversed", "gapped", "inside", "readonly"}
+SMALL = Limits("float32", elements=1_000, longest=64)
+each_operation = pytest.mark.parametrize("operation", WORDS)
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Draw 2,000 small cases of each operation."""
+    return {operation: [drawn_of(Recipe(operation, "reach", n, SMALL)) for n in range(2_000)] for operation in WORDS}
+
+
+@each_operation
+def test_every_feature_and_every_layout_is_reached(operation, drawn):
+    assert {feature for one in drawn[operation] for feature in one.features} == WORDS[operation]
+    assert {layout for one in drawn[operation] for layout in one.presentation.values()} == LAYOUTS
+
+
+@each_operation
+def test_every_convention_that_changes_results_is_reached(operation, drawn):
+    reached = {name for one in drawn[operation] for name in one.conventions}
+    assert reached <= {*OPERATIONS[operation].conventions}
+    assert {"empty_logsumexp", "logsumexp_base"} <= reached
+
+
+@each_operation
+def test_clauses_are_of_the_page_and_each_once(operation, drawn):
+    known = clauses()
+    for one in drawn[operation]:
+        assert len({*one.clauses}) == len(one.clauses)
+        assert {*one.clauses} <= known.keys()
+
+
+@each_operation
+def test_features_are_said_once(operation, drawn):
+    assert all(len({*one.features}) == len(one.features) for one in drawn[operation])
+
+
+@pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
+def test_features_are_what_the_case_has(operation, drawn):
+    for one in drawn[operation]:
+        query, key, value = (one.inputs[name] for name in ("query", "key", "value"))
+        past = one.inputs["past_key"].shape[2] if "past_key" in one.inputs else 0
+        columns = key.shape[2] + past
+        mask, scale = one.inputs.get("mask"), one.attributes.get("scale")
+        has = {
+            "value_width": value.shape[3] != key.shape[3],
+            "unequal_lengths": query.shape[2] != columns,
+            "empty_keys": columns == 0,
+            "empty_queries": query.shape[2] == 0,
+            "empty_batch": query.shape[0] == 0,
+            "empty_heads": query.shape[1] == 0,
+            "boolean_mask": mask is not None and mask.dtype == np.bool_,
+            "float_mask": mask is not None and mask.dtype == np.float64,
+            "mask_and_causal": mask is not None and "is_causal" in one.attributes,
+            "negative_scale": scale is not None and scale < 0,
+            "zero_scale": scale == 0,
+            "open_window": None in (one.attributes.get("window") or ()),
+            "past_key": past > 0,
+            **{name: name in one.inputs for name in ("mask", "sinks", "alibi_slopes", "key_lengths", "query_lengths")},
+            **{name: name in one.attributes for name in ("is_causal", "window", "softcap", "causal_alignment")},
+        }
+        assert {name for name, holds in has.items() if holds} == {*one.features} & has.keys()
+
+
+@pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
+def test_queries_without_keys_are_what_the_reference_leaves_empty(operation):
+    seen = Counter()
+    for number in range(150):
+        case = draw(Recipe(operation, "empty", number, SMALL))
+        one = drawn_of(Recipe(operation, "empty", number, SMALL))
+        weights = case.expected["all"].get("weights")
+        if weights is None or not weights.size or "sinks" in one.inputs or "attended_nan" in one.features:
+            continue
+        counted = np.ones(weights.shape[:3], np.bool_)
+        if "query_lengths" in one.inputs:
+            counted = np.broadcast_to(
+                np.arange(weights.shape[2]) < one.inputs["query_lengths"].reshape(-1, 1, 1), counted.shape
+            )
+        empty = bool((counted & ~weights.any(axis=-1) & np.isneginf(case.expected["all"]["logsumexp"])).any())
+        assert empty == ("fully_masked_row" in one.features), case.id
+        seen[empty] += 1
+    assert operation == BACKWARD or min(seen[True], seen[False]) > 5
+
+
+def test_the_axes_of_a_case_are_its_shapes(drawn):
+    for one in drawn[FORWARD]:
+        axes = one.extents
+        heads = axes["shared"] * axes["group"]
+        assert one.inputs["query"].shape == (axes["batch"], heads, axes["queries"], axes["width"])
+        assert one.inputs["value"].shape == tuple(axes[name] for name in ("batch", "shared", "keys", "value_width"))
+
+
+def test_a_backward_pass_has_fewer_elements():
+    """Its grading takes longer: at its default, a forward draw comes to more than a backward draw may."""
+    largest = {
+        operation: max(
+            max(array.size for array in drawn_of(Recipe(operation, "large", number, Limits("float32"))).inputs.values())
+            for number in range(200)
+        )
+        for operation in (FORWARD, BACKWARD)
+    }
+    assert largest[BACKWARD] <= 15_000 < largest[FORWARD] <= 60_000
+    stated = Recipe(BACKWARD, "large", 1, Limits("float32", extents={"queries": 20, "keys": 2_000, "batch": 1}))
+    assert drawn_of(stated).extents["keys"] == 2_000
+
+
+def test_parts_that_are_empty_hold_nothing_that_counts(drawn):
+    clauses_of = {"merge.empty.one", "merge.empty.ignored", "merge.empty.both"}
+    for one in drawn[MERGE]:
+        none = [np.isneginf(one.inputs[f"logsumexp_{side}"]) for side in "ab"]
+        has_one, has_both = bool((none[0] ^ none[1]).any()), bool((none[0] & none[1]).any())
+        assert ("empty_parts" in one.features) == (has_one or has_both)
+        expected = {"merge.empty.one", "merge.empty.ignored"} if has_one else set()
+        assert clauses_of & {*one.clauses} == expected | ({"merge.empty.both"} if has_both else set())
+        for side, empty in zip("ab", none, strict=True):
+            assert np.isfinite(one.inputs[f"output_{side}"][~empty]).all()
+
+
+@pytest.mark.parametrize("feature", ["excluded_nonfinite", "attended_nan"])
+def test_what_is_not_finite_is_where_its_feature_says(feature):
+    found = 0
+    for number in range(400):
+        recipe = Recipe(FORWARD, "spoilt", number, SMALL)
+        one = drawn_of(recipe)
+        tokens = [array for name, array in one.inputs.items() if name.endswith(("key", "value"))]
+        spoilt = any(not np.isfinite(array).all() for array in tokens)
+        assert spoilt <= bool({"excluded_nonfinite", "attended_nan"} & {*one.features})
+        if feature in one.features and spoilt:
+            found += 1
+            answers = draw(recipe).expected["all"]
+            if feature == "excluded_nonfinite":
+                assert np.isfinite(answers["output"]).all()
+    assert found > 3
