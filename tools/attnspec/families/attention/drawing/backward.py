@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 _SHARE = 4
-"""Draws of a backward pass have a quarter of the elements that are allowed: its tolerance takes several times as long as
-that of a forward pass, and a draw of a quarter still takes twice as long as a whole one of that."""
+"""Draws of a backward pass have a quarter of the elements that are allowed: its tolerance takes several times as long
+as that of a forward pass, and a quarter still takes twice as long as a whole forward draw."""
 
 _GRADIENTS = {"coarse": 5, "full_width": 3, "ones": 1, "some_rows": 1}
 """Classes of gradients of the output, with weights."""
