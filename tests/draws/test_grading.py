@@ -121,3 +121,15 @@ def test_axes_and_a_past_are_made_as_short_as_they_go(recipes):
         assert extents["keys"] == 3
         assert extents["past"] == 0
         assert {extents[axis] for axis in ("batch", "group", "width", "value_width")} <= {0, 1}
+
+
+def test_what_is_left_is_not_exchanged_for_another_kind(recipes):
+    """A Boolean mask without `boolean_mask` is one of numbers, which is no smaller."""
+
+    def fails(case):
+        return "mask" in case.inputs
+
+    failing = [recipe for recipe in recipes(FORWARD, 60, **SMALL) if "mask" in drawn_of(recipe).inputs]
+    kinds = [(drawn_of(one), drawn_of(shrunk(one, fails))) for one in failing[:10]]
+    assert {one.inputs["mask"].dtype.name for one, _ in kinds} == {"bool", "float64"}
+    assert all(one.inputs["mask"].dtype == small.inputs["mask"].dtype for one, small in kinds)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 _SHARE = 4
-"""Draws of a backward pass have a quarter of the elements that are allowed: grading one takes as long as grading a
-forward pass of some four times as many."""
+"""Draws of a backward pass have a quarter of the elements that are allowed: its tolerance takes several times as long
+as that of a forward pass, and a quarter still takes twice as long as a whole forward draw."""
 
 _MOST = 2**22
 """Elements that its largest tensor may have, whatever is stated: the tolerance of more would not fit into memory."""

@@ -88,7 +88,8 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
 def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
     lengths = {axis: stream.between(1, _SHORT) for axis in _AXES}
     for _ in range(stream.weighted(_LONG_AXES)):
-        lengths[stream.weighted(_LONG)] = stream.of_any_size(1, limits.longest)
+        axis = stream.weighted(_LONG)
+        lengths[axis] = stream.of_any_size(1, limits.longest)
     lengths = {axis: min(length, limits.longest) for axis, length in lengths.items()}
     if stream.percent(_EMPTY_QUERIES) and limits.allow("empty_queries"):
         lengths["queries"] = 0

@@ -1,0 +1,208 @@
+"""Draws made from ``spec/draws.md`` in plain Python: what its streams say, word by word, without the harness."""
+
+import struct
+from math import prod
+
+MODULUS = 2**64
+
+
+def fnv1a64(text):
+    found = 0xCBF29CE484222325
+    for byte in text.encode():
+        found = (found ^ byte) * 0x100000001B3 % MODULUS
+    return found
+
+
+def splitmix64(state):
+    state = (state + 0x9E3779B97F4A7C15) % MODULUS
+    state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % MODULUS
+    state = (state ^ (state >> 27)) * 0x94D049BB133111EB % MODULUS
+    return state ^ (state >> 31)
+
+
+def in_float32(number):
+    return struct.unpack("f", struct.pack("f", number))[0]
+
+
+ROUNDED = {"float64": float, "float32": in_float32}
+
+
+class Stream:
+    def __init__(self, seed):
+        self.next = splitmix64(fnv1a64(seed))
+
+    def word(self):
+        self.next, state = (self.next + 1) % MODULUS, self.next
+        return splitmix64(state)
+
+    def below(self, n):
+        return self.word() * n // MODULUS
+
+    def between(self, a, b):
+        return a + self.below(b - a + 1)
+
+    def any_size(self, a, b):
+        d = self.between(a.bit_length(), b.bit_length())
+        return self.between(max(a, 2 ** (d - 1)), min(b, 2**d - 1))
+
+    def share(self, n):
+        return self.below(100) < n
+
+    def one_of(self, choices):
+        return choices[self.below(len(choices))]
+
+    def by_weight(self, **weights):
+        return self.of_pairs([*weights.items()])
+
+    def of_pairs(self, weights):
+        return self.one_of([choice for choice, weight in weights for _ in range(weight)])
+
+    def coarse(self, count):
+        return [(sum(word >> field & 31 for field in (0, 16, 32, 48)) - 62) / 32 for word in self.words(count)]
+
+    def full_width(self, count, dtype):
+        return [ROUNDED[dtype]((word // 2**10 - 2**53) / 2**52) for word in self.words(count)]
+
+    def whole(self, count, a, b):
+        return [a + (word >> 48) * (b - a + 1) // 2**16 for word in self.words(count)]
+
+    def words(self, count):
+        return [self.word() for _ in range(count)]
+
+
+def merged_states(seed, dtype, elements, longest):
+    """Shape, and what the parts hold, in C order."""
+    stream = Stream(f"{seed}/extents")
+    lengths = {axis: stream.between(1, 6) for axis in ("batch", "heads", "queries", "width")}
+    for _ in range(stream.of_pairs([(0, 1), (1, 4), (2, 1)])):
+        axis = stream.by_weight(queries=5, width=4, heads=1)
+        lengths[axis] = stream.any_size(1, longest)
+    lengths = {axis: min(length, longest) for axis, length in lengths.items()}
+    if stream.share(2):
+        lengths["queries"] = 0
+    while prod(lengths.values()) > elements:
+        lengths[max(lengths, key=lengths.get)] //= 2
+    shape = tuple(lengths.values())
+    rows, width = prod(shape[:3]), shape[3]
+    stream = Stream(f"{seed}/parts")
+    wide = stream.share(30)
+    factor, shift = max(stream.one_of((0, 1, 8, 64, 512)), 1), stream.one_of((0, 0, 16, -256))
+    has_empty, holding = stream.share(30), stream.one_of((0.0, 1024.0, float("nan"), float("inf")))
+    parts = {}
+    for side in "ab":
+        stream = Stream(f"{seed}/{side}")
+        output = stream.full_width(rows * width, dtype) if wide else stream.coarse(rows * width)
+        logarithm = [ROUNDED[dtype](number * factor + shift) for number in stream.coarse(rows)]
+        empty = [number < 30 for number in Stream(f"{seed}/empty {side}").whole(rows, 0, 99)]
+        for row in range(rows if has_empty else 0):
+            if empty[row]:
+                logarithm[row] = float("-inf")
+                output[row * width : (row + 1) * width] = [holding] * width
+        parts |= {f"output_{side}": output, f"logsumexp_{side}": logarithm}
+    return shape, parts
+
+
+SPECIAL = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1024, 1025, 2048)
+
+
+def axes_of_attention(seed, elements, longest, *, has_past):
+    """The lengths of all axes of a draw that states and leaves out nothing."""
+    stream = Stream(f"{seed}/extents")
+    x = {"batch": stream.between(1, 3), "shared": stream.between(1, 3)}
+    x["group"] = stream.of_pairs([(1, 5), (2, 3), (3, 2), (4, 1)])
+    x |= {axis: stream.between(1, 8) for axis in ("queries", "keys", "width", "value_width", "past")}
+    past = has_past and stream.share(18)
+    for _ in range(stream.of_pairs([(1, 5), (2, 2), (0, 1)])):
+        axis = stream.by_weight(keys=14, queries=8, width=4, value_width=3, heads=2, shared=2, batch=2, past=3)
+        most = min(longest, 70) if axis in ("heads", "shared", "batch") else longest
+        length = stream.any_size(9, max(most, 9))
+        kind = stream.by_weight(any=14, special=5, tiles=2)
+        if kind == "special":
+            length = stream.one_of([each for each in SPECIAL if each <= most] or [length])
+        if kind == "tiles":
+            tile = stream.one_of((16, 32, 64, 128, 256))
+            length = max(length // tile * tile, tile)
+        x["group" if axis == "heads" else axis] = min(length, most)
+    one, usual, alike = stream.share(18), stream.share(20), stream.share(75)
+    width = stream.one_of((32, 64, 128))
+    x["queries"] = 1 if one else x["queries"]
+    x["width"] = width if usual else x["width"]
+    x["value_width"] = x["width"] if alike else x["value_width"]
+    match stream.by_weight(none=80, tokens=10, heads=3, width=3, keys=2, batch=2):
+        case "tokens":
+            x |= {"queries": x["keys"], "past": 0}
+        case "heads":
+            x |= {"batch": x["shared"], "group": 1}
+        case "width":
+            x |= dict.fromkeys(("width", "value_width"), min(x["keys"], 128))
+        case "keys":
+            x["queries"] = x["shared"]
+        case "batch":
+            x["queries"] = x["batch"]
+    x = {axis: min(length, longest) for axis, length in x.items()}
+    empty = stream.by_weight(none=970, keys=14, queries=8, batch=4, shared=4)
+    if empty != "none":
+        x[empty] = 0
+    x["past"] = x["past"] if past else 0
+    while largest(**x) > elements:
+        order = ("batch", "shared", "group", "queries", "past", "width", "value_width", "keys")
+        m = max(x.values())
+        if m == 1:
+            break
+        axis = next(axis for axis in order if x[axis] > max(min(8, m - 1) // 2, 1))
+        both = (
+            ("width", "value_width") if axis in ("width", "value_width") and x["width"] == x["value_width"] else (axis,)
+        )
+        x |= dict.fromkeys(both, x[axis] // 2)
+    return x
+
+
+def largest(batch, shared, group, queries, keys, width, value_width, past):
+    b, hq, hkv, sq, k = (max(n, 1) for n in (batch, shared * group, shared, queries, past + keys))
+    return b * max(hq * sq * max(k, width, value_width), hkv * k * max(width, value_width))
+
+
+def tokens_of_attention(seed, dtype, x):
+    """Queries, keys and values, in C order, of the classes that change each element alone."""
+    stream = Stream(f"{seed}/numbers")
+    sharpness = stream.of_pairs([(1, 1), (2, 3), (4, 4), (8, 2)])
+    chosen = stream.by_weight(
+        plain=46,
+        full_width=14,
+        peaked=7,
+        large=4,
+        rising=7,
+        tied=5,
+        nearly_tied=4,
+        equal=3,
+        uniform=3,
+        cancelling=4,
+        tiny=3,
+    )
+    counts = {
+        "query": x["batch"] * x["shared"] * x["group"] * x["queries"] * x["width"],
+        "key": x["batch"] * x["shared"] * x["keys"] * x["width"],
+        "value": x["batch"] * x["shared"] * x["keys"] * x["value_width"],
+        "past_key": x["batch"] * x["shared"] * x["past"] * x["width"],
+        "past_value": x["batch"] * x["shared"] * x["past"] * x["value_width"],
+    }
+    counts = {name: count for name, count in counts.items() if x["past"] or "past" not in name}
+    if chosen == "full_width":
+        found = {name: Stream(f"{seed}/{name}").full_width(count, dtype) for name, count in counts.items()}
+        return chosen, {**found, "query": [2 * number for number in found["query"]]}
+    found = {name: Stream(f"{seed}/{name}").coarse(count) for name, count in counts.items()}
+    keys, values = ({f"{past}{name}" for past in ("", "past_")} for name in ("key", "value"))
+    changes = {"query": sharpness * {"peaked": 8, "large": 8, "uniform": 0}.get(chosen, 1)}
+    changes |= dict.fromkeys(keys, 8 if chosen == "large" else 1)
+    changes |= dict.fromkeys(values, {"float64": 2**-500, "float32": 2**-60}[dtype] if chosen == "tiny" else 1)
+    found = {name: [changes[name] * number for number in numbers] for name, numbers in found.items()}
+    if chosen == "cancelling":
+        n = stream.between(1, 3)
+        width = x["value_width"]
+        for name in values & found.keys():
+            tokens = x["past"] if "past" in name else x["keys"]
+            found[name] = [
+                ROUNDED[dtype](number + (64 if place // width % tokens // n % 2 == 0 else -64))
+                for place, number in enumerate(found[name])
+            ]
+    return chosen, found

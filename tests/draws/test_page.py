@@ -1,0 +1,151 @@
+"""The page of draws is exact: its weights, its words, and what is made from it by hand are those of the code."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attnspec.draws import Recipe, recipe_from_text
+from attnspec.draws.drawing import drawn_of
+from attnspec.families.attention.drawing import backward, exclusions, extents, forward, merging, presenting, tokens
+from attnspec.lattice import Limits, Stream
+
+from .by_hand import axes_of_attention, merged_states, tokens_of_attention
+
+PAGE = (Path(__file__).parents[2] / "spec" / "draws.md").read_text("utf-8")
+FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states"
+CHANGED_APART = {"rising", "tied", "nearly_tied", "equal"}
+"""Classes whose elements depend on others, which are not made by hand."""
+
+TABLES = {
+    f"{module.__name__.rpartition('.')[2]}.{name}": table
+    for module in (backward, exclusions, extents, forward, merging, presenting, tokens)
+    for name, table in vars(module).items()
+    if isinstance(table, dict) and table and all(type(weight) is int for weight in table.values())
+}
+SHARES = {
+    "in 40 of 100": forward._CAUSAL,
+    "whether there is one, in 30 of 100": forward._SCALED,
+    "`softcap` | in 15 of 100": forward._CAPPED,
+    "`sinks` | in 12 of 100": forward._WITH_SINKS,
+    "`alibi` | in 12 of 100": forward._WITH_SLOPES,
+    "`window` | in 20 of 100": exclusions._WINDOWED,
+    "A mask, in 30 of 100": exclusions._MASKED,
+    "of numbers in 45 of 100": exclusions._AS_NUMBERS,
+    "a past in 18 of 100": extents._PAST,
+    "some inputs have another memory layout": presenting._PRESENTED,
+    "Stream `grad_logsumexp`: in 15 of 100": backward._WITH_GRAD_LOGSUMEXP,
+    "`stored`: in 50 of 100": backward._STORED,
+}
+
+
+def plain(text):
+    return re.sub(r"\s+", " ", text)
+
+
+def rows(*heads):
+    """Cells of the rows of the table under some heads."""
+    lines = PAGE.splitlines()
+    start = lines.index(f"| {' | '.join(heads)} |") + 2
+    for line in lines[start:]:
+        if not line.startswith("|"):
+            return
+        yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def same(array, numbers):
+    return np.array_equal(array.ravel(), np.array(numbers, np.float64), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name != "exclusions._SHARES"])
+def test_weights_are_those_of_the_code(name):
+    written = ", ".join(f"{choice if choice != '' else 'none'}: {weight}" for choice, weight in TABLES[name].items())
+    assert written in plain(PAGE)
+
+
+def test_there_are_tables_of_every_room():
+    assert {name.partition(".")[0] for name in TABLES} >= {"exclusions", "extents", "forward", "merging", "tokens"}
+
+
+@pytest.mark.parametrize("sentence", SHARES)
+def test_shares_are_those_of_the_code(sentence):
+    assert sentence in plain(PAGE)
+    said = re.search(r"(\d+) of 100", sentence)
+    assert said is None or int(said[1]) == SHARES[sentence]
+
+
+def test_lists_are_those_of_the_code():
+    for listed in (extents._SPECIAL, extents._TILES, extents._USUAL_WIDTHS, exclusions._BLOCK):
+        assert ", ".join(map(str, listed)) in plain(PAGE)
+    assert f"one of {', '.join(f'{number:g}' for number in merging._APART)}, and at least 1" in plain(PAGE)
+    assert f"one of {', '.join(f'{number:g}' for number in merging._SHIFTS)};" in plain(PAGE)
+
+
+def test_usual_values_are_those_of_the_code():
+    usual = {word.strip("`").partition("=")[0]: value for word, _, value in rows("word", "what it says", "else")}
+    limits = Limits("float32")
+    for name in ("elements", "longest", "variant"):
+        assert usual[name] == str(getattr(limits, name))
+
+
+def test_known_words():
+    found = [*rows("seed", "base", "words 0, 1, 2")]
+    assert len(found) == 2
+    for seed, _, words in found:
+        stream = Stream(seed.strip("`"))
+        assert words.replace("`", "").split() == [f"{word:016x}" for word in stream.words(3).tolist()]
+    stream = Stream(found[0][0].strip("`"))
+    said = f"below 10 gives {stream.below(10)}, then between 1 and 8 gives {stream.between(1, 8)}, "
+    assert f"{said}then any size from 9 to 4096 gives {stream.of_any_size(9, 4096)}." in plain(PAGE)
+
+
+def test_known_elements():
+    found = [*rows("draw", "input", "elements")]
+    assert {recipe_from_text(text.strip("`")).operation for text, *_ in found} == {FORWARD, BACKWARD, MERGE}
+    for text, name, elements in found:
+        of, _, shape = name.partition(" ")
+        array = drawn_of(recipe_from_text(text.strip("`"))).inputs[of]
+        assert str(array.shape) == shape
+        assert same(array.ravel()[:4], [float(number) for number in elements.split(",")])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("elements", "longest"), [(400, 4_096), (60, 20), (2, 1)])
+def test_states_to_be_merged_are_made_from_the_page(dtype, elements, longest):
+    for number in range(60):
+        recipe = Recipe(MERGE, "by-hand", number, Limits(dtype, elements=elements, longest=longest))
+        drawn = drawn_of(recipe)
+        shape, parts = merged_states(f"{MERGE}/by-hand/{number}/{dtype}", dtype, elements, longest)
+        assert drawn.inputs["output_a"].shape == shape
+        for name, numbers in parts.items():
+            assert same(drawn.inputs[name], numbers), (recipe.text, name)
+
+
+@pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
+@pytest.mark.parametrize(("elements", "longest"), [(60_000, 4_096), (1_000, 64), (30, 5), (4, 4_096)])
+def test_axes_of_attention_are_made_from_the_page(operation, elements, longest):
+    for number in range(300):
+        recipe = Recipe(operation, "by-hand", number, Limits("float32", elements=elements, longest=longest))
+        allowed = elements if operation == FORWARD else max(elements // 4, 2)
+        seed = f"{operation}/by-hand/{number}/float32"
+        axes = axes_of_attention(seed, allowed, longest, has_past=operation == FORWARD)
+        assert drawn_of(recipe).extents == {axis: axes[axis] for axis in drawn_of(recipe).extents}, recipe.text
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
+def test_tokens_of_attention_are_made_from_the_page(operation, dtype):
+    without = frozenset({"excluded_nonfinite", "attended_nan"})
+    classes = set()
+    for number in range(150):
+        recipe = Recipe(operation, "by-hand", number, Limits(dtype, without, elements=300, longest=40))
+        drawn = drawn_of(recipe)
+        axes = {"past": 0, **drawn.extents}
+        chosen, made = tokens_of_attention(f"{operation}/by-hand/{number}/{dtype}", dtype, axes)
+        if chosen in CHANGED_APART:
+            made = {name: numbers for name, numbers in made.items() if name.endswith("value")}
+        classes.add(chosen)
+        for name, numbers in made.items():
+            assert same(drawn.inputs[name], numbers), (recipe.text, chosen, name)
+    assert classes == {*tokens.CLASSES}
