@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.campaign import Plan, open_executor, planned, planned_as_declared, run_campaign
+from attnspec.campaign import Plan, Sought, open_executor, planned, planned_as_declared, run_campaign
 from attnspec.guard.task import Task
 from attnspec.runner import Share
 
@@ -46,7 +46,8 @@ def campaign():
         outcomes = {}
         try:
             plans = planned_as_declared if target == "crashing" else planned
-            work = workers.submit(plans, task(target), "7", ("scaled_dot_product_attention",), 1_000, 100)
+            sought = Sought("7", ("scaled_dot_product_attention",), {"elements": 1_000, "longest": 100})
+            work = workers.submit(plans, task(target), sought)
             workers.done([work])
             plan = Plan("7", workers.result(work), cases)
 

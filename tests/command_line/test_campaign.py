@@ -36,6 +36,19 @@ def test_what_is_wrong_ends_with_1_and_its_recipe_can_be_used(capsys, tmp_path):
     assert main(["debug", recipe, target("wrong")]) == 1
 
 
+def test_features_of_draws_and_capabilities_are_left_out(capsys):
+    arguments = ["campaign", "reference", "--cases", "40", "--dtype", "float32", *SMALL]
+    assert main([*arguments, "--without", "uniform,presentation,window,sinks"]) == 0
+    told = capsys.readouterr().out
+    assert "is_causal" in told
+    assert not any(word in told for word in ("uniform", "presentation", "window", "sinks"))
+
+
+def test_what_is_no_feature_is_refused(capsys):
+    assert main(["campaign", "reference", "--cases", "40", "--without", "unicorns"]) == 2
+    assert "'unicorns'" in capsys.readouterr().err
+
+
 def test_it_ends_after_its_time(capsys):
     start = time.monotonic()
     assert main(["campaign", "reference", "--minutes", "0.02", "--dtype", "float32", *SMALL]) == 0

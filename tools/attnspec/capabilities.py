@@ -34,6 +34,13 @@ def is_capability(word: str) -> bool:
     return word in CAPABILITIES or word in _OPTIONAL
 
 
+def can_be_missing(word: str) -> bool:
+    """Tell whether a word is what an implementation may be without: a capability, or an argument with a value."""
+    argument, sign, _ = word.partition("=")
+    with_value = bool(sign) and any(argument in operation.attributes for operation in OPERATIONS.values())
+    return with_value or is_capability(word)
+
+
 def check(without: Sequence[str], *, said_by: str) -> None:
     """Raise `UsageError` for a capability that there is not.
 
@@ -45,8 +52,7 @@ def check(without: Sequence[str], *, said_by: str) -> None:
         Who said so, for the message.
     """
     for word in without:
-        argument, sign, _ = word.partition("=")
-        if is_capability(word) or (sign and any(argument in operation.attributes for operation in OPERATIONS.values())):
+        if can_be_missing(word):
             continue
         near = get_close_matches(word, (*CAPABILITIES, *_OPTIONAL), n=1)
         raise UsageError(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attnspec.bounds.precision import Precision
     from attnspec.bounds.tolerance import Tolerance
     from attnspec.cases import Case, Inputs
-    from attnspec.lattice import Drawn, Limits, Words
+    from attnspec.lattice import Lattice
 
 
 class Owed(NamedTuple):
@@ -275,7 +275,7 @@ class Family:
     least_telling_profiles
         Profiles that are looked at last, for what is wrong there is no arithmetic.
     lattices
-        Operation to what draws a case of it, from the streams of a seed and within limits.
+        Operation to what draws its cases.
     extents_of
         Given an operation and the shapes of its inputs: axis to length, as its lattice calls its axes. Raises
         `ValueError` where the shapes do not fit each other.
@@ -309,8 +309,6 @@ class Family:
     unstated: Mapping[str, str] = field(default_factory=dict[str, str])
     nonfinite_profiles: tuple[str, ...] = ()
     least_telling_profiles: tuple[str, ...] = ()
-    lattices: Mapping[str, Callable[[Words, Limits], Drawn]] = field(
-        default_factory=dict[str, "Callable[[Words, Limits], Drawn]"]
-    )
+    lattices: Mapping[str, Lattice] = field(default_factory=dict[str, "Lattice"])
     extents_of: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, int]] = _no_extents
     impostors: Mapping[str, tuple[Impostor, ...]] = field(default_factory=dict[str, tuple[Impostor, ...]])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from measurement_page import MeasurementPage, add_write_option, publish, table
 
-from attnspec.campaign import DrawOutcome, PartOutcome, Plan, open_executor, planned, run_campaign, tallied
+from attnspec.campaign import DrawOutcome, PartOutcome, Plan, Sought, open_executor, planned, run_campaign, tallied
 from attnspec.cases import suite_of
 from attnspec.draws import Recipe, draw, drawable
 from attnspec.guard.task import Task
@@ -64,7 +64,7 @@ def on_library(asked: Asked, workers: str) -> Tally:
         device=None,
         tensors=None,
         backward=None,
-        without=asked.without,
+        without=(),
         layout=None,
         dtypes=(asked.dtype,),
         conventions={},
@@ -81,7 +81,7 @@ def on_library(asked: Asked, workers: str) -> Tally:
     executor = open_executor(workers)
     outcomes: list[PartOutcome] = []
     try:
-        work = executor.submit(planned, task, SEED, (), None, None)
+        work = executor.submit(planned, task, Sought(SEED, without=frozenset(asked.without)))
         executor.done([work])
         plan = Plan(SEED, executor.result(work), asked.cases)
         run_campaign(task, plan, executor, known={}, keep=outcomes.append, is_over=lambda: False)

@@ -2,7 +2,7 @@
 
 from attnspec.campaign.executors import open_executor
 from attnspec.campaign.outcome import DrawOutcome, PartOutcome, Tally, tallied
-from attnspec.campaign.plan import Kind, Part, Plan
+from attnspec.campaign.plan import Kind, Part, Plan, Sought
 from attnspec.campaign.running import run_campaign
 from attnspec.campaign.working import explained, planned, planned_as_declared, shrunk_failure
 
@@ -12,6 +12,7 @@ __all__ = [
     "Part",
     "PartOutcome",
     "Plan",
+    "Sought",
     "Tally",
     "explained",
     "open_executor",

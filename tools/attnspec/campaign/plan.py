@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnspec.draws import Recipe, recipe_from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from attnspec.lattice import Limits
 
@@ -18,6 +18,28 @@ PART = 25
 
 VARIED = 8
 """Each draw whose number is a multiple of this is asked with other numbers, too: what is kept by shape shows then."""
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What a campaign is to draw.
+
+    Attributes
+    ----------
+    seed
+        The word that it is drawn by.
+    operations
+        Operations to draw; those that are offered if empty.
+    sizes
+        ``elements`` and ``longest``, as `Limits` has them; as usual where one is missing.
+    without
+        What draws leave out, beside what the target does not offer.
+    """
+
+    seed: str
+    operations: tuple[str, ...] = ()
+    sizes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

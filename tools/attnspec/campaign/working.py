@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attnspec.campaign.outcome import DrawOutcome, PartOutcome
 from attnspec.campaign.plan import Kind
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.adapters import Implementation
-    from attnspec.campaign.plan import Part
+    from attnspec.campaign.plan import Part, Sought
     from attnspec.cases import Case
     from attnspec.guard.task import Task
     from attnspec.runner import Result
@@ -34,27 +34,15 @@ _OPENED: dict[str, Implementation] = {}
 """The target of this worker, by what opens it: a library takes seconds to load, and a part less than one."""
 
 
-def planned(
-    task: Task,
-    seed: str,
-    operations: Sequence[str],
-    elements: int | None,
-    longest: int | None,
-    *,
-    learning: bool = True,
-) -> tuple[Kind, ...]:
+def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind, ...]:
     """Find what is to be drawn for a target: what it offers, without what it declines.
 
     Parameters
     ----------
     task
         The target, and how it is run.
-    seed
-        The word that the small draws are drawn by.
-    operations
-        Operations to draw; those that are offered if empty.
-    elements, longest
-        As `Limits` has them; as usual if None.
+    sought
+        What is to be drawn, if it is offered.
     learning
         Whether small draws are tried, so that what is declined is left out; else what is declared alone is.
 
@@ -65,32 +53,29 @@ def planned(
     """
     implementation = _open(task)
     declaration = implementation.declaration
-    offered = [name for name in drawn_for(declaration) if not operations or name in operations]
+    offered = [name for name in drawn_for(declaration) if not sought.operations or name in sought.operations]
     if not offered:
-        asked = ", ".join(operations) or "no operation of which cases can be drawn"
+        asked = ", ".join(sought.operations) or "no operation of which cases can be drawn"
         raise UsageError(f"{declaration.name} does not offer {asked}.")
-    stated = {"elements": elements, "longest": longest}
-    sizes: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
     resolved = resolved_for(declaration, task.conventions)
     kinds: list[Kind] = []
     for operation in offered:
         for dtype in task.dtypes or declaration.dtypes_offered(operation):
-            limits = Limits(dtype, not_offered(declaration, resolved.of(operation)), **sizes)
+            without = sought.without | not_offered(declaration, resolved.of(operation))
+            limits = Limits(dtype, without, **sought.sizes)
 
             def is_offered(case: Case) -> bool:
                 return _ask(implementation, [case], task)[0].status != "unsupported"
 
             if learning:
-                limits = replace(limits, without=learned(operation, limits, is_offered, f"{seed}-offers"))
+                limits = replace(limits, without=learned(operation, limits, is_offered, f"{sought.seed}-offers"))
             kinds.append(Kind(operation, limits))
     return tuple(kinds)
 
 
-def planned_as_declared(
-    task: Task, seed: str, operations: Sequence[str], elements: int | None, longest: int | None
-) -> tuple[Kind, ...]:
+def planned_as_declared(task: Task, sought: Sought) -> tuple[Kind, ...]:
     """Find what is to be drawn for a target that ends its process at a small draw: all that it declares."""
-    return planned(task, seed, operations, elements, longest, learning=False)
+    return planned(task, sought, learning=False)
 
 
 def run_part(task: Task, part: Part) -> PartOutcome:

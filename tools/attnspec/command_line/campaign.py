@@ -14,7 +14,7 @@ from attnspec.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from attnspec.campaign import DrawOutcome, PartOutcome, Plan, Tally
+    from attnspec.campaign import DrawOutcome, PartOutcome, Plan, Sought, Tally
     from attnspec.campaign.executors import Executor
     from attnspec.campaign.keeping import Kept
     from attnspec.guard.task import Task
@@ -52,7 +52,7 @@ _REPEATABLE = ("conventions", "renames", "without")
 @click.option("--as", "bare_operation", metavar="OPERATION", help="TARGET is one function: this operation.")
 @click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax or numpy.")
 @click.option("--backward", metavar="WAY", help="How to come by the gradients of its functions: autograd.")
-@click.option("--without", multiple=True, metavar="WORDS", help="What is not to be drawn: float_mask,negative_scale.")
+@click.option("--without", multiple=True, metavar="WORDS", help="What is not to be drawn: float_mask,uniform.")
 @click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda.")
 @click.option("--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call.")
 def campaign(
@@ -77,8 +77,9 @@ def campaign(
     """
     import tempfile
 
-    from attnspec.campaign import open_executor, tallied
+    from attnspec.campaign import Sought, open_executor, tallied
     from attnspec.campaign.keeping import Kept
+    from attnspec.draws import words_of_draws
     from attnspec.validation import check_asked, check_operation, words
 
     if (target is None) == (command is None):
@@ -91,7 +92,12 @@ def campaign(
         check_operation(operation)
     asked = words(dtypes)
     check_asked(asked, {})
-    task = _task(target, command, asked, said)
+    sizes = {name: size for name, size in (("elements", elements), ("longest", longest)) if size is not None}
+    left_out = frozenset(words(said["without"]))
+    # What is drawn can be left out by words of which an implementation knows nothing.
+    of_draws = left_out.intersection(words_of_draws())
+    sought = Sought(seed, operations, sizes, of_draws)
+    task = _task(target, command, asked, left_out - of_draws, said)
     about: dict[str, Any] = {
         "target": target or command,
         "seed": seed,
@@ -106,7 +112,7 @@ def campaign(
         kept: Kept | None = None
         try:
             kept = Kept(resume or Path(folder) / "campaign.jsonl", about)
-            plan = _plan(workers, task, kept, seed, operations, elements, longest)
+            plan = _plan(workers, task, kept, sought)
             start = monotonic()
             _run(task, replace(plan, cases=cases), workers, kept, minutes)
             tally = tallied(kept.outcomes.values())
@@ -126,10 +132,12 @@ def campaign(
     return 1 if tally.wrong else 0
 
 
-def _task(target: str | None, command: str | None, dtypes: tuple[str, ...], said: dict[str, Any]) -> Task:
+def _task(
+    target: str | None, command: str | None, dtypes: tuple[str, ...], without: frozenset[str], said: dict[str, Any]
+) -> Task:
     from attnspec.guard.task import Task
     from attnspec.runner import Share
-    from attnspec.validation import check_asked, contract_names, pairs, words
+    from attnspec.validation import check_asked, contract_names, pairs
 
     conventions = pairs(said["conventions"], "--convention")
     check_asked((), conventions)
@@ -141,7 +149,7 @@ def _task(target: str | None, command: str | None, dtypes: tuple[str, ...], said
         device=said["device"],
         tensors=said["tensors"],
         backward=said["backward"],
-        without=words(said["without"]),
+        without=tuple(sorted(without)),
         layout=None,
         dtypes=dtypes,
         conventions=conventions,
@@ -165,33 +173,24 @@ def _once(workers: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
     return workers.result(begun)
 
 
-def _plan(
-    workers: Executor,
-    task: Task,
-    kept: Kept,
-    seed: str,
-    operations: Sequence[str],
-    elements: int | None,
-    longest: int | None,
-) -> Plan:
+def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
     """Return the plan that is kept, or find what the target offers."""
     from attnspec.campaign import Plan, planned, planned_as_declared
     from attnspec.campaign.executors import WorkerLostError
 
     if kept.plan is not None:
         return kept.plan
-    asked = (task, seed, tuple(operations), elements, longest)
     try:
         try:
-            kinds = _once(workers, planned, *asked)
+            kinds = _once(workers, planned, task, sought)
         except WorkerLostError:
-            kinds = _once(workers, planned_as_declared, *asked)
+            kinds = _once(workers, planned_as_declared, task, sought)
     except WorkerLostError:
         raise UsageError(
             f"{task.target or task.command} ended its process while it was imported. "
             "Import it in an interpreter of your own to see why."
         ) from None
-    plan = Plan(seed, kinds, None)
+    plan = Plan(sought.seed, kinds, None)
     kept.begin(plan)
     return plan
 

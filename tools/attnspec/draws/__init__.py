@@ -1,6 +1,6 @@
 """Draws: cases that nobody has seen, made from a seed and graded like golden ones."""
 
-from attnspec.draws.drawing import draw, drawable, drawn_of
+from attnspec.draws.drawing import draw, drawable, drawn_of, words_of_draws
 from attnspec.draws.offering import drawn_for, learned, not_offered
 from attnspec.draws.recipe import Recipe, is_recipe, recipe_from_text
 from attnspec.draws.selecting import load_selected
@@ -18,4 +18,5 @@ __all__ = [
     "not_offered",
     "recipe_from_text",
     "shrunk",
+    "words_of_draws",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.capabilities import can_be_missing
 from attnspec.cases import Case
 from attnspec.contract import OPERATIONS
 from attnspec.errors import UsageError
@@ -13,7 +14,7 @@ from attnspec.reference_answers import reference_outputs
 
 if TYPE_CHECKING:
     from attnspec.draws.recipe import Recipe
-    from attnspec.lattice import Drawn
+    from attnspec.lattice import Drawn, Lattice
 
 PROFILE = "draws"
 _SOURCE = {"section": "drawn as spec/draws.md says"}
@@ -30,21 +31,38 @@ def drawn_of(recipe: Recipe) -> Drawn:
     Raises
     ------
     UsageError
-        If cases of the operation cannot be drawn, an axis of the recipe is none of it, or its lengths make a case that
-        is too large.
+        If cases of the operation cannot be drawn, an axis of the recipe is none of it, what it leaves out is nothing
+        that is drawn, or its lengths make a case that is too large.
     """
     lattice = family_of(recipe.operation).lattices.get(recipe.operation)
     if lattice is None:
         raise UsageError(f"{recipe.text}: cases of {recipe.operation} cannot be drawn; {', '.join(drawable())} can.")
+    _check_left_out(recipe, lattice)
     seed = f"{recipe.operation}/{recipe.seed}/{recipe.number}/{recipe.limits.dtype}"
     try:
-        drawn = lattice(Words(seed, recipe.limits.variant), recipe.limits)
+        drawn = lattice.draw(Words(seed, recipe.limits.variant), recipe.limits)
     except UsageError as error:
         raise UsageError(f"{recipe.text}: {error}") from None
     unknown = sorted(recipe.limits.extents.keys() - drawn.extents.keys())
     if unknown:
         raise UsageError(f"{recipe.text}: there is no axis {unknown[0]!r}; the axes are {', '.join(drawn.extents)}.")
     return drawn
+
+
+def words_of_draws() -> tuple[str, ...]:
+    """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
+    lattices = [family_of(operation).lattices[operation] for operation in drawable()]
+    return tuple(sorted({word for lattice in lattices for word in lattice.own_words}))
+
+
+def _check_left_out(recipe: Recipe, lattice: Lattice) -> None:
+    # A campaign leaves the same out of all that it draws, whether an operation has it or not.
+    for word in sorted(recipe.limits.without - lattice.own_words):
+        if not can_be_missing(word) and word not in words_of_draws():
+            raise UsageError(
+                f"{recipe.text}: {word!r} is nothing that a draw could leave out: write a capability "
+                f"(`attnspec explain capabilities` lists them), an argument, or one of {', '.join(words_of_draws())}."
+            )
 
 
 def draw(recipe: Recipe) -> Case:

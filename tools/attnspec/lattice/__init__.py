@@ -4,8 +4,20 @@ This room holds what all families draw with; what is drawn, and how often, is in
 """
 
 from attnspec.lattice.drawn import Drawn
+from attnspec.lattice.lattice import Lattice
 from attnspec.lattice.limits import FEWEST, Limits
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
 from attnspec.lattice.words import REVERSED, Stream, Words
 
-__all__ = ["FEWEST", "REVERSED", "Drawn", "Limits", "Stream", "Words", "coarse", "full_width", "whole_numbers"]
+__all__ = [
+    "FEWEST",
+    "REVERSED",
+    "Drawn",
+    "Lattice",
+    "Limits",
+    "Stream",
+    "Words",
+    "coarse",
+    "full_width",
+    "whole_numbers",
+]

@@ -4,11 +4,17 @@ from attnspec.families.attention.drawing.backward import draw_backward
 from attnspec.families.attention.drawing.forward import draw_forward
 from attnspec.families.attention.drawing.merging import draw_merging
 from attnspec.families.attention.drawing.shapes import extents_of
+from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED
+from attnspec.families.attention.drawing.tokens import CLASSES
+from attnspec.lattice import Lattice
+
+_ALIKE = frozenset((*CLASSES, "fully_masked_row", "presentation")) - {"plain"}
+"""What attention and its backward pass can leave out."""
 
 LATTICES = {
-    "scaled_dot_product_attention": draw_forward,
-    "scaled_dot_product_attention_backward": draw_backward,
-    "merge_states": draw_merging,
+    "scaled_dot_product_attention": Lattice(draw_forward, _ALIKE | {EXCLUDED, ATTENDED}),
+    "scaled_dot_product_attention_backward": Lattice(draw_backward, _ALIKE),
+    "merge_states": Lattice(draw_merging, frozenset(("empty_parts", EXCLUDED, "full_width", "presentation"))),
 }
 
 __all__ = ["LATTICES", "extents_of"]

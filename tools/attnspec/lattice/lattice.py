@@ -1,0 +1,29 @@
+"""A lattice: what draws the cases of one operation, and what they can leave out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from attnspec.lattice.drawn import Drawn
+    from attnspec.lattice.limits import Limits
+    from attnspec.lattice.words import Words
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """What draws the cases of one operation.
+
+    Attributes
+    ----------
+    draw
+        Draws a case, from the streams of a seed and within limits.
+    own_words
+        What its draws can leave out beside capabilities, arguments, and arguments with one of their values.
+    """
+
+    draw: Callable[[Words, Limits], Drawn]
+    own_words: frozenset[str]
