@@ -103,6 +103,30 @@ def test_wrong_shapes_are_refused_in_a_sentence(document, says):
         shapes_from(document, said_by="shapes.json")
 
 
+def test_what_is_too_large_to_be_sent_is_refused_at_once():
+    shapes = {**SHAPES, "shapes": [{name: [32, 32, 512, 1024] for name in ("query", "key", "value")}]}
+    with pytest.raises(UsageError, match="take fewer batch entries or heads"):
+        attnspec.judge(str(EXPLOITS / "honest.py"), shapes)
+
+
+def test_of_a_large_draw_it_is_said_how_much_is_held():
+    shapes = {**SHAPES, "shapes": [{name: [1, 1, 300, 256] for name in ("query", "key", "value")}]}
+    found = attnspec.judge(str(EXPLOITS / "zeros.py"), shapes, draws=1)
+    assert found.diagnosis[0] == "It returned zeros."
+    assert found.sampled.of == 300
+    assert 1 < found.sampled.rows <= 33
+    assert 1 - (1 - found.sampled.found_share) ** found.sampled.rows == pytest.approx(0.95)
+    jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
+
+
+def test_what_a_user_checks_otherwise_stands_in_the_document():
+    shapes = {**SHAPES, "own_check": {"numbers": "uniform", "atol": 10, "rtol": 0}}
+    found = attnspec.judge(str(EXPLOITS / "zeros.py"), shapes, draws=1)
+    (own,) = found.as_json()["own_checks"]
+    assert "zeros" in own["passing"]
+    jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
+
+
 def test_what_acts_inside_python_is_refused_for_a_program():
     candidate = Candidate(command="node attention.mjs")
     with pytest.raises(UsageError, match="--forbid and --memory act inside Python"):

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from attnspec.judgement.own_inputs import passing_impostors
+from attnspec.errors import UsageError
+from attnspec.judgement import shapes_from
+from attnspec.judgement.own_inputs import passing_impostors, tried
 
 OPERATION = "scaled_dot_product_attention"
 PASS_UNIFORM = {
@@ -48,3 +50,66 @@ def test_another_output_may_be_compared():
     found = passing_impostors(OPERATION, drawn((1, 1, 8, 8)), {}, atol=10.0, rtol=0.0, output="logsumexp")
     assert "no_scale" in names(found)
     assert "zeros" not in names(found)
+
+
+def shape(check, entry=None, **more):
+    entries = entry or {name: [3, 8, 512, 1024] for name in ("query", "key", "value")}
+    document = {"operation": OPERATION, "dtypes": ["float32"], "shapes": [{**entries, **more}], "own_check": check}
+    (only,) = shapes_from(document, said_by="it")
+    return only
+
+
+def check(numbers="uniform"):
+    return {"numbers": numbers, "atol": 0.01, "rtol": 0.01}
+
+
+def test_what_a_user_checks_otherwise_is_said_to_tell_little():
+    asked = shape(check())
+    found = tried(asked.own_check, asked)
+    assert names(found.passing) >= {"mean_of_values", "uniform_weights", "keys_reversed"}
+    assert "cannot tell" in found.sentence()
+    assert "the mean of all values" in found.sentence()
+    assert found.wrong > len(found.passing)
+
+
+def test_a_check_that_tells_all_is_said_to():
+    asked = shape({**check("normal"), "atol": 1e-7, "rtol": 1e-7})
+    found = tried(asked.own_check, asked)
+    assert not found.passing
+    assert found.sentence().endswith(f"would refuse all of {found.wrong} cheap wrong answers.")
+
+
+def test_the_numbers_of_a_file_are_those_that_are_tried(tmp_path):
+    path = tmp_path / "inputs.npz"
+    entry = {name: [1, 2, 8, 4] for name in ("query", "key", "value")}
+    np.savez(path, **{name: np.zeros(of, np.float32) for name, of in entry.items()})
+    asked = shape(check(str(path)), entry)
+    assert "zeros" not in names(tried(asked.own_check, asked).passing)
+    assert tried(asked.own_check, asked).wrong < tried(shape(check(), entry).own_check, asked).wrong
+
+
+@pytest.mark.parametrize(
+    ("stated", "says"),
+    [
+        ("uniform", "must look like"),
+        ({"numbers": "uniform"}, "must look like"),
+        (check("even"), "'even'"),
+        ({**check(), "atol": -1}, "-1"),
+        ({**check(), "rtol": True}, "True"),
+    ],
+)
+def test_what_is_no_check_is_refused(stated, says):
+    with pytest.raises(UsageError, match=says):
+        shape(stated)
+
+
+def test_what_cannot_be_tried_is_said_in_a_sentence(tmp_path):
+    path = tmp_path / "inputs.npz"
+    np.savez(path, query=np.zeros((1, 2, 3, 4)))
+    for asked, says in (
+        (shape(check(), mask=[512, 512]), "no usual numbers for mask"),
+        (shape(check(str(tmp_path / "no.npz"))), "cannot be read"),
+        (shape(check(str(path))), "query has the shape"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            tried(asked.own_check, asked)

@@ -211,6 +211,10 @@ def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mappi
     raise ValueError(f"cases of {operation} cannot be drawn at given shapes")
 
 
+def _as_they_are(_operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
+    return shapes
+
+
 def _never(_case: Case) -> bool:
     return False
 
@@ -279,6 +283,9 @@ class Family:
     extents_of
         Given an operation and the shapes of its inputs: axis to length, as its lattice calls its axes. Raises
         `ValueError` where the shapes do not fit each other.
+    with_few_heads
+        Given an operation and the shapes of its inputs: the same with as few batch entries and heads as show which
+        belongs to which.
     impostors
         Operation to the cheap wrong answers that a set of its cases must be able to tell from right ones.
     """
@@ -311,4 +318,5 @@ class Family:
     least_telling_profiles: tuple[str, ...] = ()
     lattices: Mapping[str, Lattice] = field(default_factory=dict[str, "Lattice"])
     extents_of: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, int]] = _no_extents
+    with_few_heads: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, tuple[int, ...]]] = _as_they_are
     impostors: Mapping[str, tuple[Impostor, ...]] = field(default_factory=dict[str, tuple[Impostor, ...]])

@@ -92,9 +92,11 @@ class Generated(NamedTuple):
         FixtureError
             If it is not what the digest says: the generator does not work as it should on this machine.
         """
+        if not self.sha256:
+            return self.rows(0, self.size // max(self.shape[-1], 1), dtype).reshape(self.shape)
         drawn = np.empty(self.shape, numpy_dtype(dtype))
         found = self._filled(drawn.reshape(-1, self.shape[-1]))
-        if self.sha256 and found != self.sha256:
+        if found != self.sha256:
             raise FixtureError(
                 f"The generator {self.generator!r} made other numbers from the seed {self.seed!r} than the file says: "
                 f"their SHA-256 is {found}, not {self.sha256}. Run `attnspec check`."

@@ -105,6 +105,10 @@ def _tell_one(judgement: Judgement) -> None:
         click.echo(f"  {sentence}")
     for certificate in judgement.certificates:
         click.echo(f"  {certificate.sentence()}")
+    if judgement.sampled is not None:
+        click.echo(f"  {judgement.sampled.sentence()}")
+    for found in judgement.own_checks:
+        click.echo(f"  {found.sentence()}")
     click.echo(f"  Worst error / tolerance at the shapes: {judgement.at.worst:.3g}.")
     recipe = judgement.at.first_wrong or judgement.beside.first_wrong
     if recipe is not None:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attnspec.adapters.process import ProcessImplementation, isolated
+from attnspec.dtypes import numpy_dtype
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from attnspec.adapters import Implementation
+    from attnspec.judgement.shapes import Shape
 
 MESSAGE_LIMIT = 2**32
 """Longest message in bytes: tensors of real sizes fit, and what a candidate sends without end does not."""
+
+_BYTES_SENT = 4 / 3
+"""Characters of base64 to a byte."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,17 @@ class Candidate:
     def name(self) -> str:
         """How reports call it."""
         return self.target or self.command or ""
+
+
+def check_size(shape: Shape) -> None:
+    """Raise `UsageError` if the inputs of a shape are too large for a message to the candidate."""
+    numbers = sum(math.prod(of) for of in shape.shapes.values())
+    widest = max(numpy_dtype(dtype).itemsize for dtype in shape.dtypes)
+    if numbers * widest * _BYTES_SENT > MESSAGE_LIMIT:
+        raise UsageError(
+            f"The inputs of {shape.text} have {numbers * widest / 1e9:.1f} GB, and a candidate can be sent "
+            f"{MESSAGE_LIMIT / _BYTES_SENT / 1e9:.1f} GB: take fewer batch entries or heads."
+        )
 
 
 def opened(candidate: Candidate, conditions: Conditions) -> Implementation:

@@ -13,10 +13,12 @@ from attnspec.cases import suite_of
 from attnspec.comparison import Values
 from attnspec.draws import draw
 from attnspec.errors import UsageError
-from attnspec.judgement.candidate import Candidate, Conditions, opened
+from attnspec.judgement.candidate import Candidate, Conditions, check_size, opened
 from attnspec.judgement.certificate import certificate
-from attnspec.judgement.questions import questions
+from attnspec.judgement.own_inputs import tried
+from attnspec.judgement.questions import questions, smaller
 from attnspec.judgement.recognising import recognised
+from attnspec.judgement.sampling import sampled
 from attnspec.judgement.shapes import read_shapes, shapes_from
 from attnspec.judgement.telling_apart import tell_apart
 from attnspec.judgement.verdict import Judgement, Tally, judgement_of
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from attnspec.adapters import Implementation
     from attnspec.judgement.certificate import Certificate
+    from attnspec.judgement.own_inputs import OwnCheckFound
     from attnspec.judgement.questions import Question
     from attnspec.judgement.shapes import Shape
     from attnspec.judgement.telling_apart import DrawTold
@@ -116,8 +119,11 @@ def judged(
     Raises
     ------
     AttnspecError
-        If one of them cannot be started or loaded.
+        If one of them cannot be started or loaded, or a shape is too large to be sent to it.
     """
+    for shape in shapes:
+        check_size(shape)
+    own_checks = tuple(tried(shape.own_check, shape) for shape in shapes if shape.own_check is not None)
     with ExitStack() as stack:
         loaded = [
             stack.enter_context(closing(CalledInEveryDtype(opened(candidate, conditions)))) for candidate in candidates
@@ -126,7 +132,7 @@ def judged(
         word = seed or secrets.token_hex(8)
         asked = [_asked(implementation, shapes, conventions, word, draws) for implementation in loaded]
     return tuple(
-        _judged(candidate, each, conditions, word, is_replay=seed is not None)
+        _judged(candidate, each, conditions, own_checks, word, is_replay=seed is not None)
         for candidate, each in zip(candidates, asked, strict=True)
     )
 
@@ -142,7 +148,15 @@ def _asked(
     return asked
 
 
-def _judged(candidate: Candidate, asked: _Asked, conditions: Conditions, seed: str, *, is_replay: bool) -> Judgement:
+def _judged(
+    candidate: Candidate,
+    asked: _Asked,
+    conditions: Conditions,
+    own_checks: tuple[OwnCheckFound, ...],
+    seed: str,
+    *,
+    is_replay: bool,
+) -> Judgement:
     report = make_report(
         suite_of(result.case for result in asked.results),
         asked.declaration,
@@ -158,6 +172,8 @@ def _judged(candidate: Candidate, asked: _Asked, conditions: Conditions, seed: s
         is_replay=is_replay,
         conditions=conditions,
         certificates=asked.certificates,
+        sampled=sampled([result.case for result in asked.results]),
+        own_checks=own_checks,
         recognised=tuple(dict.fromkeys(asked.recognised)),
         gave_up=asked.gave_up,
     )
@@ -188,28 +204,39 @@ class _Asked:
     def put(self, every: Iterable[Question]) -> None:
         """Ask every question in each of its variants, the last one first in the end."""
         lost = 0
+        wrong: Question | None = None
         for question in every:
-            if self.gave_up:
-                return
-            cases = [draw(question.recipe.in_variant(variant)) for variant in VARIANTS]
-            results = run_suite(
-                suite_of(cases),
-                self._implementation,
-                dtypes=(question.recipe.limits.dtype,),
-                conventions=self.conventions,
-                goes_on=True,
-            )
-            self._look_at(results, question)
-            self.results += results
-            self._places += [question.where] * len(results)
+            results = self._ask(question)
             lost = lost + 1 if all(result.status in _LOST for result in results) else 0
             self.gave_up = lost >= _GIVEN_UP
+            if self.gave_up:
+                return
+            if wrong is None and any(result.is_wrong and result.run.case.thinned for result in results):
+                wrong = question
+        if wrong is not None:
+            # Of a large answer a sample is kept, by which nothing is recognised.
+            for question in smaller(wrong):
+                self._ask(question)
+
+    def _ask(self, question: Question) -> Sequence[Result]:
+        cases = [draw(question.recipe.in_variant(variant)) for variant in VARIANTS]
+        results = run_suite(
+            suite_of(cases),
+            self._implementation,
+            dtypes=(question.recipe.limits.dtype,),
+            conventions=self.conventions,
+            goes_on=True,
+        )
+        self._look_at(results, question)
+        self.results += results
+        self._places += [question.where] * len(results)
+        return results
 
     def _look_at(self, results: Sequence[Result], question: Question) -> None:
         """Recognise what is wrong, and find what a draw is worth that is small enough to be answered otherwise."""
         self.recognised += filter(None, [recognised(results)])
         run = results[0].run
-        if question.where == "beside" or run.case.generated or not isinstance(run.expected, Values):
+        if question.where != "at" or run.case.generated or not isinstance(run.expected, Values):
             return
         about = (run.case.operation, run.dtype)
         self._told.setdefault(about, []).append(tell_apart(run, self._before.get(about)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.contract import OPERATIONS
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from attnspec.judgement.shapes import Shape
 
-Where = Literal["at", "beside"]
+Where = Literal["at", "beside", "smaller"]
 
 ROWS = 32
 """Rows of a large draw that are held against values; all others must lie in their hull."""
@@ -24,6 +24,9 @@ LARGE_DRAWS = 6
 
 _LONG = 8
 """Axes longer than this are varied: what goes wrong beside a shape goes wrong at the edge of a tile."""
+
+_EXPLAINING = 4
+"""Small draws that explain what is wrong in large ones: the cheap wrong answers show in nearly each."""
 
 _NOT_ASKED = ("presentation", "excluded_nonfinite", "attended_nan")
 """What nobody asked for who named a shape: other memory layouts, and numbers that are none."""
@@ -38,7 +41,8 @@ class Question:
     shape
         The shape that it is about.
     where
-        Whether it has that shape, or one beside it.
+        Whether it has that shape, or one beside it; or a small one, which is asked to explain what is wrong, and counts
+        for nothing.
     recipe
         What draws it.
     """
@@ -76,6 +80,14 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
         extents = _beside(shape.extents, seed, number)
         if extents != shape.extents:
             yield Question(shape, "beside", recipe.with_extents(extents))
+
+
+def smaller(question: Question) -> Iterator[Question]:
+    """Give small draws that are like a question in all but their lengths."""
+    extents = {axis: min(length, _LONG) for axis, length in question.shape.extents.items()}
+    for number in range(_EXPLAINING):
+        recipe = replace(question.recipe, number=number).with_extents(extents)
+        yield Question(question.shape, "smaller", recipe)
 
 
 def _left_out(shape: Shape) -> Iterator[str]:

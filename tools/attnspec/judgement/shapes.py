@@ -11,6 +11,7 @@ from attnspec.draws import drawable
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
+from attnspec.judgement.own_checks import OwnCheck, own_check_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +30,8 @@ class Shape:
         Which operation is called.
     extents
         Axis to its length, as the lattice of the operation calls its axes.
+    shapes
+        Name of each given input to its shape.
     attributes
         Attribute to the value that every call states; the others are left out.
     given
@@ -37,14 +40,18 @@ class Shape:
         Dtypes to judge in.
     text
         The shape as its user wrote it, for messages.
+    own_check
+        How its user checks answers otherwise; None where that is not said.
     """
 
     operation: str
     extents: Mapping[str, int]
+    shapes: Mapping[str, tuple[int, ...]]
     attributes: Mapping[str, Any]
     given: tuple[str, ...]
     dtypes: tuple[str, ...]
     text: str
+    own_check: OwnCheck | None = None
 
 
 def read_shapes(path: Path) -> tuple[Shape, ...]:
@@ -69,7 +76,7 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
     ----------
     document
         An object with ``operation``, ``dtypes`` and ``shapes``, each of which names the shape of every input, and
-        attributes with their values.
+        attributes with their values; and ``own_check``, if its user has one.
     said_by
         Who said so, for messages.
 
@@ -90,10 +97,11 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
     if not isinstance(shapes, list) or not shapes:
         raise UsageError(f"{said_by}: there are no shapes. It looks so: {_EXAMPLE}")
     every = cast("list[Any]", shapes)
-    return tuple(_shape(operation, tuple(listed), each, said_by) for each in every)
+    own = own_check_from(stated["own_check"], said_by=said_by) if "own_check" in stated else None
+    return tuple(_shape(operation, tuple(listed), each, own, said_by) for each in every)
 
 
-def _shape(operation: str, dtypes: Sequence[str], stated: Any, said_by: str) -> Shape:
+def _shape(operation: str, dtypes: Sequence[str], stated: Any, own: OwnCheck | None, said_by: str) -> Shape:
     contract = OPERATIONS[operation]
     text = json.dumps(stated)
     if not isinstance(stated, dict):
@@ -113,10 +121,12 @@ def _shape(operation: str, dtypes: Sequence[str], stated: Any, said_by: str) -> 
     return Shape(
         operation=operation,
         extents=extents,
+        shapes=shapes,
         attributes={name: value for name, value in entries.items() if name in contract.attributes},
         given=tuple(name for name in contract.optional_inputs if name in shapes),
         dtypes=tuple(dtypes),
         text=text,
+        own_check=own,
     )
 
 

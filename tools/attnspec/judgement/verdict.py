@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from attnspec.judgement.candidate import Conditions
     from attnspec.judgement.certificate import Certificate
+    from attnspec.judgement.own_inputs import OwnCheckFound
+    from attnspec.judgement.sampling import Sampled
     from attnspec.reports.report import Report
 
 Word = Literal["right", "right at your shapes, wrong beside them", "wrong", "not judged"]
@@ -67,6 +69,10 @@ class Judgement:
     certificates
         What the draws at the shapes are worth, for each operation and dtype; none for those that are too large to be
         answered otherwise.
+    sampled
+        How much of large draws is held against values; None where there are none.
+    own_checks
+        What the user's own check is worth, at each shape.
     seed
         By which word the draws can be made again.
     is_replay
@@ -82,6 +88,8 @@ class Judgement:
     at: Tally
     beside: Tally
     certificates: tuple[Certificate, ...]
+    sampled: Sampled | None
+    own_checks: tuple[OwnCheckFound, ...]
     seed: str
     is_replay: bool
     conditions: Conditions
@@ -102,6 +110,8 @@ class Judgement:
             "at": _tally_as_json(self.at),
             "beside": _tally_as_json(self.beside),
             "certificates": [certificate.as_json() for certificate in self.certificates],
+            "sampled": None if self.sampled is None else self.sampled.as_json(),
+            "own_checks": [found.as_json() for found in self.own_checks],
             "seed": self.seed,
             "is_replay": self.is_replay,
             "conditions": {**asdict(self.conditions), "forbidden": list(self.conditions.forbidden)},
@@ -115,6 +125,8 @@ def judgement_of(
     at: Tally,
     beside: Tally,
     certificates: tuple[Certificate, ...],
+    sampled: Sampled | None,
+    own_checks: tuple[OwnCheckFound, ...],
     seed: str,
     is_replay: bool,
     conditions: Conditions,
@@ -137,7 +149,9 @@ def judgement_of(
     explained = (found.sentence for found in report.diagnosis if found.sentence)
     diagnosis = tuple(dict.fromkeys((*recognised, *explained)))
     word, reason = _found(report, at, beside, diagnosis, gave_up=gave_up)
-    return Judgement(candidate, word, reason, diagnosis, at, beside, certificates, seed, is_replay, conditions)
+    return Judgement(
+        candidate, word, reason, diagnosis, at, beside, certificates, sampled, own_checks, seed, is_replay, conditions
+    )
 
 
 def _found(report: Report, at: Tally, beside: Tally, diagnosis: tuple[str, ...], *, gave_up: bool) -> tuple[Word, str]:

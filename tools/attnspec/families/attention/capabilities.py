@@ -79,7 +79,9 @@ def _scale_is(case: Case, *, zero: bool) -> bool:
 
 def _quantized(case: Case) -> dict[str, str]:
     """Return the dtypes of query, key and value of a case with quantized tensors; nothing for any other."""
-    dtypes = {name: case.inputs[name].dtype.name for name in ("query", "key", "value") if name in case.inputs}
+    # What is generated is never quantized, and is not drawn to find that out.
+    given = [name for name in ("query", "key", "value") if name in case.inputs and name not in case.generated]
+    dtypes = {name: case.inputs[name].dtype.name for name in given}
     return dtypes if any(dtype in QUANTIZED_DTYPES for dtype in dtypes.values()) else {}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from attnspec.families.attention.alternatives import computed_under, owed, without_keys
 from attnspec.families.attention.capabilities import needs
 from attnspec.families.attention.case_features import features
-from attnspec.families.attention.drawing import LATTICES, extents_of
+from attnspec.families.attention.drawing import LATTICES, extents_of, with_few_heads
 from attnspec.families.attention.formulas import formula
 from attnspec.families.attention.handing import handed
 from attnspec.families.attention.impostors import IMPOSTORS
@@ -68,5 +68,6 @@ FAMILY = Family(
     least_telling_profiles=("nonfinite", "memory"),
     lattices=LATTICES,
     extents_of=extents_of,
+    with_few_heads=with_few_heads,
     impostors=IMPOSTORS,
 )

@@ -3,7 +3,7 @@
 from attnspec.families.attention.drawing.backward import draw_backward
 from attnspec.families.attention.drawing.forward import draw_forward
 from attnspec.families.attention.drawing.merging import draw_merging
-from attnspec.families.attention.drawing.shapes import extents_of
+from attnspec.families.attention.drawing.shapes import extents_of, with_few_heads
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED
 from attnspec.families.attention.drawing.tokens import CLASSES
 from attnspec.lattice import Lattice
@@ -17,4 +17,4 @@ LATTICES = {
     "merge_states": Lattice(draw_merging, frozenset(("empty_parts", EXCLUDED, "full_width", "presentation"))),
 }
 
-__all__ = ["LATTICES", "extents_of"]
+__all__ = ["LATTICES", "extents_of", "with_few_heads"]

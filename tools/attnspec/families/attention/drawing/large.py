@@ -31,6 +31,9 @@ _RISING = 15
 _STEP, _RISE = 64, 0.25
 """Tokens of a step of rising scores, and how much they rise by it."""
 
+_MOST_FEATURES = 128
+"""Features of a sampled row: those of a wider one are drawn, for its tolerance takes as long as it has features."""
+
 _MOST_HEADS = 256
 """Heads, over all batch entries, whose last row is held against values."""
 
@@ -60,10 +63,11 @@ def draw_large(
     """
     inputs = Inputs(given, _generated(words, extents))
     rows = _rows(words.varied("rows"), extents, given, attributes, limits.rows)
-    expected = _expected(inputs, attributes, extents, rows)
     width = extents.value_width
+    features = _features(words.varied("features"), width)
+    expected = _expected(inputs, attributes, extents, rows, features)
     flat: NDArray[np.int64] = np.asarray(np.ravel_multi_index(tuple(rows.T), extents.over_keys[:3]), dtype=np.int64)
-    elements: NDArray[np.int64] = flat[:, np.newaxis] * width + np.arange(width, dtype=np.int64)
+    elements: NDArray[np.int64] = flat[:, np.newaxis] * width + features
     return Drawn(
         inputs=inputs,
         attributes=attributes,
@@ -119,6 +123,16 @@ def _rows(
     return np.array(attended, dtype=np.int64).reshape(-1, 3)
 
 
+def _features(stream: Stream, width: int) -> NDArray[np.int64]:
+    """Draw the features of sampled rows: all of them, or the first, the last, and others."""
+    if width <= _MOST_FEATURES:
+        return np.arange(width, dtype=np.int64)
+    wanted = {0, width - 1}
+    while len(wanted) < _MOST_FEATURES:
+        wanted.add(stream.below(width))
+    return np.array(sorted(wanted), dtype=np.int64)
+
+
 def _query(stream: Stream, queries: int) -> int:
     """Draw a query: the first or last one, one at the border of a tile, or any; -1 where there is none."""
     kind = stream.weighted({"first": 1, "last": 3, "border": 4, "any": 4})
@@ -166,12 +180,16 @@ def _places(
 
 
 def _expected(
-    inputs: Inputs, attributes: Mapping[str, Any], extents: Extents, rows: NDArray[np.int64]
+    inputs: Inputs,
+    attributes: Mapping[str, Any],
+    extents: Extents,
+    rows: NDArray[np.int64],
+    features: NDArray[np.int64],
 ) -> dict[str, NDArray[Any]]:
-    """Return what is owed of the sampled rows, all features of the output and the logarithm: head by head."""
+    """Return what is owed of the sampled rows, some features of the output and the logarithm: head by head."""
     from attnspec_reference import scaled_dot_product_attention
 
-    outputs, logarithms = np.empty((len(rows), extents.value_width)), np.empty(len(rows))
+    outputs, logarithms = np.empty((len(rows), features.size)), np.empty(len(rows))
     reaching = {name: attributes[name] for name in _REACHING if name in attributes}
     for entry, head in np.unique(rows[:, :2], axis=0).tolist():
         chosen = (rows[:, 0] == entry) & (rows[:, 1] == head)
@@ -197,5 +215,5 @@ def _expected(
             **of_head,
             **reaching,
         )
-        outputs[chosen], logarithms[chosen] = found.output[0, 0], found.logsumexp[0, 0]
+        outputs[chosen], logarithms[chosen] = found.output[0, 0][:, features], found.logsumexp[0, 0]
     return {"output": outputs.reshape(-1), "logsumexp": logarithms}

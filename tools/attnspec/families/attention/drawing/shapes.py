@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _RANK = 4
+_FEW = 2
 
 
 def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
@@ -45,6 +46,32 @@ def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping
         "width": width,
         "value_width": value_width,
         "past": past,
+    }
+
+
+def with_few_heads(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
+    """Return the shapes of the same call with one batch entry, and at most two key heads of two query heads each.
+
+    Parameters
+    ----------
+    operation, shapes
+        As for `extents_of`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit each other.
+    """
+    extents = extents_of(operation, shapes)
+    if operation == "merge_states":
+        return {name: (min(shape[0], 1), min(shape[1], _FEW), *shape[2:]) for name, shape in shapes.items()}
+    shared, group = min(extents["shared"], _FEW), min(extents["group"], _FEW)
+    # The axis of heads has as many as there are query heads in the tensors of queries, and key heads in the others.
+    heads = {extents["shared"]: shared}
+    of_queries = {"query", "grad_output", "output", "logsumexp", "grad_logsumexp"}
+    return {
+        name: (min(shape[0], 1), shared * group if name in of_queries else heads[shape[1]], *shape[2:])
+        for name, shape in shapes.items()
     }
 
 
