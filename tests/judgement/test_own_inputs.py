@@ -66,7 +66,7 @@ def check(numbers="uniform"):
 def test_what_a_user_checks_otherwise_is_said_to_tell_little():
     asked = shape(check())
     found = tried(asked.own_check, asked)
-    assert names(found.passing) >= {"mean_of_values", "uniform_weights", "keys_reversed"}
+    assert names(found.passing) >= {"mean_of_values", "uniform_weights", "scale_by_width"}
     assert "cannot tell" in found.sentence()
     assert "the mean of all values" in found.sentence()
     assert found.wrong > len(found.passing)
