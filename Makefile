@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 LIBRARIES := flax keras mlx openvino paddle tinygrad
 
 .DEFAULT_GOAL := help
-.PHONY: help validate test prove lint format regenerate check-goldens regenerate-long check-long mutation implementations libraries walk clean
+.PHONY: help validate test prove lint format regenerate check-goldens regenerate-long check-long mutation implementations libraries walk bench clean
 
 help:
 	@echo "make validate         validate the reference against every golden case"
@@ -20,6 +20,7 @@ help:
 	@echo "make mutation         change the reference in every place, and see every change caught"
 	@echo "make walk             run every command of README.md as a newcomer does (installs torch)"
 	@echo "make implementations  validate the third-party implementations (installs torch and others)"
+	@echo "make bench            measure time and memory, as ratios, and plot them"
 	@echo "make libraries        the same for those that live alone, each in an environment of its own; takes long"
 
 $(BIN)/python:
@@ -80,6 +81,10 @@ library-%:
 # As a newcomer: every command of README.md and of the guide to kernels, in a fresh clone of what is committed.
 walk:
 	$(PYTHON) tests/walk/walk.py
+
+# Time and memory, as ratios measured in one run; on a quiet machine.
+bench: $(VENV)/.installed-regenerate,bench
+	$(BIN)/python tools/benchmarks/bench.py --write
 
 clean:
 	rm -rf $(VENV) .venv-* .cache .pytest_cache .ruff_cache .hypothesis build dist

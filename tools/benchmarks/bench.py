@@ -1,0 +1,62 @@
+"""What `make bench` runs: everything that is measured in time and memory, as ratios to yardsticks of the same run.
+
+``python tools/benchmarks/bench.py [--runs N] [--only WORD] [--write]`` prints the figures; ``--write`` keeps them in
+``spec/measurements``: ``bench.md``, ``bench.json`` and the picture ``bench.svg``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from measurement_page import MEASUREMENTS, MeasurementPage, environment, publish, table
+from ratios import EVERY, Measured, plot
+
+ABOUT = """
+Each figure is the median of ratios: what is measured and its yardstick took turns in one process of measuring, so that
+a busy machine was busy for both. *From* and *to* are the least and the greatest ratio of a run. Draws are made,
+expected, toleranced and graded; nobody answers them, so that all of it is this project's own time.
+
+![All figures](bench.svg)
+"""
+
+
+def main() -> None:
+    """Measure, print, and keep the figures where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", help="measure what has this word in its name")
+    parser.add_argument("--write", action="store_true", help="keep the figures in spec/measurements")
+    asked = parser.parse_args()
+    figures: list[Measured] = []
+    for measurement in EVERY:
+        if asked.only is None or asked.only in measurement.name:
+            print(f"{measurement.name} ...", file=sys.stderr)  # noqa: T201
+            figures += measurement.measure(asked.runs)
+    heading = ("what", "at", "times", "from", "to", "yardstick", "yardstick takes")
+    rows = [_row(figure) for figure in figures]
+    publish(
+        MeasurementPage("Benchmarks", ABOUT, table(heading, rows)), MEASUREMENTS / "bench.md" if asked.write else None
+    )
+    if asked.write:
+        document = {"environment": environment(), "figures": [figure.as_json() for figure in figures]}
+        (MEASUREMENTS / "bench.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        plot(figures, MEASUREMENTS / "bench.svg")
+
+
+def _row(figure: Measured) -> tuple[object, ...]:
+    yardstick = sorted(figure.yardsticks)[len(figure.yardsticks) // 2]
+    return (
+        figure.name,
+        "" if figure.at is None else f"{figure.at:,}",
+        f"{figure.ratio:.2f}",
+        f"{min(figure.ratios):.2f}",
+        f"{max(figure.ratios):.2f}",
+        figure.yardstick,
+        f"{yardstick:.3g} {figure.unit}",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Campaigns: on one and on two workers, and of ten times as many draws."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING
+
+from attnspec.campaign import Plan, Sought, open_executor, planned_as_declared, run_campaign
+from attnspec.guard.task import Task
+from attnspec.runner import Share
+from ratios.timing import Measured, Measurement, in_turn, seconds
+
+if TYPE_CHECKING:
+    from attnspec.campaign import PartOutcome
+    from attnspec.campaign.executors import Executor
+
+_DRAWS = 3_000
+_FEW = 500
+_STEPS = 6_000_000
+_PARTS = 24
+"""Of the yardstick: each takes a fraction of a second, as a part of a campaign does."""
+
+_TASK = Task(
+    target="reference",
+    command=None,
+    operation=None,
+    renames={},
+    device=None,
+    tensors=None,
+    backward=None,
+    without=(),
+    layout=None,
+    dtypes=("float32",),
+    conventions={},
+    fail_fast=False,
+    isolate=False,
+    timeout=None,
+    start_timeout=None,
+    show_stderr=False,
+    transcript=None,
+    give_up_after=None,
+    probes=False,
+    share=Share(0, 1),
+)
+
+
+def _campaign(workers: Executor, cases: int) -> None:
+    work = workers.submit(planned_as_declared, _TASK, Sought("bench", ("scaled_dot_product_attention",)))
+    workers.done([work])
+    plan = Plan("bench", workers.result(work), cases)
+    outcomes: list[PartOutcome] = []
+    run_campaign(_TASK, plan, workers, known={}, keep=outcomes.append, is_over=lambda: False)
+    wrong = [outcome for outcome in outcomes if outcome.others]
+    if wrong:
+        raise SystemExit(f"{wrong[0].others[0].recipe}: {wrong[0].others[0].message}")
+
+
+def _two_workers(runs: int) -> list[Measured]:
+    one, two = open_executor("local:1"), open_executor("local:2")
+    context = multiprocessing.get_context("spawn")
+    try:
+        campaigns = in_turn(
+            "campaign on one worker",
+            "the same campaign on two workers",
+            runs,
+            functools.partial(_campaign, one, _DRAWS),
+            functools.partial(_campaign, two, _DRAWS),
+        )
+        with ProcessPoolExecutor(1, context) as alone, ProcessPoolExecutor(2, context) as both:
+            machine = in_turn(
+                "counting in one process",
+                "the same counting in two processes",
+                runs,
+                functools.partial(_counted, alone),
+                functools.partial(_counted, both),
+            )
+    finally:
+        one.close()
+        two.close()
+    return [campaigns, machine]
+
+
+def _counted(pool: ProcessPoolExecutor) -> None:
+    list(pool.map(_count, [_STEPS] * _PARTS))
+
+
+def _count(steps: int) -> int:
+    total = 0
+    for step in range(steps):
+        total += step
+    return total
+
+
+def _ten_times(runs: int) -> list[Measured]:
+    workers = open_executor("local:1")
+    try:
+        many = functools.partial(_campaign, workers, 10 * _FEW)
+        few = functools.partial(_campaign, workers, _FEW)
+        few()
+        pairs = [(seconds(many), seconds(few)) for _ in range(min(runs, 3))]
+    finally:
+        workers.close()
+    amounts, yardsticks = zip(*pairs, strict=True)
+    return [Measured(f"campaign of {10 * _FEW:,} draws", None, f"one of {_FEW:,}", "s", amounts, yardsticks)]
+
+
+CAMPAIGNS = (
+    Measurement("campaign on two workers", _two_workers),
+    Measurement("campaign ten times as long", _ten_times),
+)
