@@ -1,35 +1,45 @@
 """Whether draws ever fail what is right: many of them, on libraries and on the controls of this project.
 
-``python tools/benchmarks/draw_alarms.py NAME=DTYPE=CASES[=WITHOUT] ...`` draws so many cases for each built-in
-implementation, without words of which it is known to be wrong; NAME ``controls`` shares them out over the NumPy
-controls. ``--write`` writes the table to ``spec/measurements/draw-alarms.md``. 100,000 cases take hours.
+``python tools/benchmarks/draw_alarms.py NAME=DTYPE=CASES[=WITHOUT[=SHAPES]] ...`` draws so many cases for each built-in
+implementation, without words of which it is known to be wrong, joined by +, and of so many shapes alone, for a library
+that compiles for each; NAME ``controls`` shares them out over the NumPy controls. ``--write`` writes the table to
+``spec/measurements/draw-alarms.md``, beside the rows of other implementations, which ``draw-alarms.json`` keeps. 100,000
+cases take half an hour on a core.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
-from measurement_page import MeasurementPage, add_write_option, publish, table
+from measurement_page import MEASUREMENTS, MeasurementPage, add_write_option, publish, table
 
+from attnspec.adapters import load
 from attnspec.campaign import DrawOutcome, PartOutcome, Plan, Sought, open_executor, planned, run_campaign, tallied
 from attnspec.cases import suite_of
-from attnspec.draws import Recipe, draw, drawable
+from attnspec.draws import Recipe, draw, drawable, drawn_for, drawn_of, learned, not_offered
 from attnspec.guard.task import Task
 from attnspec.lattice import Limits
-from attnspec.runner import Share, run_suite
+from attnspec.runner import Share, resolved_for, run_suite
 from attnspec_authoring.proof.subjects import implementation_of
 from attnspec_controls import CONTROLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from attnspec.adapters import Implementation
     from attnspec.campaign import Tally
+    from attnspec.cases import Case
+    from attnspec.runner import Result
 
 SEED = "alarms"
 CONTROLS_NAME = "controls"
+KEPT = MEASUREMENTS / "draw-alarms.json"
+_NAMED = 5
+"""Failures that are named; who has more looks at these first."""
 
 ABOUT = """
 Draws of up to 60,000 elements, axes up to 4,096 long, every class of numbers (equal, tied, nearly tied and uniform
@@ -46,12 +56,14 @@ class Asked:
     dtype: str
     cases: int
     without: tuple[str, ...]
+    shapes: int | None
 
     @classmethod
     def read(cls, text: str) -> Asked:
         """Read it from a word of the command line."""
-        name, dtype, cases, *without = text.split("=")
-        return cls(name, dtype, int(cases), tuple(word for words in without for word in words.split("+")))
+        name, dtype, cases, *others = text.split("=")
+        without = tuple(word for word in others[0].split("+") if word) if others else ()
+        return cls(name, dtype, int(cases), without, int(others[1]) if len(others) > 1 else None)
 
 
 def on_library(asked: Asked, workers: str) -> Tally:
@@ -90,6 +102,46 @@ def on_library(asked: Asked, workers: str) -> Tally:
     return tallied(outcomes)
 
 
+def on_shapes(asked: Asked) -> Tally:
+    """Draw for a built-in implementation, all draws of one shape after another."""
+    return tallied(_of_shapes(asked))
+
+
+def _of_shapes(asked: Asked) -> Iterator[PartOutcome]:
+    assert asked.shapes is not None
+    implementation = load(asked.name)
+    declaration = implementation.declaration
+    resolved = resolved_for(declaration, {})
+    offered = drawn_for(declaration)
+    each = asked.cases // (asked.shapes * len(offered))
+    for operation in offered:
+        limits = Limits(asked.dtype, frozenset(asked.without) | not_offered(declaration, resolved.of(operation)))
+
+        def is_offered(case: Case) -> bool:
+            return _result(case, implementation).status != "unsupported"
+
+        limits = replace(limits, without=learned(operation, limits, is_offered, f"{SEED}-offers"))
+        for shape in range(asked.shapes):
+            extents = drawn_of(Recipe(operation, f"{SEED}-shapes", shape, limits)).extents
+            for number in range(shape * each, (shape + 1) * each):
+                case = draw(Recipe(operation, SEED, number, limits).with_extents(extents))
+                yield _outcome(case.id, _result(case, implementation), case.id)
+
+
+def _result(case: Case, implementation: Implementation) -> Result:
+    (result,) = run_suite(suite_of([case]), implementation, dtypes=case.dtypes, goes_on=True)
+    return result
+
+
+def _outcome(key: str, result: Result, recipe: str) -> PartOutcome:
+    """Return what came of one draw as a part of its own."""
+    worst = result.verdict.worst
+    ratio = worst.ratio if worst is not None and result.status == "pass" else 0.0
+    said = DrawOutcome(recipe, result.status, result.verdict.check, result.verdict.message)
+    kept = () if result.status in ("pass", "unsupported") else (said,)
+    return PartOutcome(key, {result.status: 1}, kept, worst=ratio)
+
+
 def on_controls(asked: Asked) -> Tally:
     """Share draws out over the controls of all operations of which cases can be drawn."""
     return tallied(_of_controls(asked))
@@ -101,44 +153,68 @@ def _of_controls(asked: Asked) -> Iterator[PartOutcome]:
     for number in range(asked.cases):
         control, implementation = controls[number % len(controls)], opened[number % len(controls)]
         case = draw(Recipe(control.operation, SEED, number, Limits(asked.dtype, frozenset(asked.without))))
-        (result,) = run_suite(suite_of([case]), implementation, dtypes=(asked.dtype,), goes_on=True)
-        worst = result.verdict.worst
-        said = DrawOutcome(f"{control.id}: {case.id}", result.status, result.verdict.check, result.verdict.message)
-        ratio = worst.ratio if worst is not None and result.status == "pass" else 0.0
-        yield PartOutcome(str(number), {result.status: 1}, () if result.status == "pass" else (said,), worst=ratio)
+        yield _outcome(str(number), _result(case, implementation), f"{control.id}: {case.id}")
+
+
+def row_of(asked: Asked, tally: Tally, seconds: float) -> dict[str, Any]:
+    """Return what is kept of an implementation's draws."""
+    return {
+        "implementation": asked.name,
+        "dtype": asked.dtype,
+        "draws": tally.draws,
+        "passed": tally.passed,
+        "declined": tally.declined,
+        "not graded": tally.ungraded,
+        "failed": len(tally.wrong),
+        "worst error / tolerance": round(tally.worst, 3),
+        "draws a second": round(tally.draws / seconds),
+        "shapes": asked.shapes,
+        "left out": list(asked.without),
+        "failures": [f"`{wrong.recipe}`: {wrong.message}" for wrong in tally.wrong[:_NAMED]],
+    }
+
+
+def figures_of(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the table of all rows, and below it the failures."""
+    heading = [name for name in rows[0] if name != "failures"]
+    cells = [[_cell(row[name]) for name in heading] for row in rows]
+    named = [f"- {row['implementation']}, {row['dtype']}: {failure}" for row in rows for failure in row["failures"]]
+    return [*table(heading, cells), "", *(named or ["No draw failed."])]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(f"`{word}`" for word in cast("list[str]", value))
+    if value is None:
+        return "any"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def main() -> None:
-    """Draw, print, and write the page where it is asked for."""
+    """Draw, print, and keep the rows where it is asked for, beside those of other implementations."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("asked", nargs="+", type=Asked.read, metavar="NAME=DTYPE=CASES[=WITHOUT]")
+    parser.add_argument("asked", nargs="+", type=Asked.read, metavar="NAME=DTYPE=CASES[=WITHOUT[=SHAPES]]")
     parser.add_argument("--executor", default="local:2")
     add_write_option(parser, "draw-alarms")
     options = parser.parse_args()
-    rows: list[tuple[object, ...]] = []
-    named: list[str] = []
+    kept = {} if not KEPT.exists() else {_place(row): row for row in json.loads(KEPT.read_text(encoding="utf-8"))}
     for asked in options.asked:
         start = time.perf_counter()
-        tally = on_controls(asked) if asked.name == CONTROLS_NAME else on_library(asked, options.executor)
-        seconds = time.perf_counter() - start
-        rows.append(
-            (
-                f"`{asked.name}`",
-                asked.dtype,
-                f"{tally.draws:,}",
-                f"{tally.passed:,}",
-                f"{tally.declined:,}",
-                f"{tally.ungraded:,}",
-                len(tally.wrong),
-                f"{tally.worst:.2f}",
-                f"{tally.draws / seconds:.0f}",
-                ", ".join(f"`{word}`" for word in asked.without),
-            )
-        )
-        named += [f"- {asked.name}, {asked.dtype}: `{wrong.recipe}`: {wrong.message}" for wrong in tally.wrong[:5]]
-    heading = ("implementation", "dtype", "draws", "passed", "declined", "not graded", "failed")
-    heading += ("worst error / tolerance", "draws a second", "left out")
-    publish(MeasurementPage("Draws on what is right", ABOUT, [*table(heading, rows), "", *named]), options.write)
+        if asked.name == CONTROLS_NAME:
+            tally = on_controls(asked)
+        else:
+            tally = on_shapes(asked) if asked.shapes else on_library(asked, options.executor)
+        row = row_of(asked, tally, time.perf_counter() - start)
+        print(*figures_of([row]), sep="\n", flush=True)  # noqa: T201
+        kept[_place(row)] = row
+        if options.write:
+            rows = [kept[place] for place in sorted(kept)]
+            KEPT.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+            publish(MeasurementPage("Draws on what is right", ABOUT, figures_of(rows)), options.write)
+
+
+def _place(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["implementation"], row["dtype"]
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from attnspec.errors import TargetError, UsageError
 LIBRARIES = [
     pytest.param(name, marks=pytest.mark.skipif(importlib.util.find_spec(name) is None, reason=f"{name} is not here"))
     for name in TENSORS
+    if name != "dlpack"
 ]
 
 MODULES = {
@@ -96,3 +97,75 @@ def test_a_library_that_is_not_there_is_quoted(name, hint):
 def test_arrays_of_numpy_have_no_device():
     with pytest.raises(TargetError, match="cuda"):
         tensors_called("numpy", "cuda", said_by="The command")
+
+
+BY_DLPACK = """
+import numpy as np
+tensors = "dlpack"
+dtypes = ("float64", "bfloat16")
+
+class Result:
+    def __init__(self, array):
+        self.array = array
+    def __dlpack__(self, **asked):
+        return self.array.__dlpack__(**asked)
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+def softmax(x, axis=-1):
+    assert not hasattr(x, "__array__")
+    taken = np.from_dlpack(x)
+    powers = np.exp(taken - taken.max(axis=axis, keepdims=True))
+    {also}
+    return Result(powers / powers.sum(axis=axis, keepdims=True))
+"""
+
+
+def test_what_is_exchanged_by_dlpack_is_graded(tmp_path):
+    path = tmp_path / "exchanging.py"
+    path.write_text(BY_DLPACK.format(also="pass"))
+    report = attnspec.validate(str(path), select="documents/001/softmax_of*", probes=False)
+    assert {(result.dtype, result.status) for result in report.results} == {
+        ("float64", "pass"),
+        ("bfloat16", "unsupported"),
+    }
+
+
+def test_what_is_exchanged_and_edited_is_seen(tmp_path):
+    path = tmp_path / "exchanging.py"
+    path.write_text(BY_DLPACK.format(also="taken[...] = 0"))
+    report = attnspec.validate(str(path), dtypes=("float64",), select="documents/001/softmax_of*", probes=False)
+    assert {result.verdict.check for result in report.results if result.is_wrong} == {"inputs_unchanged"}
+
+
+def test_what_is_exchanged_lives_on_the_cpu():
+    with pytest.raises(TargetError, match="the target moves it"):
+        tensors_called("dlpack", "cuda", said_by="The command")
+
+
+def test_a_result_on_another_device_is_copied_from_there():
+    class Elsewhere:
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, *, dl_device=None, copy=None, **_):
+            assert tuple(dl_device) == (1, 0)
+            assert copy
+            return np.arange(3.0).__dlpack__()
+
+    back = tensors_called("dlpack", None, said_by="a test").returned(Elsewhere())
+    assert back.tolist() == [0, 1, 2]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not here")
+def test_a_device_has_finished_before_its_results_are_read(monkeypatch):
+    import torch
+
+    waited = []
+    monkeypatch.setattr(torch.accelerator, "synchronize", waited.append)
+    tensors = tensors_called("torch", None, said_by="a test")
+    with pytest.raises(NotImplementedError):  # a meta tensor has no numbers to read
+        tensors.returned(torch.empty(2, device="meta"))
+    assert waited == [torch.device("meta")]
+    assert tensors.returned(torch.ones(2)).tolist() == [1, 1]
+    assert len(waited) == 1

@@ -116,7 +116,10 @@ class InProcessImplementation:
         if lacking is not None:
             return Declined(f"it has no argument {lacking!r}")
         pristine = {name: imprint(array) for name, array in request.inputs.items()}
-        given = self._given(request.inputs)
+        try:
+            given = self._given(request.inputs)
+        except Unsupported as refusal:
+            return Declined(str(refusal.reason))
         lists = [name for name, value in request.attributes.items() if isinstance(value, list)]
         listed = {name: repr(request.attributes[name]) for name in lists}
         limit = sys.getrecursionlimit()

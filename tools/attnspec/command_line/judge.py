@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--draws", type=click.IntRange(min=1), metavar="N", help="Draws at each shape; 64 if not said.")
 @click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation.")
 @click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument.")
-@click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax or numpy.")
+@click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax, dlpack or numpy.")
 @click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda.")
 @click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable.")
 @click.option("--forbid", "forbidden", multiple=True, metavar="NAME", help="A function it must not call. Repeatable.")

@@ -32,7 +32,7 @@ _OPTIONS = (
     click.option("--layout", metavar="LAYOUT", help=f"{', '.join(LAYOUTS)}; {LAYOUTS[0]} if not said."),
     click.option("--strict-table", is_flag=True, help="In a layout with a table: name no page that must not be read."),
     click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation."),
-    click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax or numpy."),
+    click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax, dlpack or numpy."),
     click.option("--backward", metavar="WAY", help="How to come by the gradients of its functions: autograd."),
     click.option("--without", multiple=True, metavar="WORDS", help="What it does not offer: float_mask,grouped_query."),
     click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda."),

@@ -56,7 +56,7 @@ OPTIONS = (
     ),
     Option("layout", "LAYOUT", "How its tensors are laid out, as `attnspec validate --help` lists it."),
     Option("as", "OPERATION", "TARGET is one function: this operation.", for_python=True),
-    Option("tensors", "LIBRARY", "What TARGET takes and returns: torch, jax or numpy.", for_python=True),
+    Option("tensors", "LIBRARY", "What TARGET takes and returns: torch, jax, dlpack or numpy.", for_python=True),
     Option("backward", "WAY", "How to come by the gradients of TARGET's functions: autograd.", for_python=True),
     Option("without", "WORDS", "What TARGET does not offer: float_mask,grouped_query. Repeatable.", repeatable=True),
     Option("device", "DEVICE", "Where TARGET is to run, if it takes one, such as cuda.", for_python=True),

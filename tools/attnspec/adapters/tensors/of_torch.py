@@ -56,6 +56,9 @@ def to_tensor(array: NDArray[Any], device: Any = "cpu") -> Any:
 
 def to_array(tensor: Any) -> NDArray[Any]:
     """Give a tensor as an array of its dtype; on a CPU the two share memory."""
+    if tensor.device.type != "cpu":
+        # A copy waits for its own stream alone, and work may be left on another.
+        torch.accelerator.synchronize(tensor.device)
     tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
     name = str(tensor.dtype).removeprefix("torch.")
     if name in _OF_SAME_BITS:
