@@ -3,8 +3,8 @@
 ``python tools/benchmarks/draw_alarms.py NAME=DTYPE=CASES[=WITHOUT[=SHAPES]] ...`` draws so many cases for each built-in
 implementation, without words of which it is known to be wrong, joined by +, and of so many shapes alone, for a library
 that compiles for each; NAME ``controls`` shares them out over the NumPy controls. ``--write`` writes the table to
-``spec/measurements/draw-alarms.md``, beside the rows of other implementations, which ``draw-alarms.json`` keeps. 100,000
-cases take half an hour on a core.
+``spec/measurements/draw-alarms.md``, beside the rows of other implementations, which ``draw-alarms.json`` keeps.
+100,000 cases take half an hour on a core.
 """
 
 from __future__ import annotations
