@@ -10,7 +10,16 @@ from attnspec.cases.generated import Inputs
 from attnspec.draws import Recipe, draw
 from attnspec.errors import UsageError
 from attnspec.family import Impostor
-from attnspec.judgement.telling_apart import ASIDE, NO_ANSWER, THE_SAME, TOLD_APART, UNDECIDED, DrawTold, tell_apart
+from attnspec.judgement.telling_apart import (
+    ASIDE,
+    NO_ANSWER,
+    THE_SAME,
+    TOLD_APART,
+    UNDECIDED,
+    DrawTold,
+    answering_of,
+    tell_apart,
+)
 from attnspec.lattice import Limits
 from attnspec.one_case import case as golden_case
 from attnspec.one_case import run_of
@@ -145,8 +154,27 @@ def test_certified_values_are_refused():
         tell_apart(run)
 
 
-def test_generated_inputs_are_refused():
+def test_of_a_large_case_a_part_is_answered():
+    extents = {"batch": 2, "shared": 3, "group": 2, "queries": 40, "keys": 30, "width": 4, "value_width": 5}
+    run = run_with(
+        lambda call: {"output": call.right["output"] + (call.inputs["value"].shape == (1, 2, 30, 5))},
+        limits=Limits("float32", elements=1_000, rows=8, extents=extents),
+    )
+    assert run.case.generated
+    told = tell_apart(run)
+    assert told.impostors["planted"].telling == TOLD_APART
+    assert told.counts
+    answering = answering_of(run)
+    part = answering.part
+    assert part is not None
+    assert answering.call.right["output"].shape == (1, 4, 40, 5)
+    right = answering.call.right["output"].reshape(-1)[part.elements["output"]]
+    assert np.allclose(right, run.case.golden("float32")["output"][part.places["output"]], rtol=1e-12)
+    assert 0 < right.size < run.case.golden("float32")["output"].size
+
+
+def test_what_is_too_large_even_in_parts_is_refused():
     run = run_with(off_by(0))
     generated = Inputs({}, {"query": Generated("bell", "seed", (1, 1, 2, 2), 5, 1.0)})
-    with pytest.raises(ValueError, match="its inputs are generated"):
+    with pytest.raises(ValueError, match="too large for impostors"):
         tell_apart(run._replace(case=run.case._replace(inputs=generated)))

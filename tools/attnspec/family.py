@@ -72,6 +72,24 @@ class Answered(NamedTuple):
     before: Mapping[str, NDArray[Any]] = MappingProxyType({})
 
 
+class Part(NamedTuple):
+    """A part of a large case, small enough to be answered whole.
+
+    Attributes
+    ----------
+    inputs, attributes
+        What is called with; floats in float64.
+    places, elements
+        Output name to the elements of its sample that lie in the part, and to where each of them stands in the answer
+        to the part, flat.
+    """
+
+    inputs: Mapping[str, NDArray[Any]]
+    attributes: Mapping[str, Any]
+    places: Mapping[str, NDArray[np.int64]]
+    elements: Mapping[str, NDArray[np.int64]]
+
+
 @dataclass(frozen=True)
 class Impostor:
     """A wrong answer that is cheap to give. Who holds answers to a set of inputs should know that it would be noticed.
@@ -286,6 +304,8 @@ class Family:
     with_few_heads
         Given an operation and the shapes of its inputs: the same with as few batch entries and heads as show which
         belongs to which.
+    part_of
+        Given a case with generated inputs: the part of it that impostors answer; None where that would take too long.
     impostors
         Operation to the cheap wrong answers that a set of its cases must be able to tell from right ones.
     """
@@ -319,4 +339,5 @@ class Family:
     lattices: Mapping[str, Lattice] = field(default_factory=dict[str, "Lattice"])
     extents_of: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, int]] = _no_extents
     with_few_heads: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, tuple[int, ...]]] = _as_they_are
+    part_of: Callable[[Case], Part | None] = _nothing
     impostors: Mapping[str, tuple[Impostor, ...]] = field(default_factory=dict[str, tuple[Impostor, ...]])

@@ -20,7 +20,7 @@ from attnspec.judgement.questions import questions, smaller
 from attnspec.judgement.recognising import recognised
 from attnspec.judgement.sampling import sampled
 from attnspec.judgement.shapes import read_shapes, shapes_from
-from attnspec.judgement.telling_apart import tell_apart
+from attnspec.judgement.telling_apart import answering_of, tell_apart
 from attnspec.judgement.verdict import Judgement, Tally, judgement_of
 from attnspec.lattice import REVERSED
 from attnspec.runner import run_suite
@@ -199,6 +199,7 @@ class _Asked:
         self.recognised: list[str] = []
         self._told: dict[tuple[str, str], list[DrawTold]] = {}
         self._before: dict[tuple[str, str], Mapping[str, NDArray[Any]]] = {}
+        self._too_large: set[str] = set()
         self.gave_up = False
 
     def put(self, every: Iterable[Question]) -> None:
@@ -236,11 +237,16 @@ class _Asked:
         """Recognise what is wrong, and find what a draw is worth that is small enough to be answered otherwise."""
         self.recognised += filter(None, [recognised(results)])
         run = results[0].run
-        if question.where != "at" or run.case.generated or not isinstance(run.expected, Values):
+        if question.where != "at" or not isinstance(run.expected, Values) or question.shape.text in self._too_large:
             return
         about = (run.case.operation, run.dtype)
-        self._told.setdefault(about, []).append(tell_apart(run, self._before.get(about)))
-        self._before[about] = run.case.golden(run.dtype)
+        try:
+            answering = answering_of(run)
+        except ValueError:
+            self._too_large.add(question.shape.text)
+            return
+        self._told.setdefault(about, []).append(tell_apart(run, self._before.get(about), answering=answering))
+        self._before[about] = answering.call.right
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:

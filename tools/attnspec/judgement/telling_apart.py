@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from attnspec.comparison import Values, compare
 from attnspec.errors import UsageError
-from attnspec.family import Answered
+from attnspec.family import Answered, Part
+from attnspec.reference_answers import reference_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -78,7 +79,11 @@ class DrawTold:
 
 
 def tell_apart(
-    run: Run, before: Mapping[str, NDArray[Any]] | None = None, *, outputs: Collection[str] | None = None
+    run: Run,
+    before: Mapping[str, NDArray[Any]] | None = None,
+    *,
+    outputs: Collection[str] | None = None,
+    answering: Answering | None = None,
 ) -> DrawTold:
     """Return what a run says of every impostor of its operation.
 
@@ -91,32 +96,77 @@ def tell_apart(
         What was right for the call before; None where there was none.
     outputs
         The outputs that are looked at; those that every implementation owes where none are named.
+    answering
+        What `answering_of` returns for the run, where that is known already.
 
     Raises
     ------
     UsageError
         If the run does not owe values of the reference.
     ValueError
-        If its inputs are generated: the impostors answer whole tensors, which would fill the memory.
+        If it is so large that not even a part of it is answered by impostors.
     """
     case, expected, bound = run.case, run.expected, run.bound
-    if case.generated:
-        raise ValueError(f"{case.id}: its inputs are generated, and impostors answer no such case; take a smaller one")
     if not isinstance(expected, Values) or bound is None or bound.place_of_values is None:
         raise UsageError(f"{case.id} does not owe values of the reference: no impostor can be held against it.")
     names = [name for name in outputs or run.operation.owed(case.inputs) if name in expected.outputs]
-    right = case.golden(run.dtype)
-    call = Answered(case.inputs, case.attributes_in(run.dtype), right, before or {})
+    answering = answering or answering_of(run)
+    call = answering.call._replace(before=before or {})
     told: dict[str, Told] = {}
     for impostor in run.family.impostors.get(case.operation, ()):
         if run.dtype not in impostor.dtypes:
             continue
         with np.errstate(all="ignore"):
             answer = impostor.answer(call)
-            given = {name: answer.get(name, right[name]) for name in names} if answer else {}
+            given = {name: answering.whole(name, answer) for name in names} if answer else {}
             told[impostor.name] = _told(run, expected, run.family.computed_under(given, run.conventions, bound))
     graded, owed = _counted(run, expected, names)
     return DrawTold(case.id, graded, owed, told)
+
+
+class Answering(NamedTuple):
+    """What impostors answer of a run, and how that becomes an answer to the run.
+
+    Attributes
+    ----------
+    call
+        The call: the whole case, or a part of a large one.
+    part
+        That part; None for the whole.
+    owed
+        Output name to what is owed to the whole run, sampled where it is large.
+    """
+
+    call: Answered
+    part: Part | None
+    owed: Mapping[str, NDArray[Any]]
+
+    def whole(self, output: str, answer: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Return an answer to the whole run: what lies outside of the part, and what was left out, is right."""
+        if self.part is None:
+            return answer.get(output, self.owed[output])
+        filled = self.owed[output].copy()
+        if output in answer:
+            filled[self.part.places[output]] = answer[output].reshape(-1)[self.part.elements[output]]
+        return filled
+
+
+def answering_of(run: Run) -> Answering:
+    """Return what impostors answer of a run.
+
+    Raises
+    ------
+    ValueError
+        If it is so large that not even a part of it is answered by impostors.
+    """
+    case, right = run.case, run.case.golden(run.dtype)
+    if not case.generated:
+        return Answering(Answered(case.inputs, case.attributes_in(run.dtype), right), None, right)
+    part = run.family.part_of(case)
+    if part is None:
+        raise ValueError(f"{case.id} is too large for impostors to answer: take a smaller one")
+    of_part = reference_outputs(case.operation, part.inputs, part.attributes)
+    return Answering(Answered(part.inputs, part.attributes, of_part), part, right)
 
 
 def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told:

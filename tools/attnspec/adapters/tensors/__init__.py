@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["TENSORS", "Differentiable", "Tensors", "tensors_called"]
 
 TENSORS = ("numpy", "torch", "jax", "dlpack")
-"""Every library whose tensors can be handed over, by name; each is imported only when it is named. The last one is none:
-what it hands over is taken by any library that speaks the exchange protocol DLPack."""
+"""Every library whose tensors can be handed over, by name; each is imported only when it is named. The last one is no
+library: what it hands over is taken by any that speaks the exchange protocol DLPack."""
 
 
 class Tensors(Protocol):

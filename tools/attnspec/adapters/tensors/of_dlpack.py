@@ -66,7 +66,8 @@ class ExchangedTensors:
         """Return a tensor that speaks DLPack as an array, read from its device; anything else as it is."""
         if isinstance(value, Exported):
             return value.array
-        if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__"):
+        # NumPy reads its own arrays, and those that pose as such, as they are.
+        if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
             return value
         try:
             if tuple(value.__dlpack_device__()) == _TO_THE_CPU:

@@ -12,7 +12,7 @@ from attnspec.families.attention.case_features import features
 from attnspec.families.attention.drawing import LATTICES, extents_of, with_few_heads
 from attnspec.families.attention.formulas import formula
 from attnspec.families.attention.handing import handed
-from attnspec.families.attention.impostors import IMPOSTORS
+from attnspec.families.attention.impostors import IMPOSTORS, part_of
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
 from attnspec.families.attention.layouts import LAYOUTS
 from attnspec.families.attention.sampled import sampled_tolerance
@@ -69,5 +69,6 @@ FAMILY = Family(
     lattices=LATTICES,
     extents_of=extents_of,
     with_few_heads=with_few_heads,
+    part_of=part_of,
     impostors=IMPOSTORS,
 )

@@ -3,6 +3,7 @@
 from attnspec.families.attention.impostors.backward import BACKWARD
 from attnspec.families.attention.impostors.forward import FORWARD
 from attnspec.families.attention.impostors.merging import MERGING
+from attnspec.families.attention.impostors.parts import part_of
 
 IMPOSTORS = {
     "scaled_dot_product_attention": FORWARD,
@@ -10,4 +11,4 @@ IMPOSTORS = {
     "merge_states": MERGING,
 }
 
-__all__ = ["IMPOSTORS"]
+__all__ = ["IMPOSTORS", "part_of"]
