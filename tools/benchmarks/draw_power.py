@@ -1,29 +1,41 @@
 """How many draws it takes to find a mistake, and how small its failure becomes.
 
-``python tools/benchmarks/draw_power.py [--mistakes N] [--seconds S]`` takes N mistakes of the catalogue, evenly over
-those of which cases can be drawn, and draws for each until one fails or the seconds are over; then makes it small.
-``--write`` writes the figures to ``spec/measurements/draw-power.md``.
+``python tools/benchmarks/draw_power.py [--mistakes N] [--seconds S] [--strangers]`` takes N mistakes of the catalogue,
+evenly over those of which cases can be drawn, and draws for each until one fails or the seconds are over; then makes it
+small. With ``--strangers``, a campaign is begun for each wrong implementation of the blind batches that survived the
+golden cases of its day, in all that it offers, and ends with the first part that holds a failure. ``--write`` writes
+the figures to ``spec/measurements/draw-power.md``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import multiprocessing
+import re
 import statistics
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measurement_page import MeasurementPage, add_write_option, publish, table
+from measurement_page import MEASUREMENTS, MeasurementPage, add_write_option, publish, table
 
+from attnspec.campaign import Plan, Sought, planned, shrunk_failure
+from attnspec.campaign.working import run_part
 from attnspec.cases import suite_of
-from attnspec.draws import Recipe, draw, drawable, drawn_of, shrunk
+from attnspec.draws import Recipe, draw, drawable, drawn_of, recipe_from_text, shrunk
+from attnspec.guard.task import Task
 from attnspec.lattice import Limits
-from attnspec.runner import run_suite
+from attnspec.runner import Share, run_suite
 from attnspec_authoring.proof.subjects import implementation_of
 from attnspec_mistakes import CATALOGUE, Mistake
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from attnspec.adapters import Implementation
     from attnspec.cases import Case
 
@@ -33,7 +45,13 @@ ABOUT = """
 Mistakes of the catalogue, taken evenly over those of operations of which cases can be drawn; each in the first dtype
 in which it shows, on one processor. Mistakes of refusals, of memory between calls, of quantized tensors and of layouts
 of serving are among them, which draws do not ask for: those are not found, and are named.
+
+Strangers are the wrong implementations of blind batches, by the pages of these, that the golden cases let pass when the
+batch was scored. Each has a campaign of its own, in every operation and dtype that it offers, and the time is that of
+the campaign from its beginning: learning what is declined is in it.
 """
+_BATCHES = "tests/implementations"
+_SURVIVOR = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -43,8 +61,6 @@ class Found:
     mistake: str
     draws: int | None
     seconds: float
-    size: int
-    features: int
     keys: int
 
 
@@ -64,8 +80,8 @@ def find(mistake: Mistake, limit: float) -> Found:
         fails = partial(_fails_likewise, implementation=implementation, check=check)
         small = drawn_of(shrunk(recipe, fails))
         keys = small.extents.get("keys", 0) + small.extents.get("past", 0)
-        return Found(mistake.id, number, seconds, sum(small.extents.values()), len(small.features), keys)
-    return Found(mistake.id, None, limit, 0, 0, 0)
+        return Found(mistake.id, number, seconds, keys)
+    return Found(mistake.id, None, limit, 0)
 
 
 def _failed(recipe: Recipe, implementation: Implementation) -> str | None:
@@ -82,39 +98,118 @@ def _check(case: Case, implementation: Implementation) -> str | None:
     return (result.verdict.check or result.status) if result.is_wrong else None
 
 
-def main() -> None:
-    """Draw, print, and write the page where it is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mistakes", type=int, default=60)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    add_write_option(parser, "draw-power")
-    options = parser.parse_args()
-    candidates = [mistake for mistake in CATALOGUE if mistake.operation in drawable()]
-    chosen = candidates[:: max(len(candidates) // options.mistakes, 1)][: options.mistakes]
-    every = [find(mistake, options.seconds) for mistake in chosen]
+def survivors() -> list[Path]:
+    """Return the wrong implementations that their pages call survivors, of operations of which cases can be drawn."""
+    root = MEASUREMENTS.parents[1]
+    found: list[Path] = []
+    for page in sorted(MEASUREMENTS.glob("batch-*.md")):
+        batch = root / _BATCHES / page.stem.replace("-", "_")
+        operations = {
+            Path(entry["file"]).stem: entry["operation"]
+            for entry in json.loads((batch / "batch.json").read_text(encoding="utf-8"))
+        }
+        for section in page.read_text(encoding="utf-8").split("\n## "):
+            if section.startswith("Survivors"):
+                names = _SURVIVOR.findall(section)
+                found += [batch / "wrong" / f"{name}.py" for name in names if operations[name] in drawable()]
+    return found
+
+
+def hunt(path: Path, limit: float) -> Found:
+    """Run a campaign for an implementation until a part holds a failure or the time is over, and make it small."""
+    task = Task(
+        target=str(path),
+        command=None,
+        operation=None,
+        renames={},
+        device=None,
+        tensors=None,
+        backward=None,
+        without=(),
+        layout=None,
+        dtypes=(),
+        conventions={},
+        fail_fast=False,
+        isolate=False,
+        timeout=None,
+        start_timeout=None,
+        show_stderr=False,
+        transcript=None,
+        give_up_after=None,
+        probes=False,
+        share=Share(0, 1),
+    )
+    name = f"{path.parents[1].name}/{path.stem}"
+    start = time.perf_counter()
+    draws = 0
+    for part in Plan(SEED, planned(task, Sought(SEED)), None).parts():
+        outcome = run_part(task, part)
+        wrong = [each for each in outcome.others if each.status in _WRONG]
+        if wrong:
+            seconds = time.perf_counter() - start
+            asked = [recipe.text for recipe in part.recipes]
+            small = drawn_of(recipe_from_text(shrunk_failure(task, wrong[0]).recipe))
+            keys = small.extents.get("keys", 0) + small.extents.get("past", 0)
+            return Found(name, draws + asked.index(wrong[0].recipe) + 1, seconds, keys)
+        draws += len(part.recipes)
+        if time.perf_counter() - start > limit:
+            break
+    return Found(name, None, limit, 0)
+
+
+_WRONG = ("fail", "error", "crash", "timeout", "malformed")
+
+
+def figures(every: Sequence[Found], limit: float) -> list[str]:
+    """Return the table of what was found."""
     found = [each for each in every if each.draws is not None]
     draws, seconds = sorted(each.draws or 0 for each in found), sorted(each.seconds for each in found)
-    few = sum(each.keys <= 4 for each in found)
-    figures = [
+    few = sum(each.keys <= FEW for each in found)
+    return [
         *table(
             ("", "figure"),
             [
-                ("mistakes tried", len(every)),
-                (f"found within {options.seconds:g} s", f"{len(found)} ({len(found) / len(every):.0%})"),
+                ("tried", len(every)),
+                (f"found within {limit:g} s", f"{len(found)} ({len(found) / len(every):.0%})"),
                 ("draws to the first failure, median", f"{statistics.median(draws):.0f}"),
                 ("the same, 90th percentile", draws[int(len(draws) * 0.9)]),
                 ("seconds to the first failure, median", f"{statistics.median(seconds):.2f}"),
-                ("made small to at most 4 keys", f"{few} of {len(found)}"),
+                (f"made small to at most {FEW} keys", f"{few} of {len(found)}"),
             ],
         ),
         "",
         "Not found: " + (", ".join(f"`{each.mistake}`" for each in every if each.draws is None) or "none") + ".",
         "",
-        "With more than 4 keys: "
-        + (", ".join(f"`{each.mistake}` ({each.keys})" for each in found if each.keys > 4) or "none")
+        f"With more than {FEW} keys: "
+        + (", ".join(f"`{each.mistake}` ({each.keys})" for each in found if each.keys > FEW) or "none")
         + ".",
     ]
-    publish(MeasurementPage("Power of draws", ABOUT, figures), options.write)
+
+
+FEW = 4
+"""Keys of a case that one looks at by hand."""
+
+
+def main() -> None:
+    """Draw, print, and write the page where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mistakes", type=int, default=60)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--strangers", action="store_true")
+    add_write_option(parser, "draw-power")
+    options = parser.parse_args()
+    candidates = [mistake for mistake in CATALOGUE if mistake.operation in drawable()]
+    chosen = candidates[:: max(len(candidates) // options.mistakes, 1)][: options.mistakes]
+    lines = ["## Mistakes of the catalogue", ""]
+    lines += figures([find(mistake, options.seconds) for mistake in chosen], options.seconds)
+    if options.strangers:
+        lines += ["", "## Survivors of blind batches", ""]
+        # A process for each: batches share names of modules.
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, context, max_tasks_per_child=1) as pool:
+            hunted = list(pool.map(partial(hunt, limit=options.seconds), survivors()))
+        lines += figures(hunted, options.seconds)
+    publish(MeasurementPage("Power of draws", ABOUT, lines), options.write)
 
 
 if __name__ == "__main__":

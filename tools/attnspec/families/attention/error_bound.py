@@ -27,6 +27,7 @@ from attnspec.bounds.estimates import (
 )
 from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.nonfinite import special_scores
+from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes
 from attnspec.families.attention.quantized import NOTHING_QUANTIZED, Quantization
 from attnspec.families.attention.rounding_cells import Norms, coherent_norms
 
@@ -211,6 +212,9 @@ class AttentionTolerance:
         norms = coherent_norms(shares, value.value, output, spread, self.precision)
         inner = inner + self.quantized.error_of_values(shares, value.value, output, spread)
         rounded = self.quantized.error_of_weights(shares, value.value, output, spread)
+        inner = inner + error_of_lanes(shares, value.value, self.precision)
+        logits = self.masked.value if self.all_live else np.where(self.live, self.masked.value, -np.inf)
+        inner = inner + error_of_corrections(logits, shares, value.value, output, self.precision)
         return Estimate(output, INNER * inner + self._error_of_average(size, norms) + rounded)
 
     @cached_property
