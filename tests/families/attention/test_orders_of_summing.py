@@ -1,4 +1,4 @@
-"""Orders of summing that software takes: by lanes, and with a running maximum. What they lose is within the tolerance."""
+"""Orders of summing that software takes, by lanes and with a running maximum: what they lose is allowed for."""
 
 import numpy as np
 import pytest
