@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -122,10 +123,18 @@ def _of_shapes(asked: Asked) -> Iterator[PartOutcome]:
 
         limits = replace(limits, without=learned(operation, limits, is_offered, f"{SEED}-offers"))
         for shape in range(asked.shapes):
+            _forget_compiled()
             extents = drawn_of(Recipe(operation, f"{SEED}-shapes", shape, limits)).extents
             for number in range(shape * each, (shape + 1) * each):
                 case = draw(Recipe(operation, SEED, number, limits).with_extents(extents))
                 yield _outcome(case.id, _result(case, implementation), case.id)
+
+
+def _forget_compiled() -> None:
+    """Let JAX forget what it compiled for the shape before: what it keeps of hundreds fills the memory."""
+    jax = sys.modules.get("jax")
+    if jax is not None:
+        jax.clear_caches()
 
 
 def _result(case: Case, implementation: Implementation) -> Result:
