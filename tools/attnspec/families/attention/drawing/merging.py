@@ -26,6 +26,10 @@ _APART = (0.0, 1.0, 8.0, 64.0, 512.0)
 """How far logarithms of the parts lie from the shift: at most about twice as much."""
 
 _SHIFTS = (0.0, 0.0, 16.0, -256.0)
+_CLOSER = {"float16": 16.0, "bfloat16": 16.0}
+"""What shifts and factors are divided by in half precision, where logarithms in the hundreds have no digits left that say
+how much a part weighs."""
+
 _HOLDING = (0.0, 1024.0, np.nan, np.inf)
 """What the output of a part holds that has no keys."""
 
@@ -52,7 +56,9 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
     shape = tuple(extents[axis] for axis in _AXES)
     stream = words.of("parts")
     wide = stream.percent(_FULL_WIDTH) and limits.allow("full_width")
-    apart, shift, empty = stream.one_of(_APART), stream.one_of(_SHIFTS), stream.percent(_WITH_EMPTY_PARTS)
+    closer = _CLOSER.get(limits.dtype, 1.0)
+    apart, shift = stream.one_of(_APART) / closer, stream.one_of(_SHIFTS) / closer
+    empty = stream.percent(_WITH_EMPTY_PARTS)
     holding = stream.one_of(_HOLDING)
     inputs: dict[str, NDArray[np.float64]] = {}
     for side in "ab":
