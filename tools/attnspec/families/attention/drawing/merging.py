@@ -27,7 +27,7 @@ _APART = (0.0, 1.0, 8.0, 64.0, 512.0)
 
 _SHIFTS = (0.0, 0.0, 16.0, -256.0)
 _CLOSER = {"float16": 16.0, "bfloat16": 16.0}
-"""What shifts and factors are divided by in half precision, where logarithms in the hundreds have no digits left that say
+"""What shifts and factors are divided by in half precision, where logarithms in the hundreds have no digits left to say
 how much a part weighs."""
 
 _HOLDING = (0.0, 1024.0, np.nan, np.inf)
