@@ -32,7 +32,7 @@ def test_what_lanes_lose_is_allowed_for(lanes, places, off):
     weights = np.full(keys, 1 / keys)
     values = np.where(np.arange(keys) // places % 2 == 0, 64.0, -64.0) + off
     error = abs(summed_in_lanes(weights, values, lanes) - weights @ values)
-    allowed = error_of_lanes(weights.reshape(1, 1, 1, -1), values.reshape(1, 1, -1, 1), SINGLE)[0, 0, 0, 0]
+    allowed = error_of_lanes(weights.reshape(1, 1, 1, -1), values.reshape(1, 1, -1, 1), keys, SINGLE)[0, 0, 0, 0]
     assert error <= INNER * allowed
     # A sum from key to key has small partial sums: what is allowed for is what the lanes add.
     assert allowed > 100 * UNIT * np.linalg.norm(weights * values)
@@ -42,12 +42,12 @@ def test_values_at_random_are_allowed_little_more():
     keys = 2048
     weights = np.full(keys, 1 / keys)
     values = np.random.default_rng(5).standard_normal(keys)
-    allowed = error_of_lanes(weights.reshape(1, 1, 1, -1), values.reshape(1, 1, -1, 1), SINGLE)[0, 0, 0, 0]
+    allowed = error_of_lanes(weights.reshape(1, 1, 1, -1), values.reshape(1, 1, -1, 1), keys, SINGLE)[0, 0, 0, 0]
     assert allowed < UNIT * np.sqrt(keys) * np.linalg.norm(weights * values)
 
 
 def test_few_keys_have_no_lanes():
-    assert error_of_lanes(np.full((1, 1, 1, 8), 0.125), np.ones((1, 1, 8, 1)), SINGLE) == 0.0
+    assert error_of_lanes(np.full((1, 1, 1, 8), 0.125), np.ones((1, 1, 8, 1)), 8, SINGLE) == 0.0
 
 
 def test_what_a_running_maximum_loses_is_allowed_for():
@@ -62,19 +62,18 @@ def test_what_a_running_maximum_loses_is_allowed_for():
     off = factor ** np.arange(keys)[::-1]
     error = abs((off / off.sum()) @ values - output)
     shapes = (logits.reshape(1, 1, 1, -1), weights.reshape(1, 1, 1, -1), values.reshape(1, 1, -1, 1))
-    allowed = error_of_corrections(*shapes, np.full((1, 1, 1, 1), output), SINGLE)[0, 0, 0, 0]
+    allowed = error_of_corrections(*shapes, np.full((1, 1, 1, 1), output), keys, SINGLE)[0, 0, 0, 0]
     assert error > UNIT
     assert error <= INNER * allowed
     mirrored = tuple(array[..., ::-1] for array in shapes[:2])
-    assert error_of_corrections(*mirrored, shapes[2], np.full((1, 1, 1, 1), weights[::-1] @ values), SINGLE) == (
-        pytest.approx(allowed)
-    )
+    other = np.full((1, 1, 1, 1), weights[::-1] @ values)
+    assert error_of_corrections(*mirrored, shapes[2], other, keys, SINGLE) == pytest.approx(allowed)
 
 
 def test_where_no_maximum_rises_nothing_is_corrected():
     weights = np.full((1, 1, 1, 16), 1 / 16)
     values = np.arange(16.0).reshape(1, 1, -1, 1)
-    assert not error_of_corrections(np.zeros((1, 1, 1, 16)), weights, values, weights @ values, SINGLE).any()
+    assert not error_of_corrections(np.zeros((1, 1, 1, 16)), weights, values, weights @ values, 16, SINGLE).any()
 
 
 @pytest.mark.parametrize(

@@ -212,9 +212,11 @@ class AttentionTolerance:
         norms = coherent_norms(shares, value.value, output, spread, self.precision)
         inner = inner + self.quantized.error_of_values(shares, value.value, output, spread)
         rounded = self.quantized.error_of_weights(shares, value.value, output, spread)
-        inner = inner + error_of_lanes(shares, value.value, self.precision)
+        # What drifts with the whole sum is allowed for with it: lanes count for what they drift beyond that.
+        of_lanes = error_of_lanes(shares, value.value, softmax.terms, self.precision)
+        inner = inner + np.maximum(of_lanes - softmax.drift * size, 0.0)
         logits = self.masked.value if self.all_live else np.where(self.live, self.masked.value, -np.inf)
-        inner = inner + error_of_corrections(logits, shares, value.value, output, self.precision)
+        inner = inner + error_of_corrections(logits, shares, value.value, output, softmax.terms, self.precision)
         return Estimate(output, INNER * inner + self._error_of_average(size, norms) + rounded)
 
     @cached_property

@@ -26,7 +26,9 @@ _OF_A_CORRECTION = 2
 """Units that a factor of correction is off by: those of an exponential near 1."""
 
 
-def error_of_lanes(shares: NDArray[Any], value: NDArray[Any], precision: Precision) -> NDArray[Any] | float:
+def error_of_lanes(
+    shares: NDArray[Any], value: NDArray[Any], terms: NDArray[Any] | int, precision: Precision
+) -> NDArray[Any] | float:
     """Return what is lost in sums by lanes, where all that a lane sums is of one sign.
 
     Each lane drifts as any sum of terms that are alike does, by a share of its own total; the totals may cancel, what
@@ -39,6 +41,8 @@ def error_of_lanes(shares: NDArray[Any], value: NDArray[Any], precision: Precisi
         Weights (B, H, Sq, K).
     value
         Values (B, H, K, Ev).
+    terms
+        How many keys each query may attend to: one number, or (B, H, Sq, 1).
     precision
         Unit roundoffs of the run.
 
@@ -47,18 +51,18 @@ def error_of_lanes(shares: NDArray[Any], value: NDArray[Any], precision: Precisi
     error
         In the shape of the output (B, H, Sq, Ev), with the runs in front where they differ from run to run.
     """
-    keys = shares.shape[-1]
-    if keys <= FEW_TERMS:
+    if shares.shape[-1] <= FEW_TERMS:
         return 0.0
     largest: Any = 0.0
     for lanes in LANES:
-        if keys < 2 * lanes:
+        if shares.shape[-1] < 2 * lanes:
             break
         weights, values = _in_lanes(shares, lanes, axis=-1), _in_lanes(value, lanes, axis=-2)
         totals, sizes = np.abs(weights @ values), weights @ np.abs(values)
         # What share of its terms a lane sums to: all of them drift where they are alike, and few where they are random.
         alike = np.divide(totals, sizes, out=np.zeros_like(totals), where=sizes > 0)
-        largest = np.maximum(largest, keys / lanes * (totals * alike).sum(axis=-3))
+        each = np.where(np.greater(terms, max(FEW_TERMS, 2 * lanes - 1)), terms, 0) / lanes
+        largest = np.maximum(largest, each * (totals * alike).sum(axis=-3))
     return precision.at_rank(value.ndim).accumulator * DRIFT * largest
 
 
@@ -76,7 +80,12 @@ def _in_lanes(array: NDArray[Any], lanes: int, axis: int) -> NDArray[Any]:
 
 
 def error_of_corrections(
-    logits: NDArray[Any], shares: NDArray[Any], value: NDArray[Any], output: NDArray[Any], precision: Precision
+    logits: NDArray[Any],
+    shares: NDArray[Any],
+    value: NDArray[Any],
+    output: NDArray[Any],
+    terms: NDArray[Any] | int,
+    precision: Precision,
 ) -> NDArray[Any] | float:
     """Return what the corrections of a running maximum add up to, if all go one way, whichever end is first.
 
@@ -87,7 +96,7 @@ def error_of_corrections(
     ----------
     logits
         What the weights are made of (B, H, Sq, K); minus infinity where a query may not attend.
-    shares, value, precision
+    shares, value, terms, precision
         As for `error_of_lanes`.
     output
         Weighted sums of the values (B, H, Sq, Ev).
@@ -103,7 +112,7 @@ def error_of_corrections(
     for step in (1, -1):
         corrected = shares * _corrections(logits[..., ::step])[..., ::step]
         moved = corrected @ value - corrected.sum(axis=-1, keepdims=True) * output
-        largest = np.maximum(largest, np.abs(moved))
+        largest = np.maximum(largest, np.where(np.greater(terms, FEW_TERMS), np.abs(moved), 0.0))
     return precision.at_rank(value.ndim).accumulator * _OF_A_CORRECTION * largest
 
 
