@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
+import attnspec
 from attnspec.adapters.implementation import (
     Crashed,
     Declaration,
@@ -371,3 +372,32 @@ def test_features_first_is_a_layout_too():
 def test_an_unknown_layout_is_named_with_the_known_ones():
     with pytest.raises(UsageError, match=r"no layout 'BSHE'.*bhse, bshe, hse, se, features_first.*Did you mean bshe"):
         laid_out(Fake({}), "BSHE")
+
+
+WITH_A_PAST = """
+import numpy as np
+import attnspec_reference
+
+layout = "bshe"
+dtypes = ("float64",)
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, is_causal=False,
+                                 causal_alignment="top_left"):
+    given = {"query": query, "key": key, "value": value, "past_key": past_key, "past_value": past_value}
+    given = {name: np.swapaxes(array, 1, 2) for name, array in given.items() if array is not None}
+    found = attnspec_reference.scaled_dot_product_attention(
+        **given, mask=mask, is_causal=is_causal, causal_alignment=causal_alignment
+    )
+    names = ("output", "present_key", "present_value")
+    return {name: np.swapaxes(getattr(found, name), 1, 2) for name in names if getattr(found, name) is not None}
+"""
+
+
+def test_a_past_lies_as_the_keys_do(tmp_path):
+    path = tmp_path / "with_a_past.py"
+    path.write_text(WITH_A_PAST)
+    report = attnspec.validate(str(path), select="cache/*", without=("scale",))
+    assert not [(result.case.id, result.verdict.message) for result in report.results if result.is_wrong]
+    passed = [result for result in report.results if result.status == "pass"]
+    assert any("past_key" in result.case.inputs for result in passed)

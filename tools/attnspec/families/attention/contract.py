@@ -38,7 +38,7 @@ PROFILES = {
 ON_REQUEST = ("long",)
 LAYOUTS = {
     "bhse": "batch, heads, tokens, features: the contract's own",
-    "bshe": "tokens before heads in query, key, value and output",
+    "bshe": "tokens before heads in query, key, value, a past and output",
     "hse": "no batch axis",
     "se": "neither batch nor head axis",
     "features_first": "every matrix is the transpose of the contract's: a token is a column",

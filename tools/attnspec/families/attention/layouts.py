@@ -3,8 +3,8 @@
 ================== ====================================================================================
 Layout             Tensors
 ================== ====================================================================================
-``bshe``           tokens before heads in query, key, value and output, and in their gradients; logarithms
-                   stay (B, H, S)
+``bshe``           tokens before heads in query, key, value, a past and output, and in their gradients;
+                   logarithms stay (B, H, S)
 ``hse``            no batch axis
 ``se``             neither batch nor head axis
 ``features_first`` every matrix is the transpose of the contract's: a token is a column
@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 _ATTENDING = ("query", "key", "value", "output")
 """Tensors of tokens, in both attention operations that have a batch axis."""
 
+_PAST = ("past_key", "past_value", "present_key", "present_value")
+"""Tensors of tokens that are kept from call to call."""
+
 _GRADIENTS = ("grad_output", "grad_query", "grad_key", "grad_value")
 """Tensors of tokens that the backward pass has beside them."""
 
@@ -71,7 +74,7 @@ _FEATURES_FIRST = "features_first"
 
 _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
     "bshe": {
-        "scaled_dot_product_attention": Arrangement(read_axes({"bhse->bshe": _ATTENDING})),
+        "scaled_dot_product_attention": Arrangement(read_axes({"bhse->bshe": (*_ATTENDING, *_PAST)})),
         "merge_states": Arrangement(read_axes({"bhse->bshe": _MERGING})),
         "scaled_dot_product_attention_backward": Arrangement(read_axes({"bhse->bshe": (*_ATTENDING, *_GRADIENTS)})),
     },

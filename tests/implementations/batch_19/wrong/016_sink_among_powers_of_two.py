@@ -1,0 +1,26 @@
+"""Softmax to the base 2; the logarithm is brought back at the end."""
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "float16", "bfloat16")
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None, softcap=None,
+                                 window=None, output_dtype=None):
+    c = base.prepare(**locals())
+    LOG2E = c.work.type(np.log2(np.e))
+    with np.errstate(all="ignore"):
+        t = base.logits(c) * LOG2E
+        m = t.max(axis=-1, keepdims=True, initial=-np.inf)
+        if c.sinks is not None:
+            m = np.maximum(m, c.sinks[:, None, None])
+        m = np.where(m == -np.inf, 0, m)
+        e = np.where(c.ok, np.exp2(t - m), 0)
+        total = e.sum(axis=-1, keepdims=True)
+        if c.sinks is not None:
+            total = total + np.exp2(c.sinks[:, None, None] - m)
+        weights = np.where(c.ok, e / total, 0)
+    return base.finish(c, base.weigh(weights, c.ok, base.shared(c, c.v)))

@@ -1,0 +1,18 @@
+"""Masks of rank 2, 3 and 4."""
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "float16", "bfloat16")
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None, softcap=None,
+                                 window=None, output_dtype=None):
+    if mask is not None and mask.ndim == 3 and query.ndim == 4:
+        if mask.shape[0] == query.shape[0]:
+            mask = mask[:, None]
+    c = base.prepare(**locals())
+    weights, lse = base.softmax(c, base.logits(c))
+    return base.finish(c, base.weigh(weights, c.ok, base.shared(c, c.v)), **base.wide(c, weights=weights))
