@@ -55,6 +55,17 @@ VERSIONS = (1,)
 
 STOP: Message = {"type": "stop"}
 
+_TENSORS = ("inputs", "outputs")
+"""The fields of a message that hold tensors."""
+
+_LONG_DATA = 2**16
+"""Characters of base64 above which it is put into a line as it is: JSON would look at each of them."""
+
+_BEFORE_DATA = '"data":"'
+
+_PLACE = '"data":null'
+"""What stands for it meanwhile, which no tensor is, and no text can be, whose quotation marks are escaped."""
+
 LONGEST_TEXT = 64 * 1024
 """Characters of a text of the program that are carried any further; what is beyond is cut off where it is read."""
 
@@ -96,7 +107,25 @@ class StartRefusedError(WireError):
 
 def write_message(message: Message) -> bytes:
     """Write one message as one line."""
-    return _ENCODER.encode(message).encode("ascii") + b"\n"
+    apart: list[str] = []
+    short = {field: _set_apart(value, apart) if field in _TENSORS else value for field, value in message.items()}
+    first, *others = _ENCODER.encode(short).split(_PLACE)
+    pieces = [first]
+    for data, after in zip(apart, others, strict=True):
+        pieces += (_BEFORE_DATA, data, '"', after)
+    pieces.append("\n")
+    return "".join(pieces).encode("ascii")
+
+
+def _set_apart(tensors: Mapping[str, Any], apart: list[str]) -> dict[str, Any]:
+    """Return tensors with a place in each where its base64 is long, which is put apart."""
+    places = dict(tensors)
+    for name, tensor in tensors.items():
+        data = tensor["data"]
+        if isinstance(data, str) and len(data) > _LONG_DATA:
+            apart.append(data)
+            places[name] = {**tensor, "data": None}
+    return places
 
 
 def read_message(line: bytes) -> Message:

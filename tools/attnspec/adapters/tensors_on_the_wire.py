@@ -108,7 +108,7 @@ def encode_tensor(array: NDArray[Any], encoding: Encoding) -> dict[str, Any]:
     if dtype not in DTYPES:
         raise WireError(f"dtype {dtype} cannot be sent; the protocol has {', '.join(DTYPES)}")
     if encoding == "base64":
-        data = binascii.b2a_base64(_between_here_and_little_endian(array).tobytes(), newline=False).decode("ascii")
+        data = binascii.b2a_base64(_bytes_in(_between_here_and_little_endian(array)), newline=False).decode("ascii")
     else:
         data = _nested_list(array, dtype)
     return {"dtype": dtype, "shape": list(array.shape), "data": data}
@@ -124,6 +124,11 @@ def _between_here_and_little_endian(array: NDArray[Any]) -> NDArray[Any]:
     """Swap the bytes of each element where this machine, or the array, has the largest first."""
     is_big = array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and sys.byteorder == "big")
     return array.byteswap() if is_big else array
+
+
+def _bytes_in(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of an array, which are not copied where they lie in order."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def _nested_list(array: NDArray[Any], dtype: str) -> Any:

@@ -19,17 +19,19 @@ from attnspec.cases import suite_of
 from attnspec.draws import Recipe, draw
 from attnspec.lattice import Limits
 from attnspec.runner import run_suite
-from ratios.draws import LARGE, OPERATION, _PLAIN, _nobody
+from attnspec.adapters import load
+from ratios import nobody
+from ratios.draws import LARGE, OPERATION, _PLAIN
 
 def peak():
     status = open("/proc/self/status", encoding="utf-8").read()
     return int(status.partition("VmHWM:")[2].split()[0])
 
-nobody = _nobody()
+answers = load(nobody)
 before = peak()
 extents = {**LARGE, "batch": 1, "shared": 1, "queries": LENGTH, "keys": LENGTH}
 limits = Limits("float32", _PLAIN | {"mask"}, extents=extents, rows=32)
-run_suite(suite_of([draw(Recipe(OPERATION, "bench", 0, limits))]), nobody, dtypes=("float32",), goes_on=True)
+run_suite(suite_of([draw(Recipe(OPERATION, "bench", 0, limits))]), answers, dtypes=("float32",), goes_on=True)
 print(peak() - before)
 """
 

@@ -78,12 +78,14 @@ def coherent_norms(
         return Norms(spread, spread)
     alike = RoundedAlike(shares)
     of_sums, of_results = np.ravel(precision.accumulator).tolist(), np.ravel(precision.output).tolist()
-    norms = {unit: alike.over_cells(shares, value, spread, unit, around=output) for unit in {*of_sums, *of_results}}
+    units = {unit: alike.unit_alike(unit) for unit in (*of_sums, *of_results)}
+    found = {unit: alike.over_cells(shares, value, spread, unit, around=output) for unit in {*units.values()}}
+    norms = {unit: found[like] for unit, like in units.items()}
     if isinstance(precision.output, float):
         return Norms(norms[of_sums[0]], norms[of_results[0]])
     if all(norm is spread for norm in norms.values()):
         return Norms(spread, spread)
-    return Norms(*(np.stack([norms[unit] for unit in units]) for units in (of_sums, of_results)))
+    return Norms(*(np.stack([norms[unit] for unit in of_each]) for of_each in (of_sums, of_results)))
 
 
 def norm_of_cells(
@@ -124,13 +126,18 @@ def weighed_norm(coefficients: NDArray[Any], value: NDArray[Any]) -> NDArray[Any
 class _Cells(NamedTuple):
     """Rows of terms in which some lie in one cell.
 
-    `rows` are their places; `opens` says where a cell begins in the order of the marks (rows, K), `by_key` is the order
-    in which the terms of each cell follow one another as their keys do.
+    `rows` are their places. Of each row M terms are looked at cell by cell, all that share theirs among them: `by_mark`
+    and `by_key` (rows, M) are their keys, the cells in the order of the marks and the terms of each in the order of the
+    marks and of the keys; `opens` says where a cell begins. `apart` (rows, K - M) are the keys of terms that are alone.
+    `same` (rows, K - 1) says which terms lie in the cell of the one before them, in the order of the marks.
     """
 
     rows: NDArray[np.int64]
     opens: NDArray[np.bool_]
+    by_mark: NDArray[np.int64]
     by_key: NDArray[np.int64]
+    apart: NDArray[np.int64]
+    same: NDArray[np.bool_]
 
 
 class RoundedAlike:
@@ -154,6 +161,11 @@ class RoundedAlike:
     def has_cells(self, unit: float) -> bool:
         """Tell whether marks of some row lie in one cell, among so many that it matters."""
         return self._shape[-1] > FEW_TERMS and bool(self._marks.size) and self._of(unit) is not None
+
+    def unit_alike(self, unit: float) -> float:
+        """Return the first unit that was asked for whose cells are those of this one: equal marks share all cells."""
+        cells = self._of(unit)
+        return next(earlier for earlier, others in self._cells.items() if others is cells)
 
     def norm(self, coefficients: NDArray[Any], value: NDArray[Any], unit: float | NDArray[Any]) -> NDArray[Any]:
         """Return the norms of weighed values of which some are rounded alike (B, H, R, W).
@@ -209,22 +221,23 @@ class RoundedAlike:
         flat = coefficients.reshape(-1, count)
         heads = np.broadcast_to(value, (*self._shape[:-2], count, width)).reshape(-1, count, width)
         found = spread.reshape(-1, width).copy()
+
+        def weighed(block: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[Any]:
+            distances = heads[(block // self._shape[-2])[:, None], keys]
+            if around is not None:
+                distances = distances - around.reshape(-1, 1, width)[block]
+            return np.take_along_axis(flat[block], keys, axis=-1)[..., None] * distances
+
         many = max(1, _LARGEST_BLOCK // (count * width))
         for start in range(0, cells.rows.size, many):
-            block, opens = cells.rows[start : start + many], cells.opens[start : start + many]
-            ranges: list[NDArray[Any]] = []
-            for keys in (self._by_mark[block], cells.by_key[start : start + many]):
-                weights = np.take_along_axis(flat[block], keys, axis=-1)[..., None]
-                distances = heads[(block // self._shape[-2])[:, None], keys]
-                if around is not None:
-                    distances = distances - around.reshape(-1, 1, width)[block]
-                ranges.append(_largest_sums(weights * distances, opens))
-            sums = np.maximum(*ranges)
-            largest = np.maximum(sums.max(axis=0, initial=0.0), _LEAST)
+            block, opens, by_mark, by_key, apart, _ = (part[start : start + many] for part in cells)
+            sums = np.maximum(*(_largest_sums(weighed(block, keys), opens) for keys in (by_mark, by_key)))
+            alone = weighed(block, apart)
+            largest = np.maximum(sums.max(axis=0, initial=_LEAST), np.abs(alone).max(axis=(0, 1), initial=0.0))
             counts: NDArray[Any] = opens.sum(axis=-1)
             firsts: NDArray[Any] = np.cumsum(counts) - counts
-            norms = largest * np.sqrt(np.add.reduceat((sums / largest) ** 2, firsts, axis=0))
-            found[block] = np.maximum(found[block], norms)
+            squares = np.add.reduceat((sums / largest) ** 2, firsts, axis=0) + np.sum((alone / largest) ** 2, axis=1)
+            found[block] = np.maximum(found[block], largest * np.sqrt(squares))
         return found.reshape(spread.shape)
 
     def _of(self, unit: float) -> _Cells | None:
@@ -236,12 +249,28 @@ class RoundedAlike:
             in_order = np.take_along_axis(cells, self._by_mark, axis=-1)
             same = (in_order[:, 1:] == in_order[:, :-1]) & np.isfinite(in_order[:, 1:])
             rows = np.flatnonzero(same.any(axis=-1))
-            found = None
-            if rows.size:
-                opens = np.concatenate([np.ones((rows.size, 1), np.bool_), ~same[rows]], axis=-1)
-                found = _Cells(rows, opens, np.argsort(cells[rows], axis=-1, kind="stable"))
+            found = next((others for others in self._cells.values() if _is_of(others, rows, same)), None)
+            if rows.size and found is None:
+                edge = np.ones((rows.size, 1), np.bool_)
+                opens = np.concatenate([edge, ~same[rows]], axis=-1)
+                alone = opens & np.concatenate([~same[rows], edge], axis=-1)
+                most = int((~alone).sum(axis=-1).max())
+                # Rows of fewer shared cells are filled up with terms that are alone: a cell of one term is one, too.
+                shared_first = np.argsort(alone, axis=-1, kind="stable")
+                looked_at, rest = shared_first[:, :most], shared_first[:, most:]
+                by_mark, by_key = self._by_mark[rows], np.argsort(cells[rows], axis=-1, kind="stable")
+                found = _Cells(
+                    rows,
+                    *(np.take_along_axis(part, looked_at, axis=-1) for part in (opens, by_mark, by_key)),
+                    np.take_along_axis(by_mark, rest, axis=-1),
+                    same[rows],
+                )
             self._cells[unit] = found
         return self._cells[unit]
+
+
+def _is_of(cells: _Cells | None, rows: NDArray[np.int64], same: NDArray[np.bool_]) -> bool:
+    return cells is not None and np.array_equal(cells.rows, rows) and np.array_equal(cells.same, same[rows])
 
 
 def equal_terms(weights: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
