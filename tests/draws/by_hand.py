@@ -1,6 +1,7 @@
 """Draws made from ``spec/draws.md`` in plain Python: what its streams say, word by word, without the harness."""
 
 import struct
+from itertools import product
 from math import prod
 
 MODULUS = 2**64
@@ -206,3 +207,122 @@ def tokens_of_attention(seed, dtype, x):
                 for place, number in enumerate(found[name])
             ]
     return chosen, found
+
+
+def short_lengths(stream, axes, long, longest):
+    """Lengths between 1 and 6, some of any size."""
+    lengths = {axis: stream.between(1, 6) for axis in axes}
+    for _ in range(stream.of_pairs([(0, 1), (1, 4), (2, 1)])):
+        axis = stream.of_pairs(long)
+        lengths[axis] = stream.any_size(1, longest)
+    return {axis: min(length, longest) for axis, length in lengths.items()}
+
+
+def halved(lengths, count, elements):
+    while count(lengths) > elements and max(lengths.values()) > 1:
+        lengths[max(lengths, key=lengths.get)] //= 2
+    return lengths
+
+
+def numbers_of_softmax(seed, dtype, elements, longest):
+    """The array of softmax, and its attributes."""
+    stream = Stream(f"{seed}/extents")
+    axes = [f"axis_{number}" for number in range(stream.of_pairs([(1, 2), (2, 5), (3, 3), (4, 2)]))]
+    lengths = short_lengths(stream, axes, [(axis, 1) for axis in axes], longest)
+    shape = (*halved(lengths, lambda found: prod(found.values()), elements).values(),)
+    stream = Stream(f"{seed}/axis")
+    said = stream.by_weight(default=4, last=1, from_front=4, from_end=3, whole=2)
+    place = stream.below(len(axes))
+    stated = {"last": -1, "from_front": place, "from_end": place - len(axes), "whole": None}
+    stream = Stream(f"{seed}/numbers")
+    chosen = stream.by_weight(plain=30, full_width=15, peaked=10, large=10, shifted=10, rising=10, tied=8, equal=7)
+    stream, many = Stream(f"{seed}/x"), prod(shape)
+    x = stream.full_width(many, dtype) if chosen == "full_width" else stream.coarse(many)
+    hides = Stream(f"{seed}/hidden").share(20)
+    hidden = Stream(f"{seed}/hidden numbers").whole(many, 0, 99)
+    places = [*product(*map(range, shape))]
+    along = -1 if said == "default" else stated[said]
+    found = []
+    for flat, index in enumerate(places):
+        if along is None:
+            j, n, first = flat, many, 0
+        else:
+            j, n = index[along], shape[along]
+            first = places.index((*index[: along % len(axes)], 0, *index[along % len(axes) + 1 :]))
+        stride = 1 if along is None else prod(shape[along % len(axes) + 1 :])
+        number = {
+            "peaked": lambda at: 16 * x[at],
+            "large": lambda at: {"float32": 2.0**120, "float64": 2.0**1000}[dtype] * x[at],
+            "shifted": lambda at: ROUNDED[dtype](x[at] + 1024),
+            "rising": lambda at, j=j, n=n: ROUNDED[dtype](x[at] + j * min(200, n) // n * 0.25),
+            "tied": lambda at, j=j, n=n, first=first, stride=stride: x[first + j % min(3, n) * stride],
+            "equal": lambda at, first=first: x[first],
+        }.get(chosen, lambda at: x[at])(flat)
+        found.append(float("-inf") if hides and hidden[flat] < 40 and j > 0 else number)
+    return {"x": (shape, found)}, {} if said == "default" else {"axis": along}
+
+
+def rotated(seed, dtype, elements, longest):
+    """Features and tables, and the attributes."""
+    stream = Stream(f"{seed}/extents")
+    axes = ("batch", "heads", "tokens", "pairs", "untouched")
+    long = [("tokens", 5), ("pairs", 4), ("heads", 2), ("batch", 1), ("untouched", 1)]
+    lengths = short_lengths(stream, axes, long, longest)
+    if not stream.share(40) or elements < 3:
+        lengths["untouched"] = 0
+
+    def width(found):
+        return 2 * found["pairs"] + found["untouched"]
+
+    halved(lengths, lambda found: found["batch"] * found["heads"] * found["tokens"] * width(found), elements)
+    pairing = Stream(f"{seed}/pairing").of_pairs([(None, 2), ("half", 4), ("interleaved", 5)])
+    kind = Stream(f"{seed}/tables").by_weight(coarse=5, full_width=3, quarter_turns=2)
+    table = tuple(lengths[axis] for axis in ("batch", "tokens", "pairs"))
+    shapes = {"x": (lengths["batch"], lengths["heads"], lengths["tokens"], width(lengths)), "cos": table, "sin": table}
+    found = {}
+    for name, shape in shapes.items():
+        stream = Stream(f"{seed}/{name}")
+        numbers = stream.full_width(prod(shape), dtype) if kind == "full_width" else stream.coarse(prod(shape))
+        found[name] = (shape, numbers)
+    if kind == "quarter_turns":
+        turns = Stream(f"{seed}/turns").whole(prod(table), 0, 3)
+        found |= {"cos": (table, [(1, 0, -1, 0)[n] for n in turns]), "sin": (table, [(0, 1, 0, -1)[n] for n in turns])}
+    if Stream(f"{seed}/spoilt").share(8):
+        stream = Stream(f"{seed}/spoilt feature")
+        holding = stream.one_of((float("nan"), float("inf"), float("-inf")))
+        found["x"][1][stream.below(prod(shapes["x"]))] = holding
+    return found, {} if pairing is None else {"pairing": pairing}
+
+
+def tables_of_rotary(seed, dtype, elements, longest):
+    """Positions and frequencies, and the attributes."""
+    stream = Stream(f"{seed}/extents")
+    lengths = short_lengths(stream, ("batch", "tokens", "pairs"), [("tokens", 5), ("pairs", 4), ("batch", 1)], longest)
+    batch, tokens, pairs = halved(lengths, lambda found: prod(found.values()), elements).values()
+    stream = Stream(f"{seed}/positions")
+    kind = stream.by_weight(counted=3, shifted=4, any=6, backwards=2, repeated=1)
+    farthest = stream.of_pairs([(15, 3), (300, 4), (5000, 3), (131071, 2)])
+    alike = stream.share(30)
+    drawn = Stream(f"{seed}/position_ids").whole(batch * tokens, 0, farthest)
+    positions = []
+    for entry in range(batch):
+        start = 0 if alike else entry * tokens
+        for token in range(tokens):
+            positions.append(
+                {
+                    "counted": token,
+                    "shifted": drawn[start] + token,
+                    "any": drawn[start + token],
+                    "backwards": drawn[start] + tokens - 1 - token,
+                    "repeated": drawn[start],
+                }[kind]
+            )
+    kind = Stream(f"{seed}/frequencies").by_weight(halving=4, full_width=5, standing=1)
+    eighths = Stream(f"{seed}/inverse_frequencies").whole(pairs, 8, 15)
+    halving = [2.0 ** -(10 * pair // pairs) * eighths[pair] / 8 for pair in range(pairs)]
+    full_width = [ROUNDED[dtype](abs(n) / 2) for n in Stream(f"{seed}/inverse_frequencies").full_width(pairs, dtype)]
+    standing = [n if pair % 2 == 0 else 0.0 for pair, n in enumerate(full_width)]
+    frequencies = {"halving": halving, "full_width": full_width, "standing": standing}[kind]
+    stream = Stream(f"{seed}/factor")
+    attributes = {"attention_factor": stream.one_of((0.5, 1, 1.25, 1.1386, 2))} if stream.share(40) else {}
+    return {"position_ids": ((batch, tokens), positions), "inverse_frequencies": ((pairs,), frequencies)}, attributes

@@ -150,7 +150,10 @@ def test_axes_that_are_stated_have_their_lengths(operation, recipes):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("draw:softmax/1/1:float32", "cases of softmax cannot be drawn; scaled_dot_product_attention, "),
+        (
+            "draw:causal_mask/1/1:float32",
+            "cases of causal_mask cannot be drawn; softmax, scaled_dot_product_attention, ",
+        ),
         ("draw:merge_states/1/1:float32:without=unicorns", "'unicorns' is nothing that a draw could leave out"),
         ("draw:merge_states/1/1:float32:keys=3", "there is no axis 'keys'; the axes are batch, heads, queries, width."),
         ("draw:merge_states/1/1:float32:width=999999999", "With width=999999999, the largest tensor has 999999999 ele"),

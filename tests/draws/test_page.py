@@ -7,20 +7,30 @@ import numpy as np
 import pytest
 
 from attnspec.draws import Recipe, recipe_from_text
-from attnspec.draws.drawing import drawn_of
-from attnspec.families.attention.drawing import backward, exclusions, extents, forward, merging, presenting, tokens
-from attnspec.lattice import Limits, Stream
+from attnspec.draws.drawing import drawable, drawn_of
+from attnspec.families.attention.drawing import backward, exclusions, extents, forward, merging, softmax, tokens
+from attnspec.families.rotary.drawing import rotation, tables
+from attnspec.lattice import Limits, Stream, lengths, presenting
 
-from .by_hand import axes_of_attention, merged_states, tokens_of_attention
+from .by_hand import (
+    axes_of_attention,
+    merged_states,
+    numbers_of_softmax,
+    rotated,
+    tables_of_rotary,
+    tokens_of_attention,
+)
 
 PAGE = (Path(__file__).parents[2] / "spec" / "draws.md").read_text("utf-8")
 FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states"
+SOFTMAX, ROTATION, TABLES_OF = "softmax", "apply_rotary", "rotary_tables"
+MODULES = (backward, exclusions, extents, forward, merging, softmax, tokens, rotation, tables, lengths, presenting)
 CHANGED_APART = {"rising", "tied", "nearly_tied", "equal"}
 """Classes whose elements depend on others, which are not made by hand."""
 
 TABLES = {
     f"{module.__name__.rpartition('.')[2]}.{name}": table
-    for module in (backward, exclusions, extents, forward, merging, presenting, tokens)
+    for module in MODULES
     for name, table in vars(module).items()
     if isinstance(table, dict) and table and all(type(weight) is int for weight in table.values())
 }
@@ -37,6 +47,11 @@ SHARES = {
     "some inputs have another memory layout": presenting._PRESENTED,
     "Stream `grad_logsumexp`: in 15 of 100": backward._WITH_GRAD_LOGSUMEXP,
     "`stored`: in 50 of 100": backward._STORED,
+    "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
+    "In 40 of 100 features stay untouched": rotation._PARTIAL,
+    "Stream `spoilt`: in 8 of 100": rotation._NONFINITE,
+    "have those of the first, in 30 of 100": tables._ALIKE,
+    "Stream `factor`: in 40 of 100": tables._WITH_FACTOR,
 }
 
 
@@ -65,7 +80,7 @@ def test_weights_are_those_of_the_code(name):
 
 
 def test_there_are_tables_of_every_room():
-    assert {name.partition(".")[0] for name in TABLES} >= {"exclusions", "extents", "forward", "merging", "tokens"}
+    assert {name.partition(".")[0] for name in TABLES} >= {module.__name__.rpartition(".")[2] for module in MODULES}
 
 
 @pytest.mark.parametrize("sentence", SHARES)
@@ -102,7 +117,7 @@ def test_known_words():
 
 def test_known_elements():
     found = [*rows("draw", "input", "elements")]
-    assert {recipe_from_text(text.strip("`")).operation for text, *_ in found} == {FORWARD, BACKWARD, MERGE}
+    assert {recipe_from_text(text.strip("`")).operation for text, *_ in found} == {*drawable()}
     for text, name, elements in found:
         of, _, shape = name.partition(" ")
         array = drawn_of(recipe_from_text(text.strip("`"))).inputs[of]
@@ -119,6 +134,23 @@ def test_states_to_be_merged_are_made_from_the_page(dtype, elements, longest):
         shape, parts = merged_states(f"{MERGE}/by-hand/{number}/{dtype}", dtype, elements, longest)
         assert drawn.inputs["output_a"].shape == shape
         for name, numbers in parts.items():
+            assert same(drawn.inputs[name], numbers), (recipe.text, name)
+
+
+BY_HAND = {SOFTMAX: numbers_of_softmax, ROTATION: rotated, TABLES_OF: tables_of_rotary}
+
+
+@pytest.mark.parametrize("operation", BY_HAND)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("elements", "longest"), [(400, 4_096), (60, 20), (2, 1)])
+def test_draws_of_short_operations_are_made_from_the_page(operation, dtype, elements, longest):
+    for number in range(150):
+        recipe = Recipe(operation, "by-hand", number, Limits(dtype, elements=elements, longest=longest))
+        drawn = drawn_of(recipe)
+        made, attributes = BY_HAND[operation](f"{operation}/by-hand/{number}/{dtype}", dtype, elements, longest)
+        assert drawn.attributes == attributes, recipe.text
+        for name, (shape, numbers) in made.items():
+            assert drawn.inputs[name].shape == shape, (recipe.text, name)
             assert same(drawn.inputs[name], numbers), (recipe.text, name)
 
 

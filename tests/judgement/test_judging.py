@@ -113,7 +113,8 @@ def test_of_a_large_draw_it_is_said_how_much_is_held():
     shapes = {**SHAPES, "shapes": [{name: [1, 1, 300, 256] for name in ("query", "key", "value")}]}
     found = attnspec.judge(str(EXPLOITS / "zeros.py"), shapes, draws=1)
     assert found.diagnosis[0] == "It returned zeros."
-    assert found.sampled.of == 300
+    # Of the draws at these shapes and a little beside them, the one counts of which the smallest share is held.
+    assert found.sampled.of in (297, 299, 300, 301)
     assert 1 < found.sampled.rows <= 33
     (certificate,) = found.certificates
     assert (certificate.draws, certificate.left_out) == (1, ())

@@ -1,7 +1,8 @@
 """What `make bench` runs: everything that is measured in time and memory, as ratios to yardsticks of the same run.
 
 ``python tools/benchmarks/bench.py [--runs N] [--only WORD] [--write]`` prints the figures; ``--write`` keeps them in
-``spec/measurements``: ``bench.md``, ``bench.json`` and the picture ``bench.svg``.
+``spec/measurements``: ``bench.md``, ``bench.json`` and the picture ``bench.svg``. With ``--only``, other
+figures stay as they were kept.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import sys
 
 from measurement_page import MEASUREMENTS, MeasurementPage, environment, publish, table
-from ratios import EVERY, Measured, plot
+from ratios import EVERY, Measured, measured_from, plot
 
 ABOUT = """
 Each figure is the median of ratios: what is measured and its yardstick took turns in one process of measuring, so that
@@ -21,6 +22,8 @@ expected, toleranced and graded; nobody answers them, so that all of it is this 
 ![All figures](bench.svg)
 """
 
+KEPT = MEASUREMENTS / "bench.json"
+
 
 def main() -> None:
     """Measure, print, and keep the figures where that is asked for."""
@@ -29,11 +32,14 @@ def main() -> None:
     parser.add_argument("--only", help="measure what has this word in its name")
     parser.add_argument("--write", action="store_true", help="keep the figures in spec/measurements")
     asked = parser.parse_args()
+    kept = _kept() if asked.only else {}
     figures: list[Measured] = []
     for measurement in EVERY:
         if asked.only is None or asked.only in measurement.name:
             print(f"{measurement.name} ...", file=sys.stderr)  # noqa: T201
             figures += measurement.measure(asked.runs)
+    if kept and asked.write:
+        figures = [*(kept | {(figure.name, figure.at): figure for figure in figures}).values()]
     heading = ("what", "at", "times", "from", "to", "yardstick", "yardstick takes")
     rows = [_row(figure) for figure in figures]
     publish(
@@ -41,8 +47,16 @@ def main() -> None:
     )
     if asked.write:
         document = {"environment": environment(), "figures": [figure.as_json() for figure in figures]}
-        (MEASUREMENTS / "bench.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        KEPT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         plot(figures, MEASUREMENTS / "bench.svg")
+
+
+def _kept() -> dict[tuple[str, int | None], Measured]:
+    """Return the figures that are kept, by name and size."""
+    if not KEPT.is_file():
+        return {}
+    figures = [measured_from(document) for document in json.loads(KEPT.read_text("utf-8"))["figures"]]
+    return {(figure.name, figure.at): figure for figure in figures}
 
 
 def _row(figure: Measured) -> tuple[object, ...]:

@@ -126,9 +126,9 @@ def _between_here_and_little_endian(array: NDArray[Any]) -> NDArray[Any]:
     return array.byteswap() if is_big else array
 
 
-def _bytes_in(array: NDArray[Any]) -> NDArray[np.uint8]:
+def _bytes_in(array: NDArray[Any]) -> memoryview:
     """Return the bytes of an array, which are not copied where they lie in order."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def _nested_list(array: NDArray[Any], dtype: str) -> Any:

@@ -5,8 +5,10 @@ This room holds what all families draw with; what is drawn, and how often, is in
 
 from attnspec.lattice.drawn import Drawn
 from attnspec.lattice.lattice import Lattice
+from attnspec.lattice.lengths import as_stated, lengthened
 from attnspec.lattice.limits import FEWEST, Limits
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
+from attnspec.lattice.presenting import draw_presentation
 from attnspec.lattice.words import REVERSED, Stream, Words
 
 __all__ = [
@@ -17,7 +19,10 @@ __all__ = [
     "Limits",
     "Stream",
     "Words",
+    "as_stated",
     "coarse",
+    "draw_presentation",
     "full_width",
+    "lengthened",
     "whole_numbers",
 ]

@@ -6,8 +6,8 @@ from ratios.draws import DRAWS
 from ratios.memory import MEMORY
 from ratios.plotting import plot
 from ratios.processes import PROCESSES
-from ratios.timing import Measured, Measurement
+from ratios.timing import Measured, Measurement, measured_from
 
 EVERY: tuple[Measurement, ...] = (*PROCESSES, *CASES, *DRAWS, *CAMPAIGNS, *MEMORY)
 
-__all__ = ["EVERY", "Measured", "Measurement", "plot"]
+__all__ = ["EVERY", "Measured", "Measurement", "measured_from", "plot"]

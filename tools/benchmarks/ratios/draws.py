@@ -29,6 +29,8 @@ LARGE = {"batch": 4, "shared": 16, "group": 1, "queries": 1024, "keys": 1024, "w
 LONG = (1024, 2048, 4096, 8192, 16384)
 _MANY = 40
 _PLAIN = frozenset(("presentation", "excluded_nonfinite", "attended_nan"))
+_EXCLUDING = ("is_causal", "window", "key_lengths", "query_lengths", "causal_alignment")
+_WITHOUT_ANYTHING = _PLAIN.union(_EXCLUDING, ("scale", "softcap", "sinks", "alibi_slopes"))
 
 
 def _graded(recipes: list[Recipe], implementation: Implementation) -> None:
@@ -104,10 +106,6 @@ def _judged(runs: int) -> list[Measured]:
     return [
         Measured(name, None, "what plain NumPy attention takes of it", "s", tuple(amounts[1:]), tuple(yardsticks[1:]))
     ]
-
-
-_WITHOUT_ANYTHING = _PLAIN | {"is_causal", "scale", "softcap", "window", "sinks", "alibi_slopes", "key_lengths"}
-_WITHOUT_ANYTHING |= {"query_lengths", "causal_alignment"}
 
 
 DRAWS = (

@@ -54,6 +54,12 @@ def plot(figures: Sequence[Measured], path: Path) -> None:
         axis.plot(sizes, [point.ratio for point in points], marker="o", color=_INK)
         axis.set(xscale="log", yscale="log")
         axis.set_title(f"{name}, over {points[0].yardstick}", fontsize=8)
+        axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axis.minorticks_off()
+        lowest, highest = min(point.ratio for point in points), max(point.ratio for point in points)
+        marks = [step * 10.0**power for power in range(-3, 5) for step in (1, 2, 5)]
+        axis.set_yticks(marks, [f"{mark:g}" for mark in marks])
+        axis.set_ylim(max(mark for mark in marks if mark <= lowest), min(mark for mark in marks if mark >= highest))
         axis.tick_params(labelsize=7)
         axis.grid(visible=True, which="major", linewidth=0.3)
     drawn.tight_layout()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,12 @@ class Measured:
             "amounts": [round(amount, 6) for amount in self.amounts],
             "yardsticks": [round(yardstick, 6) for yardstick in self.yardsticks],
         }
+
+
+def measured_from(document: Mapping[str, Any]) -> Measured:
+    """Return the figure that stands in the file of figures."""
+    amounts, yardsticks = (tuple(document[name]) for name in ("amounts", "yardsticks"))
+    return Measured(*(document[name] for name in ("name", "at", "yardstick", "unit")), amounts, yardsticks)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnspec.draws import Recipe, draw
+from attnspec.draws import Recipe, draw, drawable
 from attnspec.families.lookup import family_of
 from attnspec.family import Answered
 from attnspec.lattice import Limits
@@ -60,7 +60,7 @@ def softmax_of(scores):
     return terms / terms.sum(axis=-1, keepdims=True)
 
 
-@pytest.mark.parametrize("operation", [FORWARD, BACKWARD, MERGING])
+@pytest.mark.parametrize("operation", drawable())
 def test_every_answer_has_the_shape_that_is_owed(operation):
     limits = Limits("float32", elements=600, longest=80)
     before = {}
@@ -81,7 +81,7 @@ def test_every_answer_has_the_shape_that_is_owed(operation):
         before = right
 
 
-@pytest.mark.parametrize("operation", [FORWARD, BACKWARD, MERGING])
+@pytest.mark.parametrize("operation", drawable())
 def test_names_and_sentences_are_distinct(operation):
     impostors = family_of(operation).impostors[operation]
     assert len({impostor.name for impostor in impostors}) == len(impostors)

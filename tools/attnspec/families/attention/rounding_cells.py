@@ -230,9 +230,11 @@ class RoundedAlike:
 
         many = max(1, _LARGEST_BLOCK // (count * width))
         for start in range(0, cells.rows.size, many):
-            block, opens, by_mark, by_key, apart, _ = (part[start : start + many] for part in cells)
-            sums = np.maximum(*(_largest_sums(weighed(block, keys), opens) for keys in (by_mark, by_key)))
-            alone = weighed(block, apart)
+            part = slice(start, start + many)
+            block, opens = cells.rows[part], cells.opens[part]
+            by_mark, by_key = (weighed(block, keys[part]) for keys in (cells.by_mark, cells.by_key))
+            sums = np.maximum(_largest_sums(by_mark, opens), _largest_sums(by_key, opens))
+            alone = weighed(block, cells.apart[part])
             largest = np.maximum(sums.max(axis=0, initial=_LEAST), np.abs(alone).max(axis=(0, 1), initial=0.0))
             counts: NDArray[Any] = opens.sum(axis=-1)
             firsts: NDArray[Any] = np.cumsum(counts) - counts
@@ -261,9 +263,11 @@ class RoundedAlike:
                 by_mark, by_key = self._by_mark[rows], np.argsort(cells[rows], axis=-1, kind="stable")
                 found = _Cells(
                     rows,
-                    *(np.take_along_axis(part, looked_at, axis=-1) for part in (opens, by_mark, by_key)),
-                    np.take_along_axis(by_mark, rest, axis=-1),
-                    same[rows],
+                    opens=np.take_along_axis(opens, looked_at, axis=-1),
+                    by_mark=np.take_along_axis(by_mark, looked_at, axis=-1),
+                    by_key=np.take_along_axis(by_key, looked_at, axis=-1),
+                    apart=np.take_along_axis(by_mark, rest, axis=-1),
+                    same=same[rows],
                 )
             self._cells[unit] = found
         return self._cells[unit]

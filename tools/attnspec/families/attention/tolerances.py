@@ -65,9 +65,14 @@ def _softmax(
 ) -> Tolerance:
     x = exactly(inputs["x"]).value
     axis = attributes.get("axis", -1)
-    rows = x.reshape(1, -1) if axis is None else np.moveaxis(x, axis, -1)
-    largest = np.max(rows, axis=-1, keepdims=True, initial=-np.inf)
-    distance = largest - rows
+    rows, given_rows = (
+        array.reshape(1, -1) if axis is None else np.moveaxis(array, axis, -1) for array in (x, inputs["x"])
+    )
+    # Minus infinity weighs nothing, and a row of nothing else is none of this page.
+    hidden = np.isneginf(given_rows)
+    hidden &= ~hidden.all(axis=-1, keepdims=True)
+    largest = np.max(rows, axis=-1, keepdims=True, initial=-np.inf, where=~hidden)
+    distance = np.where(hidden, np.inf, largest - rows)
     exponentials = np.exp(-distance)
     total = np.sum(exponentials, axis=-1, keepdims=True)
     shares = exponentials / total

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from attnspec.families.rotary.case_features import features, turns_nothing
+from attnspec.families.rotary.drawing import LATTICES
 from attnspec.families.rotary.formulas import formula
+from attnspec.families.rotary.impostors import IMPOSTORS
 from attnspec.families.rotary.tolerances import tolerance
 from attnspec.family import Family
 
-FAMILY = Family("rotary", tolerance=tolerance, features=features, formula=formula, shows_little=turns_nothing)
+FAMILY = Family(
+    "rotary",
+    tolerance=tolerance,
+    features=features,
+    formula=formula,
+    shows_little=turns_nothing,
+    lattices=LATTICES,
+    impostors=IMPOSTORS,
+)

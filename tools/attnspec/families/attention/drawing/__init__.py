@@ -4,6 +4,7 @@ from attnspec.families.attention.drawing.backward import draw_backward
 from attnspec.families.attention.drawing.forward import draw_forward
 from attnspec.families.attention.drawing.merging import draw_merging
 from attnspec.families.attention.drawing.shapes import extents_of, with_few_heads
+from attnspec.families.attention.drawing.softmax import MINUS_INFINITY, NUMBERS, draw_softmax
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED
 from attnspec.families.attention.drawing.tokens import CLASSES
 from attnspec.lattice import Lattice
@@ -12,6 +13,7 @@ _ALIKE = frozenset((*CLASSES, "fully_masked_row", "presentation")) - {"plain"}
 """What attention and its backward pass can leave out."""
 
 LATTICES = {
+    "softmax": Lattice(draw_softmax, frozenset((*NUMBERS, MINUS_INFINITY, "presentation")) - {"plain"}),
     "scaled_dot_product_attention": Lattice(draw_forward, _ALIKE | {EXCLUDED, ATTENDED}),
     "scaled_dot_product_attention_backward": Lattice(draw_backward, _ALIKE),
     "merge_states": Lattice(draw_merging, frozenset(("empty_parts", EXCLUDED, "full_width", "presentation"))),

@@ -11,8 +11,7 @@ from attnspec.errors import UsageError
 from attnspec.families.attention.drawing.clauses import clauses_of_backward
 from attnspec.families.attention.drawing.extents import draw_extents
 from attnspec.families.attention.drawing.forward import draw_attending
-from attnspec.families.attention.drawing.presenting import draw_presentation
-from attnspec.lattice import FEWEST, Drawn, coarse, full_width
+from attnspec.lattice import FEWEST, Drawn, coarse, draw_presentation, full_width
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,10 +12,9 @@ from attnspec.families.attention.drawing.clauses import BOTTOM_RIGHT, TOP_LEFT, 
 from attnspec.families.attention.drawing.exclusions import draw_lengths, draw_mask, draw_window
 from attnspec.families.attention.drawing.extents import draw_extents
 from attnspec.families.attention.drawing.large import draw_large
-from attnspec.families.attention.drawing.presenting import draw_presentation
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, spoil
 from attnspec.families.attention.drawing.tokens import draw_tokens
-from attnspec.lattice import Drawn, coarse
+from attnspec.lattice import Drawn, coarse, draw_presentation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.dtypes import rounded_to
-from attnspec.families.attention.drawing.presenting import draw_presentation
-from attnspec.lattice import Drawn, coarse, full_width, whole_numbers
+from attnspec.lattice import (
+    Drawn,
+    as_stated,
+    coarse,
+    draw_presentation,
+    full_width,
+    lengthened,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,9 +44,8 @@ _FULL_WIDTH, _WITH_EMPTY_PARTS, _EMPTY, _EMPTY_QUERIES = 30, 30, 30, 2
 """Of a hundred draws, how many have full width, empty parts and no queries; of a hundred rows of a part, how many are
 empty then."""
 
-_LONG_AXES = {0: 1, 1: 4, 2: 1}
 _LONG = {"queries": 5, "width": 4, "heads": 1}
-"""How many axes are long, and which, with weights."""
+"""Which axes are long, with weights."""
 
 
 def draw_merging(words: Words, limits: Limits) -> Drawn:
@@ -92,19 +98,7 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
 
 
 def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
-    lengths = {axis: stream.between(1, _SHORT) for axis in _AXES}
-    for _ in range(stream.weighted(_LONG_AXES)):
-        axis = stream.weighted(_LONG)
-        lengths[axis] = stream.of_any_size(1, limits.longest)
-    lengths = {axis: min(length, limits.longest) for axis, length in lengths.items()}
+    lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _AXES}, _LONG, limits)
     if stream.percent(_EMPTY_QUERIES) and limits.allow("empty_queries"):
         lengths["queries"] = 0
-    lengths |= {axis: length for axis, length in limits.extents.items() if axis in lengths}
-    while math.prod(lengths.values()) > limits.elements:
-        free = {axis: length for axis, length in lengths.items() if axis not in limits.extents and length > 1}
-        if not free:
-            break
-        longest = max(free, key=lambda axis: free[axis])
-        lengths[longest] //= 2
-    limits.check_size(math.prod(lengths.values()))
-    return lengths
+    return as_stated(lengths, limits, lambda found: math.prod(found.values()))

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.families.attention.impostors.answers import (
+from attnspec.families.attention.impostors.answers import default_scale, scale_slightly_off, with_heads_tiled
+from attnspec.family import Impostor
+from attnspec.impostor_answers import (
     PRECISE,
     Outputs,
     answer_of,
-    default_scale,
     in_half_precision,
     moved,
     of_the_call_before,
-    scale_slightly_off,
-    with_heads_tiled,
     zeros,
 )
-from attnspec.family import Impostor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.families.attention.impostors.answers import (
+from attnspec.family import Impostor
+from attnspec.impostor_answers import (
     PRECISE,
     Outputs,
     answer_of,
@@ -17,7 +18,6 @@ from attnspec.families.attention.impostors.answers import (
     of_the_call_before,
     zeros,
 )
-from attnspec.family import Impostor
 
 if TYPE_CHECKING:
     from attnspec.family import Answered

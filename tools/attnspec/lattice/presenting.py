@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.lattice import Limits, Words
+    from attnspec.lattice.limits import Limits
+    from attnspec.lattice.words import Words
 
 _LAYOUTS = {"fortran": 3, "heads_last": 4, "reversed": 3, "gapped": 3, "inside": 3, "readonly": 1}
 """Memory layouts that any numbers can have, with weights."""

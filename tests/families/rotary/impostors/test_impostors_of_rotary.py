@@ -1,0 +1,82 @@
+"""Impostors of rotary positions answer what their sentences say."""
+
+import numpy as np
+import pytest
+
+from attnspec.families.lookup import family_of
+from attnspec.family import Answered
+from attnspec.reference_answers import reference_outputs
+
+ROTATION, TABLES = "apply_rotary", "rotary_tables"
+
+
+def answer(operation, name, inputs, **attributes):
+    impostors = {impostor.name: impostor for impostor in family_of(operation).impostors[operation]}
+    right = reference_outputs(operation, inputs, attributes)
+    return impostors[name].answer(Answered(inputs, attributes, right))
+
+
+def rotating():
+    rng = np.random.default_rng(3)
+    return {
+        "x": rng.integers(-8, 9, (2, 3, 4, 5)) / 4,
+        "cos": rng.integers(-8, 9, (2, 4, 2)) / 8,
+        "sin": rng.integers(-8, 9, (2, 4, 2)) / 8,
+    }
+
+
+@pytest.mark.parametrize(("pairing", "firsts", "seconds"), [("half", [0, 1], [2, 3]), ("interleaved", [0, 2], [1, 3])])
+def test_second_features_see_first_ones_that_are_turned_already(pairing, firsts, seconds):
+    inputs = rotating()
+    got = answer(ROTATION, "in_place", inputs, pairing=pairing)["output"]
+    x, cos, sin = inputs["x"].copy(), *(inputs[name][:, np.newaxis] for name in ("cos", "sin"))
+    x[..., firsts] = cos * x[..., firsts] - sin * x[..., seconds]
+    x[..., seconds] = sin * x[..., firsts] + cos * x[..., seconds]
+    np.testing.assert_allclose(got, x, rtol=1e-14)
+
+
+def test_tables_of_others():
+    inputs = rotating()
+    for name, places, axis in (
+        ("first_token", [0, 0, 0, 0], 1),
+        ("token_before", [3, 0, 1, 2], 1),
+        ("first_entry", [0, 0], 0),
+    ):
+        taken = {table: inputs[table].take(places, axis=axis) for table in ("cos", "sin")}
+        owed = reference_outputs(ROTATION, {**inputs, **taken}, {})["output"]
+        np.testing.assert_array_equal(answer(ROTATION, name, inputs)["output"], owed)
+
+
+def test_pairs_of_the_other_pairing():
+    inputs = rotating()
+    owed = reference_outputs(ROTATION, inputs, {"pairing": "interleaved"})["output"]
+    np.testing.assert_array_equal(answer(ROTATION, "other_pairs", inputs)["output"], owed)
+    owed = reference_outputs(ROTATION, inputs, {"pairing": "half"})["output"]
+    np.testing.assert_array_equal(answer(ROTATION, "other_pairs", inputs, pairing="interleaved")["output"], owed)
+
+
+@pytest.mark.parametrize(
+    ("name", "positions"),
+    [
+        ("counted", [[0, 1, 2], [0, 1, 2]]),
+        ("counted_on", [[7, 8, 9], [300, 301, 302]]),
+        ("first_entry", [[7, 3, 3], [7, 3, 3]]),
+        ("next_position", [[8, 4, 4], [301, 5, 6]]),
+        ("byte", [[7, 3, 3], [44, 4, 5]]),
+    ],
+)
+def test_tables_of_other_positions(name, positions):
+    inputs = {"position_ids": np.array([[7, 3, 3], [300, 4, 5]]), "inverse_frequencies": np.array([1.0, 0.25])}
+    got = answer(TABLES, name, inputs, attention_factor=1.25)
+    phases = np.array(positions)[:, :, np.newaxis] * inputs["inverse_frequencies"]
+    np.testing.assert_allclose(got["cos"], 1.25 * np.cos(phases), rtol=1e-14)
+    np.testing.assert_allclose(got["sin"], 1.25 * np.sin(phases), rtol=1e-14)
+
+
+@pytest.mark.parametrize(("name", "factor"), [("no_factor", 1.0), ("factor_twice", 1.25**2)])
+def test_the_factor_is_forgotten_or_taken_twice(name, factor):
+    inputs = {"position_ids": np.array([[7, 3]]), "inverse_frequencies": np.array([1.0, 0.25])}
+    phases = inputs["position_ids"][:, :, np.newaxis] * inputs["inverse_frequencies"]
+    np.testing.assert_allclose(
+        answer(TABLES, name, inputs, attention_factor=1.25)["cos"], factor * np.cos(phases), rtol=1e-14
+    )

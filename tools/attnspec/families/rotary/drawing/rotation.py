@@ -1,0 +1,117 @@
+"""Drawn cases of applying rotary positions: both pairings, features that are left alone, tables of any numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec.lattice import (
+    Drawn,
+    as_stated,
+    coarse,
+    draw_presentation,
+    full_width,
+    lengthened,
+    whole_numbers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.lattice import Limits, Stream, Words
+
+_SHORT = 6
+_AXES = ("batch", "heads", "tokens", "pairs")
+_LONG = {"tokens": 5, "pairs": 4, "heads": 2, "batch": 1, "untouched": 1}
+"""Which axes are long, with weights."""
+
+PARTIAL, NONFINITE = "partial_rotation", "nonfinite"
+_PARTIAL, _NONFINITE = 40, 8
+"""Of a hundred draws, how many have features that are not rotated, and a feature that is not finite."""
+
+_FEWEST_PARTIAL = 3
+"""A pair, and a feature beside it."""
+
+_PAIRINGS = {"": 2, "half": 4, "interleaved": 5}
+_TABLES = {"coarse": 5, "full_width": 3, "quarter_turns": 2}
+"""Numbers of the tables, with weights: the page does not ask that they are a cosine and a sine."""
+
+_TURNS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+"""Cosine and sine of right angles."""
+
+_HOLDING = (np.nan, np.inf, -np.inf)
+
+
+def draw_rotation(words: Words, limits: Limits) -> Drawn:
+    """Draw a case of applying rotary positions.
+
+    Parameters
+    ----------
+    words
+        The streams of the draw.
+    limits
+        What it keeps to.
+    """
+    extents = _extents(words.of("extents"), limits)
+    pairing = words.of("pairing").weighted(_PAIRINGS)
+    stated = bool(pairing) and limits.allow("pairing", f"pairing={pairing}")
+    kind = words.of("tables").weighted(_TABLES)
+    kind = kind if limits.allow(kind) else "coarse"
+    inputs = _numbers(words, extents, kind, limits)
+    spoilt = words.of("spoilt").percent(_NONFINITE) and limits.allow(NONFINITE)
+    if spoilt:
+        _spoil(words.of("spoilt feature"), inputs["x"])
+    presentation = draw_presentation(words, inputs, limits)
+    features = {kind: kind != "coarse", PARTIAL: extents["untouched"] > 0, "pairing": stated, NONFINITE: spoilt}
+    features["presentation"] = bool(presentation)
+    clauses = {"tokens": True, "rotation": True, "shape": True, "untouched": extents["untouched"] > 0}
+    clauses[f"pairing.{pairing if stated else 'default'}"] = True
+    clauses |= {"nonfinite": spoilt, "memory_layout": bool(presentation)}
+    return Drawn(
+        inputs=inputs,
+        attributes={"pairing": pairing} if stated else {},
+        features=tuple(name for name, holds in features.items() if holds),
+        extents=extents,
+        clauses=tuple(f"apply_rotary.{name}" for name, holds in clauses.items() if holds),
+        presentation=presentation,
+    )
+
+
+def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
+    lengths = {axis: stream.between(1, _SHORT) for axis in (*_AXES, "untouched")}
+    lengths = lengthened(stream, lengths, _LONG, limits)
+    if not stream.percent(_PARTIAL) or not limits.allow(PARTIAL) or limits.elements < _FEWEST_PARTIAL:
+        lengths["untouched"] = 0
+    return as_stated(lengths, limits, _elements)
+
+
+def _elements(lengths: Mapping[str, int]) -> int:
+    return lengths["batch"] * lengths["heads"] * lengths["tokens"] * _width(lengths)
+
+
+def _width(lengths: Mapping[str, int]) -> int:
+    return 2 * lengths["pairs"] + lengths["untouched"]
+
+
+def _numbers(words: Words, extents: Mapping[str, int], kind: str, limits: Limits) -> dict[str, NDArray[np.float64]]:
+    batch, heads, tokens, pairs = (extents[axis] for axis in _AXES)
+    shapes = {
+        "x": (batch, heads, tokens, _width(extents)),
+        "cos": (batch, tokens, pairs),
+        "sin": (batch, tokens, pairs),
+    }
+    if kind == "full_width":
+        return {name: full_width(words.varied(name), shape, limits.dtype) for name, shape in shapes.items()}
+    inputs = {name: coarse(words.varied(name), shape) for name, shape in shapes.items()}
+    if kind == "quarter_turns":
+        turns = _TURNS[whole_numbers(words.varied("turns"), shapes["cos"], 0, 3)]
+        inputs |= {"cos": turns[..., 0].copy(), "sin": turns[..., 1].copy()}
+    return inputs
+
+
+def _spoil(stream: Stream, x: NDArray[np.float64]) -> None:
+    holding = stream.one_of(_HOLDING)
+    x.reshape(-1)[stream.below(x.size)] = holding
