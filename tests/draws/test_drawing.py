@@ -180,3 +180,10 @@ def test_a_draw_says_what_it_is(operation, recipes):
     assert case.dtypes == ("bfloat16",)
     assert not case.is_certified
     assert (case.operation, case.profile) == (operation, "draws")
+
+
+def test_axes_of_softmax_that_are_stated_say_how_many_there_are():
+    for number in range(20):
+        recipe = Recipe("softmax", "rank", number, Limits("float32", extents={"axis_0": 2, "axis_2": 3}))
+        shape = drawn_of(recipe).inputs["x"].shape
+        assert (len(shape), shape[0], shape[2]) == (3, 2, 3)

@@ -99,7 +99,9 @@ def draw_softmax(words: Words, limits: Limits) -> Drawn:
 
 
 def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
-    names = [f"axis_{number}" for number in range(stream.weighted(_RANKS))]
+    drawn = stream.weighted(_RANKS)
+    stated = [number for number in range(max(_RANKS)) if f"axis_{number}" in limits.extents]
+    names = [f"axis_{number}" for number in range(stated[-1] + 1 if stated else drawn)]
     lengths = {name: stream.between(1, _SHORT) for name in names}
     lengths = lengthened(stream, lengths, dict.fromkeys(names, 1), limits)
     return as_stated(lengths, limits, lambda found: math.prod(found.values()))
