@@ -184,6 +184,6 @@ def test_a_draw_says_what_it_is(operation, recipes):
 
 def test_axes_of_softmax_that_are_stated_say_how_many_there_are():
     for number in range(20):
-        recipe = Recipe("softmax", "rank", number, Limits("float32", extents={"axis_0": 2, "axis_2": 3}))
+        recipe = recipe_from_text(f"draw:softmax/rank/{number}:float32:axis_0=2:axis_2=3")
         shape = drawn_of(recipe).inputs["x"].shape
         assert (len(shape), shape[0], shape[2]) == (3, 2, 3)
