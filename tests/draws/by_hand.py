@@ -238,7 +238,10 @@ def numbers_of_softmax(seed, dtype, elements, longest):
     chosen = stream.by_weight(plain=30, full_width=15, peaked=10, large=10, shifted=10, rising=10, tied=8, equal=7)
     stream, many = Stream(f"{seed}/x"), prod(shape)
     x = stream.full_width(many, dtype) if chosen == "full_width" else stream.coarse(many)
-    hides = Stream(f"{seed}/hidden").share(20)
+    stream = Stream(f"{seed}/hidden")
+    hides = stream.share(20)
+    hiding = stream.by_weight(scattered=5, leading=4, trailing=1)
+    border = stream.below(many if said == "whole" else shape[{"default": -1, "last": -1, **stated}[said]])
     hidden = Stream(f"{seed}/hidden numbers").whole(many, 0, 99)
     places = [*product(*map(range, shape))]
     along = -1 if said == "default" else stated[said]
@@ -258,7 +261,8 @@ def numbers_of_softmax(seed, dtype, elements, longest):
             "tied": lambda at, j=j, n=n, first=first, stride=stride: x[first + j % min(3, n) * stride],
             "equal": lambda at, first=first: x[first],
         }.get(chosen, lambda at: x[at])(flat)
-        found.append(float("-inf") if hides and hidden[flat] < 40 and j > 0 else number)
+        hidden_here = {"scattered": hidden[flat] < 40 and j != border, "leading": j < border, "trailing": j > border}
+        found.append(float("-inf") if hides and hidden_here[hiding] else number)
     return {"x": (shape, found)}, {} if said == "default" else {"axis": along}
 
 
@@ -326,3 +330,63 @@ def tables_of_rotary(seed, dtype, elements, longest):
     stream = Stream(f"{seed}/factor")
     attributes = {"attention_factor": stream.one_of((0.5, 1, 1.25, 1.1386, 2))} if stream.share(40) else {}
     return {"position_ids": ((batch, tokens), positions), "inverse_frequencies": ((pairs,), frequencies)}, attributes
+
+
+def with_projections(seed, dtype, shapes):
+    """All tensors of attention with projections, and the scale."""
+    stream = Stream(f"{seed}/numbers")
+    kind, sharpness = stream.by_weight(coarse=7, full_width=3), stream.of_pairs([(1, 2), (2, 3), (4, 2)])
+    found = {}
+    for name, shape in shapes.items():
+        stream, many = Stream(f"{seed}/{name}"), prod(shape)
+        numbers = stream.full_width(many, dtype) if kind == "full_width" else stream.coarse(many)
+        factor = 2.0 ** -(len(f"{shape[0]:b}") // 2) if name.startswith("w_") else 1
+        factor *= sharpness if name == "w_query" else 1
+        found[name] = (shape, [number * factor for number in numbers])
+    stream = Stream(f"{seed}/scale")
+    return found, {"scale": stream.one_of((1, 0.5, 0.25, 0.1, 2))} if stream.share(35) else {}
+
+
+def one_head(seed, dtype, elements, longest):
+    """All inputs of a single head, and its attributes."""
+    stream = Stream(f"{seed}/extents")
+    axes = ("tokens", "features", "width", "value_width", "output_width")
+    long = [("tokens", 5), ("features", 3), ("width", 3), ("value_width", 1), ("output_width", 1)]
+    lengths = short_lengths(stream, axes, long, longest)
+    mixes = stream.share(60)
+
+    def largest_of(tokens, features, width, value_width, output_width):
+        widest = max(features, width, value_width)
+        return max(tokens * tokens, tokens * widest, features * widest, value_width * output_width)
+
+    halved(lengths, lambda found: largest_of(**found), elements)
+    tokens, features, width, value_width, output_width = lengths.values()
+    shapes = {"x": (tokens, features), "w_query": (features, width), "w_key": (features, width)}
+    shapes["w_value"] = (features, value_width)
+    return with_projections(seed, dtype, shapes | ({"w_output": (value_width, output_width)} if mixes else {}))
+
+
+def several_heads(seed, dtype, elements, longest):
+    """The inputs of several heads but for a mask, and the attributes."""
+    stream = Stream(f"{seed}/extents")
+    axes = ("batch", "heads", "queries", "keys", "width")
+    long = [("keys", 5), ("queries", 4), ("heads", 3), ("width", 3), ("batch", 1)]
+    lengths = short_lengths(stream, axes, long, longest)
+    alike = stream.share(20)
+
+    def largest_of(batch, heads, queries, keys, width):
+        tokens = batch * max(queries, keys) * heads * width
+        return max(batch * heads * queries * keys, tokens, (heads * width) ** 2)
+
+    halved(lengths, lambda found: largest_of(**found), elements)
+    if alike:
+        lengths["queries"] = lengths["keys"] = min(lengths["queries"], lengths["keys"])
+    batch, heads, queries, keys, width = lengths.values()
+    features = heads * width
+    shapes = {"query": (batch, queries, features), "key": (batch, keys, features), "value": (batch, keys, features)}
+    shapes |= dict.fromkeys(("w_query", "w_key", "w_value", "w_output"), (features, features))
+    biases = ("b_query", "b_key", "b_value", "b_output")
+    shapes |= {name: (features,) for name in biases if Stream(f"{seed}/given {name}").share(50)}
+    found, scale = with_projections(seed, dtype, shapes)
+    causal = {"is_causal": True} if Stream(f"{seed}/causal").share(30) else {}
+    return found, {"num_heads": heads, **causal, **scale}

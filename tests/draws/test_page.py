@@ -8,7 +8,16 @@ import pytest
 
 from attnspec.draws import Recipe, recipe_from_text
 from attnspec.draws.drawing import drawable, drawn_of
-from attnspec.families.attention.drawing import backward, exclusions, extents, forward, merging, softmax, tokens
+from attnspec.families.attention.drawing import (
+    backward,
+    exclusions,
+    extents,
+    forward,
+    merging,
+    projecting,
+    softmax,
+    tokens,
+)
 from attnspec.families.rotary.drawing import rotation, tables
 from attnspec.lattice import Limits, Stream, lengths, presenting
 
@@ -16,7 +25,9 @@ from .by_hand import (
     axes_of_attention,
     merged_states,
     numbers_of_softmax,
+    one_head,
     rotated,
+    several_heads,
     tables_of_rotary,
     tokens_of_attention,
 )
@@ -24,7 +35,20 @@ from .by_hand import (
 PAGE = (Path(__file__).parents[2] / "spec" / "draws.md").read_text("utf-8")
 FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states"
 SOFTMAX, ROTATION, TABLES_OF = "softmax", "apply_rotary", "rotary_tables"
-MODULES = (backward, exclusions, extents, forward, merging, softmax, tokens, rotation, tables, lengths, presenting)
+MODULES = (
+    backward,
+    exclusions,
+    extents,
+    forward,
+    merging,
+    projecting,
+    softmax,
+    tokens,
+    rotation,
+    tables,
+    lengths,
+    presenting,
+)
 CHANGED_APART = {"rising", "tied", "nearly_tied", "equal"}
 """Classes whose elements depend on others, which are not made by hand."""
 
@@ -47,6 +71,11 @@ SHARES = {
     "some inputs have another memory layout": presenting._PRESENTED,
     "Stream `grad_logsumexp`: in 15 of 100": backward._WITH_GRAD_LOGSUMEXP,
     "`stored`: in 50 of 100": backward._STORED,
+    "In 60 of 100 there is `w_output`": projecting._WITH_OUTPUT,
+    "In 20 of 100, and without `unequal_lengths`": projecting._ALIKE,
+    "each bias in 50 of 100": projecting._WITH_BIAS,
+    "`is_causal` in 30 of 100": projecting._CAUSAL,
+    "Stream `scale`: in 35 of 100": projecting._SCALED,
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
     "In 40 of 100 features stay untouched": rotation._PARTIAL,
     "Stream `spoilt`: in 8 of 100": rotation._NONFINITE,
@@ -137,7 +166,13 @@ def test_states_to_be_merged_are_made_from_the_page(dtype, elements, longest):
             assert same(drawn.inputs[name], numbers), (recipe.text, name)
 
 
-BY_HAND = {SOFTMAX: numbers_of_softmax, ROTATION: rotated, TABLES_OF: tables_of_rotary}
+BY_HAND = {
+    SOFTMAX: numbers_of_softmax,
+    ROTATION: rotated,
+    TABLES_OF: tables_of_rotary,
+    "single_head_attention": one_head,
+    "multi_head_attention": several_heads,
+}
 
 
 @pytest.mark.parametrize("operation", BY_HAND)
@@ -149,6 +184,7 @@ def test_draws_of_short_operations_are_made_from_the_page(operation, dtype, elem
         drawn = drawn_of(recipe)
         made, attributes = BY_HAND[operation](f"{operation}/by-hand/{number}/{dtype}", dtype, elements, longest)
         assert drawn.attributes == attributes, recipe.text
+        assert {*drawn.inputs} - {"mask"} == {*made}, recipe.text
         for name, (shape, numbers) in made.items():
             assert drawn.inputs[name].shape == shape, (recipe.text, name)
             assert same(drawn.inputs[name], numbers), (recipe.text, name)

@@ -3,6 +3,7 @@
 from attnspec.families.attention.drawing.backward import draw_backward
 from attnspec.families.attention.drawing.forward import draw_forward
 from attnspec.families.attention.drawing.merging import draw_merging
+from attnspec.families.attention.drawing.projecting import PROJECTED_WORDS, draw_one_head, draw_several_heads
 from attnspec.families.attention.drawing.shapes import extents_of, with_few_heads
 from attnspec.families.attention.drawing.softmax import MINUS_INFINITY, NUMBERS, draw_softmax
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED
@@ -16,6 +17,8 @@ LATTICES = {
     "softmax": Lattice(draw_softmax, frozenset((*NUMBERS, MINUS_INFINITY, "presentation")) - {"plain"}),
     "scaled_dot_product_attention": Lattice(draw_forward, _ALIKE | {EXCLUDED, ATTENDED}),
     "scaled_dot_product_attention_backward": Lattice(draw_backward, _ALIKE),
+    "single_head_attention": Lattice(draw_one_head, PROJECTED_WORDS),
+    "multi_head_attention": Lattice(draw_several_heads, PROJECTED_WORDS),
     "merge_states": Lattice(draw_merging, frozenset(("empty_parts", EXCLUDED, "full_width", "presentation"))),
 }
 

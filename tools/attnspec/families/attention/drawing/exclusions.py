@@ -26,7 +26,7 @@ _BLOCK = (16, 64, 128)
 _NUMBERS = {"bias": 4, "bias_and_hidden": 5, "hidden": 2, "low": 2}
 """What a mask of numbers holds, with weights."""
 
-_SEEN = {"half": 5, "most": 3, "few": 2, "tiles": 2, "first": 2}
+_SEEN = {"half": 5, "most": 3, "few": 2, "tiles": 2, "first": 2, "last": 2}
 """Which keys a mask leaves, with weights."""
 
 _SHARES = {"half": 50, "most": 90, "few": 8}
@@ -92,13 +92,15 @@ def _seen(stream: Stream, words: Words, shape: tuple[int, ...], limits: Limits) 
     if kind == "tiles":
         tile = stream.one_of(_BLOCK)
         seen = np.broadcast_to(place // tile % 2 == stream.below(2), shape).copy()
-    elif kind == "first":
+    elif kind in ("first", "last"):
         lengths = whole_numbers(words.of("first"), (*shape[:-1], 1), 1, max(shape[-1], 1))
-        seen = place < lengths
+        seen = place < lengths if kind == "first" else place >= shape[-1] - lengths
     else:
         seen = drawn < _SHARES[kind]
     if stream.percent(_WITH_DEAD_ROWS) and limits.allow("fully_masked_row"):
         seen &= whole_numbers(words.of("dead"), (*shape[:-1], 1), 0, 99) >= _DEAD
+        return seen
+    if kind == "last":
         return seen
     rows = np.arange(math.prod(shape[:-1])).reshape((*shape[:-1], 1))
     return seen | (place == (3 * rows + 1) % max(shape[-1], 1))

@@ -44,6 +44,9 @@ MINUS_INFINITY = "minus_infinity"
 _WITH_MINUS_INFINITY, _HIDDEN = 20, 40
 """Of a hundred draws, how many have numbers that are minus infinity; of a hundred numbers, how many are, then."""
 
+_HIDING = {"scattered": 5, "leading": 4, "trailing": 1}
+"""Which numbers are minus infinity, with weights: any, those before a place, or those from a place on."""
+
 _SHARPNESS = 16.0
 _LARGE = {"float16": 2.0**13, "bfloat16": 2.0**120, "float32": 2.0**120, "float64": 2.0**1000}
 """What numbers are multiplied by whose exponentials overflow everywhere."""
@@ -74,13 +77,7 @@ def draw_softmax(words: Words, limits: Limits) -> Drawn:
     stream = words.varied("x")
     x = full_width(stream, shape, limits.dtype) if wide else coarse(stream, shape)
     _of_class(_in_rows(x, axis), chosen, limits.dtype)
-    hides = words.of("hidden").percent(_WITH_MINUS_INFINITY) and limits.allow(MINUS_INFINITY)
-    if hides:
-        hidden = whole_numbers(words.of("hidden numbers"), shape, 0, 99) < _HIDDEN
-        # The first number of each sum stays: a sum of nothing is outside the page.
-        _in_rows(hidden, axis)[..., 0] = False
-        hides = bool(hidden.any())
-        x[hidden] = -np.inf
+    hides = _hide(words, x, axis, limits)
     inputs = {"x": x}
     presentation = draw_presentation(words, inputs, limits)
     clause = "default" if not axis else "whole" if axis["axis"] is None else "explicit"
@@ -112,6 +109,21 @@ def _axis(stream: Stream, rank: int, limits: Limits) -> dict[str, int | None]:
     if said == "default" or not limits.allow("axis"):
         return {}
     return {"axis": {"last": -1, "from_front": place, "from_end": place - rank, "whole": None}[said]}
+
+
+def _hide(words: Words, x: NDArray[np.float64], axis: dict[str, int | None], limits: Limits) -> bool:
+    """Make some numbers minus infinity, and tell whether there are any; one of each sum stays, for the page asks it."""
+    stream = words.of("hidden")
+    if not stream.percent(_WITH_MINUS_INFINITY) or not limits.allow(MINUS_INFINITY):
+        return False
+    hidden = whole_numbers(words.of("hidden numbers"), x.shape, 0, 99) < _HIDDEN
+    rows = _in_rows(hidden, axis)
+    kind, border = stream.weighted(_HIDING), stream.below(rows.shape[-1])
+    if kind != "scattered":
+        rows[..., :border], rows[..., border:] = kind == "leading", kind == "trailing"
+    rows[..., border] = False
+    x[hidden] = -np.inf
+    return bool(hidden.any())
 
 
 def _in_rows(array: NDArray[Any], axis: dict[str, int | None]) -> NDArray[Any]:

@@ -4,12 +4,15 @@ from attnspec.families.attention.impostors.backward import BACKWARD
 from attnspec.families.attention.impostors.forward import FORWARD
 from attnspec.families.attention.impostors.merging import MERGING
 from attnspec.families.attention.impostors.parts import part_of
+from attnspec.families.attention.impostors.projecting import ONE_HEAD, SEVERAL_HEADS
 from attnspec.families.attention.impostors.softmax import SOFTMAX
 
 IMPOSTORS = {
     "softmax": SOFTMAX,
     "scaled_dot_product_attention": FORWARD,
     "scaled_dot_product_attention_backward": BACKWARD,
+    "single_head_attention": ONE_HEAD,
+    "multi_head_attention": SEVERAL_HEADS,
     "merge_states": MERGING,
 }
 

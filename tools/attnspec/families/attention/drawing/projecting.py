@@ -1,0 +1,180 @@
+"""Drawn cases of attention with projections: one head and several, with biases, masks and causality."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.dtypes import rounded_to
+from attnspec.families.attention.attendance import attendance
+from attnspec.families.attention.drawing.exclusions import draw_mask
+from attnspec.families.attention.drawing.extents import Extents
+from attnspec.lattice import Drawn, as_stated, coarse, draw_presentation, full_width, lengthened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.lattice import Limits, Words
+
+_SHORT = 6
+_OF_ONE = ("tokens", "features", "width", "value_width", "output_width")
+_LONG_OF_ONE = {"tokens": 5, "features": 3, "width": 3, "value_width": 1, "output_width": 1}
+_TOKENS = ("queries", "keys")
+_OF_SEVERAL = ("batch", "heads", "queries", "keys", "width")
+_LONG_OF_SEVERAL = {"keys": 5, "queries": 4, "heads": 3, "width": 3, "batch": 1}
+"""Which axes are long, with weights."""
+
+_WITH_OUTPUT, _ALIKE, _WITH_BIAS, _CAUSAL, _SCALED = 60, 20, 50, 30, 35
+"""Of a hundred draws, how many have an output projection, as many queries as keys, each bias, causality and a scale."""
+
+_NUMBERS = {"coarse": 7, "full_width": 3}
+_SHARPNESS = {1: 2, 2: 3, 4: 2}
+"""Numbers of all tensors, and what queries' weights are multiplied by, with weights."""
+
+_SCALES = (1.0, 0.5, 0.25, 0.1, 2.0)
+PROJECTED_WORDS = frozenset(("full_width", "fully_masked_row", "presentation"))
+
+
+def draw_one_head(words: Words, limits: Limits) -> Drawn:
+    """Draw a case of one head.
+
+    Parameters
+    ----------
+    words
+        The streams of the draw.
+    limits
+        What it keeps to.
+    """
+    stream = words.of("extents")
+    lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _OF_ONE}, _LONG_OF_ONE, limits)
+    mixes = stream.percent(_WITH_OUTPUT) and limits.allow("w_output")
+    extents = as_stated(lengths, limits, _elements_of_one)
+    tokens, features, width, value_width, output_width = (extents[axis] for axis in _OF_ONE)
+    shapes = {"x": (tokens, features), "w_query": (features, width), "w_key": (features, width)}
+    shapes["w_value"] = (features, value_width)
+    if mixes:
+        shapes["w_output"] = (value_width, output_width)
+    inputs, numbers = _numbers(words, shapes, limits)
+    attributes = _scale(words, limits)
+    clauses = ["projections", "scores", "softmax.keys", "output", f"scale.{'explicit' if attributes else 'default'}"]
+    clauses += ["output_projection"] if mixes else []
+    features_had = [numbers, *(("w_output",) if mixes else ()), *attributes]
+    return _drawn(words, limits, "single_head", inputs, attributes, extents, clauses, features_had)
+
+
+def draw_several_heads(words: Words, limits: Limits) -> Drawn:
+    """Draw a case of several heads.
+
+    Parameters
+    ----------
+    words, limits
+        As for `draw_one_head`.
+    """
+    stream = words.of("extents")
+    lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _OF_SEVERAL}, _LONG_OF_SEVERAL, limits)
+    alike = stream.percent(_ALIKE) or not limits.allow("unequal_lengths")
+    stated = [limits.extents[axis] for axis in _TOKENS if axis in limits.extents]
+    if alike and stated:
+        limits = replace(limits, extents={**dict.fromkeys(_TOKENS, stated[0]), **limits.extents})
+    extents = as_stated(lengths, limits, _elements_of_several)
+    if alike and not stated:
+        extents |= dict.fromkeys(_TOKENS, min(extents["queries"], extents["keys"]))
+    batch, heads, queries, keys, width = (extents[axis] for axis in _OF_SEVERAL)
+    features = heads * width
+    shapes: dict[str, tuple[int, ...]] = {"query": (batch, queries, features)}
+    shapes |= dict.fromkeys(("key", "value"), (batch, keys, features))
+    shapes |= dict.fromkeys(("w_query", "w_key", "w_value", "w_output"), (features, features))
+    biases = [name for name in ("b_query", "b_key", "b_value", "b_output") if _has_bias(words, name, limits)]
+    inputs, numbers = _numbers(words, shapes | dict.fromkeys(biases, (features,)), limits)
+    attributes: dict[str, Any] = {"num_heads": heads}
+    if words.of("causal").percent(_CAUSAL) and limits.allow("is_causal"):
+        attributes["is_causal"] = True
+    attributes |= _scale(words, limits)
+    over_keys = Extents(batch, heads, 1, queries, keys, width, width, 0)
+    is_causal = "is_causal" in attributes
+    # Each token has all heads beside one another: of no mask it could be said that it has the shape of both.
+    mask = draw_mask(words, over_keys, limits, is_causal=is_causal) if limits.allow("broadcast_mask") else None
+    given = {} if mask is None else {"mask": mask}
+    dead = attendance(over_keys.over_keys, 0, given, is_causal=is_causal).fully_masked is not None
+    if dead and not limits.allow("fully_masked_row"):
+        given, dead = {}, False
+    inputs |= given
+    features_had = [numbers, *biases, *given, *(name for name in attributes if name != "num_heads")]
+    if given:
+        features_had += ["broadcast_mask", "boolean_mask" if inputs["mask"].dtype == np.bool_ else "float_mask"]
+        features_had += ["mask_and_causal"] if is_causal else []
+    features_had += ["unequal_lengths"] if queries != keys else []
+    features_had += ["fully_masked_row"] if dead else []
+    clauses = ["projections", "split", "softmax.keys", "combine", "output_projection"]
+    clauses += [f"scale.{'explicit' if 'scale' in attributes else 'default'}", "weights"]
+    clauses += ["biases"] if biases else []
+    clauses += ["mask"] if given else []
+    clauses += ["causal"] if is_causal else []
+    conventions = ("fully_masked_row",) if dead else ()
+    return _drawn(words, limits, "multi_head", inputs, attributes, extents, clauses, features_had, conventions)
+
+
+def _elements_of_one(lengths: Mapping[str, int]) -> int:
+    tokens, features, width, value_width, output_width = (lengths[axis] for axis in _OF_ONE)
+    widest = max(width, value_width, features)
+    return max(tokens * max(tokens, widest), features * widest, value_width * output_width)
+
+
+def _elements_of_several(lengths: Mapping[str, int]) -> int:
+    batch, heads, queries, keys, width = (lengths[axis] for axis in _OF_SEVERAL)
+    features = heads * width
+    return max(batch * heads * queries * keys, batch * max(queries, keys) * features, features**2)
+
+
+def _has_bias(words: Words, name: str, limits: Limits) -> bool:
+    return words.of(f"given {name}").percent(_WITH_BIAS) and limits.allow(name)
+
+
+def _numbers(
+    words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Limits
+) -> tuple[dict[str, NDArray[np.float64]], str]:
+    """Draw all tensors; weights are the smaller the more features they sum over, so that projections stay alike."""
+    stream = words.of("numbers")
+    kind, sharpness = stream.weighted(_NUMBERS), stream.weighted(_SHARPNESS)
+    kind = kind if limits.allow(kind) else "coarse"
+    inputs: dict[str, NDArray[np.float64]] = {}
+    for name, shape in shapes.items():
+        own = words.varied(name)
+        array = full_width(own, shape, limits.dtype) if kind == "full_width" else coarse(own, shape)
+        if name.startswith("w_"):
+            array = rounded_to(array * 2.0 ** -(shape[0].bit_length() // 2), limits.dtype)
+        inputs[name] = array * sharpness if name == "w_query" else array
+    return inputs, kind
+
+
+def _scale(words: Words, limits: Limits) -> dict[str, float]:
+    stream = words.of("scale")
+    return {"scale": stream.one_of(_SCALES)} if stream.percent(_SCALED) and limits.allow("scale") else {}
+
+
+def _drawn(
+    words: Words,
+    limits: Limits,
+    short_name: str,
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    extents: Mapping[str, int],
+    clauses: list[str],
+    features: list[str],
+    conventions: tuple[str, ...] = (),
+) -> Drawn:
+    presentation = draw_presentation(words, inputs, limits)
+    features = [name for name in features if name != "coarse"]
+    return Drawn(
+        inputs=inputs,
+        attributes=attributes,
+        features=(*features, *(("presentation",) if presentation else ())),
+        extents=extents,
+        clauses=tuple(f"{short_name}.{name}" for name in (*clauses, *(("memory_layout",) if presentation else ()))),
+        conventions=conventions,
+        presentation=presentation,
+    )
