@@ -3,8 +3,8 @@
 ``python tools/benchmarks/draw_power.py [--mistakes N] [--seconds S] [--strangers]`` takes N mistakes of the catalogue,
 evenly over those of which cases can be drawn, and draws for each until one fails or the seconds are over; then makes it
 small. With ``--strangers``, a campaign is begun for each wrong implementation of the blind batches that survived the
-golden cases of its day, in all that it offers, and ends with the first part that holds a failure. ``--write`` writes
-the figures to ``spec/measurements/draw-power.md``.
+golden cases of its day, in all that it offers, and ends with the first part that holds a failure; ``--batch NAME``
+takes those of one batch alone. ``--write`` writes the figures to ``spec/measurements/draw-power.md``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import multiprocessing
 import re
 import statistics
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from attnspec.campaign import Plan, Sought, planned, shrunk_failure
 from attnspec.campaign.working import run_part
 from attnspec.cases import suite_of
 from attnspec.draws import Recipe, draw, drawable, drawn_of, recipe_from_text, shrunk
+from attnspec.errors import TargetError
 from attnspec.guard.task import Task
 from attnspec.lattice import Limits
 from attnspec.runner import Share, run_suite
@@ -98,11 +100,17 @@ def _check(case: Case, implementation: Implementation) -> str | None:
     return (result.verdict.check or result.status) if result.is_wrong else None
 
 
-def survivors() -> list[Path]:
-    """Return the wrong implementations that their pages call survivors, of operations of which cases can be drawn."""
+def survivors(name: str) -> list[Path]:
+    """Return the wrong implementations that their pages call survivors, of operations of which cases can be drawn.
+
+    Parameters
+    ----------
+    name
+        The batch, such as ``batch-21``; ``batch-*`` for all.
+    """
     root = MEASUREMENTS.parents[1]
     found: list[Path] = []
-    for page in sorted(MEASUREMENTS.glob("batch-*.md")):
+    for page in sorted(MEASUREMENTS.glob(f"{name}.md")):
         batch = root / _BATCHES / page.stem.replace("-", "_")
         operations = {
             Path(entry["file"]).stem: entry["operation"]
@@ -115,8 +123,11 @@ def survivors() -> list[Path]:
     return found
 
 
-def hunt(path: Path, limit: float) -> Found:
-    """Run a campaign for an implementation until a part holds a failure or the time is over, and make it small."""
+def hunt(path: Path, limit: float) -> Found | None:
+    """Run a campaign for an implementation until a part holds a failure or the time is over, and make it small.
+
+    None where it cannot be loaded, as for lack of a library.
+    """
     task = Task(
         target=str(path),
         command=None,
@@ -142,7 +153,12 @@ def hunt(path: Path, limit: float) -> Found:
     name = f"{path.parents[1].name}/{path.stem}"
     start = time.perf_counter()
     draws = 0
-    for part in Plan(SEED, planned(task, Sought(SEED)), None).parts():
+    try:
+        plan = Plan(SEED, planned(task, Sought(SEED)), None)
+    except TargetError as error:
+        print(f"{name} is not hunted: {error}", file=sys.stderr)  # noqa: T201
+        return None
+    for part in plan.parts():
         outcome = run_part(task, part)
         wrong = [each for each in outcome.others if each.status in _WRONG]
         if wrong:
@@ -163,6 +179,8 @@ _WRONG = ("fail", "error", "crash", "timeout", "malformed")
 def figures(every: Sequence[Found], limit: float) -> list[str]:
     """Return the table of what was found."""
     found = [each for each in every if each.draws is not None]
+    if not found:
+        return [f"None of {len(every)} was found within {limit:g} s."]
     draws, seconds = sorted(each.draws or 0 for each in found), sorted(each.seconds for each in found)
     few = sum(each.keys <= FEW for each in found)
     return [
@@ -196,18 +214,23 @@ def main() -> None:
     parser.add_argument("--mistakes", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--strangers", action="store_true")
+    parser.add_argument("--batch", default="batch-*")
     add_write_option(parser, "draw-power")
     options = parser.parse_args()
     candidates = [mistake for mistake in CATALOGUE if mistake.operation in drawable()]
-    chosen = candidates[:: max(len(candidates) // options.mistakes, 1)][: options.mistakes]
+    chosen = candidates[:: max(len(candidates) // max(options.mistakes, 1), 1)][: options.mistakes]
     lines = ["## Mistakes of the catalogue", ""]
-    lines += figures([find(mistake, options.seconds) for mistake in chosen], options.seconds)
+    if chosen:
+        lines += figures([find(mistake, options.seconds) for mistake in chosen], options.seconds)
     if options.strangers:
         lines += ["", "## Survivors of blind batches", ""]
         # A process for each: batches share names of modules.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, context, max_tasks_per_child=1) as pool:
-            hunted = list(pool.map(partial(hunt, limit=options.seconds), survivors()))
+            hunted: list[Found] = []
+            for found in pool.map(partial(hunt, limit=options.seconds), survivors(options.batch)):
+                hunted += [] if found is None else [found]
+                print(found, file=sys.stderr)  # noqa: T201
         lines += figures(hunted, options.seconds)
     publish(MeasurementPage("Power of draws", ABOUT, lines), options.write)
 
