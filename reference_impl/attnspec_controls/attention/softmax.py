@@ -43,7 +43,9 @@ def online(*, x: Any, axis: int | None = -1) -> Array:
     for place in range(numbers.shape[-1]):
         number = numbers[..., place : place + 1]
         larger = np.maximum(most, number)
-        total = total * np.exp(most - larger) + np.exp(number - larger)
+        # As long as all were minus infinity, none has any weight.
+        base = np.where(np.isneginf(larger), 0, larger)
+        total = total * np.exp(most - base) + np.exp(number - base)
         most = larger
     weights = np.exp(numbers - most) / total
     return np.moveaxis(weights, -1, axis) if axis is not None else weights.reshape(x.shape)

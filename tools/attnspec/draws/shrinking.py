@@ -45,10 +45,17 @@ def shrunk(recipe: Recipe, fails: Callable[[Case], bool], *, most: int = MOST) -
                 return recipe
             tried.add(smaller.text)
             made = drawn_of(smaller)
-            if _weight(made) < _weight(drawn) and fails(case_of(smaller, made)):
+            if _exchanges(drawn, made) or _weight(made) >= _weight(drawn):
+                continue
+            if fails(case_of(smaller, made)):
                 recipe, drawn, shorter = smaller, made, True
                 break
     return recipe
+
+
+def _exchanges(drawn: Drawn, made: Drawn) -> bool:
+    """Tell whether what was left out only gave way to something else, as a mask of one kind to one of another."""
+    return made.extents == drawn.extents and not {*made.features} <= {*drawn.features}
 
 
 def _weight(drawn: Drawn) -> tuple[int, int]:
