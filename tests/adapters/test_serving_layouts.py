@@ -116,6 +116,12 @@ def test_a_run_meets_several_page_sizes_and_a_target_may_have_one():
         asked(of_reference("paged"), "paged", drawn(keys=keys))[1][0]["key_pool"].shape[1] for keys in range(1, 40)
     }
     assert sizes == {1, 3, 4, 12, 16, 64}
+    wide = {"value": np.zeros((4, 2, 8, 16))}
+    sizes = {
+        asked(of_reference("paged"), "paged", drawn(queries=queries, **wide))[1][0]["key_pool"].shape[1]
+        for queries in range(1, 40)
+    }
+    assert sizes == {2, 5, 24, 32, 40, 96}
     assert {
         asked(of_reference("paged"), "paged:page_size=16", drawn(keys=keys))[1][0]["key_pool"].shape[1]
         for keys in range(1, 9)
@@ -136,6 +142,23 @@ def test_sequences_that_begin_with_the_same_full_pages_have_these_in_common(layo
     assert rows[1][:2] == rows[0][:2]
     assert rows[2][0] == rows[0][0]
     assert len(set(itertools.chain(*rows))) == 12 - 3
+    right = attnspec_reference.scaled_dot_product_attention(**inputs)
+    np.testing.assert_allclose(answer.values["output"], right.output, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("layout", PAGED)
+def test_the_beginning_of_an_earlier_sequence_has_its_last_page_from_that_too(layout):
+    inputs = drawn(batch=3, keys=10, key_lengths=np.array([10, 6, 10]))
+    for name in ("key", "value"):
+        inputs[name][1:, :, :6] = inputs[name][0, :, :6]
+    answer, (given,) = asked(of_reference(layout), f"{layout}:page_size=4", inputs)
+    if "block_table" in given:
+        first, second, third = (row[:count] for row, count in zip(given["block_table"], (3, 2, 3), strict=True))
+    else:
+        first, second, third = np.split(given["page_indices"][:8], [3, 5])
+    assert second.tolist() == first[:2].tolist()
+    assert third[0] == first[0]
+    assert third[1] not in first
     right = attnspec_reference.scaled_dot_product_attention(**inputs)
     np.testing.assert_allclose(answer.values["output"], right.output, rtol=1e-14, atol=1e-14)
 

@@ -132,3 +132,25 @@ def test_what_nobody_owes_may_hold_anything():
     answer = Outputs({"output": np.array([1.0, NAN]).reshape(1, 1, 2, 1)})
     verdict = grade(ATTENTION, "float64", answer, Values({"output": np.ones((1, 1, 2, 1))}), bound)
     assert (verdict.status, verdict.graded, verdict.ungraded) == ("pass", 1, 1)
+
+
+@pytest.mark.parametrize(("got", "status"), [([1.5, 7.0], "pass"), ([1.5, NAN], "pass"), ([1.4, 7.0], "fail")])
+def test_a_query_whose_every_score_is_minus_infinity_gets_what_it_likes(got, status):
+    """The first query may attend both keys, the second one alone that of the score minus infinity."""
+    inputs = {
+        "query": np.ones((1, 1, 2, 1)),
+        "key": np.array([[[[-INF], [0.5]]]]),
+        "value": np.array([[[[7.0], [1.5]]]]),
+    }
+    inputs["mask"] = np.array([[True, True], [True, False]])
+    bound = tolerance(ATTENTION, inputs, {}, precision_of("float64"))
+    given, owed = (np.array(numbers).reshape(1, 1, 2, 1) for numbers in (got, [1.5, 0.0]))
+    assert grade(ATTENTION, "float64", Outputs({"output": given}), Values({"output": owed}), bound).status == status
+
+
+def test_a_sink_beside_scores_of_minus_infinity_takes_all():
+    inputs = {"query": np.ones((1, 1, 1, 1)), "key": np.array([[[[-INF]]]]), "value": np.ones((1, 1, 1, 1))}
+    bound = tolerance(ATTENTION, {**inputs, "sinks": np.zeros(1)}, {}, precision_of("float64"))
+    for got, status in ((0.0, "pass"), (NAN, "fail")):
+        answer, owed = Outputs({"output": np.full((1, 1, 1, 1), got)}), Values({"output": np.zeros((1, 1, 1, 1))})
+        assert grade(ATTENTION, "float64", answer, owed, bound).status == status

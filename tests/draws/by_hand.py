@@ -332,6 +332,59 @@ def tables_of_rotary(seed, dtype, elements, longest):
     return {"position_ids": ((batch, tokens), positions), "inverse_frequencies": ((pairs,), frequencies)}, attributes
 
 
+def context_of(seed, dtype, elements, longest):
+    """The states, and the attributes."""
+    stream = Stream(f"{seed}/extents")
+    lengths = short_lengths(stream, ("tokens", "width"), [("tokens", 3), ("width", 2)], longest)
+    alike = stream.share(15)
+    if alike:
+        lengths = dict.fromkeys(lengths, min(lengths.values()))
+    halved(lengths, lambda found: prod(found.values()), elements)
+    if alike:
+        lengths = dict.fromkeys(lengths, min(lengths.values()))
+    tokens, width = lengths.values()
+    stream = Stream(f"{seed}/numbers")
+    kind = stream.by_weight(coarse=6, full_width=3, large=1)
+    sharpness = stream.of_pairs([(1, 2), (2, 3), (4, 2), (8, 1)])
+    found = {}
+    for name, shape, factor in (("encoder_states", (tokens, width), 1), ("decoder_state", (width,), sharpness)):
+        stream, many = Stream(f"{seed}/{name}"), prod(shape)
+        numbers = stream.full_width(many, dtype) if kind == "full_width" else stream.coarse(many)
+        found[name] = (shape, [number * factor * (256 if kind == "large" else 1) for number in numbers])
+    stream = Stream(f"{seed}/scale")
+    stated, scale = stream.share(40), stream.one_of((1, 0.5, 0.25, 0.1, 2, -0.5))
+    if kind == "large":
+        return found, {"scale": 2**-16}
+    return found, {"scale": scale} if stated else {}
+
+
+def heads_of(seed, dtype, elements, longest, *, split):
+    """The numbers that are moved, and the attributes."""
+    stream = Stream(f"{seed}/extents")
+    axes, long = ("batch", "heads", "tokens", "width"), [("tokens", 5), ("width", 4), ("heads", 4), ("batch", 1)]
+    lengths = short_lengths(stream, axes, long, longest)
+    batch, heads, tokens, width = halved(lengths, lambda found: prod(found.values()), elements).values()
+    shape = (batch, tokens, heads * width) if split else (batch, heads, tokens, width)
+    kind = Stream(f"{seed}/numbers").by_weight(coarse=1, full_width=3)
+    stream, many = Stream(f"{seed}/x"), prod(shape)
+    numbers = stream.full_width(many, dtype) if kind == "full_width" else stream.coarse(many)
+    if Stream(f"{seed}/spoilt").share(20):
+        stream = Stream(f"{seed}/spoilt feature")
+        holding = stream.one_of((float("nan"), float("inf"), float("-inf")))
+        numbers[stream.below(many)] = holding
+    return {"x": (shape, numbers)}, {"num_heads": heads} if split else {}
+
+
+def split_heads(seed, dtype, elements, longest):
+    """Tokens that are to be split."""
+    return heads_of(seed, dtype, elements, longest, split=True)
+
+
+def combined_heads(seed, dtype, elements, longest):
+    """Heads that are to be combined."""
+    return heads_of(seed, dtype, elements, longest, split=False)
+
+
 def with_projections(seed, dtype, shapes):
     """All tensors of attention with projections, and the scale."""
     stream = Stream(f"{seed}/numbers")
@@ -344,7 +397,12 @@ def with_projections(seed, dtype, shapes):
         factor *= sharpness if name == "w_query" else 1
         found[name] = (shape, [number * factor for number in numbers])
     stream = Stream(f"{seed}/scale")
-    return found, {"scale": stream.one_of((1, 0.5, 0.25, 0.1, 2))} if stream.share(35) else {}
+    scale = {"scale": stream.one_of((1, 0.5, 0.25, 0.1, 2))} if stream.share(35) else {}
+    if Stream(f"{seed}/large").share(8):
+        for name in {"w_query", "w_key", "b_query", "b_key"} & found.keys():
+            found[name] = (found[name][0], [number * 256 for number in found[name][1]])
+        scale = {"scale": 2**-16}
+    return found, scale
 
 
 def one_head(seed, dtype, elements, longest):

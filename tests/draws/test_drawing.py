@@ -152,7 +152,7 @@ def test_axes_that_are_stated_have_their_lengths(operation, recipes):
     [
         (
             "draw:causal_mask/1/1:float32",
-            "cases of causal_mask cannot be drawn; softmax, scaled_dot_product_attention, ",
+            "cases of causal_mask cannot be drawn; softmax, split_heads, combine_heads, ",
         ),
         ("draw:merge_states/1/1:float32:without=unicorns", "'unicorns' is nothing that a draw could leave out"),
         ("draw:merge_states/1/1:float32:keys=3", "there is no axis 'keys'; the axes are batch, heads, queries, width."),

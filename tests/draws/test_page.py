@@ -10,12 +10,15 @@ from attnspec.draws import Recipe, recipe_from_text
 from attnspec.draws.drawing import drawable, drawn_of
 from attnspec.families.attention.drawing import (
     backward,
+    context,
     exclusions,
     extents,
     forward,
+    heads,
     merging,
     projecting,
     softmax,
+    spoiling,
     tokens,
 )
 from attnspec.families.rotary.drawing import rotation, tables
@@ -23,11 +26,14 @@ from attnspec.lattice import Limits, Stream, lengths, presenting
 
 from .by_hand import (
     axes_of_attention,
+    combined_heads,
+    context_of,
     merged_states,
     numbers_of_softmax,
     one_head,
     rotated,
     several_heads,
+    split_heads,
     tables_of_rotary,
     tokens_of_attention,
 )
@@ -37,9 +43,11 @@ FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_a
 SOFTMAX, ROTATION, TABLES_OF = "softmax", "apply_rotary", "rotary_tables"
 MODULES = (
     backward,
+    context,
     exclusions,
     extents,
     forward,
+    heads,
     merging,
     projecting,
     softmax,
@@ -77,6 +85,12 @@ SHARES = {
     "`is_causal` in 30 of 100": projecting._CAUSAL,
     "Stream `scale`: in 35 of 100": projecting._SCALED,
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
+    "`large`: in 8 of 100": projecting._LARGE,
+    "in 4 of 100 by the stream `infinite scores`": spoiling._INFINITE,
+    "begin alike in 30 of 100 by the stream `prefix`": tokens._PREFIXED,
+    "In 15 of 100, if the recipe states neither": context._ALIKE,
+    "Stream `scale`: whether there is one, in 40 of 100": context._SCALED,
+    "Stream `spoilt`: in 20 of 100": heads._SPOILT,
     "In 40 of 100 features stay untouched": rotation._PARTIAL,
     "Stream `spoilt`: in 8 of 100": rotation._NONFINITE,
     "have those of the first, in 30 of 100": tables._ALIKE,
@@ -170,6 +184,9 @@ BY_HAND = {
     SOFTMAX: numbers_of_softmax,
     ROTATION: rotated,
     TABLES_OF: tables_of_rotary,
+    "context_vector": context_of,
+    "split_heads": split_heads,
+    "combine_heads": combined_heads,
     "single_head_attention": one_head,
     "multi_head_attention": several_heads,
 }
@@ -204,7 +221,7 @@ def test_axes_of_attention_are_made_from_the_page(operation, elements, longest):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
 def test_tokens_of_attention_are_made_from_the_page(operation, dtype):
-    without = frozenset({"excluded_nonfinite", "attended_nan"})
+    without = frozenset({"excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"})
     classes = set()
     for number in range(150):
         recipe = Recipe(operation, "by-hand", number, Limits(dtype, without, elements=300, longest=40))

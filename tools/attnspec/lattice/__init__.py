@@ -9,10 +9,12 @@ from attnspec.lattice.lengths import as_stated, lengthened
 from attnspec.lattice.limits import FEWEST, Limits
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
 from attnspec.lattice.presenting import draw_presentation
+from attnspec.lattice.spoiling import NONFINITE, spoil_one
 from attnspec.lattice.words import REVERSED, Stream, Words
 
 __all__ = [
     "FEWEST",
+    "NONFINITE",
     "REVERSED",
     "Drawn",
     "Lattice",
@@ -24,5 +26,6 @@ __all__ = [
     "draw_presentation",
     "full_width",
     "lengthened",
+    "spoil_one",
     "whole_numbers",
 ]

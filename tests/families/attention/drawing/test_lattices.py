@@ -23,7 +23,7 @@ BOTH = (
     *("causal_alignment=top_left", "causal_alignment=bottom_right"),
 )
 WORDS = {
-    FORWARD: {*BOTH, "past_key", "excluded_nonfinite", "attended_nan"},
+    FORWARD: {*BOTH, "past_key", "excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"},
     BACKWARD: {*BOTH, "grad_logsumexp", "output", "logsumexp"},
     MERGE: {"full_width", "empty_parts", "excluded_nonfinite", "empty_queries", "presentation"},
 }
@@ -98,7 +98,8 @@ def test_queries_without_keys_are_what_the_reference_leaves_empty(operation):
         case = draw(Recipe(operation, "empty", number, SMALL))
         one = drawn_of(Recipe(operation, "empty", number, SMALL))
         weights = case.expected["all"].get("weights")
-        if weights is None or not weights.size or "sinks" in one.inputs or "attended_nan" in one.features:
+        not_finite = {"attended_nan", "infinite_scores"} & {*one.features}
+        if weights is None or not weights.size or "sinks" in one.inputs or not_finite:
             continue
         counted = np.ones(weights.shape[:3], np.bool_)
         if "query_lengths" in one.inputs:
@@ -145,7 +146,7 @@ def test_parts_that_are_empty_hold_nothing_that_counts(drawn):
             assert np.isfinite(one.inputs[f"output_{side}"][~empty]).all()
 
 
-@pytest.mark.parametrize("feature", ["excluded_nonfinite", "attended_nan"])
+@pytest.mark.parametrize("feature", ["excluded_nonfinite", "attended_nan", "infinite_scores"])
 def test_what_is_not_finite_is_where_its_feature_says(feature):
     found = 0
     for number in range(400):
@@ -153,10 +154,21 @@ def test_what_is_not_finite_is_where_its_feature_says(feature):
         one = drawn_of(recipe)
         tokens = [array for name, array in one.inputs.items() if name.endswith(("key", "value"))]
         spoilt = any(not np.isfinite(array).all() for array in tokens)
-        assert spoilt <= bool({"excluded_nonfinite", "attended_nan"} & {*one.features})
+        assert spoilt <= bool({"excluded_nonfinite", "attended_nan", "infinite_scores"} & {*one.features})
         if feature in one.features and spoilt:
             found += 1
             answers = draw(recipe).expected["all"]
-            if feature == "excluded_nonfinite":
+            if feature != "attended_nan":
                 assert np.isfinite(answers["output"]).all()
     assert found > 3
+
+
+def test_entries_that_begin_alike_do_and_no_others():
+    found = 0
+    for number in range(1_500):
+        one = drawn_of(Recipe(FORWARD, "prefix", number, SMALL))
+        if "shared_prefix" in one.features and "excluded_nonfinite" not in one.features:
+            found += 1
+            for name in ("key", "value"):
+                assert (one.inputs[name][:, :, :1] == one.inputs[name][:1, :, :1]).all()
+    assert found > 10

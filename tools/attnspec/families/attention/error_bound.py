@@ -150,6 +150,14 @@ class AttentionTolerance:
         """Queries (B, Hq, Sq) among the fully masked ones that take no mean of values either; None where none is."""
         return None if self.fully_masked is None else self.fully_masked & ~self.live.any(axis=-1)
 
+    @property
+    def without_weight(self) -> NDArray[np.bool_] | None:
+        """Queries (B, Hq, Sq) that may attend to keys, all of them of the score minus infinity; None where none is."""
+        if self.all_live:
+            return None
+        none = ~self.live.any(axis=-1) & self.keys.attendable.any(axis=-1)
+        return none if none.any() else None
+
     @cached_property
     def scores(self) -> Estimate:
         """Scores after the scale."""

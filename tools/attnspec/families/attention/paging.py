@@ -57,6 +57,12 @@ PAGE_SIZES = (1, 3, 4, 12, 16, 64)
 """From a page for each key to pages longer than most sequences; kernels have 16 to 256. Two are no power of two, for
 who finds pages by shifting bits."""
 
+PAGE_SIZES_OF_WIDE_TOKENS = (2, 5, 24, 32, 40, 96)
+"""Others, where a token has more than `_NARROW` numbers: some are no multiple of 16, the tile of many kernels."""
+
+_NARROW = 8
+"""Numbers of a key and a value of one head up to which pages have the first sizes, on which golden cases count."""
+
 _SPARE = 3
 """Pages that belong to nobody."""
 
@@ -145,7 +151,9 @@ def _in_pages(
 ) -> _Paged:
     draw, before = draw_of(inputs, attributes), circumstances.before
     said = circumstances.settings.get("page_size")
-    size = PAGE_SIZES[draw % len(PAGE_SIZES)] if said is None else int(said)
+    wide = sum(inputs[name].shape[3] for name in ("key", "value")) > _NARROW
+    sizes = PAGE_SIZES_OF_WIDE_TOKENS if wide else PAGE_SIZES
+    size = sizes[draw % len(sizes)] if said is None else int(said)
     counts = -(-sequences.key_lengths // size)
     spare = _spare(inputs, draw, size)
     order = np.random.default_rng([draw, before]).permutation(int(counts.sum()) + spare)
@@ -173,30 +181,28 @@ def _spare(inputs: Mapping[str, NDArray[Any]], draw: int, size: int) -> int:
 def _shared(pages: tuple[NDArray[np.int64], ...], sequences: Sequences, size: int) -> tuple[NDArray[np.int64], ...]:
     """Return the pages, those of an earlier sequence where another begins with the same full pages, as engines do.
 
-    The pages that a sequence thereby does not need belong to nobody.
+    A sequence that is the beginning of an earlier one has its last page from that, too, though it fills it only in
+    part. The pages that a sequence thereby does not need belong to nobody.
     """
     shared: list[NDArray[np.int64]] = []
     tokens = list(zip(sequences.keys, sequences.values, strict=True))
     for own, held in zip(pages, tokens, strict=True):
-        earlier = [_full_pages_alike(held, other, size) for other in tokens[: len(shared)]]
+        earlier = [_pages_alike(held, other, size) for other in tokens[: len(shared)]]
         most = max(earlier, default=0)
         prefix = shared[earlier.index(most)][:most] if most else own[:0]
         shared.append(np.concatenate([prefix, own[most:]]))
     return tuple(shared)
 
 
-def _full_pages_alike(
-    held: tuple[NDArray[Any], NDArray[Any]], other: tuple[NDArray[Any], NDArray[Any]], size: int
-) -> int:
-    """Count the full pages with which two sequences, keys (H, L, E) and values (H, L, Ev), begin alike."""
+def _pages_alike(held: tuple[NDArray[Any], NDArray[Any]], other: tuple[NDArray[Any], NDArray[Any]], size: int) -> int:
+    """Count the pages of one sequence, keys (H, L, E) and values (H, L, Ev), that it can have from an earlier one."""
     length = min(held[0].shape[1], other[0].shape[1])
-    if length < size:
-        return 0
     differ = np.zeros(length, dtype=np.bool_)
     for one, another in zip(held, other, strict=True):
         differ |= np.any(one[:, :length] != another[:, :length], axis=(0, 2))
     alike = int(differ.argmax()) if differ.any() else length
-    return alike // size
+    is_a_beginning = alike == held[0].shape[1]
+    return -(-alike // size) if is_a_beginning else alike // size
 
 
 def _pool(

@@ -170,12 +170,23 @@ def _attention(
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         shift=result.shift,
-        unowed=_of_queries(result, result.keys.padding),
+        unowed=_unowed(result),
         reach={"output": lambda: result.reach, "weights": lambda: result.reach_of_weights},
         overflowed=lambda run: _of_queries(result, result.overflows(run) | stored_too_large(run)),
         quantized=quantized,
         beyond_dequantized=lambda: _of_queries(result, meeting(quantized.largest)),
     )
+
+
+def _unowed(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
+    """Return what is left open: queries that do not count, and those whose scores all are minus infinity.
+
+    Arithmetic says NaN of the latter, a running maximum 0 (clause ``sdpa.nonfinite_input``).
+    """
+    found = _of_queries(result, result.keys.padding)
+    for name, elements in _of_rows(result, result.without_weight).items():
+        found[name] = found[name] | elements if name in found else elements
+    return found
 
 
 def _merge_states(

@@ -1,13 +1,15 @@
 """The lattice of attention: what a drawn case of each operation may have, and how often."""
 
 from attnspec.families.attention.drawing.backward import draw_backward
+from attnspec.families.attention.drawing.context import CONTEXT_WORDS, draw_context
 from attnspec.families.attention.drawing.forward import draw_forward
+from attnspec.families.attention.drawing.heads import HEADS_WORDS, draw_combined, draw_split
 from attnspec.families.attention.drawing.merging import draw_merging
 from attnspec.families.attention.drawing.projecting import PROJECTED_WORDS, draw_one_head, draw_several_heads
 from attnspec.families.attention.drawing.shapes import extents_of, with_few_heads
 from attnspec.families.attention.drawing.softmax import MINUS_INFINITY, NUMBERS, draw_softmax
-from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED
-from attnspec.families.attention.drawing.tokens import CLASSES
+from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, SCORES
+from attnspec.families.attention.drawing.tokens import CLASSES, PREFIX
 from attnspec.lattice import Lattice
 
 _ALIKE = frozenset((*CLASSES, "fully_masked_row", "presentation")) - {"plain"}
@@ -15,7 +17,10 @@ _ALIKE = frozenset((*CLASSES, "fully_masked_row", "presentation")) - {"plain"}
 
 LATTICES = {
     "softmax": Lattice(draw_softmax, frozenset((*NUMBERS, MINUS_INFINITY, "presentation")) - {"plain"}),
-    "scaled_dot_product_attention": Lattice(draw_forward, _ALIKE | {EXCLUDED, ATTENDED}),
+    "context_vector": Lattice(draw_context, CONTEXT_WORDS),
+    "split_heads": Lattice(draw_split, HEADS_WORDS),
+    "combine_heads": Lattice(draw_combined, HEADS_WORDS),
+    "scaled_dot_product_attention": Lattice(draw_forward, _ALIKE | {EXCLUDED, ATTENDED, SCORES, PREFIX}),
     "scaled_dot_product_attention_backward": Lattice(draw_backward, _ALIKE),
     "single_head_attention": Lattice(draw_one_head, PROJECTED_WORDS),
     "multi_head_attention": Lattice(draw_several_heads, PROJECTED_WORDS),

@@ -12,8 +12,8 @@ from attnspec.families.attention.drawing.clauses import BOTTOM_RIGHT, TOP_LEFT, 
 from attnspec.families.attention.drawing.exclusions import draw_lengths, draw_mask, draw_window
 from attnspec.families.attention.drawing.extents import draw_extents
 from attnspec.families.attention.drawing.large import draw_large
-from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, spoil
-from attnspec.families.attention.drawing.tokens import draw_tokens
+from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, SCORES, make_infinite, spoil
+from attnspec.families.attention.drawing.tokens import draw_tokens, share_prefix
 from attnspec.lattice import Drawn, coarse, draw_presentation
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     if limits.rows and extents.largest > limits.elements:
         return _draw_large(words, extents, limits)
     drawn = draw_attending(words, extents, limits)
+    shared = share_prefix(words, drawn.inputs, limits)
     spoilt = spoil(words, drawn.extents, drawn.inputs, drawn.keys, limits)
+    spoilt = spoilt or make_infinite(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
     presentation = draw_presentation(words, drawn.inputs, limits)
     conventions = {
         "logsumexp_base": True,
@@ -89,11 +91,11 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     clauses = [*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys)]
     clauses += ["memory_layout"] if presentation else []
     clauses += ["masked_nonfinite"] if EXCLUDED in spoilt else []
-    clauses += ["nonfinite_input"] if ATTENDED in spoilt else []
+    clauses += ["nonfinite_input"] if {ATTENDED, SCORES} & {*spoilt} else []
     return Drawn(
         inputs=drawn.inputs,
         attributes=drawn.attributes,
-        features=(*drawn.features, *spoilt, *(("presentation",) if presentation else ())),
+        features=(*drawn.features, *shared, *spoilt, *(("presentation",) if presentation else ())),
         extents=drawn.extents.as_limits(),
         clauses=tuple(f"sdpa.{clause}" for clause in clauses),
         conventions=tuple(sorted((*drawn.conventions, *(name for name, holds in conventions.items() if holds)))),

@@ -36,7 +36,14 @@ _SHARPNESS = {1: 2, 2: 3, 4: 2}
 """Numbers of all tensors, and what queries' weights are multiplied by, with weights."""
 
 _SCALES = (1.0, 0.5, 0.25, 0.1, 2.0)
-PROJECTED_WORDS = frozenset(("full_width", "fully_masked_row", "presentation"))
+
+LARGE = "large"
+_LARGE = 8
+_FACTOR, _ITS_SCALE = 2.0**8, 2.0**-16
+"""Of a hundred draws, how many have large weights of queries and keys: what these are multiplied by, so that products
+exceed float16, and their scale, which makes ordinary scores of them."""
+
+PROJECTED_WORDS = frozenset((LARGE, "full_width", "fully_masked_row", "presentation"))
 
 
 def draw_one_head(words: Words, limits: Limits) -> Drawn:
@@ -60,9 +67,10 @@ def draw_one_head(words: Words, limits: Limits) -> Drawn:
         shapes["w_output"] = (value_width, output_width)
     inputs, numbers = _numbers(words, shapes, limits)
     attributes = _scale(words, limits)
+    large = _enlarge(words, inputs, attributes, limits)
     clauses = ["projections", "scores", "softmax.keys", "output", f"scale.{'explicit' if attributes else 'default'}"]
     clauses += ["output_projection"] if mixes else []
-    features_had = [numbers, *(("w_output",) if mixes else ()), *attributes]
+    features_had = [numbers, *large, *(("w_output",) if mixes else ()), *attributes]
     return _drawn(words, limits, "single_head", inputs, attributes, extents, clauses, features_had)
 
 
@@ -94,6 +102,7 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     if words.of("causal").percent(_CAUSAL) and limits.allow("is_causal"):
         attributes["is_causal"] = True
     attributes |= _scale(words, limits)
+    large = _enlarge(words, inputs, attributes, limits)
     over_keys = Extents(batch, heads, 1, queries, keys, width, width, 0)
     is_causal = "is_causal" in attributes
     # Each token has all heads beside one another: of no mask it could be said that it has the shape of both.
@@ -103,7 +112,7 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     if dead and not limits.allow("fully_masked_row"):
         given, dead = {}, False
     inputs |= given
-    features_had = [numbers, *biases, *given, *(name for name in attributes if name != "num_heads")]
+    features_had = [numbers, *large, *biases, *given, *(name for name in attributes if name != "num_heads")]
     if given:
         features_had += ["broadcast_mask", "boolean_mask" if inputs["mask"].dtype == np.bool_ else "float_mask"]
         features_had += ["mask_and_causal"] if is_causal else []
@@ -154,6 +163,19 @@ def _numbers(
 def _scale(words: Words, limits: Limits) -> dict[str, float]:
     stream = words.of("scale")
     return {"scale": stream.one_of(_SCALES)} if stream.percent(_SCALED) and limits.allow("scale") else {}
+
+
+def _enlarge(
+    words: Words, inputs: dict[str, NDArray[Any]], attributes: dict[str, Any], limits: Limits
+) -> tuple[str, ...]:
+    """Make weights of queries and keys large and the scale small, or nothing; return the words for what was done."""
+    if not words.of("large").percent(_LARGE) or not limits.allow(LARGE, "scale"):
+        return ()
+    for name in ("w_query", "w_key", "b_query", "b_key"):
+        if name in inputs:
+            inputs[name] = inputs[name] * _FACTOR
+    attributes["scale"] = _ITS_SCALE
+    return (LARGE,)
 
 
 def _drawn(

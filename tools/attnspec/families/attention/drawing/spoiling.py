@@ -9,16 +9,21 @@ import numpy as np
 from attnspec.lattice import whole_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from attnspec.families.attention.attendance import Attendance
     from attnspec.families.attention.drawing.extents import Extents
     from attnspec.lattice import Limits, Words
 
-EXCLUDED, ATTENDED = "excluded_nonfinite", "attended_nan"
+EXCLUDED, ATTENDED, SCORES = "excluded_nonfinite", "attended_nan", "infinite_scores"
 
 _WHERE_NONE_MAY_LOOK, _WHERE_SOME_MAY = 12, 2
 """Of a hundred draws, how many are spoilt: where keys are excluded, and anywhere."""
+
+_INFINITE = 4
+"""Of a hundred draws, in how many the scores of the first keys are minus infinity."""
 
 
 def spoil(
@@ -57,6 +62,32 @@ def spoil(
         _put(inputs, names[0], one, np.nan, extents.past)
         return (ATTENDED,)
     return ()
+
+
+def make_infinite(
+    words: Words, extents: Extents, inputs: dict[str, NDArray[Any]], attributes: Mapping[str, Any], limits: Limits
+) -> tuple[str, ...]:
+    """Make the scores of the first keys minus infinity, though they may be attended, or, for most draws, do nothing.
+
+    Parameters
+    ----------
+    words, limits, extents, inputs
+        As for `spoil`.
+    attributes
+        The attributes; a scale that is not above 0 would make NaN of such scores.
+    """
+    stream = words.of("infinite scores")
+    if not stream.percent(_INFINITE) or not limits.allow(SCORES) or attributes.get("scale", 1.0) <= 0:
+        return ()
+    count = stream.of_any_size(1, max(extents.columns - 1, 1))
+    if count >= extents.columns or not all(array.size for array in (inputs["query"], inputs["key"])):
+        return ()
+    first = np.abs(inputs["query"][..., 0])
+    inputs["query"][..., 0] = np.where(first == 0, 1.0, first)
+    if extents.past:
+        inputs["past_key"][:, :, :count, 0] = -np.inf
+    inputs["key"][:, :, : max(count - extents.past, 0), 0] = -np.inf
+    return (SCORES,)
 
 
 def _put(inputs: dict[str, NDArray[Any]], name: str, tokens: NDArray[np.bool_], number: float, past: int) -> None:

@@ -36,6 +36,10 @@ _TINY = {"float16": 2.0**-10, "float32": 2.0**-60, "bfloat16": 2.0**-60, "float6
 _APART = 64.0
 """What values that cancel lie away from 0, in turns above and below it."""
 
+PREFIX = "shared_prefix"
+_PREFIXED = 30
+"""Of a hundred draws with lengths of keys, in how many all entries begin with the same keys and values."""
+
 CLASSES: Mapping[str, int] = {
     "plain": 46,
     "full_width": 14,
@@ -82,6 +86,33 @@ def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Lim
         return sharpened, chosen
     _CHANGES[chosen](tokens, stream, limits.dtype)
     return tokens, chosen
+
+
+def share_prefix(words: Words, tokens: Tokens, limits: Limits) -> tuple[str, ...]:
+    """Let all entries of a batch begin with the same keys and values, which engines hold once, or do nothing.
+
+    Parameters
+    ----------
+    words, limits
+        As for `draw_tokens`.
+    tokens
+        The tensors of the draw, which are changed.
+
+    Returns
+    -------
+    features
+        The word for what was done, which can be left out.
+    """
+    stream = words.of("prefix")
+    if "key_lengths" not in tokens or not stream.percent(_PREFIXED) or not limits.allow(PREFIX):
+        return ()
+    entries, _, keys, _ = tokens["key"].shape
+    if entries == 1 or not keys:
+        return ()
+    count = stream.of_any_size(1, keys)
+    for name in ("key", "value"):
+        tokens[name][:, :, :count] = tokens[name][:1, :, :count]
+    return (PREFIX,)
 
 
 def _peaked(tokens: Tokens, _stream: Stream, _dtype: str) -> None:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.lattice import (
+    NONFINITE,
     Drawn,
     as_stated,
     coarse,
     draw_presentation,
     full_width,
     lengthened,
+    spoil_one,
     whole_numbers,
 )
 
@@ -28,7 +30,7 @@ _AXES = ("batch", "heads", "tokens", "pairs")
 _LONG = {"tokens": 5, "pairs": 4, "heads": 2, "batch": 1, "untouched": 1}
 """Which axes are long, with weights."""
 
-PARTIAL, NONFINITE = "partial_rotation", "nonfinite"
+PARTIAL = "partial_rotation"
 _PARTIAL, _NONFINITE = 40, 8
 """Of a hundred draws, how many have features that are not rotated, and a feature that is not finite."""
 
@@ -41,8 +43,6 @@ _TABLES = {"coarse": 5, "full_width": 3, "quarter_turns": 2}
 
 _TURNS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
 """Cosine and sine of right angles."""
-
-_HOLDING = (np.nan, np.inf, -np.inf)
 
 
 def draw_rotation(words: Words, limits: Limits) -> Drawn:
@@ -63,7 +63,7 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
     inputs = _numbers(words, extents, kind, limits)
     spoilt = words.of("spoilt").percent(_NONFINITE) and limits.allow(NONFINITE)
     if spoilt:
-        _spoil(words.of("spoilt feature"), inputs["x"])
+        spoil_one(words, inputs["x"])
     presentation = draw_presentation(words, inputs, limits)
     features = {kind: kind != "coarse", PARTIAL: extents["untouched"] > 0, "pairing": stated, NONFINITE: spoilt}
     features["presentation"] = bool(presentation)
@@ -110,8 +110,3 @@ def _numbers(words: Words, extents: Mapping[str, int], kind: str, limits: Limits
         turns = _TURNS[whole_numbers(words.varied("turns"), shapes["cos"], 0, 3)]
         inputs |= {"cos": turns[..., 0].copy(), "sin": turns[..., 1].copy()}
     return inputs
-
-
-def _spoil(stream: Stream, x: NDArray[np.float64]) -> None:
-    holding = stream.one_of(_HOLDING)
-    x.reshape(-1)[stream.below(x.size)] = holding

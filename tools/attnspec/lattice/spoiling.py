@@ -1,0 +1,24 @@
+"""A number that is not finite, in the midst of others that are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec.lattice.words import Words
+
+NONFINITE = "nonfinite"
+"""The word for it, which can be left out."""
+
+_HOLDING = (np.nan, np.inf, -np.inf)
+
+
+def spoil_one(words: Words, array: NDArray[Any]) -> None:
+    """Put NaN, infinity or minus infinity into one place of an array that is not empty."""
+    stream = words.of("spoilt feature")
+    holding = stream.one_of(_HOLDING)
+    array.reshape(-1)[stream.below(array.size)] = holding
