@@ -9,12 +9,11 @@ from attnspec.lattice.lengths import as_stated, lengthened
 from attnspec.lattice.limits import FEWEST, Limits
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
 from attnspec.lattice.presenting import draw_presentation
-from attnspec.lattice.spoiling import NONFINITE, spoil_one
+from attnspec.lattice.spoiling import spoil_one
 from attnspec.lattice.words import REVERSED, Stream, Words
 
 __all__ = [
     "FEWEST",
-    "NONFINITE",
     "REVERSED",
     "Drawn",
     "Lattice",

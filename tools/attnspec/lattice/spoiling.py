@@ -11,9 +11,6 @@ if TYPE_CHECKING:
 
     from attnspec.lattice.words import Words
 
-NONFINITE = "nonfinite"
-"""The word for it, which can be left out."""
-
 _HOLDING = (np.nan, np.inf, -np.inf)
 
 

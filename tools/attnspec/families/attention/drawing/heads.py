@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from attnspec.lattice import (
-    NONFINITE,
     Drawn,
     as_stated,
     coarse,
@@ -27,6 +26,7 @@ _LONG = {"tokens": 5, "width": 4, "heads": 4, "batch": 1}
 """Which axes are long, with weights."""
 
 _NUMBERS = {"coarse": 1, "full_width": 3}
+NONFINITE = "nonfinite"
 _SPOILT = 20
 """Of a hundred draws, how many hold a number that is not finite."""
 

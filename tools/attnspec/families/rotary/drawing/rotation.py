@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.lattice import (
-    NONFINITE,
     Drawn,
     as_stated,
     coarse,
@@ -30,7 +29,7 @@ _AXES = ("batch", "heads", "tokens", "pairs")
 _LONG = {"tokens": 5, "pairs": 4, "heads": 2, "batch": 1, "untouched": 1}
 """Which axes are long, with weights."""
 
-PARTIAL = "partial_rotation"
+PARTIAL, NONFINITE = "partial_rotation", "nonfinite"
 _PARTIAL, _NONFINITE = 40, 8
 """Of a hundred draws, how many have features that are not rotated, and a feature that is not finite."""
 
