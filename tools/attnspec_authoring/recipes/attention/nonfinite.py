@@ -17,6 +17,7 @@ from attnspec_authoring.recipes.attention.attention import (
     float_mask,
 )
 from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
+from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.attention.nonfinite_kept import kept_cases
 from attnspec_authoring.recipes.attention.nonfinite_quantized import quantized_cases
 
@@ -111,6 +112,42 @@ def attended_cases() -> tuple[AuthoredCase, ...]:
         )
         for name, title, sizes, put, url in spots
     )
+
+
+def first_scores() -> tuple[AuthoredCase, ...]:
+    """Give the first keys the score minus infinity: a running maximum begins there, and finds finite ones behind."""
+    made: list[AuthoredCase] = []
+    for hidden, keys in ((1, 5), (4, 7), (9, 12), (17, 20), (66, 69)):
+        case_id = f"nonfinite/minus_infinity_for_the_first_{hidden}"
+        sizes = Sizes(1, 2, 1, 3, keys, 2)
+        tensors = sizes.drawn(case_id)
+        tensors["query"][..., 0] = np.abs(tensors["query"][..., 0]) + 1.0
+        tensors["key"][:, :, :hidden, 0] = -INFINITY
+        made.append(
+            attention(
+                case_id,
+                f"Scores of minus infinity for the first {hidden} of {keys} keys, which all may be attended",
+                sizes,
+                clauses=ATTENDED,
+                outputs=("output", "weights", "logsumexp"),
+                **tensors,
+            )
+        )
+    return tuple(made)
+
+
+def moved_cases() -> tuple[AuthoredCase, ...]:
+    """Split and combine heads of numbers that are not finite: they are moved, and nothing beside them is touched."""
+    made: list[AuthoredCase] = []
+    for name, number in (("nan", NAN), ("infinity", INFINITY), ("minus_infinity", -INFINITY)):
+        of_tokens, of_heads = counted((2, 3, 6), 1), counted((2, 3, 2, 2), 1)
+        of_tokens[1, 0, 3], of_heads[0, 1, 1, 0] = number, number
+        said = name.replace("_", " ")
+        made += [
+            layout(name, f"{said} in one feature", of_tokens.shape, num_heads=3, profile="nonfinite", x=of_tokens),
+            layout(name, f"{said} in one feature", of_heads.shape, profile="nonfinite", x=of_heads),
+        ]
+    return tuple(made)
 
 
 def attended_under_rules() -> tuple[AuthoredCase, ...]:
@@ -370,6 +407,8 @@ def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile nonfinite, with the one that a document refuses."""
     return (
         *attended_cases(),
+        *first_scores(),
+        *moved_cases(),
         *attended_under_rules(),
         *causal_cases(),
         *excluded_cases(),

@@ -118,6 +118,13 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
             dtypes=("float64", "float32", "bfloat16"),
             revision=2,
         ),
+        softmax(
+            "below_1e30",
+            "numbers below every number that stands for minus infinity but the lowest of float32",
+            np.array([[-1.25, -1.0, -1.5, -1.0], [-1.0, -1.25, -1.0, -1.75]]) * 2.0**110,
+            clauses=stability,
+            dtypes=("float64", "float32", "bfloat16"),
+        ),
         # A sum of ones in bfloat16 stays at 256.
         softmax("equal_300", "three hundred equal numbers", np.zeros((1, 300)), sample=(0, 150, 299)),
         softmax(
@@ -128,6 +135,21 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
         softmax("fortran_ordered", "a table held column by column", (3, 5), presentation="fortran"),
         softmax("reversed_axes", "a table held backwards", (4, 6), presentation="reversed"),
     )
+
+
+def first_at_minus_infinity() -> tuple[AuthoredCase, ...]:
+    """Begin sums with numbers that are minus infinity, more of them than a tile holds."""
+    made: list[AuthoredCase] = []
+    for hidden, count in ((1, 4), (4, 7), (9, 12), (17, 20), (66, 70)):
+        rows = grid(f"layout/softmax_minus_infinity_before_{hidden}/x", (2, count))
+        rows[0, :hidden] = -np.inf
+        rows[1, : hidden // 2] = -np.inf
+        said = f"minus infinity in the first {hidden} of {count} numbers"
+        made += [
+            softmax(f"minus_infinity_before_{hidden}", said, rows),
+            softmax(f"minus_infinity_above_{hidden}", f"{said}, in columns", rows.T.copy(), clauses=AXIS, axis=0),
+        ]
+    return tuple(made)
 
 
 def far_below(count: int) -> NDArray[np.float64]:
@@ -242,4 +264,4 @@ def context_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of softmax and of the context vector."""
-    return (*softmax_cases(), *sum_cases(), *context_cases())
+    return (*softmax_cases(), *first_at_minus_infinity(), *sum_cases(), *context_cases())

@@ -298,6 +298,30 @@ _PREFIXES: tuple[tuple[str, str, Sizes, int, tuple[str, ...], dict[str, Any]], .
         (),
         {"key_lengths": [50, 48, 49, 3]},
     ),
+    (
+        "unfinished",
+        "Three sequences, of which the others are the beginning of the first and end within a page",
+        Sizes(3, 2, 1, 1, 23, 2),
+        23,
+        (),
+        {"key_lengths": [23, 22, 5]},
+    ),
+    (
+        "unfinished_causal",
+        "Two sequences, of which the second is the beginning of the first and ends within a page, causal",
+        Sizes(2, 1, 1, 4, 14, 1),
+        14,
+        POSITION,
+        {"is_causal": True, "causal_alignment": BOTTOM_RIGHT, "key_lengths": [14, 10]},
+    ),
+    (
+        "unfinished_wide",
+        "Two sequences of wide keys, of which the second is the beginning of the first and ends within a page",
+        Sizes(2, 3, 3, 4, 45, 5, 6),
+        45,
+        (),
+        {"key_lengths": [45, 29]},
+    ),
 )
 
 

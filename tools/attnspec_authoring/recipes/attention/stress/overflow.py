@@ -154,6 +154,47 @@ def projected_cases() -> tuple[AuthoredCase, ...]:
     return tuple(made)
 
 
+def product_cases() -> tuple[AuthoredCase, ...]:
+    """Hold products of queries and keys beyond the end of float16, which a small scale makes plain scores of."""
+    of_one = grid("stress/products_beyond_float16", (4, 3))
+    tokens = np.stack([of_one, of_one[::-1]])
+    large, plain = np.diag([512.0, 384.0, 448.0]), np.eye(3)
+    weights = {"w_query": large, "w_key": large, "w_value": plain}
+    title = "products beyond the largest number of float16, and a small scale"
+    scale = 2.0**-16
+    return (
+        single_head(
+            "products_beyond_float16",
+            title,
+            4,
+            (3, 3, 3, None),
+            profile=PROFILE,
+            replaced={"x": of_one, **weights},
+            scale=scale,
+        ),
+        multi_head(
+            "products_beyond_float16",
+            title,
+            (2, 4, 4),
+            width=3,
+            num_heads=3,
+            profile=PROFILE,
+            replaced={**dict.fromkeys(("query", "key", "value"), tokens), **weights, "w_output": plain},
+            scale=scale,
+        ),
+        context(
+            "products_beyond_float16",
+            title,
+            4,
+            3,
+            profile=PROFILE,
+            replaced={"encoder_states": of_one * 512.0, "decoder_state": np.array([448.0, -512.0, 384.0])},
+            clause="context_vector.scale.explicit",
+            scale=scale,
+        ),
+    )
+
+
 def mask_cases() -> tuple[AuthoredCase, ...]:
     """Hold float masks that are large and finite at every key: they exclude nothing, and their differences count."""
     sizes = Sizes(1, 2, 1, 3, 5, 2)
@@ -254,4 +295,4 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of large numbers before the softmax."""
-    return (*softmax_cases(), *state_cases(), *projected_cases(), *mask_cases())
+    return (*softmax_cases(), *state_cases(), *projected_cases(), *product_cases(), *mask_cases())

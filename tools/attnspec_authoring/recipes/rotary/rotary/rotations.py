@@ -99,6 +99,9 @@ def shapes() -> tuple[AuthoredCase, ...]:
         *both("one_token", "one token", (2, 2, 1, 4), 4, url=NOT_PUT_BACK),
         *both("one_pair", "one pair", (1, 2, 3, 2), 2),
         *both("three_pairs", "three pairs", (1, 1, 3, 6), 6, url=REPEATED),
+        *both("tokens_70", "seventy tokens", (2, 1, 70, 2), 2),
+        *both("tokens_131", "a hundred and thirty-one tokens", (1, 1, 131, 3), 2),
+        *both("width_40_partial", "twenty-four of forty features, six heads", (1, 6, 2, 40), 24),
         rotation("width_64", "sixty-four features", (1, 1, 1, 64), 64, pairing="half"),
         rotation(
             "width_80_partial", "thirty-two of eighty features", (1, 1, 1, 80), 32, pairing="half", url=WHOLE_HEAD

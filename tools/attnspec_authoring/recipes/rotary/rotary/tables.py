@@ -78,6 +78,8 @@ def cases() -> tuple[AuthoredCase, ...]:
         ),
         tables("offset", "positions that start at 17", [[17, 18, 19, 20]], clauses=(order,), url=IGNORED),
         tables("permuted", "positions out of order", [[3, 0, 2, 1], [1, 3, 0, 2]], clauses=(order, batch), url=IGNORED),
+        tables("gaps", "positions that rise with gaps between them", [[1, 2, 5, 6, 11, 40], [0, 3, 4, 9, 10, 12]]),
+        tables("seventy", "seventy tokens, each third position left out", [[3 * n // 2 for n in range(70)]], (1.0,)),
         tables("repeated", "positions that occur twice", [[5, 5, 0, 5, 0]], clauses=(order,)),
         tables("restarting", "two texts packed into one row", [[0, 1, 2, 0, 1, 2, 3]], clauses=(order,), url=IGNORED),
         tables(
