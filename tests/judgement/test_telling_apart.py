@@ -103,6 +103,20 @@ def test_an_exact_0_is_far_from_every_number_and_says_nothing():
     pytest.fail("no draw owes an exact 0")
 
 
+@pytest.mark.parametrize(
+    ("places", "telling"), [([0, 1, 2], THE_SAME), ([1, 0, 2], TOLD_APART), ([0, 1, 1], TOLD_APART)]
+)
+def test_where_numbers_only_move_every_other_number_is_told_apart(places, telling):
+    limits = Limits("float32", extents={"heads": 3, "tokens": 2, "width": 2, "batch": 1})
+    run = run_of(draw(Recipe("combine_heads", SEEDS, 0, limits)), "float32", {})
+    joined = run.family.impostors["combine_heads"][0]
+    moving = replace(
+        joined, answer=lambda call: {"output": call.right["output"][:, :, np.repeat(places, 2) * 2 + [0, 1] * 3]}
+    )
+    run = run._replace(family=replace(run.family, impostors={"combine_heads": (moving,)}))
+    assert tell_apart(run).impostors[joined.name].telling == telling
+
+
 def test_what_is_left_out_is_right_and_no_answer_is_none():
     assert told_of(lambda call: {"logsumexp": call.right["logsumexp"] + 1}).telling == THE_SAME
     assert told_of(lambda _: {}).telling == NO_ANSWER

@@ -1,7 +1,7 @@
 """Which cheap wrong answers draws tell from right ones, how often, and how many draws a set needs for all of them.
 
 ``python tools/benchmarks/impostor_power.py`` draws sets of cases, holds every impostor against each draw, and prints
-tables; ``--write`` writes them to ``spec/measurements/impostors.md``. Takes some five minutes of processor time.
+tables; ``--write`` writes them to ``spec/measurements/impostors.md``. Takes some ten minutes of processor time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from measurement_page import MeasurementPage, add_write_option, publish, table
 
-from attnspec.draws import Recipe, draw
+from attnspec.draws import Recipe, draw, drawable
 from attnspec.draws.drawing import case_of
 from attnspec.dtypes import numpy_dtype, rounded_to
 from attnspec.families.lookup import family_of
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 FORWARD = "scaled_dot_product_attention"
 DTYPES = ("float32", "bfloat16")
 SETS = {FORWARD: (40, 96), "scaled_dot_product_attention_backward": (4, 50), "merge_states": (10, 96)}
+SETS |= {operation: (8, DRAWS) for operation in drawable() if operation not in SETS}
 """Operation to how many sets are drawn, and how many draws each has."""
 
 DECODING, CAUSAL = frozenset({"is_causal", "window", "past_key"}), frozenset({"mask", "past_key", "softcap", "sinks"})

@@ -177,6 +177,11 @@ def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told
     for name, answer in given.items():
         with np.errstate(all="ignore"):
             compared = compare(run, expected, name, answer, run.place)
+        if not compared.tolerance.any() and compared.owed.any():
+            # Numbers are moved, and none is changed: any other number is as far off as can be.
+            if (compared.ratios > 1).any():
+                return Told(TOLD_APART, np.inf)
+            continue
         # Nothing lies near a 0 to which nothing is added, and NaN is far from all: they would speak for any numbers.
         speaking = np.isfinite(compared.given) & np.isfinite(compared.owed) & (compared.owed != 0)
         speaking &= np.isfinite(compared.ratios) & (compared.ratios >= 0) & (compared.tolerance > 0)

@@ -155,7 +155,7 @@ class AttentionTolerance:
         """Queries (B, Hq, Sq) that may attend to keys, all of them of the score minus infinity; None where none is."""
         if self.all_live:
             return None
-        none = ~self.live.any(axis=-1) & self.keys.attendable.any(axis=-1)
+        none = np.logical_and(self.keys.attendable.any(axis=-1), np.logical_not(self.live.any(axis=-1)))
         return none if none.any() else None
 
     @cached_property

@@ -45,10 +45,10 @@ def draw_context(words: Words, limits: Limits) -> Drawn:
     lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _AXES}, _LONG, limits)
     alike = stream.percent(_ALIKE) and limits.extents.keys().isdisjoint(_AXES)
     if alike:
-        lengths = dict.fromkeys(_AXES, min(lengths.values()))
+        lengths = {axis: min(lengths.values()) for axis in lengths}
     extents = as_stated(lengths, limits, lambda found: found["tokens"] * found["width"])
     if alike:
-        extents = dict.fromkeys(_AXES, min(extents.values()))
+        extents = {axis: min(extents.values()) for axis in extents}
     tokens, width = (extents[axis] for axis in _AXES)
     stream = words.of("numbers")
     kind, sharpness = stream.weighted(_NUMBERS), stream.weighted(_SHARPNESS)
