@@ -3,7 +3,7 @@
 from itertools import islice
 
 from attnspec.campaign import Kind, PartOutcome, Plan
-from attnspec.campaign.plan import PART, VARIED, plan_from_lines
+from attnspec.campaign.plan import PART, VARIED, Part, plan_from_lines
 from attnspec.campaign.running import _left
 from attnspec.lattice import Limits
 
@@ -13,6 +13,10 @@ KINDS = (Kind(OPERATION, Limits("float32")), Kind("merge_states", Limits("float1
 
 def numbers(parts, kind):
     return [number for part in parts if part.kind == kind for number in range(part.first, part.first + part.count)]
+
+
+def known(*parts):
+    return {part.key: PartOutcome(part.key, {}) for part in parts}
 
 
 def test_every_draw_is_in_one_part():
@@ -28,8 +32,7 @@ def test_without_a_number_there_are_always_more():
 
 
 def test_some_draws_are_asked_with_other_numbers_too():
-    (part,) = Plan("7", KINDS[:1], VARIED + 1).parts()
-    recipes = part.recipes
+    recipes = Part(KINDS[0], "7", 0, VARIED + 1).recipes
     assert [recipe.number for recipe in recipes if recipe.limits.variant] == [0, VARIED]
     assert len(recipes) == VARIED + 3
 
@@ -39,9 +42,26 @@ def test_a_plan_is_read_as_it_was_written():
     assert plan_from_lines("7", plan.as_lines(), 90) == plan
 
 
+def test_few_draws_reach_all_kinds():
+    parts = list(Plan("7", KINDS, 8).parts())
+    assert [numbers(parts, kind) for kind in KINDS] == [[0, 1, 2, 3, 4], [0, 1, 2]]
+
+
 def test_what_is_done_is_not_done_again():
     plan = Plan("7", KINDS, 4 * PART)
-    first, second, third, fourth = plan.parts()
+    *_, first, second, third, fourth = parts = list(plan.parts())
     half, other = second.halves()
-    known = {part.key: PartOutcome(part.key, {}) for part in (first, half, *third.halves())}
-    assert list(_left(plan, known)) == [other, fourth]
+    done = (*parts[:-4], first, half, *third.halves())
+    assert list(_left(plan, known(*done))) == [other, fourth]
+
+
+def test_more_draws_go_on_where_fewer_ended():
+    few, many = (Plan("7", KINDS, cases) for cases in (PART + 3, 4 * PART))
+    begun = list(few.parts())
+    left = list(_left(many, known(*begun)))
+    for kind in KINDS:
+        assert sorted(numbers(begun, kind) + numbers(left, kind)) == list(range(2 * PART))
+
+
+def test_fewer_draws_than_are_done_leave_nothing():
+    assert list(_left(Plan("7", KINDS, 10), known(*Plan("7", KINDS, 4 * PART).parts()))) == []

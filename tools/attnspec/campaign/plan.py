@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from attnspec.draws import Recipe, recipe_from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from attnspec.lattice import Limits
 
 PART = 25
 """Draws of a part: so many take a fraction of a second, and little is lost when a worker is."""
+
+BEGINNING = (1, 4, 20)
+"""Draws of the first parts of each kind: few draws, or little time, shall reach all kinds."""
 
 VARIED = 8
 """Each draw whose number is a multiple of this is asked with other numbers, too: what is kept by shape shows then."""
@@ -49,6 +52,11 @@ class Kind:
     operation: str
     limits: Limits
 
+    @property
+    def name(self) -> str:
+        """What tells it from all others of a plan."""
+        return f"{self.operation}/{self.limits.dtype}"
+
 
 @dataclass(frozen=True)
 class Part:
@@ -70,20 +78,30 @@ class Part:
     @property
     def key(self) -> str:
         """What tells it from all others of a plan, halves of it too."""
-        return f"{self.kind.operation}/{self.kind.limits.dtype}/{self.first}+{self.count}"
+        return f"{self.kind.name}/{self.first}+{self.count}"
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of its draws."""
+        return range(self.first, self.first + self.count)
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:
         """What makes its draws, in order."""
-        made = [
-            Recipe(self.kind.operation, self.seed, number, self.kind.limits)
-            for number in range(self.first, self.first + self.count)
-        ]
+        made = [Recipe(self.kind.operation, self.seed, number, self.kind.limits) for number in self.numbers]
         return tuple(
             recipe.in_variant(variant)
             for recipe in made
             for variant in ((0, 1) if recipe.number % VARIED == 0 else (0,))
         )
+
+    def without(self, done: Collection[int]) -> Iterator[Part]:
+        """Give what is left of it where draws of some numbers are done."""
+        first = self.first
+        for number in (*sorted(number for number in done if number in self.numbers), self.numbers.stop):
+            if first < number:
+                yield Part(self.kind, self.seed, first, number - first)
+            first = number + 1
 
     def halves(self) -> tuple[Part, Part]:
         """Return its first draws and the others."""
@@ -115,17 +133,29 @@ class Plan:
     def parts(self) -> Iterator[Part]:
         """Give the parts, those of all kinds in turn."""
         left = self.cases
-        for number in count():
+        first = 0
+        for size in chain(BEGINNING, repeat(PART)):
             for kind in self.kinds:
-                many = PART if left is None else min(PART, left)
+                many = size if left is None else min(size, left)
                 if not many:
                     return
                 left = None if left is None else left - many
-                yield Part(kind, self.seed, number * PART, many)
+                yield Part(kind, self.seed, first, many)
+            first += size
 
     def as_lines(self) -> list[str]:
         """Return the recipe of the first draw of each kind, which says all that the others keep to."""
         return [Recipe(kind.operation, self.seed, 0, kind.limits).text for kind in self.kinds]
+
+
+def numbers_done(keys: Iterable[str]) -> dict[str, set[int]]:
+    """Return the numbers of the draws that the parts of these keys hold, by the name of their kind."""
+    done: dict[str, set[int]] = {}
+    for key in keys:
+        name, _, numbers = key.rpartition("/")
+        first, count = map(int, numbers.split("+"))
+        done.setdefault(name, set()).update(range(first, first + count))
+    return done
 
 
 def plan_from_lines(seed: str, lines: list[str], cases: int | None) -> Plan:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.campaign.executors import WorkerLostError
 from attnspec.campaign.outcome import DrawOutcome, PartOutcome
+from attnspec.campaign.plan import numbers_done
 from attnspec.campaign.working import run_part
 
 if TYPE_CHECKING:
@@ -65,24 +66,10 @@ def run_campaign(
 
 
 def _left(plan: Plan, known: Mapping[str, PartOutcome]) -> Iterator[Part]:
-    """Give the parts that are not done; of one that was halved, what is left of it."""
+    """Give the parts that are not done; of one that was halved, or cut off at the last draw asked, what is left."""
+    done = numbers_done(known)
     for part in plan.parts():
-        yield from _left_of(part, known)
-
-
-def _left_of(part: Part, known: Mapping[str, PartOutcome]) -> Iterator[Part]:
-    if part.key in known:
-        return
-    halves = part.halves() if part.count > 1 else ()
-    if any(_is_begun(half, known) for half in halves):
-        for half in halves:
-            yield from _left_of(half, known)
-    else:
-        yield part
-
-
-def _is_begun(part: Part, known: Mapping[str, PartOutcome]) -> bool:
-    return part.key in known or (part.count > 1 and any(_is_begun(half, known) for half in part.halves()))
+        yield from part.without(done.get(part.kind.name, ()))
 
 
 def _lost(part: Part) -> PartOutcome:
