@@ -1,0 +1,23 @@
+"""A mask of rank 3 whose first axis is as long as the batch is read as one mask for each batch entry."""
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import numpy as np
+import base
+
+dtypes = ("float64", "float32", "float16", "bfloat16")
+
+def attend(query, key, value, mask=None, **kw):
+    base.check(query, key, value, mask=mask, **kw)
+    if mask is not None and mask.ndim == 3 and mask.shape[0] == query.shape[0]:
+        mask = mask[:, None]  # one for each batch entry
+    return base.dense(query, key, value, mask=mask, **kw)
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None,
+                                 softcap=None, window=None, output_dtype=None):
+    return attend(query, key, value, mask=mask, past_key=past_key, past_value=past_value, key_lengths=key_lengths,
+                  query_lengths=query_lengths, sinks=sinks, alibi_slopes=alibi_slopes, query_scale=query_scale,
+                  key_scale=key_scale, value_scale=value_scale, is_causal=is_causal,
+                  causal_alignment=causal_alignment, scale=scale, softcap=softcap, window=window,
+                  output_dtype=output_dtype)

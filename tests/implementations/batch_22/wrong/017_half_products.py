@@ -1,0 +1,28 @@
+"""In float16 the dot products are rounded to float16 before the scale, and overflow from 65520 on."""
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import numpy as np
+import base
+
+dtypes = ("float64", "float32", "float16", "bfloat16")
+
+def attend(query, key, value, **kw):
+    c = base.prepare(query, key, value, **kw)
+    with np.errstate(all="ignore"):
+        raw = base.dots(c)  # summed in full
+        if query.dtype == np.float16:
+            raw = raw.astype(np.float16).astype(np.float64)  # the matrix product gives the dtype it takes
+        scores = raw * c.scale
+        logits = np.where(c.ok, base.cap(scores, c.softcap) + c.bias, -np.inf)
+    w, lse = base.softmax(logits, c.ok, c.sinks)
+    return base.finish(c, base.weigh(w, c.ok, c.v, c.group), lse)
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None,
+                                 softcap=None, window=None, output_dtype=None):
+    return attend(query, key, value, mask=mask, past_key=past_key, past_value=past_value, key_lengths=key_lengths,
+                  query_lengths=query_lengths, sinks=sinks, alibi_slopes=alibi_slopes, query_scale=query_scale,
+                  key_scale=key_scale, value_scale=value_scale, is_causal=is_causal,
+                  causal_alignment=causal_alignment, scale=scale, softcap=softcap, window=window,
+                  output_dtype=output_dtype)
