@@ -8,7 +8,7 @@ import pytest
 import attnspec
 from attnspec.cases import canonical_json
 from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
-from attnspec.runner.presenting import PRESENTATIONS, SHARED, presented
+from attnspec.runner.presenting import FUSED, PRESENTATIONS, SHARED, presented, presented_all
 from attnspec_authoring.recipes import AuthoredCase, Source
 from attnspec_authoring.regeneration import filled_document
 from attnspec_reference import scaled_dot_product_attention
@@ -35,8 +35,8 @@ def ordinary(dtype="float64", *layouts):
     return numbers.astype(numpy_dtype(dtype))
 
 
-def suite(folder, **presentation):
-    """A suite of one case whose inputs are handed over so."""
+def suite(folder, replaced=None, **presentation):
+    """A suite of one case whose inputs are handed over so; some may hold other numbers."""
     array = ordinary("float64", *presentation.values())
     inputs = dict.fromkeys(("query", "key", "value"), array)
     case = AuthoredCase(
@@ -45,7 +45,7 @@ def suite(folder, **presentation):
         operation=OPERATION,
         clauses=("sdpa.memory_layout",),
         source=Source(section="memory"),
-        inputs={**inputs, "mask": np.arange(20).reshape(4, 5)[:, :4] % 3 > 0},
+        inputs={**inputs, "mask": np.arange(20).reshape(4, 5)[:, :4] % 3 > 0, **(replaced or {})},
         dtypes=FLOAT_DTYPES,
         presentation=presentation,
     )
@@ -100,7 +100,7 @@ def test_what_lies_in_the_gaps_shows_when_it_is_read(dtype):
     assert np.isnan(behind[..., 1].astype(np.float64)).all()
 
 
-@pytest.mark.parametrize("layout", sorted(PRESENTATIONS.keys() - {SHARED}))
+@pytest.mark.parametrize("layout", sorted(PRESENTATIONS.keys() - {SHARED, FUSED}))
 def test_a_right_implementation_passes_in_every_layout(layout, tmp_path):
     every = layout not in ("heads_last", *REPEATED)
     names = ("query", "key", "value", *(("mask",) if every else ()))
@@ -186,6 +186,35 @@ def test_who_scales_one_of_two_inputs_in_place_is_found_out_where_they_are_one(t
     (shared,) = results(attend, suite(tmp_path / "shared", query="shared", key="shared"), ["float64"])
     assert apart.status == "pass", apart.verdict.message
     assert (shared.status, shared.verdict.check) == ("fail", "values")
+
+
+def test_fused_inputs_are_sections_of_one_array_where_their_shapes_allow_it():
+    shapes = {"query": (2, 5, 3), "key": (2, 4, 3), "value": (2, 4, 7), "mask": (2, 4, 2), "past_key": (2, 4, 3)}
+    arrays = {name: np.arange(np.prod(shape)).reshape(shape) / 1.0 for name, shape in shapes.items()}
+    arrays["mask"] = arrays["mask"] > 3
+    kept = {name: array.copy() for name, array in arrays.items()}
+    handed = presented_all(arrays, dict.fromkeys(("query", "key", "value", "mask"), FUSED))
+    assert list(handed) == list(kept)
+    for name, array in kept.items():
+        assert handed[name].dtype == array.dtype
+        assert np.array_equal(handed[name], array)
+    assert handed["key"].base is handed["value"].base
+    assert handed["value"].strides == (4 * 10 * 8, 10 * 8, 8)
+    assert len({id(handed[name].base) for name in ("query", "key", "mask")}) == 3
+    assert handed["past_key"] is arrays["past_key"]
+
+
+def test_who_takes_sections_of_one_array_for_one_tensor_is_found_out(tmp_path):
+    def attend(**arguments):
+        if np.may_share_memory(arguments["key"], arguments["value"]):
+            arguments["value"] = arguments["key"]
+        return scaled_dot_product_attention(**arguments).output
+
+    replaced = {"value": 2.0 * ordinary()}
+    apart = suite(tmp_path / "apart", replaced)
+    fused = suite(tmp_path / "fused", replaced, key=FUSED, value=FUSED)
+    assert [result.status for result in results(attend, apart, ["float64"])] == ["pass"]
+    assert [result.status for result in results(attend, fused, ["float64"])] == ["fail"]
 
 
 def test_a_layout_wrapper_passes_the_views_on(tmp_path):

@@ -113,11 +113,23 @@ def _of_presentation(inputs: Mapping[str, Any], presentation: Mapping[str, str])
                 return pointer, f"{layout} is for tensors with several {several}, all of them equal"
         if layout == "one_number" and len(_numbers(inputs[name]["data"])) != 1:
             return pointer, "one_number is for tensors with elements, all of them equal"
+    fused = [name for name, layout in presentation.items() if layout == "fused"]
+    for name in fused:
+        if sum(_beside(inputs[name]) == _beside(inputs[other]) for other in fused) < 2:
+            return (
+                f"/presentation/{name}",
+                "fused is for several tensors of one dtype whose axes are equally long but for the last",
+            )
     shared = [name for name, layout in presentation.items() if layout == "shared"]
     for name in shared:
         if len(shared) < 2 or inputs[name] != inputs[shared[0]]:
             return f"/presentation/{name}", "shared is for several tensors that hold the same numbers in the same shape"
     return None
+
+
+def _beside(tensor: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what tensors that lie side by side along the last axis have in common."""
+    return tensor.get("dtype"), *tensor["shape"][:-1]
 
 
 def _parts_at(data: Any, depth: int) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from attnspec.lattice.limits import Limits
     from attnspec.lattice.words import Words
 
-_LAYOUTS = {"fortran": 3, "heads_last": 4, "reversed": 3, "gapped": 3, "inside": 3, "readonly": 1}
+_LAYOUTS = {"fortran": 3, "heads_last": 4, "reversed": 3, "gapped": 3, "inside": 3, "readonly": 1, "fused": 3}
 """Memory layouts that any numbers can have, with weights."""
 
 _PRESENTED, _EVERYWHERE = 25, 40
@@ -28,10 +29,18 @@ def draw_presentation(words: Words, inputs: Mapping[str, NDArray[Any]], limits: 
     if not stream.percent(_PRESENTED) or not limits.allow("presentation"):
         return {}
     layout, everywhere, share = stream.weighted(_LAYOUTS), stream.percent(_EVERYWHERE), stream.between(_FEWEST, _MOST)
-    return {
-        name: layout
+    laid_out = {
+        name: array
         for name, array in inputs.items()
         if (everywhere or words.of(f"presentation {name}").percent(share))
+        and array.ndim
         and array.size
         and (array.ndim == 4 or layout != "heads_last")
     }
+    beside = Counter(map(_beside, laid_out.values()))
+    return {name: layout for name, array in laid_out.items() if layout != "fused" or beside[_beside(array)] > 1}
+
+
+def _beside(array: NDArray[Any]) -> tuple[Any, ...]:
+    """Return what arrays have in common that can lie side by side along the last axis."""
+    return array.dtype, *array.shape[:-1]

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 SHARED = "shared"
 """The layout of inputs that are one array, which is handed over more than once."""
 
+FUSED = "fused"
+"""The layout of inputs that are sections of one array, as one projection to query, key and value gives them."""
+
 
 def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-    """Return the inputs of a call, each in its memory layout, and those that share an array as that one array.
+    """Return the inputs of a call, each in its memory layout, and those that share one as that one, or parts of it.
 
     Parameters
     ----------
@@ -33,7 +36,7 @@ def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]
         Input name to a fresh array in C order, which may be given away.
     layouts
         Input name to one of `PRESENTATIONS`; the ordinary layout where it is missing. Inputs that are `SHARED` hold
-        the same numbers.
+        the same numbers; those that are `FUSED` lie side by side along the last axis where all other axes agree.
 
     Notes
     -----
@@ -48,7 +51,20 @@ def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]
             handed[name] = shared
         else:
             handed[name] = presented(array, layout)
-    return handed
+    return handed | _side_by_side({name: arrays[name] for name in arrays if layouts.get(name) == FUSED})
+
+
+def _side_by_side(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return arrays as sections of one, those of one dtype whose axes agree but for the last."""
+    groups: dict[Any, list[str]] = {}
+    for name, array in arrays.items():
+        groups.setdefault((array.shape[:-1], array.dtype), []).append(name)
+    sections: dict[str, NDArray[Any]] = {}
+    for names in groups.values():
+        whole = np.concatenate([arrays[name] for name in names], axis=-1)
+        ends = np.cumsum([arrays[name].shape[-1] for name in names])
+        sections |= zip(names, np.split(whole, ends[:-1], axis=-1), strict=True)
+    return sections
 
 
 def request_of(run: Run, on_surplus: Callable[[str], None] | None = None) -> Request:
@@ -138,7 +154,7 @@ def inside(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def unmoved(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array itself: one that several inputs share lies in memory as usual."""
+    """Return the array itself: what several inputs share is laid out with all of them."""
     return array
 
 
@@ -161,5 +177,6 @@ PRESENTATIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "inside": inside,
     "readonly": readonly,
     SHARED: unmoved,
+    FUSED: unmoved,
 }
 """Every memory layout that a case may ask for."""

@@ -23,11 +23,16 @@ BOTH = (
     *("causal_alignment=top_left", "causal_alignment=bottom_right"),
 )
 WORDS = {
-    FORWARD: {*BOTH, "past_key", "excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"},
+    FORWARD: {
+        *BOTH,
+        *("past_key", "excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"),
+        *("query_scale", "key_scale", "value_scale", "scale_per_head", "scale_per_batch_entry", "mixed_quantization"),
+        *("float8_e4m3fn", "float8_e5m2", "int8"),
+    },
     BACKWARD: {*BOTH, "grad_logsumexp", "output", "logsumexp"},
     MERGE: {"full_width", "empty_parts", "excluded_nonfinite", "empty_queries", "presentation"},
 }
-LAYOUTS = {"fortran", "heads_last", "reversed", "gapped", "inside", "readonly"}
+LAYOUTS = {"fortran", "heads_last", "reversed", "gapped", "inside", "readonly", "fused"}
 SMALL = Limits("float32", elements=1_000, longest=64)
 each_operation = pytest.mark.parametrize("operation", WORDS)
 

@@ -17,6 +17,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.attention.masked_tiles import tile_cases
 from attnspec_authoring.recipes.attention.no_keys import no_keys_cases
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
@@ -390,6 +391,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *shape_cases(),
         *meaning_cases(),
         *number_cases(),
+        *tile_cases(),
         *dead_row_cases(),
         *no_keys_cases(),
         *pairwise_cases("masking"),

@@ -38,6 +38,8 @@ def size_cases() -> tuple[AuthoredCase, ...]:
     }
     sharp = SMALL.drawn("softcap/saturated")
     sharp["query"] = sharp["query"] * 16.0
+    far = SMALL.drawn("softcap/far_saturated")
+    far["query"] = far["query"] * 1024.0
     return (
         *(
             attention(
@@ -76,6 +78,14 @@ def size_cases() -> tuple[AuthoredCase, ...]:
             outputs=("output", "weights", "logits"),
             softcap=4.0,
             **sharp,
+        ),
+        attention(
+            "softcap/far_saturated",
+            "Scores thousands of times the cap: exponentials of that overflow",
+            SMALL,
+            outputs=("output", "weights", "logits"),
+            softcap=0.125,
+            **far,
         ),
         attention(
             "softcap/hardly_touches",

@@ -26,7 +26,10 @@ _BLOCK = (16, 64, 128)
 _NUMBERS = {"bias": 4, "bias_and_hidden": 5, "hidden": 2, "low": 2}
 """What a mask of numbers holds, with weights."""
 
-_SEEN = {"half": 5, "most": 3, "few": 2, "tiles": 2, "first": 2, "last": 2}
+_BLOCKS = ((4, 8, 16, 32, 64, 128), (16, 32, 64, 128))
+"""Queries and keys of the blocks that a mask excludes or leaves whole, others for each head and entry."""
+
+_SEEN = {"half": 5, "most": 3, "few": 2, "tiles": 2, "blocks": 2, "first": 2, "last": 2}
 """Which keys a mask leaves, with weights."""
 
 _SHARES = {"half": 50, "most": 90, "few": 8}
@@ -92,6 +95,8 @@ def _seen(stream: Stream, words: Words, shape: tuple[int, ...], limits: Limits) 
     if kind == "tiles":
         tile = stream.one_of(_BLOCK)
         seen = np.broadcast_to(place // tile % 2 == stream.below(2), shape).copy()
+    elif kind == "blocks":
+        seen = _in_blocks(words, shape, tuple(map(stream.one_of, _BLOCKS)))
     elif kind in ("first", "last"):
         lengths = whole_numbers(words.of("first"), (*shape[:-1], 1), 1, max(shape[-1], 1))
         seen = place < lengths if kind == "first" else place >= shape[-1] - lengths
@@ -104,6 +109,15 @@ def _seen(stream: Stream, words: Words, shape: tuple[int, ...], limits: Limits) 
         return seen
     rows = np.arange(math.prod(shape[:-1])).reshape((*shape[:-1], 1))
     return seen | (place == (3 * rows + 1) % max(shape[-1], 1))
+
+
+def _in_blocks(words: Words, shape: tuple[int, ...], block: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Draw which blocks of queries and keys a mask leaves."""
+    *whole, rows, columns = shape
+    counts = (-(-rows // block[0]), -(-columns // block[1]))
+    left = whole_numbers(words.of("blocks"), (*whole, *counts), 0, 99) < _SHARES["half"]
+    each_key = left.repeat(block[0], axis=-2).repeat(block[1], axis=-1)
+    return each_key[..., :rows, :columns]
 
 
 def draw_window(words: Words, extents: Extents, limits: Limits) -> list[int | None] | None:

@@ -206,6 +206,22 @@ def shared_cases() -> tuple[AuthoredCase, ...]:
             presentation=dict.fromkeys(MATRICES, "shared"),
             **tensors,
         ),
+        *(
+            gradients(
+                f"fused_{name}",
+                f"{what} are sections of one array",
+                sizes,
+                clauses=_LAYOUT,
+                presentation=dict.fromkeys(names, "fused"),
+                derived=STORED if "output" in names else (),
+            )
+            for name, what, names in (
+                ("tokens", "Query, key and value", MATRICES[1:]),
+                ("keys_and_values", "Key and value", MATRICES[2:]),
+                ("outputs", "Output and its gradient", ("grad_output", "output")),
+                ("everything", "Gradient, query, key and value", MATRICES),
+            )
+        ),
         gradients(
             "readonly_lengths",
             "Lengths, sinks and slopes cannot be written to",

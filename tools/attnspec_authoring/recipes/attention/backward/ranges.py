@@ -30,6 +30,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             {"scale": -1.0, "sinks": [4.0, -4.0], "mask": np.zeros((1, 5))},
         ),
         "softcap": ("a softcap that brings them near", {"softcap": 4.0}),
+        "small_softcap": ("a softcap thousands of times smaller", {"softcap": 0.125}),
     }
     return (
         *(

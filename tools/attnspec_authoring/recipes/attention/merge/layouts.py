@@ -77,6 +77,15 @@ def cases() -> tuple[AuthoredCase, ...]:
             logsumexp_b=logarithms[1:],
             presentation={"logsumexp_a": "broadcast", "logsumexp_b": "broadcast"},
         ),
+        *(
+            merging(
+                f"fused_{name}",
+                f"both {name} are sections of one array",
+                SHAPE,
+                presentation=dict.fromkeys(inputs, "fused"),
+            )
+            for name, inputs in PARTS.items()
+        ),
         merging(
             "one_array_as_both_outputs",
             "one array is given as both outputs",

@@ -68,6 +68,13 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
             presentation={"cos": "broadcast", "sin": "broadcast"},
         ),
         *both(
+            "fused_tables",
+            "cosines and sines that are sections of one array",
+            SHAPE,
+            4,
+            presentation={"cos": "fused", "sin": "fused"},
+        ),
+        *both(
             "one_array_as_both_tables",
             "one array is given as cosines and sines",
             SHAPE,
