@@ -1,6 +1,7 @@
 """The page of draws is exact: its weights, its words, and what is made from it by hand are those of the code."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from attnspec.families.attention.drawing import (
     heads,
     merging,
     projecting,
+    quantizing,
     softmax,
     spoiling,
     tokens,
@@ -37,6 +39,7 @@ from .by_hand import (
     tables_of_rotary,
     tokens_of_attention,
 )
+from .quantized_by_hand import quantized_of
 
 PAGE = (Path(__file__).parents[2] / "spec" / "draws.md").read_text("utf-8")
 FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states"
@@ -50,6 +53,7 @@ MODULES = (
     heads,
     merging,
     projecting,
+    quantizing,
     softmax,
     tokens,
     rotation,
@@ -59,6 +63,11 @@ MODULES = (
 )
 CHANGED_APART = {"rising", "tied", "nearly_tied", "equal"}
 """Classes whose elements depend on others, which are not made by hand."""
+
+NOT_BY_HAND = frozenset({"excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"})
+"""What changes tokens of attention, and is not made by hand."""
+
+FORMATS = ("float8_e4m3fn", "float8_e5m2", "int8")
 
 TABLES = {
     f"{module.__name__.rpartition('.')[2]}.{name}": table
@@ -77,6 +86,8 @@ SHARES = {
     "of numbers in 45 of 100": exclusions._AS_NUMBERS,
     "a past in 18 of 100": extents._PAST,
     "some inputs have another memory layout": presenting._PRESENTED,
+    "whether tensors are quantized, in 10 of 100": quantizing._QUANTIZED,
+    "whether each has a format of its own, in 20 of 100": quantizing._MIXED,
     "Stream `grad_logsumexp`: in 15 of 100": backward._WITH_GRAD_LOGSUMEXP,
     "`stored`: in 50 of 100": backward._STORED,
     "In 60 of 100 there is `w_output`": projecting._WITH_OUTPUT,
@@ -113,7 +124,7 @@ def rows(*heads):
 
 
 def same(array, numbers):
-    return np.array_equal(array.ravel(), np.array(numbers, np.float64), equal_nan=True)
+    return np.array_equal(array.ravel().astype(np.float64), np.array(numbers, np.float64), equal_nan=True)
 
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name != "exclusions._SHARES"])
@@ -221,11 +232,10 @@ def test_axes_of_attention_are_made_from_the_page(operation, elements, longest):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
 def test_tokens_of_attention_are_made_from_the_page(operation, dtype):
-    without = frozenset({"excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"})
     classes = set()
     for number in range(150):
-        recipe = Recipe(operation, "by-hand", number, Limits(dtype, without, elements=300, longest=40))
-        drawn = drawn_of(recipe)
+        recipe = Recipe(operation, "by-hand", number, Limits(dtype, NOT_BY_HAND, elements=300, longest=40))
+        drawn = drawn_of(recipe.leaving_out(FORMATS))
         axes = {"past": 0, **drawn.extents}
         chosen, made = tokens_of_attention(f"{operation}/by-hand/{number}/{dtype}", dtype, axes)
         if chosen in CHANGED_APART:
@@ -234,3 +244,23 @@ def test_tokens_of_attention_are_made_from_the_page(operation, dtype):
         for name, numbers in made.items():
             assert same(drawn.inputs[name], numbers), (recipe.text, chosen, name)
     assert classes == {*tokens.CLASSES}
+
+
+def test_quantized_tensors_are_made_from_the_page():
+    formats = Counter()
+    for number in range(800):
+        limits = Limits("float32", NOT_BY_HAND, elements=300, longest=40)
+        recipe = Recipe(FORWARD, "by-hand", number, limits)
+        drawn, plain = drawn_of(recipe), drawn_of(recipe.leaving_out(FORMATS))
+        extents = drawn.extents
+        made = quantized_of(f"{FORWARD}/by-hand/{number}/float32", plain.inputs, extents["batch"], extents["shared"])
+        assert {name for name in drawn.inputs if name.endswith("_scale")} == {name for name in made if "scale" in name}
+        for name, (dtype, shape, numbers) in made.items():
+            formats[dtype] += 1
+            assert drawn.inputs[name].dtype.name == dtype, (recipe.text, name)
+            assert drawn.inputs[name].shape == shape, (recipe.text, name)
+            assert same(drawn.inputs[name], numbers), (recipe.text, name)
+        for name in drawn.inputs.keys() - made.keys():
+            assert same(drawn.inputs[name], plain.inputs[name].ravel().tolist()), (recipe.text, name)
+    assert {*FORMATS} < formats.keys()
+    assert min(formats.values()) > 20

@@ -1,7 +1,7 @@
 """The golden cases: what one is, how its file is written, how it is read and trusted."""
 
 from attnspec.cases.canonical import canonical_json
-from attnspec.cases.case import FORMAT, Case, ChangedArgument, Rejection, case_from_json
+from attnspec.cases.case import FORMAT, Case, ChangedArgument, Rejection, attributes_in, case_from_json
 from attnspec.cases.generated import Generated, Inputs, Rise, generated_of, in_run_dtype
 from attnspec.cases.reading import (
     INDEX,
@@ -39,6 +39,7 @@ __all__ = [
     "Rejection",
     "Rise",
     "Suite",
+    "attributes_in",
     "canonical_json",
     "case_from_json",
     "check_against_schema",

@@ -10,7 +10,7 @@ import numpy as np
 
 from attnspec.cases.generated import Generated, Inputs, generated_from_json, generated_of, shapes_of
 from attnspec.cases.tensors import tensor_from_json
-from attnspec.dtypes import ANY, RUN_DTYPE
+from attnspec.dtypes import ANY, REFERENCE_DTYPE, RUN_DTYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -160,14 +160,19 @@ class Case(NamedTuple):
 
     def attributes_in(self, dtype: str) -> dict[str, Any]:
         """Return the attributes of a run in `dtype`: one that names the dtype of the run has that name."""
-        named = "float64" if dtype == ANY else dtype
-        return {name: named if value == RUN_DTYPE else value for name, value in self.attributes.items()}
+        return attributes_in(dtype, self.attributes)
 
     def golden(self, dtype: str) -> Mapping[str, NDArray[Any]]:
         """Return the certified outputs for a run in `dtype`, as float64 (or bool) arrays by name."""
         if self.expected is None:
             return {}
         return self.expected.get(dtype) or self.expected["all"]
+
+
+def attributes_in(dtype: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a run in `dtype`: one that names the dtype of the run has that name."""
+    named = REFERENCE_DTYPE if dtype == ANY else dtype
+    return {name: named if value == RUN_DTYPE else value for name, value in attributes.items()}
 
 
 def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Case:

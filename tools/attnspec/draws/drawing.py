@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec.capabilities import can_be_missing
-from attnspec.cases import Case
+from attnspec.cases import Case, attributes_in
 from attnspec.contract import OPERATIONS
+from attnspec.dtypes import REFERENCE_DTYPE
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
 from attnspec.lattice import Words
@@ -86,7 +87,9 @@ def case_of(recipe: Recipe, drawn: Drawn) -> Case:
     """Return what was drawn by a recipe as a case with its answers."""
     expected = drawn.expected
     if expected is None:
-        expected = reference_outputs(recipe.operation, drawn.inputs, drawn.attributes)
+        attributes = attributes_in(REFERENCE_DTYPE, drawn.attributes)
+        outputs = reference_outputs(recipe.operation, drawn.inputs, attributes)
+        expected = {name: output for name, output in outputs.items() if name not in drawn.left_open}
     return Case(
         id=recipe.text,
         revision=1,

@@ -34,6 +34,8 @@ class Drawn:
     sample, thinned
         Output name to the flat indices, rising, of the elements that are owed, and to its whole shape, for a case that
         is too large to be held whole; empty for any other.
+    left_open
+        Outputs of which the page does not say what they hold in such a case.
     expected
         What is owed of a sample; None where the reference is to say it of the whole case.
     """
@@ -47,4 +49,5 @@ class Drawn:
     presentation: Mapping[str, str] = field(default_factory=dict[str, str])
     sample: Mapping[str, NDArray[np.int64]] = field(default_factory=dict[str, "NDArray[np.int64]"])
     thinned: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    left_open: tuple[str, ...] = ()
     expected: Mapping[str, NDArray[Any]] | None = None

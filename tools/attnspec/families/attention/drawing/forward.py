@@ -12,6 +12,7 @@ from attnspec.families.attention.drawing.clauses import BOTTOM_RIGHT, TOP_LEFT, 
 from attnspec.families.attention.drawing.exclusions import draw_lengths, draw_mask, draw_window
 from attnspec.families.attention.drawing.extents import draw_extents
 from attnspec.families.attention.drawing.large import draw_large
+from attnspec.families.attention.drawing.quantizing import clauses_of_quantized, quantize
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, SCORES, make_infinite, spoil
 from attnspec.families.attention.drawing.tokens import draw_tokens, share_prefix
 from attnspec.lattice import Drawn, coarse, draw_presentation
@@ -80,8 +81,11 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
         return _draw_large(words, extents, limits)
     drawn = draw_attending(words, extents, limits)
     shared = share_prefix(words, drawn.inputs, limits)
-    spoilt = spoil(words, drawn.extents, drawn.inputs, drawn.keys, limits)
-    spoilt = spoilt or make_infinite(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
+    quantized = quantize(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
+    spoilt: tuple[str, ...] = ()
+    if not quantized:
+        spoilt = spoil(words, drawn.extents, drawn.inputs, drawn.keys, limits)
+        spoilt = spoilt or make_infinite(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
     presentation = draw_presentation(words, drawn.inputs, limits)
     conventions = {
         "logsumexp_base": True,
@@ -89,17 +93,19 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
         "nonfinite_input": bool(spoilt),
     }
     clauses = [*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys)]
+    clauses += clauses_of_quantized(drawn.inputs, drawn.attributes)
     clauses += ["memory_layout"] if presentation else []
     clauses += ["masked_nonfinite"] if EXCLUDED in spoilt else []
     clauses += ["nonfinite_input"] if {ATTENDED, SCORES} & {*spoilt} else []
     return Drawn(
         inputs=drawn.inputs,
         attributes=drawn.attributes,
-        features=(*drawn.features, *shared, *spoilt, *(("presentation",) if presentation else ())),
+        features=(*drawn.features, *shared, *quantized, *spoilt, *(("presentation",) if presentation else ())),
         extents=drawn.extents.as_limits(),
         clauses=tuple(f"sdpa.{clause}" for clause in clauses),
         conventions=tuple(sorted((*drawn.conventions, *(name for name, holds in conventions.items() if holds)))),
         presentation=presentation,
+        left_open=("present_key", "present_value") if quantized else (),
     )
 
 

@@ -7,11 +7,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.families.attention.quantized import is_quantized, product_with_scale
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from attnspec.family import Answered
 
 _BEYOND = 1.01
 """A scale off by 1%: less than users' own tolerances notice as a rule."""
+
+
+def of_products(answer: Callable[[Answered], Mapping[str, Any]]) -> Callable[[Answered], Mapping[str, Any]]:
+    """Return an impostor that answers calls with quantized tensors, too: it is given their products with the scales."""
+
+    def answer_any(call: Answered) -> Mapping[str, Any]:
+        inputs = call.inputs
+        if not is_quantized(inputs):
+            return answer(call)
+        shared = inputs["key"].shape[1]
+        products = {
+            name: product_with_scale(inputs[name], inputs.get(f"{name.removeprefix('past_')}_scale"), shared)
+            for name in ("query", "key", "value", "past_key", "past_value")
+            if name in inputs
+        }
+        others = {name: array for name, array in inputs.items() if not name.endswith("_scale")}
+        attributes = {name: value for name, value in call.attributes.items() if name != "output_dtype"}
+        return answer(call._replace(inputs={**others, **products}, attributes=attributes))
+
+    return answer_any
 
 
 def scale_of(call: Answered) -> float:

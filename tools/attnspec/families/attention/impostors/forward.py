@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.families.attention.impostors.answers import default_scale, scale_slightly_off, with_heads_tiled
+from attnspec.families.attention.impostors.answers import (
+    default_scale,
+    of_products,
+    scale_slightly_off,
+    with_heads_tiled,
+)
 from attnspec.family import Impostor
 from attnspec.impostor_answers import (
     PRECISE,
@@ -186,7 +192,7 @@ def _half_precision(call: Answered) -> Outputs:
     return answer_of(OPERATION, BOTH, in_half_precision(call.inputs), call.attributes)
 
 
-FORWARD = (
+_FORWARD = (
     Impostor("zeros", "zeros", partial(zeros, names=OUTPUT)),
     Impostor("mean_of_values", "the mean of all values", _mean_of_values),
     Impostor("uniform_weights", "the mean of the values that may be attended", _uniform_weights),
@@ -224,4 +230,6 @@ FORWARD = (
     Impostor("short_products", "attention whose factors have 11 digits", _short_products, PRECISE),
     Impostor("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
+
+FORWARD = tuple(replace(impostor, answer=of_products(impostor.answer)) for impostor in _FORWARD)
 """Every impostor of attention, the cheapest ones first; what forgets a feature is right where a case lacks it."""
