@@ -91,7 +91,10 @@ def _default(factor: float, probe: Probe, measured: Callable[..., float | None])
     for name, (extent, power) in names.items():
         if abs(power) > _SAME or name == "power":
             parameters[name] = power
+        if abs(power) > _SAME:
             form.append(f"{extent}^{power:.4g}")
+    if len(form) == 1:
+        form.append("for every E")
     parameters["constant"] = constant
     return Finding(
         "scale",
