@@ -235,7 +235,9 @@ def numbers_of_softmax(seed, dtype, elements, longest):
     place = stream.below(len(axes))
     stated = {"last": -1, "from_front": place, "from_end": place - len(axes), "whole": None}
     stream = Stream(f"{seed}/numbers")
-    chosen = stream.by_weight(plain=30, full_width=15, peaked=10, large=10, shifted=10, rising=10, tied=8, equal=7)
+    chosen = stream.by_weight(
+        plain=30, full_width=15, peaked=10, far=8, large=10, shifted=10, rising=10, tied=8, equal=7
+    )
     stream, many = Stream(f"{seed}/x"), prod(shape)
     x = stream.full_width(many, dtype) if chosen == "full_width" else stream.coarse(many)
     stream = Stream(f"{seed}/hidden")
@@ -255,6 +257,7 @@ def numbers_of_softmax(seed, dtype, elements, longest):
         stride = 1 if along is None else prod(shape[along % len(axes) + 1 :])
         number = {
             "peaked": lambda at: 16 * x[at],
+            "far": lambda at: 128 * x[at],
             "large": lambda at: {"float32": 2.0**120, "float64": 2.0**1000}[dtype] * x[at],
             "shifted": lambda at: ROUNDED[dtype](x[at] + 1024),
             "rising": lambda at, j=j, n=n: ROUNDED[dtype](x[at] + j * min(200, n) // n * 0.25),

@@ -24,7 +24,7 @@ from attnspec.families.attention.drawing import (
     tokens,
 )
 from attnspec.families.rotary.drawing import rotation, tables
-from attnspec.lattice import Limits, Stream, lengths, presenting
+from attnspec.lattice import Limits, Stream, lengths, memory, presenting
 
 from .by_hand import (
     axes_of_attention,
@@ -39,6 +39,7 @@ from .by_hand import (
     tables_of_rotary,
     tokens_of_attention,
 )
+from .memory_by_hand import in_one_place
 from .quantized_by_hand import quantized_of
 
 PAGE = (Path(__file__).parents[2] / "spec" / "draws.md").read_text("utf-8")
@@ -59,13 +60,29 @@ MODULES = (
     rotation,
     tables,
     lengths,
+    memory,
     presenting,
 )
 CHANGED_APART = {"rising", "tied", "nearly_tied", "equal"}
 """Classes whose elements depend on others, which are not made by hand."""
 
-NOT_BY_HAND = frozenset({"excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"})
+IN_ONE_PLACE = frozenset({"one_array", "one_part_for_many"})
+NOT_BY_HAND = frozenset({"excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"}) | IN_ONE_PLACE
 """What changes tokens of attention, and is not made by hand."""
+
+MAY_LIE_IN_ONE_PLACE = {
+    FORWARD: ("query", "key", "value"),
+    BACKWARD: ("grad_output", "query", "key", "value"),
+    "single_head_attention": ("x", "w_query", "w_key", "w_value"),
+    "multi_head_attention": ("query", "key", "value", "w_query", "w_key", "w_value", "w_output"),
+    ROTATION: ("cos", "sin"),
+}
+NOT_IN_ONE_PLACE = {
+    FORWARD: frozenset(
+        ("float8_e4m3fn", "float8_e5m2", "int8", "excluded_nonfinite", "attended_nan", "infinite_scores")
+    ),
+}
+"""What is left out so that the same draw without numbers in one place of memory differs in nothing else."""
 
 FORMATS = ("float8_e4m3fn", "float8_e5m2", "int8")
 
@@ -95,6 +112,9 @@ SHARES = {
     "each bias in 50 of 100": projecting._WITH_BIAS,
     "`is_causal` in 30 of 100": projecting._CAUSAL,
     "Stream `scale`: in 35 of 100": projecting._SCALED,
+    "Stream `one array`: in 5 of 100": memory._ONE_ARRAY,
+    "whether for all of one shape, in 50 of 100": memory._OF_ALL,
+    "stream `one part`: in 5 of 100": memory._ONE_PART,
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
     "`large`: in 8 of 100": projecting._LARGE,
     "in 4 of 100 by the stream `infinite scores`": spoiling._INFINITE,
@@ -127,7 +147,7 @@ def same(array, numbers):
     return np.array_equal(array.ravel().astype(np.float64), np.array(numbers, np.float64), equal_nan=True)
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if name != "exclusions._SHARES"])
+@pytest.mark.parametrize("name", sorted(TABLES.keys() - {"exclusions._SHARES", "memory._ALONG"}))
 def test_weights_are_those_of_the_code(name):
     written = ", ".join(f"{choice if choice != '' else 'none'}: {weight}" for choice, weight in TABLES[name].items())
     assert written in plain(PAGE)
@@ -208,7 +228,7 @@ BY_HAND = {
 @pytest.mark.parametrize(("elements", "longest"), [(400, 4_096), (60, 20), (2, 1)])
 def test_draws_of_short_operations_are_made_from_the_page(operation, dtype, elements, longest):
     for number in range(150):
-        recipe = Recipe(operation, "by-hand", number, Limits(dtype, elements=elements, longest=longest))
+        recipe = Recipe(operation, "by-hand", number, Limits(dtype, IN_ONE_PLACE, elements=elements, longest=longest))
         drawn = drawn_of(recipe)
         made, attributes = BY_HAND[operation](f"{operation}/by-hand/{number}/{dtype}", dtype, elements, longest)
         assert drawn.attributes == attributes, recipe.text
@@ -264,3 +284,28 @@ def test_quantized_tensors_are_made_from_the_page():
             assert same(drawn.inputs[name], plain.inputs[name].ravel().tolist()), (recipe.text, name)
     assert {*FORMATS} < formats.keys()
     assert min(formats.values()) > 20
+
+
+@pytest.mark.parametrize("operation", [FORWARD, BACKWARD, "single_head_attention", "multi_head_attention", ROTATION])
+def test_numbers_in_one_place_of_memory_are_those_of_the_page(operation):
+    done = Counter()
+    for number in range(400):
+        limits = Limits("float32", NOT_IN_ONE_PLACE.get(operation, frozenset()), elements=300, longest=40)
+        recipe = Recipe(operation, "by-hand", number, limits)
+        drawn, apart = drawn_of(recipe), drawn_of(recipe.leaving_out(IN_ONE_PLACE))
+        inputs = {name: apart.inputs[name] for name in MAY_LIE_IN_ONE_PLACE[operation]}
+        shapes = {name: array.shape for name, array in inputs.items()}
+        found = in_one_place(f"{operation}/by-hand/{number}/float32", shapes)
+        if found is None:
+            assert not IN_ONE_PLACE & {*drawn.features}, recipe.text
+            continue
+        names, axis = found
+        if axis is None:
+            expected = dict.fromkeys(names, inputs[names[0]])
+        else:
+            expected = {names[0]: np.repeat(np.take(inputs[names[0]], [0], axis), shapes[names[0]][axis], axis)}
+        for name, array in (inputs | expected).items():
+            assert same(drawn.inputs[name], array.ravel().tolist()), (recipe.text, name)
+        assert {*drawn.presentation} == {*names}, recipe.text
+        done.update(set(drawn.presentation.values()))
+    assert len(done) > (3 if operation in (FORWARD, BACKWARD) else 1), done

@@ -1,6 +1,7 @@
 """The distinct problems of a run: every failure belongs to one, and a run with three of them fits a screen."""
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,7 @@ def test_verbose_shows_more_cases_the_words_of_clauses_and_every_reason(three):
     assert "It breaks sdpa.alibi.distance: With `alibi_slopes`, each logit is lowered" in said
     assert "Not causal: keys to the right are as far away as keys to the left" in said, "the title of the case"
     assert "more cases; --report FILE.json has them all." in said
-    assert "19 cases (float64, float32, float16, bfloat16): error" in said
+    assert re.search(r"\d\d cases \(float64, float32, float16, bfloat16\): error raised AttributeError", said)
     assert "not graded: it has no argument 'query_lengths'" in said
     assert "It was called " in said
     assert "more times to measure what it computes" in said

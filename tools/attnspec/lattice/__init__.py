@@ -7,6 +7,7 @@ from attnspec.lattice.drawn import Drawn
 from attnspec.lattice.lattice import Lattice
 from attnspec.lattice.lengths import as_stated, lengthened
 from attnspec.lattice.limits import FEWEST, Limits
+from attnspec.lattice.memory import ONE_ARRAY, ONE_PART, share_memory
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
 from attnspec.lattice.presenting import draw_presentation
 from attnspec.lattice.spoiling import spoil_one
@@ -14,6 +15,8 @@ from attnspec.lattice.words import REVERSED, Stream, Words
 
 __all__ = [
     "FEWEST",
+    "ONE_ARRAY",
+    "ONE_PART",
     "REVERSED",
     "Drawn",
     "Lattice",
@@ -25,6 +28,7 @@ __all__ = [
     "draw_presentation",
     "full_width",
     "lengthened",
+    "share_memory",
     "spoil_one",
     "whole_numbers",
 ]

@@ -19,6 +19,7 @@ BOTH = (
     *("is_causal", "scale", "softcap", "window", "causal_alignment"),
     *("boolean_mask", "float_mask", "mask_and_causal", "broadcast_mask", "open_window", "zero_scale", "negative_scale"),
     *("grouped_query", "value_width", "unequal_lengths", "fully_masked_row", "presentation"),
+    *("one_array", "one_part_for_many"),
     *("empty_keys", "empty_queries", "empty_heads", "empty_batch"),
     *("causal_alignment=top_left", "causal_alignment=bottom_right"),
 )
@@ -33,6 +34,7 @@ WORDS = {
     MERGE: {"full_width", "empty_parts", "excluded_nonfinite", "empty_queries", "presentation"},
 }
 LAYOUTS = {"fortran", "heads_last", "reversed", "gapped", "inside", "readonly", "fused"}
+IN_ONE_PLACE = {"shared", "broadcast", "heads_broadcast", "tokens_broadcast", "features_broadcast"}
 SMALL = Limits("float32", elements=1_000, longest=64)
 each_operation = pytest.mark.parametrize("operation", WORDS)
 
@@ -46,7 +48,9 @@ def drawn():
 @each_operation
 def test_every_feature_and_every_layout_is_reached(operation, drawn):
     assert {feature for one in drawn[operation] for feature in one.features} == WORDS[operation]
-    assert {layout for one in drawn[operation] for layout in one.presentation.values()} == LAYOUTS
+    assert {layout for one in drawn[operation] for layout in one.presentation.values()} == LAYOUTS | (
+        set() if operation == MERGE else IN_ONE_PLACE
+    )
 
 
 @each_operation

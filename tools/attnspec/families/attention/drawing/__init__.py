@@ -10,9 +10,9 @@ from attnspec.families.attention.drawing.shapes import extents_of, with_few_head
 from attnspec.families.attention.drawing.softmax import MINUS_INFINITY, NUMBERS, draw_softmax
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, SCORES
 from attnspec.families.attention.drawing.tokens import CLASSES, PREFIX
-from attnspec.lattice import Lattice
+from attnspec.lattice import ONE_ARRAY, ONE_PART, Lattice
 
-_ALIKE = frozenset((*CLASSES, "fully_masked_row", "presentation")) - {"plain"}
+_ALIKE = frozenset((*CLASSES, "fully_masked_row", "presentation", ONE_ARRAY, ONE_PART)) - {"plain"}
 """What attention and its backward pass can leave out."""
 
 LATTICES = {

@@ -10,8 +10,8 @@ from attnspec.dtypes import rounded_to
 from attnspec.errors import UsageError
 from attnspec.families.attention.drawing.clauses import clauses_of_backward
 from attnspec.families.attention.drawing.extents import draw_extents
-from attnspec.families.attention.drawing.forward import draw_attending
-from attnspec.lattice import FEWEST, Drawn, coarse, draw_presentation, full_width
+from attnspec.families.attention.drawing.forward import TOKENS, draw_attending
+from attnspec.lattice import FEWEST, Drawn, coarse, draw_presentation, full_width, share_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,11 +58,12 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
         )
     drawn = draw_attending(words, extents, limits)
     inputs = {"grad_output": _gradient(words, drawn.extents, limits), **drawn.inputs}
+    layouts, in_memory = share_memory(words, inputs, ("grad_output", *TOKENS), limits)
     stream = words.of("grad_logsumexp")
     if stream.percent(_WITH_GRAD_LOGSUMEXP) and limits.allow("grad_logsumexp"):
         inputs["grad_logsumexp"] = coarse(stream, drawn.extents.over_keys[:3])
     inputs |= _stored(words, inputs, drawn.attributes, limits)
-    presentation = draw_presentation(words, inputs, limits)
+    presentation = layouts or draw_presentation(words, inputs, limits)
     beside = tuple(name for name in ("grad_logsumexp", "output", "logsumexp") if name in inputs)
     logarithms = {"logsumexp", "grad_logsumexp"} & inputs.keys()
     conventions = {*drawn.conventions, *(("logsumexp_base",) if logarithms else ())}
@@ -72,7 +73,7 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
     return Drawn(
         inputs=inputs,
         attributes=drawn.attributes,
-        features=(*drawn.features, *beside, *(("presentation",) if presentation else ())),
+        features=(*drawn.features, *beside, *in_memory, *(("presentation",) if presentation else ())),
         extents={axis: length for axis, length in drawn.extents.as_limits().items() if axis != "past"},
         clauses=tuple(f"sdpa_backward.{clause}" for clause in clauses),
         conventions=tuple(sorted(conventions)),

@@ -15,7 +15,7 @@ from attnspec.families.attention.drawing.large import draw_large
 from attnspec.families.attention.drawing.quantizing import clauses_of_quantized, quantize
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, SCORES, make_infinite, spoil
 from attnspec.families.attention.drawing.tokens import draw_tokens, share_prefix
-from attnspec.lattice import Drawn, coarse, draw_presentation
+from attnspec.lattice import Drawn, coarse, draw_presentation, share_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from attnspec.families.attention.drawing.extents import Extents
     from attnspec.lattice import Limits, Words
 
-_SCALES = {0.5: 3, 0.25: 3, 1.0: 3, 0.125: 3, 0.1: 2, 2.0: 2, 0.3: 2, -0.25: 2, -1.0: 1, 0.0: 1}
+TOKENS = ("query", "key", "value")
+"""What every case has, and may have numbers in one place of memory."""
+
+_SCALES = {0.5: 3, 0.25: 3, 1.0: 3, 0.125: 3, 0.1: 2, 2.0: 2, 0.3: 2, -0.25: 3, -1.0: 3, 0.0: 1}
 _SOFTCAPS = {0.0: 1, 0.5: 1, 2.0: 3, 5.0: 3, 30.0: 2, 50.0: 1}
 _SLOPES = {-1: 2, -2: 3, -3: 3, -4: 2, -6: 1, -8: 1}
 """Exponents of slopes, with weights: published ones are powers of two."""
@@ -82,16 +85,20 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     drawn = draw_attending(words, extents, limits)
     shared = share_prefix(words, drawn.inputs, limits)
     quantized = quantize(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
-    spoilt: tuple[str, ...] = ()
+    in_memory, layouts = (), {}
     if not quantized:
+        layouts, in_memory = share_memory(words, drawn.inputs, TOKENS, limits)
+    spoilt: tuple[str, ...] = ()
+    if not quantized and not in_memory:
         spoilt = spoil(words, drawn.extents, drawn.inputs, drawn.keys, limits)
         spoilt = spoilt or make_infinite(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
-    presentation = draw_presentation(words, drawn.inputs, limits)
+    presentation = layouts or draw_presentation(words, drawn.inputs, limits)
     conventions = {
         "logsumexp_base": True,
         "masked_nonfinite": bool(spoilt),
         "nonfinite_input": bool(spoilt),
     }
+    beside = (*shared, *quantized, *in_memory, *spoilt, *(("presentation",) if presentation else ()))
     clauses = [*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys)]
     clauses += clauses_of_quantized(drawn.inputs, drawn.attributes)
     clauses += ["memory_layout"] if presentation else []
@@ -100,7 +107,7 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     return Drawn(
         inputs=drawn.inputs,
         attributes=drawn.attributes,
-        features=(*drawn.features, *shared, *quantized, *spoilt, *(("presentation",) if presentation else ())),
+        features=(*drawn.features, *beside),
         extents=drawn.extents.as_limits(),
         clauses=tuple(f"sdpa.{clause}" for clause in clauses),
         conventions=tuple(sorted((*drawn.conventions, *(name for name, holds in conventions.items() if holds)))),

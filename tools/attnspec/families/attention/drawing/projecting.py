@@ -11,7 +11,17 @@ from attnspec.dtypes import rounded_to
 from attnspec.families.attention.attendance import attendance
 from attnspec.families.attention.drawing.exclusions import draw_mask
 from attnspec.families.attention.drawing.extents import Extents
-from attnspec.lattice import Drawn, as_stated, coarse, draw_presentation, full_width, lengthened
+from attnspec.lattice import (
+    ONE_ARRAY,
+    ONE_PART,
+    Drawn,
+    as_stated,
+    coarse,
+    draw_presentation,
+    full_width,
+    lengthened,
+    share_memory,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +53,13 @@ _FACTOR, _ITS_SCALE = 2.0**8, 2.0**-16
 """Of a hundred draws, how many have large weights of queries and keys: what these are multiplied by, so that products
 exceed float16, and their scale, which makes ordinary scores of them."""
 
-PROJECTED_WORDS = frozenset((LARGE, "full_width", "fully_masked_row", "presentation"))
+PROJECTED_WORDS = frozenset((LARGE, "full_width", "fully_masked_row", ONE_ARRAY, ONE_PART, "presentation"))
+
+_IN_MEMORY = {
+    "single_head": ("x", "w_query", "w_key", "w_value"),
+    "multi_head": ("query", "key", "value", "w_query", "w_key", "w_value", "w_output"),
+}
+"""What every case has, and may have numbers in one place of memory."""
 
 
 def draw_one_head(words: Words, limits: Limits) -> Drawn:
@@ -182,19 +198,20 @@ def _drawn(
     words: Words,
     limits: Limits,
     short_name: str,
-    inputs: Mapping[str, NDArray[Any]],
+    inputs: dict[str, NDArray[Any]],
     attributes: Mapping[str, Any],
     extents: Mapping[str, int],
     clauses: list[str],
     features: list[str],
     conventions: tuple[str, ...] = (),
 ) -> Drawn:
-    presentation = draw_presentation(words, inputs, limits)
+    layouts, in_memory = share_memory(words, inputs, _IN_MEMORY[short_name], limits)
+    presentation = layouts or draw_presentation(words, inputs, limits)
     features = [name for name in features if name != "coarse"]
     return Drawn(
         inputs=inputs,
         attributes=attributes,
-        features=(*features, *(("presentation",) if presentation else ())),
+        features=(*features, *in_memory, *(("presentation",) if presentation else ())),
         extents=extents,
         clauses=tuple(f"{short_name}.{name}" for name in (*clauses, *(("memory_layout",) if presentation else ()))),
         conventions=conventions,

@@ -32,6 +32,7 @@ NUMBERS = {
     "plain": 30,
     "full_width": 15,
     "peaked": 10,
+    "far": 8,
     "large": 10,
     "shifted": 10,
     "rising": 10,
@@ -47,7 +48,9 @@ _WITH_MINUS_INFINITY, _HIDDEN = 20, 40
 _HIDING = {"scattered": 5, "leading": 4, "trailing": 1}
 """Which numbers are minus infinity, with weights: any, those before a place, or those from a place on."""
 
-_SHARPNESS = 16.0
+_SHARPNESS, _FAR = 16.0, 128.0
+"""What peaked numbers are multiplied by, and those whose exponentials overflow in float32, and hardly in float64."""
+
 _LARGE = {"float16": 2.0**13, "bfloat16": 2.0**120, "float32": 2.0**120, "float64": 2.0**1000}
 """What numbers are multiplied by whose exponentials overflow everywhere."""
 
@@ -136,6 +139,8 @@ def _of_class(rows: NDArray[np.float64], chosen: str, dtype: str) -> None:
     count = rows.shape[-1]
     if chosen == "peaked":
         rows *= _SHARPNESS
+    elif chosen == "far":
+        rows *= _FAR
     elif chosen == "large":
         rows *= _LARGE[dtype]
     elif chosen == "shifted":

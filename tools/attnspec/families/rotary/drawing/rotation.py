@@ -13,6 +13,7 @@ from attnspec.lattice import (
     draw_presentation,
     full_width,
     lengthened,
+    share_memory,
     spoil_one,
     whole_numbers,
 )
@@ -63,7 +64,8 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
     spoilt = words.of("spoilt").percent(_NONFINITE) and limits.allow(NONFINITE)
     if spoilt:
         spoil_one(words, inputs["x"])
-    presentation = draw_presentation(words, inputs, limits)
+    layouts, in_memory = share_memory(words, inputs, ("cos", "sin"), limits)
+    presentation = layouts or draw_presentation(words, inputs, limits)
     features = {kind: kind != "coarse", PARTIAL: extents["untouched"] > 0, "pairing": stated, NONFINITE: spoilt}
     features["presentation"] = bool(presentation)
     clauses = {"tokens": True, "rotation": True, "shape": True, "untouched": extents["untouched"] > 0}
@@ -72,7 +74,7 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
     return Drawn(
         inputs=inputs,
         attributes={"pairing": pairing} if stated else {},
-        features=tuple(name for name, holds in features.items() if holds),
+        features=(*(name for name, holds in features.items() if holds), *in_memory),
         extents=extents,
         clauses=tuple(f"apply_rotary.{name}" for name, holds in clauses.items() if holds),
         presentation=presentation,
