@@ -194,7 +194,7 @@ def tokens_of_attention(seed, dtype, x):
     found = {name: Stream(f"{seed}/{name}").coarse(count) for name, count in counts.items()}
     keys, values = ({f"{past}{name}" for past in ("", "past_")} for name in ("key", "value"))
     changes = {"query": sharpness * {"peaked": 8, "large": 8, "uniform": 0}.get(chosen, 1)}
-    changes |= dict.fromkeys(keys, 8 if chosen == "large" else 1)
+    changes |= dict.fromkeys(keys, {"float64": 64, "float32": 8}[dtype] if chosen == "large" else 1)
     changes |= dict.fromkeys(values, {"float64": 2**-500, "float32": 2**-60}[dtype] if chosen == "tiny" else 1)
     found = {name: [changes[name] * number for number in numbers] for name, numbers in found.items()}
     if chosen == "cancelling":

@@ -15,10 +15,13 @@ def in_few_bits(number, dtype):
 def quantized_of(seed, tokens, batch, shared):
     """Quantized tensors and their scales: name to dtype, shape and numbers in C order; empty where nothing is."""
     stream = Stream(f"{seed}/quantized")
-    is_quantized, which = stream.share(10), stream.by_weight(key_and_value=5, all=3, key=1, value=1)
+    is_quantized, which = (
+        stream.share(10),
+        stream.by_weight(key_and_value=5, all=3, key=1, value=1, query=1, query_and_key=1),
+    )
     own = stream.share(20)
     formats = {name: stream.one_of(("float8_e4m3fn", "float8_e5m2", "int8")) for name in ("key", "value", "query")}
-    names = {"key_and_value": ("key", "value"), "all": ("key", "value", "query")}.get(which, (which,))
+    names = ("key", "value", "query") if which == "all" else which.split("_and_")
     found = {}
     for name in names if is_quantized else ():
         dtype = formats[name] if own else formats["key"]

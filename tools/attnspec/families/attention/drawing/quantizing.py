@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _QUANTIZED = 10
 """Of a hundred draws, how many have quantized tensors."""
 
-_TENSORS = {"key_and_value": 5, "all": 3, "key": 1, "value": 1}
+_TENSORS = {"key_and_value": 5, "all": 3, "key": 1, "value": 1, "query": 1, "query_and_key": 1}
 """What is quantized, with weights."""
 
 _MIXED = 20
@@ -94,7 +94,7 @@ def clauses_of_quantized(inputs: Mapping[str, NDArray[Any]], attributes: Mapping
 
 
 def _chosen(which: str, formats: Mapping[str, str]) -> dict[str, str]:
-    names = {"key_and_value": ("key", "value"), "all": ("key", "value", "query")}.get(which, (which,))
+    names = formats if which == "all" else which.split("_and_")
     return {name: formats[name] for name in names}
 
 

@@ -21,8 +21,11 @@ Tokens = dict[str, "NDArray[Any]"]
 _SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
 """What queries are multiplied by, with weights: coarse ones alone give scores of a third, and weights nearly alike."""
 
-_PEAK, _FAR = 32.0, 8.0
-"""Scores of about 10, where one key has nearly all weight; with keys larger by the second, of hundreds."""
+_PEAK = 32.0
+"""Scores of about 10, where one key has nearly all weight."""
+
+_FAR = {"float64": 64.0, "float32": 8.0, "float16": 8.0, "bfloat16": 8.0}
+"""What keys are multiplied by whose scores lie so far apart that no exponential of them is finite in the dtype."""
 
 _STEPS = 200
 """Steps of rising scores: so many have 8 digits, as bfloat16 has."""
@@ -119,11 +122,11 @@ def _peaked(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
     tokens["query"] *= _PEAK / 4
 
 
-def _large(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
+def _large(tokens: Tokens, _stream: Stream, dtype: str) -> None:
     tokens["query"] *= _PEAK / 4
-    tokens["key"] *= _FAR
-    if "past_key" in tokens:
-        tokens["past_key"] *= _FAR
+    for name in ("key", "past_key"):
+        if name in tokens:
+            tokens[name] *= _FAR[dtype]
 
 
 def _rising(tokens: Tokens, stream: Stream, _dtype: str) -> None:
