@@ -91,3 +91,21 @@ def test_a_long_name_does_not_push_the_verdict_away() -> None:
     text = text_of(attnspec.validate(adapter, select="documents/001/softmax_of_rows"), quiet=True)
     assert "does not conform: 1 of 1 went wrong" in " ".join(text.split())
     assert len(text) < 200
+
+
+class RightInSoftmax:
+    """A softmax that is right in every dtype."""
+
+    def __init__(self, *dtypes: str) -> None:
+        if dtypes:
+            self.dtypes = dtypes
+
+    def softmax(self, x, axis=-1):
+        numerators = np.exp(x - x.max(axis=axis, keepdims=True))
+        return numerators / numerators.sum(axis=axis, keepdims=True)
+
+
+@pytest.mark.parametrize(("dtypes", "said"), [((), True), (("float64", "float32"), False)])
+def test_who_declares_no_dtype_learns_that_one_alone_was_graded(dtypes: tuple[str, ...], said: bool) -> None:
+    text = text_of(attnspec.validate(RightInSoftmax(*dtypes), select="pairs/softmax*"))
+    assert ("Graded in float64 alone" in text) == said

@@ -39,6 +39,9 @@ _CASES_SHOWN = 3
 _UNBOUNDED = 1_000
 """Columns that no table needs, to find out how many it does."""
 
+_UNDECLARED = "float64"
+"""What is graded where no dtype is declared: whoever forgot the others learns it though all is right."""
+
 _COUNT_WIDTH = 4
 _INDENT = _COUNT_WIDTH + 2
 """Failures are counted in a column of their own, so that everybody sees that the numbers add up."""
@@ -307,6 +310,7 @@ def _closing(report: Report) -> list[str]:
     return [
         *filter(None, [wording.probed(report.probes)]),
         *([] if compared is None else [f"{compared}."]),
+        *([wording.ONE_DTYPE_ALONE] if report.declaration.dtypes == (_UNDECLARED,) and compared is not None else []),
         *(
             wording.family_verdict(family, of_family["conformance"], of_family["statuses"], clauses_graded(of_family))
             for family, of_family in families.items()

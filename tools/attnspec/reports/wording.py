@@ -222,6 +222,9 @@ def of_another_suite(name: str, theirs: tuple[str, str], digest: str) -> str:
 
 # What was not graded.
 
+ONE_DTYPE_ALONE = "Graded in float64 alone: declare under `dtypes` in which others it is called."
+"""For whoever declares no dtype: a kernel is wrong in the narrower ones first."""
+
 NUMBERS_ALONE = (
     "Numbers alone were graded, as they came in files: not whether a second call gives them again, nor whether inputs "
     "stay as they were, nor how inputs lie in memory."
