@@ -1,12 +1,10 @@
 """What the tests of draws share: recipes by the hundred, and a run over drawn cases."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from attnspec.cases import load_suite
-from attnspec.draws import Recipe
+from attnspec.draws import Recipe, suite_of_draws
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.lattice import Limits
 from attnspec.runner import run_suite
@@ -25,13 +23,12 @@ def recipes():
 @pytest.fixture(scope="session")
 def results():
     """Run cases against an implementation, or against a function that is one by itself."""
-    suite = load_suite(select=("core/plain",))
 
     def run(cases, function):
         from attnspec.adapters import load
 
         (operation,) = {case.operation for case in cases}
         implementation = load(SimpleNamespace(name="tested", dtypes=FLOAT_DTYPES, **{operation: function}))
-        return run_suite(replace(suite, cases={case.id: case for case in cases}), implementation)
+        return run_suite(suite_of_draws(cases), implementation)
 
     return run

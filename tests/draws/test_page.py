@@ -23,8 +23,9 @@ from attnspec.families.attention.drawing import (
     spoiling,
     tokens,
 )
+from attnspec.families.lookup import family_of
 from attnspec.families.rotary.drawing import rotation, tables
-from attnspec.lattice import Limits, Stream, lengths, memory, presenting
+from attnspec.lattice import Limits, Stream, lengths, memory, presenting, refusing
 
 from .by_hand import (
     axes_of_attention,
@@ -41,6 +42,7 @@ from .by_hand import (
 )
 from .memory_by_hand import in_one_place
 from .quantized_by_hand import quantized_of
+from .refused_by_hand import refused_of
 
 PAGE = (Path(__file__).parents[2] / "spec" / "draws.md").read_text("utf-8")
 FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states"
@@ -62,12 +64,16 @@ MODULES = (
     lengths,
     memory,
     presenting,
+    refusing,
 )
 CHANGED_APART = {"rising", "tied", "nearly_tied", "equal"}
 """Classes whose elements depend on others, which are not made by hand."""
 
 IN_ONE_PLACE = frozenset({"one_array", "one_part_for_many"})
-NOT_BY_HAND = frozenset({"excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"}) | IN_ONE_PLACE
+REFUSED = frozenset({"refused"})
+NOT_BY_HAND = (
+    frozenset({"excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"}) | IN_ONE_PLACE | REFUSED
+)
 """What changes tokens of attention, and is not made by hand."""
 
 MAY_LIE_IN_ONE_PLACE = {
@@ -115,6 +121,7 @@ SHARES = {
     "Stream `one array`: in 5 of 100": memory._ONE_ARRAY,
     "whether for all of one shape, in 50 of 100": memory._OF_ALL,
     "stream `one part`: in 5 of 100": memory._ONE_PART,
+    "Stream `refused`: in 4 of 100": refusing._REFUSED,
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
     "`large`: in 8 of 100": projecting._LARGE,
     "in 4 of 100 by the stream `infinite scores`": spoiling._INFINITE,
@@ -203,7 +210,7 @@ def test_known_elements():
 @pytest.mark.parametrize(("elements", "longest"), [(400, 4_096), (60, 20), (2, 1)])
 def test_states_to_be_merged_are_made_from_the_page(dtype, elements, longest):
     for number in range(60):
-        recipe = Recipe(MERGE, "by-hand", number, Limits(dtype, elements=elements, longest=longest))
+        recipe = Recipe(MERGE, "by-hand", number, Limits(dtype, REFUSED, elements=elements, longest=longest))
         drawn = drawn_of(recipe)
         shape, parts = merged_states(f"{MERGE}/by-hand/{number}/{dtype}", dtype, elements, longest)
         assert drawn.inputs["output_a"].shape == shape
@@ -228,7 +235,9 @@ BY_HAND = {
 @pytest.mark.parametrize(("elements", "longest"), [(400, 4_096), (60, 20), (2, 1)])
 def test_draws_of_short_operations_are_made_from_the_page(operation, dtype, elements, longest):
     for number in range(150):
-        recipe = Recipe(operation, "by-hand", number, Limits(dtype, IN_ONE_PLACE, elements=elements, longest=longest))
+        recipe = Recipe(
+            operation, "by-hand", number, Limits(dtype, IN_ONE_PLACE | REFUSED, elements=elements, longest=longest)
+        )
         drawn = drawn_of(recipe)
         made, attributes = BY_HAND[operation](f"{operation}/by-hand/{number}/{dtype}", dtype, elements, longest)
         assert drawn.attributes == attributes, recipe.text
@@ -290,7 +299,7 @@ def test_quantized_tensors_are_made_from_the_page():
 def test_numbers_in_one_place_of_memory_are_those_of_the_page(operation):
     done = Counter()
     for number in range(400):
-        limits = Limits("float32", NOT_IN_ONE_PLACE.get(operation, frozenset()), elements=300, longest=40)
+        limits = Limits("float32", NOT_IN_ONE_PLACE.get(operation, REFUSED) | REFUSED, elements=300, longest=40)
         recipe = Recipe(operation, "by-hand", number, limits)
         drawn, apart = drawn_of(recipe), drawn_of(recipe.leaving_out(IN_ONE_PLACE))
         inputs = {name: apart.inputs[name] for name in MAY_LIE_IN_ONE_PLACE[operation]}
@@ -309,3 +318,45 @@ def test_numbers_in_one_place_of_memory_are_those_of_the_page(operation):
         assert {*drawn.presentation} == {*names}, recipe.text
         done.update(set(drawn.presentation.values()))
     assert len(done) > (3 if operation in (FORWARD, BACKWARD) else 1), done
+
+
+def table_of_refusals(operation):
+    """The clauses of axes and rank of each input, as the page's table has them."""
+    found = {}
+    for of, names, axes, rank in rows("operation", "input", "axes", "rank"):
+        clauses = tuple(None if word == "none" else word for word in axes.split(", "))
+        for name in names.split(", ") if of.strip("`") == operation else ():
+            found[name.strip("`")] = (clauses, None if rank == "none" else rank)
+    return found
+
+
+@pytest.mark.parametrize("operation", [operation for operation in drawable() if table_of_refusals(operation)])
+def test_refused_inputs_are_made_from_the_page(operation):
+    table, clauses = table_of_refusals(operation), set()
+    for number in range(1_500):
+        recipe = Recipe(operation, "by-hand", number, Limits("float32", elements=300, longest=40))
+        drawn, twin = drawn_of(recipe), drawn_of(recipe.leaving_out(REFUSED))
+        inputs = {name: (array.tolist(), array.ndim) for name, array in twin.inputs.items()}
+        if not drawn.is_refused:
+            assert {name: array.shape for name, array in drawn.inputs.items()} == {
+                name: array.shape for name, array in twin.inputs.items()
+            }
+            continue
+        name, clause, changed = refused_of(f"{operation}/by-hand/{number}/float32", inputs, table)
+        expected = np.array(changed)
+        # Nested lists do not say how long an axis is behind one that is empty.
+        assert drawn.inputs[name].shape == expected.shape or not expected.size, recipe.text
+        assert same(drawn.inputs[name], expected.ravel()), recipe.text
+        assert [each.partition(".rejects.")[2] for each in drawn.clauses] == [clause], recipe.text
+        clauses.add(clause)
+    known = {each for axes, rank in table.values() for each in (*axes, rank)} - {None}
+    assert clauses >= known - {"mask_shape", "scale_shape", "gradient_shape"}
+    assert clauses
+
+
+def test_the_page_has_every_input_that_is_refused():
+    for operation in drawable():
+        refusals = family_of(operation).lattices[operation].refusals
+        table = table_of_refusals(operation)
+        assert {*refusals} == {*table}
+        assert [name for name in refusals if name in table] == [*table]

@@ -20,8 +20,7 @@ from measurement_page import MEASUREMENTS, MeasurementPage, add_write_option, pu
 
 from attnspec.adapters import load
 from attnspec.campaign import DrawOutcome, PartOutcome, Plan, Sought, open_executor, planned, run_campaign, tallied
-from attnspec.cases import suite_of
-from attnspec.draws import Recipe, draw, drawable, drawn_for, drawn_of, learned, not_offered
+from attnspec.draws import Recipe, draw, drawable, drawn_for, drawn_of, learned, not_offered, suite_of_draws
 from attnspec.guard.task import Task
 from attnspec.lattice import Limits
 from attnspec.runner import Share, resolved_for, run_suite
@@ -149,7 +148,7 @@ def _forget_compiled() -> None:
 
 
 def _result(case: Case, implementation: Implementation) -> Result:
-    (result,) = run_suite(suite_of([case]), implementation, dtypes=case.dtypes, goes_on=True)
+    (result,) = run_suite(suite_of_draws([case]), implementation, dtypes=case.dtypes, goes_on=True)
     return result
 
 

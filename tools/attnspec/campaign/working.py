@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.campaign.outcome import DrawOutcome, PartOutcome
 from attnspec.campaign.plan import Kind
-from attnspec.cases import suite_of
-from attnspec.draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
+from attnspec.draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk, suite_of_draws
 from attnspec.draws.drawing import case_of
 from attnspec.errors import UsageError
 from attnspec.guard.task import opened
@@ -141,7 +140,7 @@ def explained(task: Task, recipes: Sequence[str]) -> tuple[str, ...]:
     implementation = _open(task)
     cases = [draw(recipe_from_text(recipe)) for recipe in recipes]
     results = _ask(implementation, cases, task)
-    report = make_report(suite_of(cases), implementation.declaration, results, conventions=task.conventions)
+    report = make_report(suite_of_draws(cases), implementation.declaration, results, conventions=task.conventions)
     return tuple(dict.fromkeys(found.sentence for found in report.diagnosis if found.sentence))
 
 
@@ -156,7 +155,9 @@ def _ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> t
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dtypes = sorted({dtype for case in cases for dtype in case.dtypes})
-        return run_suite(suite_of(cases), implementation, dtypes=dtypes, conventions=task.conventions, goes_on=True)
+        return run_suite(
+            suite_of_draws(cases), implementation, dtypes=dtypes, conventions=task.conventions, goes_on=True
+        )
 
 
 def _outcome(result: Result) -> DrawOutcome:

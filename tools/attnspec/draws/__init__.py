@@ -3,7 +3,7 @@
 from attnspec.draws.drawing import draw, drawable, drawn_of, words_of_draws
 from attnspec.draws.offering import drawn_for, learned, not_offered
 from attnspec.draws.recipe import Recipe, is_recipe, recipe_from_text
-from attnspec.draws.selecting import load_selected
+from attnspec.draws.selecting import load_selected, suite_of_draws
 from attnspec.draws.shrinking import shrunk
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "not_offered",
     "recipe_from_text",
     "shrunk",
+    "suite_of_draws",
     "words_of_draws",
 ]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.capabilities import can_be_missing
-from attnspec.cases import Case, attributes_in
+from attnspec import capabilities
+from attnspec.cases import Case, Rejection, attributes_in
 from attnspec.contract import OPERATIONS
+from attnspec.convention import Settles
+from attnspec.conventions import CHOICES, settling
 from attnspec.dtypes import REFERENCE_DTYPE
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
-from attnspec.lattice import Words
-from attnspec.reference_answers import reference_outputs
+from attnspec.lattice import REFUSED, Words, malformed
+from attnspec.reference_answers import reference_outputs, reference_refusal
 
 if TYPE_CHECKING:
     from attnspec.draws.recipe import Recipe
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 PROFILE = "draws"
 _SOURCE = {"section": "drawn as spec/draws.md says"}
+
+_CHECKS = next(iter(settling(Settles.REFUSALS)))
+_STRICT = (_CHECKS, CHOICES[_CHECKS][0])
+"""Under which convention what is drawn must be refused: who lets NumPy repeat an array need not look at its shape."""
 
 
 def drawable() -> tuple[str, ...]:
@@ -40,26 +46,40 @@ def drawn_of(recipe: Recipe) -> Drawn:
         raise UsageError(f"{recipe.text}: cases of {recipe.operation} cannot be drawn; {', '.join(drawable())} can.")
     _check_left_out(recipe, lattice)
     seed = f"{recipe.operation}/{recipe.seed}/{recipe.number}/{recipe.limits.dtype}"
+    words = Words(seed, recipe.limits.variant)
     try:
-        drawn = lattice.draw(Words(seed, recipe.limits.variant), recipe.limits)
+        drawn = lattice.draw(words, recipe.limits)
     except UsageError as error:
         raise UsageError(f"{recipe.text}: {error}") from None
     unknown = sorted(recipe.limits.extents.keys() - drawn.extents.keys())
     if unknown:
         raise UsageError(f"{recipe.text}: there is no axis {unknown[0]!r}; the axes are {', '.join(drawn.extents)}.")
-    return drawn
+    wrong = malformed(words, drawn, lattice.refusals, recipe.limits)
+    return wrong if wrong is not None and _is_refused(recipe, wrong) else drawn
+
+
+def _is_refused(recipe: Recipe, drawn: Drawn) -> bool:
+    """Tell whether the reference refuses what was drawn, which nobody declines for something that is left out."""
+    if _refusal(recipe, drawn) is None:
+        return False
+    return capabilities.needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
+
+
+def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
+    """Return why the reference refuses what was drawn; None where it does not."""
+    return reference_refusal(recipe.operation, drawn.inputs, attributes_in(REFERENCE_DTYPE, drawn.attributes))
 
 
 def words_of_draws() -> tuple[str, ...]:
     """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
     lattices = [family_of(operation).lattices[operation] for operation in drawable()]
-    return tuple(sorted({word for lattice in lattices for word in lattice.own_words}))
+    return tuple(sorted({REFUSED, *(word for lattice in lattices for word in lattice.own_words)}))
 
 
 def _check_left_out(recipe: Recipe, lattice: Lattice) -> None:
     # A campaign leaves the same out of all that it draws, whether an operation has it or not.
     for word in sorted(recipe.limits.without - lattice.own_words):
-        if not can_be_missing(word) and word not in words_of_draws():
+        if not capabilities.can_be_missing(word) and word not in words_of_draws():
             raise UsageError(
                 f"{recipe.text}: {word!r} is nothing that a draw could leave out: write a capability "
                 f"(`attnspec explain capabilities` lists them), an argument, or one of {', '.join(words_of_draws())}."
@@ -86,7 +106,7 @@ def draw(recipe: Recipe) -> Case:
 def case_of(recipe: Recipe, drawn: Drawn) -> Case:
     """Return what was drawn by a recipe as a case with its answers."""
     expected = drawn.expected
-    if expected is None:
+    if expected is None and not drawn.is_refused:
         attributes = attributes_in(REFERENCE_DTYPE, drawn.attributes)
         outputs = reference_outputs(recipe.operation, drawn.inputs, attributes)
         expected = {name: output for name, output in outputs.items() if name not in drawn.left_open}
@@ -103,10 +123,10 @@ def case_of(recipe: Recipe, drawn: Drawn) -> Case:
         dtypes=(recipe.limits.dtype,),
         inputs=drawn.inputs,
         attributes=drawn.attributes,
-        expected={"all": expected},
+        expected={"all": expected or {}},
         sample=drawn.sample,
         presentation=drawn.presentation,
-        rejects=None,
+        rejects=_rejection(recipe, drawn) if drawn.is_refused else None,
         properties=None,
         changed_argument=None,
         conventions=drawn.conventions,
@@ -114,3 +134,9 @@ def case_of(recipe: Recipe, drawn: Drawn) -> Case:
         thinned=drawn.thinned,
         is_certified=False,
     )
+
+
+def _rejection(recipe: Recipe, drawn: Drawn) -> Rejection:
+    """Return why a draw must be refused; its twin is the draw as it is right."""
+    reason = f"The reference says: {_refusal(recipe, drawn)}"
+    return Rejection(reason, recipe.leaving_out((REFUSED,)).text, _STRICT)

@@ -10,6 +10,7 @@ from attnspec.lattice.limits import FEWEST, Limits
 from attnspec.lattice.memory import ONE_ARRAY, ONE_PART, share_memory
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
 from attnspec.lattice.presenting import draw_presentation
+from attnspec.lattice.refusing import REFUSED, Refusals, malformed
 from attnspec.lattice.spoiling import spoil_one
 from attnspec.lattice.words import REVERSED, Stream, Words
 
@@ -17,10 +18,12 @@ __all__ = [
     "FEWEST",
     "ONE_ARRAY",
     "ONE_PART",
+    "REFUSED",
     "REVERSED",
     "Drawn",
     "Lattice",
     "Limits",
+    "Refusals",
     "Stream",
     "Words",
     "as_stated",
@@ -28,6 +31,7 @@ __all__ = [
     "draw_presentation",
     "full_width",
     "lengthened",
+    "malformed",
     "share_memory",
     "spoil_one",
     "whole_numbers",

@@ -38,6 +38,8 @@ class Drawn:
         Outputs of which the page does not say what they hold in such a case.
     expected
         What is owed of a sample; None where the reference is to say it of the whole case.
+    is_refused
+        Whether it must be refused, by the clause that it has.
     """
 
     inputs: Mapping[str, NDArray[Any]]
@@ -51,3 +53,4 @@ class Drawn:
     thinned: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     left_open: tuple[str, ...] = ()
     expected: Mapping[str, NDArray[Any]] | None = None
+    is_refused: bool = False

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from attnspec.lattice.drawn import Drawn
     from attnspec.lattice.limits import Limits
+    from attnspec.lattice.refusing import Refusals
     from attnspec.lattice.words import Words
 
 
@@ -23,7 +24,10 @@ class Lattice:
         Draws a case, from the streams of a seed and within limits.
     own_words
         What its draws can leave out beside capabilities, arguments, and arguments with one of their values.
+    refusals
+        Input name to the clauses by which other shapes of it are refused.
     """
 
     draw: Callable[[Words, Limits], Drawn]
     own_words: frozenset[str]
+    refusals: Mapping[str, Refusals] = field(default_factory=dict[str, "Refusals"])

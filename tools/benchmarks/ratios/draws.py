@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.adapters import load
 from attnspec.adapters.process import isolated
-from attnspec.cases import suite_of
-from attnspec.draws import Recipe, draw
+from attnspec.draws import Recipe, draw, suite_of_draws
 from attnspec.lattice import Limits
 from attnspec.runner import run_suite
 from ratios import nobody, plain
@@ -35,7 +34,7 @@ _WITHOUT_ANYTHING = _PLAIN.union(_EXCLUDING, ("scale", "softcap", "sinks", "alib
 
 def _graded(recipes: list[Recipe], implementation: Implementation) -> None:
     for recipe in recipes:
-        run_suite(suite_of([draw(recipe)]), implementation, dtypes=(DTYPE,), goes_on=True)
+        run_suite(suite_of_draws([draw(recipe)]), implementation, dtypes=(DTYPE,), goes_on=True)
 
 
 def _called(cases: list[Case]) -> None:

@@ -19,7 +19,7 @@ BOTH = (
     *("is_causal", "scale", "softcap", "window", "causal_alignment"),
     *("boolean_mask", "float_mask", "mask_and_causal", "broadcast_mask", "open_window", "zero_scale", "negative_scale"),
     *("grouped_query", "value_width", "unequal_lengths", "fully_masked_row", "presentation"),
-    *("one_array", "one_part_for_many"),
+    *("one_array", "one_part_for_many", "refused"),
     *("empty_keys", "empty_queries", "empty_heads", "empty_batch"),
     *("causal_alignment=top_left", "causal_alignment=bottom_right"),
 )
@@ -31,7 +31,7 @@ WORDS = {
         *("float8_e4m3fn", "float8_e5m2", "int8"),
     },
     BACKWARD: {*BOTH, "grad_logsumexp", "output", "logsumexp"},
-    MERGE: {"full_width", "empty_parts", "excluded_nonfinite", "empty_queries", "presentation"},
+    MERGE: {"full_width", "empty_parts", "excluded_nonfinite", "empty_queries", "presentation", "refused"},
 }
 LAYOUTS = {"fortran", "heads_last", "reversed", "gapped", "inside", "readonly", "fused"}
 IN_ONE_PLACE = {"shared", "broadcast", "heads_broadcast", "tokens_broadcast", "features_broadcast"}
@@ -43,6 +43,10 @@ each_operation = pytest.mark.parametrize("operation", WORDS)
 def drawn():
     """Draw 2,000 small cases of each operation."""
     return {operation: [drawn_of(Recipe(operation, "reach", n, SMALL)) for n in range(2_000)] for operation in WORDS}
+
+
+def is_answered(one):
+    return not one.is_refused
 
 
 @each_operation
@@ -75,7 +79,7 @@ def test_features_are_said_once(operation, drawn):
 
 @pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
 def test_features_are_what_the_case_has(operation, drawn):
-    for one in drawn[operation]:
+    for one in filter(is_answered, drawn[operation]):
         query, key, value = (one.inputs[name] for name in ("query", "key", "value"))
         past = one.inputs["past_key"].shape[2] if "past_key" in one.inputs else 0
         columns = key.shape[2] + past
@@ -122,7 +126,7 @@ def test_queries_without_keys_are_what_the_reference_leaves_empty(operation):
 
 
 def test_the_axes_of_a_case_are_its_shapes(drawn):
-    for one in drawn[FORWARD]:
+    for one in filter(is_answered, drawn[FORWARD]):
         axes = one.extents
         heads = axes["shared"] * axes["group"]
         assert one.inputs["query"].shape == (axes["batch"], heads, axes["queries"], axes["width"])
@@ -145,7 +149,7 @@ def test_a_backward_pass_has_fewer_elements():
 
 def test_parts_that_are_empty_hold_nothing_that_counts(drawn):
     clauses_of = {"merge.empty.one", "merge.empty.ignored", "merge.empty.both"}
-    for one in drawn[MERGE]:
+    for one in filter(is_answered, drawn[MERGE]):
         none = [np.isneginf(one.inputs[f"logsumexp_{side}"]) for side in "ab"]
         has_one, has_both = bool((none[0] ^ none[1]).any()), bool((none[0] & none[1]).any())
         assert ("empty_parts" in one.features) == (has_one or has_both)

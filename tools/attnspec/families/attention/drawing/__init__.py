@@ -6,6 +6,7 @@ from attnspec.families.attention.drawing.forward import draw_forward
 from attnspec.families.attention.drawing.heads import HEADS_WORDS, draw_combined, draw_split
 from attnspec.families.attention.drawing.merging import draw_merging
 from attnspec.families.attention.drawing.projecting import PROJECTED_WORDS, draw_one_head, draw_several_heads
+from attnspec.families.attention.drawing.refusals import REFUSALS
 from attnspec.families.attention.drawing.shapes import extents_of, with_few_heads
 from attnspec.families.attention.drawing.softmax import MINUS_INFINITY, NUMBERS, draw_softmax
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, SCORES
@@ -17,14 +18,20 @@ _ALIKE = frozenset((*CLASSES, "fully_masked_row", "presentation", ONE_ARRAY, ONE
 
 LATTICES = {
     "softmax": Lattice(draw_softmax, frozenset((*NUMBERS, MINUS_INFINITY, "presentation")) - {"plain"}),
-    "context_vector": Lattice(draw_context, CONTEXT_WORDS),
-    "split_heads": Lattice(draw_split, HEADS_WORDS),
+    "context_vector": Lattice(draw_context, CONTEXT_WORDS, REFUSALS["context_vector"]),
+    "split_heads": Lattice(draw_split, HEADS_WORDS, REFUSALS["split_heads"]),
     "combine_heads": Lattice(draw_combined, HEADS_WORDS),
-    "scaled_dot_product_attention": Lattice(draw_forward, _ALIKE | {EXCLUDED, ATTENDED, SCORES, PREFIX}),
-    "scaled_dot_product_attention_backward": Lattice(draw_backward, _ALIKE),
+    "scaled_dot_product_attention": Lattice(
+        draw_forward, _ALIKE | {EXCLUDED, ATTENDED, SCORES, PREFIX}, REFUSALS["scaled_dot_product_attention"]
+    ),
+    "scaled_dot_product_attention_backward": Lattice(
+        draw_backward, _ALIKE, REFUSALS["scaled_dot_product_attention_backward"]
+    ),
     "single_head_attention": Lattice(draw_one_head, PROJECTED_WORDS),
-    "multi_head_attention": Lattice(draw_several_heads, PROJECTED_WORDS),
-    "merge_states": Lattice(draw_merging, frozenset(("empty_parts", EXCLUDED, "full_width", "presentation"))),
+    "multi_head_attention": Lattice(draw_several_heads, PROJECTED_WORDS, REFUSALS["multi_head_attention"]),
+    "merge_states": Lattice(
+        draw_merging, frozenset(("empty_parts", EXCLUDED, "full_width", "presentation")), REFUSALS["merge_states"]
+    ),
 }
 
 __all__ = ["LATTICES", "extents_of", "with_few_heads"]

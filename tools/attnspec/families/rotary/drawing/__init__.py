@@ -2,14 +2,27 @@
 
 from attnspec.families.rotary.drawing.rotation import NONFINITE, PARTIAL, draw_rotation
 from attnspec.families.rotary.drawing.tables import draw_tables
-from attnspec.lattice import ONE_ARRAY, ONE_PART, Lattice
+from attnspec.lattice import ONE_ARRAY, ONE_PART, Lattice, Refusals
+
+_TABLE = Refusals(("apply_rotary.rejects.tables",) * 3, "apply_rotary.rejects.rank")
+_TOKENS, _WIDTH = "apply_rotary.rejects.tokens", "apply_rotary.rejects.width"
+_RANK = Refusals(rank="rotary_tables.rejects.rank")
 
 LATTICES = {
     "apply_rotary": Lattice(
         draw_rotation,
         frozenset(("full_width", "quarter_turns", PARTIAL, NONFINITE, ONE_ARRAY, ONE_PART, "presentation")),
+        {
+            "x": Refusals((_TOKENS, None, _TOKENS, _WIDTH), "apply_rotary.rejects.rank"),
+            "cos": _TABLE,
+            "sin": _TABLE,
+        },
     ),
-    "rotary_tables": Lattice(draw_tables, frozenset(("full_width", "presentation"))),
+    "rotary_tables": Lattice(
+        draw_tables,
+        frozenset(("full_width", "presentation")),
+        {"position_ids": _RANK, "inverse_frequencies": _RANK},
+    ),
 }
 
 __all__ = ["LATTICES"]

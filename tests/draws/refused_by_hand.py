@@ -1,0 +1,54 @@
+"""Inputs of another shape, made from ``spec/draws.md`` in plain Python and nested lists."""
+
+from .by_hand import Stream
+
+OF_THE_RANK = {"in_front", "behind", "first"}
+
+
+def along(array, axis, change):
+    """Change the list of parts along an axis."""
+    return change(array) if axis == 0 else [along(part, axis - 1, change) for part in array]
+
+
+def swapped(array, rank, axis):
+    """Exchange an axis with the next one, or the last with the first."""
+    if axis + 1 < rank:
+        return along(array, axis, lambda parts: [list(part) for part in zip(*parts, strict=True)])
+    # The last goes to the front by single steps, and then the first, which is the second now, to the end.
+    for step in range(rank - 2, -1, -1):
+        array = swapped(array, rank, step)
+    for step in range(1, rank - 1):
+        array = swapped(array, rank, step)
+    return array
+
+
+def refused_of(seed, inputs, table):
+    """Name, clause and numbers of the input that has another shape; None where the draw stays as it is.
+
+    `inputs` has the inputs by name as nested lists and their ranks; `table` the clauses of axes, and that of the rank,
+    by the name of the input.
+    """
+    stream = Stream(f"{seed}/refused")
+    names = [name for name in table if name in inputs]
+    if not stream.share(4) or not names:
+        return None
+    name = stream.one_of(names)
+    array, rank = inputs[name]
+    change = stream.by_weight(longer=3, shorter=3, single=3, swapped=2, in_front=2, behind=2, first=1)
+    axis = stream.below(max(rank, 1))
+    axes, of_rank = table[name]
+    following = axes[(axis + 1) % max(rank, 1)] if len(axes) == rank else None
+    clause = of_rank if change in OF_THE_RANK else axes[0] if len(axes) == 1 else axes[axis]
+    clause = following if change == "swapped" and clause is None else clause
+    if clause is None or (rank == 0 and change not in ("in_front", "behind")):
+        return None
+    changed = {
+        "longer": lambda: along(array, axis, lambda parts: [*parts, parts[-1]]),
+        "shorter": lambda: along(array, axis, lambda parts: parts[:-1]),
+        "single": lambda: along(array, axis, lambda parts: parts[:1]),
+        "swapped": lambda: swapped(array, rank, axis),
+        "in_front": lambda: [array],
+        "behind": lambda: along(array, rank, lambda number: [number]),
+        "first": lambda: array[0],
+    }[change]()
+    return name, clause, changed
