@@ -1,5 +1,6 @@
 """Draws are graded like golden cases: what is right passes all of them, and what is wrong is found and made small."""
 
+import numpy as np
 import pytest
 
 import attnspec_reference
@@ -27,6 +28,7 @@ FOUND = {
     "merge.averaged": (MERGE, set()),
     "merge.weights_in_powers_of_two": (MERGE, set()),
     "merge.both_empty_nan": (MERGE, {"empty_parts"}),
+    "merge.first_output_unchecked": (MERGE, {"refused"}),
 }
 """Mistakes, and the features of the draw that is left when it is made small."""
 
@@ -66,6 +68,25 @@ def test_a_mistake_is_found_and_made_small(mistake, recipes, results):
     assert sum(drawn.extents.values()) <= sum(drawn_of(failing).extents.values())
     # What was made small cannot be made smaller.
     assert shrunk(small, fails) == small
+
+
+def test_what_keeps_results_under_too_few_arguments_is_found_and_made_small(recipes, results):
+    kept = {}
+
+    def remembers(**arguments):
+        known = tuple((name, np.asarray(given).tobytes()) for name, given in arguments.items() if name != "value")
+        if known not in kept:
+            kept[known] = attnspec_reference.scaled_dot_product_attention(**arguments)
+        return kept[known]
+
+    def fails(case):
+        kept.clear()
+        return any(result.verdict.check == "repeatable" for result in results([case], remembers))
+
+    failing = next(recipe for recipe in recipes(FORWARD, 400, **SMALL) if fails(draw(recipe)))
+    small = drawn_of(shrunk(failing, fails))
+    assert small.changed == "value"
+    assert {*small.features} <= {"changed_argument", "unequal_lengths"}
 
 
 def test_what_is_off_by_the_error_of_the_values_passes_in_float64(recipes, results):

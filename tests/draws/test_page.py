@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attnspec.draws import Recipe, recipe_from_text
-from attnspec.draws.drawing import drawable, drawn_of
+from attnspec.draws.drawing import case_of, drawable, drawn_of
 from attnspec.families.attention.drawing import (
     backward,
     context,
@@ -25,8 +25,9 @@ from attnspec.families.attention.drawing import (
 )
 from attnspec.families.lookup import family_of
 from attnspec.families.rotary.drawing import rotation, tables
-from attnspec.lattice import Limits, Stream, lengths, memory, presenting, refusing
+from attnspec.lattice import Limits, Stream, changing, lengths, memory, presenting, refusing
 
+from .by_hand import Stream as ByHand
 from .by_hand import (
     axes_of_attention,
     combined_heads,
@@ -122,6 +123,7 @@ SHARES = {
     "whether for all of one shape, in 50 of 100": memory._OF_ALL,
     "stream `one part`: in 5 of 100": memory._ONE_PART,
     "Stream `refused`: in 4 of 100": refusing._REFUSED,
+    "Stream `changed_argument`: in 12 of 100": changing._CHANGED,
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
     "`large`: in 8 of 100": projecting._LARGE,
     "in 4 of 100 by the stream `infinite scores`": spoiling._INFINITE,
@@ -360,3 +362,23 @@ def test_the_page_has_every_input_that_is_refused():
         table = table_of_refusals(operation)
         assert {*refusals} == {*table}
         assert [name for name in refusals if name in table] == [*table]
+
+
+@pytest.mark.parametrize("operation", drawable())
+def test_changed_arguments_are_those_of_the_page(operation):
+    chosen = set()
+    for number in range(300):
+        recipe = Recipe(operation, "by-hand", number, Limits("float32", elements=300, longest=40))
+        drawn = drawn_of(recipe)
+        stream = ByHand(f"{operation}/by-hand/{number}/float32/changed_argument")
+        if not stream.share(12) or drawn.is_refused:
+            assert drawn.changed is None, recipe.text
+            continue
+        others = {name for name, value in drawn.attributes.items() if value is True or (type(value) is float and value)}
+        assert drawn.changed == stream.one_of(sorted({*drawn.inputs} | others)), recipe.text
+        stored = operation == BACKWARD and "output" in drawn.inputs
+        done = case_of(recipe, drawn).changed_argument
+        assert done is None or not stored, recipe.text
+        assert done is None or "one_array" not in drawn.features, recipe.text
+        chosen |= {drawn.changed} if done is not None else set()
+    assert chosen

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from attnspec import capabilities
-from attnspec.cases import Case, Rejection, attributes_in
+from attnspec.cases import Case, ChangedArgument, Rejection, attributes_in
 from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
 from attnspec.conventions import CHOICES, settling
 from attnspec.dtypes import REFERENCE_DTYPE
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
-from attnspec.lattice import REFUSED, Words, malformed
+from attnspec.lattice import CHANGED, ONE_ARRAY, REFUSED, Words, argument_to_change, malformed, other_value
 from attnspec.reference_answers import reference_outputs, reference_refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from attnspec.draws.recipe import Recipe
     from attnspec.lattice import Drawn, Lattice
 
 PROFILE = "draws"
 _SOURCE = {"section": "drawn as spec/draws.md says"}
+
+_FAR = 0.125
+_NOISE = 2.0**-30
+"""Of the largest number of an output, how much it must change at some place: no tolerance of float32 is as wide. And of
+the largest number of all outputs, for one that is 0 but for rounding."""
 
 _CHECKS = next(iter(settling(Settles.REFUSALS)))
 _STRICT = (_CHECKS, CHOICES[_CHECKS][0])
@@ -54,6 +66,9 @@ def drawn_of(recipe: Recipe) -> Drawn:
     unknown = sorted(recipe.limits.extents.keys() - drawn.extents.keys())
     if unknown:
         raise UsageError(f"{recipe.text}: there is no axis {unknown[0]!r}; the axes are {', '.join(drawn.extents)}.")
+    changed = argument_to_change(words, drawn, recipe.limits)
+    if changed is not None:
+        drawn = replace(drawn, changed=changed, features=(*drawn.features, CHANGED))
     wrong = malformed(words, drawn, lattice.refusals, recipe.limits)
     return wrong if wrong is not None and _is_refused(recipe, wrong) else drawn
 
@@ -73,7 +88,7 @@ def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
 def words_of_draws() -> tuple[str, ...]:
     """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
     lattices = [family_of(operation).lattices[operation] for operation in drawable()]
-    return tuple(sorted({REFUSED, *(word for lattice in lattices for word in lattice.own_words)}))
+    return tuple(sorted({CHANGED, REFUSED, *(word for lattice in lattices for word in lattice.own_words)}))
 
 
 def _check_left_out(recipe: Recipe, lattice: Lattice) -> None:
@@ -128,7 +143,7 @@ def case_of(recipe: Recipe, drawn: Drawn) -> Case:
         presentation=drawn.presentation,
         rejects=_rejection(recipe, drawn) if drawn.is_refused else None,
         properties=None,
-        changed_argument=None,
+        changed_argument=_changed_argument(recipe, drawn, expected or {}),
         conventions=drawn.conventions,
         printed=(),
         thinned=drawn.thinned,
@@ -140,3 +155,34 @@ def _rejection(recipe: Recipe, drawn: Drawn) -> Rejection:
     """Return why a draw must be refused; its twin is the draw as it is right."""
     reason = f"The reference says: {_refusal(recipe, drawn)}"
     return Rejection(reason, recipe.leaving_out((REFUSED,)).text, _STRICT)
+
+
+def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArray[Any]]) -> ChangedArgument | None:
+    """Return the argument that is changed, if any; None where what is owed first stays nearly the same."""
+    name, derived = drawn.changed, family_of(recipe.operation).lattices[recipe.operation].derived
+    if name is None or drawn.sample or not derived.isdisjoint(drawn.inputs) or ONE_ARRAY in drawn.features:
+        return None
+    inputs, attributes = dict(drawn.inputs), dict(drawn.attributes)
+    if name in inputs:
+        change = ChangedArgument(name, reversed=True)
+        inputs[name] = np.flip(inputs[name]).copy()
+    else:
+        change = ChangedArgument(name, other_value(attributes[name]))
+        attributes[name] = change.value
+    first = OPERATIONS[recipe.operation].outputs[0]
+    try:
+        others = reference_outputs(recipe.operation, inputs, attributes_in(REFERENCE_DTYPE, attributes))
+    except ValueError:
+        return None
+    if first not in expected or first not in others or expected[first].shape != others[first].shape:
+        return None
+    noise = _NOISE * max(map(_largest, (*expected.values(), *others.values())))
+    own = _FAR * max(_largest(expected[first]), _largest(others[first]))
+    with np.errstate(invalid="ignore"):
+        moved = _largest(expected[first] - others[first])
+    return change if moved > max(noise, own) else None
+
+
+def _largest(array: NDArray[Any]) -> float:
+    """Return the largest finite number of an array, without its sign; 0 where there is none."""
+    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attnspec.contract import OPERATIONS
 from attnspec.draws import Recipe, drawn_of
-from attnspec.lattice import REFUSED, Limits, Words
+from attnspec.lattice import CHANGED, REFUSED, Limits, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,8 +28,9 @@ _LONG = 8
 _EXPLAINING = 4
 """Small draws that explain what is wrong in large ones: the cheap wrong answers show in nearly each."""
 
-_NOT_ASKED = ("presentation", "excluded_nonfinite", "attended_nan", REFUSED)
-"""What nobody asked for who named a shape: other memory layouts, numbers that are none, and inputs to refuse."""
+_NOT_ASKED = ("presentation", "excluded_nonfinite", "attended_nan", REFUSED, CHANGED)
+"""What nobody asked for who named a shape: other memory layouts, numbers that are none, inputs to refuse, and calls
+with another argument: other variants are asked for anyway."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 This room holds what all families draw with; what is drawn, and how often, is in the rooms of each family.
 """
 
+from attnspec.lattice.changing import CHANGED, argument_to_change, other_value
 from attnspec.lattice.drawn import Drawn
 from attnspec.lattice.lattice import Lattice
 from attnspec.lattice.lengths import as_stated, lengthened
@@ -15,6 +16,7 @@ from attnspec.lattice.spoiling import spoil_one
 from attnspec.lattice.words import REVERSED, Stream, Words
 
 __all__ = [
+    "CHANGED",
     "FEWEST",
     "ONE_ARRAY",
     "ONE_PART",
@@ -26,12 +28,14 @@ __all__ = [
     "Refusals",
     "Stream",
     "Words",
+    "argument_to_change",
     "as_stated",
     "coarse",
     "draw_presentation",
     "full_width",
     "lengthened",
     "malformed",
+    "other_value",
     "share_memory",
     "spoil_one",
     "whole_numbers",

@@ -40,6 +40,8 @@ class Drawn:
         What is owed of a sample; None where the reference is to say it of the whole case.
     is_refused
         Whether it must be refused, by the clause that it has.
+    changed
+        The argument with which it is asked once more, changed alone, if what is owed changes with it.
     """
 
     inputs: Mapping[str, NDArray[Any]]
@@ -54,3 +56,4 @@ class Drawn:
     left_open: tuple[str, ...] = ()
     expected: Mapping[str, NDArray[Any]] | None = None
     is_refused: bool = False
+    changed: str | None = None

@@ -26,8 +26,11 @@ class Lattice:
         What its draws can leave out beside capabilities, arguments, and arguments with one of their values.
     refusals
         Input name to the clauses by which other shapes of it are refused.
+    derived
+        Inputs that follow from the others, as a stored output does.
     """
 
     draw: Callable[[Words, Limits], Drawn]
     own_words: frozenset[str]
     refusals: Mapping[str, Refusals] = field(default_factory=dict[str, "Refusals"])
+    derived: frozenset[str] = frozenset()

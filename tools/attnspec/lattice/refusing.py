@@ -77,11 +77,12 @@ def malformed(words: Words, drawn: Drawn, refusals: Mapping[str, Refusals], limi
     return replace(
         drawn,
         inputs={**drawn.inputs, name: changed},
-        features=(*(feature for feature in drawn.features if feature != "presentation"), REFUSED),
+        features=(*drawn.features, REFUSED),
         clauses=(clause,),
         conventions=(),
         presentation={},
         is_refused=True,
+        changed=None,
     )
 
 

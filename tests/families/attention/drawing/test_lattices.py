@@ -19,7 +19,7 @@ BOTH = (
     *("is_causal", "scale", "softcap", "window", "causal_alignment"),
     *("boolean_mask", "float_mask", "mask_and_causal", "broadcast_mask", "open_window", "zero_scale", "negative_scale"),
     *("grouped_query", "value_width", "unequal_lengths", "fully_masked_row", "presentation"),
-    *("one_array", "one_part_for_many", "refused"),
+    *("one_array", "one_part_for_many", "refused", "changed_argument"),
     *("empty_keys", "empty_queries", "empty_heads", "empty_batch"),
     *("causal_alignment=top_left", "causal_alignment=bottom_right"),
 )
@@ -31,7 +31,15 @@ WORDS = {
         *("float8_e4m3fn", "float8_e5m2", "int8"),
     },
     BACKWARD: {*BOTH, "grad_logsumexp", "output", "logsumexp"},
-    MERGE: {"full_width", "empty_parts", "excluded_nonfinite", "empty_queries", "presentation", "refused"},
+    MERGE: {
+        "full_width",
+        "empty_parts",
+        "excluded_nonfinite",
+        "empty_queries",
+        "presentation",
+        "refused",
+        "changed_argument",
+    },
 }
 LAYOUTS = {"fortran", "heads_last", "reversed", "gapped", "inside", "readonly", "fused"}
 IN_ONE_PLACE = {"shared", "broadcast", "heads_broadcast", "tokens_broadcast", "features_broadcast"}

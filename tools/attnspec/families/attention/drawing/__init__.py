@@ -25,7 +25,7 @@ LATTICES = {
         draw_forward, _ALIKE | {EXCLUDED, ATTENDED, SCORES, PREFIX}, REFUSALS["scaled_dot_product_attention"]
     ),
     "scaled_dot_product_attention_backward": Lattice(
-        draw_backward, _ALIKE, REFUSALS["scaled_dot_product_attention_backward"]
+        draw_backward, _ALIKE, REFUSALS["scaled_dot_product_attention_backward"], frozenset(("output", "logsumexp"))
     ),
     "single_head_attention": Lattice(draw_one_head, PROJECTED_WORDS),
     "multi_head_attention": Lattice(draw_several_heads, PROJECTED_WORDS, REFUSALS["multi_head_attention"]),
