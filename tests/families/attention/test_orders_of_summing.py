@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from attnspec.adapters import load
 from attnspec.bounds.precision import precision_of
-from attnspec.cases import suite_of
+from attnspec.cases import load_suite, suite_of
 from attnspec.draws import draw, recipe_from_text
-from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes
+from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes, roundings_of_merges
 from attnspec.runner import run_suite
 from attnspec_authoring.proof.subjects import implementation_of
 from attnspec_controls import CONTROLS
@@ -85,3 +86,40 @@ def test_draws_that_were_false_alarms_pass(control, number):
     case = draw(recipe_from_text(f"draw:scaled_dot_product_attention/alarms/{number}:float32"))
     (result,) = run_suite(suite_of([case]), implementation_of(subject), dtypes=("float32",), goes_on=True)
     assert result.status == "pass"
+
+
+def test_a_tree_has_a_storey_for_each_doubling_of_the_keys():
+    terms = np.array([0, 1, 2, 3, 8, 9, 1024])
+    assert np.allclose(roundings_of_merges(terms) ** 2, [1, 1, 1, 2, 3, 4, 10])
+
+
+def halved(scores, value):
+    """Return mean and logsumexp of one half of the keys merged with those of the other, down to single keys."""
+    keys = scores.shape[-1]
+    if keys == 1:
+        return np.broadcast_to(value, (*scores.shape[:-1], value.shape[-1])), scores[..., 0]
+    middle = keys // 2
+    one, first = halved(scores[..., :middle], value[..., :middle, :])
+    other, last = halved(scores[..., middle:], value[..., middle:, :])
+    both = np.logaddexp(first, last)
+    return one * np.exp(first - both)[..., None] + other * np.exp(last - both)[..., None], both
+
+
+class Tree:
+    """Attention without options, by halves of the keys."""
+
+    dtypes = ("float64", "float32")
+
+    @staticmethod
+    def scaled_dot_product_attention(query, key, value, scale=None):
+        factor = query.dtype.type(query.shape[-1] ** -0.5 if scale is None else scale)
+        output, logsumexp = halved((query * factor) @ key.swapaxes(-1, -2), value)
+        return {"output": output, "logsumexp": logsumexp}
+
+
+@pytest.mark.parametrize(
+    "name", ["logsumexp/all_negative", "logsumexp/equal_scores", "logsumexp/large_scores", "logsumexp/plain"]
+)
+def test_halves_that_are_merged_by_their_logsumexps_pass_where_logarithms_are_large(name):
+    results = run_suite(suite_of([load_suite().cases[name]]), load(Tree), dtypes=Tree.dtypes, goes_on=True)
+    assert {result.status for result in results} == {"pass"}

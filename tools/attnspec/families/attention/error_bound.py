@@ -27,7 +27,7 @@ from attnspec.bounds.estimates import (
 )
 from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.nonfinite import special_scores
-from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes
+from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes, roundings_of_merges
 from attnspec.families.attention.quantized import NOTHING_QUANTIZED, Quantization
 from attnspec.families.attention.rounding_cells import Norms, coherent_norms
 
@@ -195,7 +195,8 @@ class AttentionTolerance:
         value, size = softmax.logsumexp[..., 0], softmax.logarithm[..., 0]
         from_logits = softmax.moved.sum(axis=-1)
         precision = self.precision.at_rank(value.ndim)
-        from_sum = denominator_error(softmax.drift[..., 0], precision) + precision.accumulator * size
+        merges = np.broadcast_to(roundings_of_merges(softmax.terms), softmax.logsumexp.shape)[..., 0]
+        from_sum = denominator_error(softmax.drift[..., 0], precision) + precision.accumulator * merges * size
         error = INNER * (from_logits + from_sum) + precision.output * size + precision.smallest
         if self.logsumexp_base_2:
             # The factor and the product are each rounded once more.
@@ -280,7 +281,7 @@ class AttentionTolerance:
         softmax, precision = self.softmax, self.precision.at_rank(size.ndim)
         inner = (
             summation_error(size, norms.summed, softmax.terms, self.precision, softmax.drift)
-            + logarithm_error(softmax.logarithm, precision) * size
+            + logarithm_error(softmax.logarithm, precision) * roundings_of_merges(softmax.terms) * size
         )
         # A kernel may round the weights to the dtype before it multiplies them with the values.
         rounded = precision.output * (1 + ROUNDED_TWICE * precision.rounds_between_phases)
