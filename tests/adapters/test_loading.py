@@ -14,7 +14,7 @@ import pytest
 
 import attnspec
 from attnspec.adapters import load
-from attnspec.adapters.implementation import Implementation, Outputs, Request
+from attnspec.adapters.implementation import Declined, Implementation, Outputs, Request
 from attnspec.cases import load_suite
 from attnspec.errors import AttnspecError, TargetError, UsageError
 
@@ -209,6 +209,21 @@ def test_public_functions_of_the_users_file_that_are_no_operations_are_known(wri
     assert load("./beside.py").declaration.not_graded == ("attention",)
     assert load("./beside.py:softmax", bare_operation="softmax").declaration.not_graded == ()
     assert load("reference").declaration.not_graded == ()
+
+
+def test_a_function_that_only_shares_an_operations_name_leaves_the_others_as_they_are(write):
+    write("parts.py", "def softmax(logits, sink, ok): ...\ndef split_heads(x, num_heads):\n    return x\n")
+    implementation = load("./parts.py")
+    assert implementation.declaration.operations == ("split_heads",)
+    assert implementation.declaration.not_graded == ()
+    assert "parts.py: softmax(logits, sink, ok) has no argument 'x'" in implementation.declaration.unfit["softmax"]
+    assert implementation.run(Request("softmax", "float64", {}, {})) == Declined("softmax is not offered")
+
+
+def test_where_no_function_can_be_called_the_first_says_why(write):
+    write("parts.py", "def softmax(logits): ...\ndef split_heads(tokens): ...\n")
+    with pytest.raises(TargetError, match=r"softmax\(logits\) has no argument 'x'"):
+        load("./parts.py")
 
 
 def test_an_implementation_is_returned_as_it_is(write):

@@ -149,6 +149,15 @@ def test_dtypes_profiles_conventions_renames_and_one_function_are_passed_on(attn
     assert passed == {"softmax"}
 
 
+def test_a_part_that_is_called_like_an_operation_is_said_not_to_be_graded(attnspec, write):
+    write("parts.py", "def softmax(logits, ok): ...\ndef split_heads(x, num_heads):\n    return x\n")
+    code, out, _ = attnspec("validate", "./parts.py", "--select", "layout/split_heads*")
+    assert code == 1
+    assert "Not graded: ./parts.py: softmax(logits, ok) has no argument 'x', which softmax needs." in " ".join(
+        out.split()
+    )
+
+
 def test_fail_fast_stops(attnspec, write, tmp_path):
     write("wrong.py", "def softmax(x, axis=-1):\n    return x\n")
     attnspec("validate", "./wrong.py", "--fail-fast", "--report", "r.json", "--select", "documents/001/softmax_*")

@@ -143,6 +143,8 @@ class Declaration:
         the contract's own.
     not_graded
         Names of public functions that stand beside the operations in the user's own module, and are none.
+    unfit
+        Name to reason, for functions that are called like an operation and cannot be called as one.
     """
 
     name: str
@@ -156,6 +158,7 @@ class Declaration:
     layout: str | None = None
     asked_in: str | None = None
     not_graded: tuple[str, ...] = ()
+    unfit: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def dtypes_offered(self, operation: str) -> tuple[str, ...]:
         """Return the dtypes that it offers in an operation."""

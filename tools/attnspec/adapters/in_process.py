@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from inspect import isfunction
 from types import ModuleType
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.adapters.signatures import Signature
     from attnspec.adapters.tensors import Tensors
+    from attnspec.operation import Operation
 
 _LARGEST_KEPT = 2**22
 """Bytes of an input that are kept to be compared; of a larger one a digest, since copies would fill the memory."""
@@ -85,10 +88,8 @@ class InProcessImplementation:
             )
         declared = _layout(read_attribute(holder, "layout", adapter), adapter)
         self._operations = {name: operation_in(name, layout or declared) for name in OPERATIONS}
-        self._signatures = {
-            name: read_signature(function, self._operations[name], self._renames, f"{adapter}: {name}")
-            for name, function in self._functions.items()
-        }
+        self._signatures, unfit = _signatures(holder, self._functions, self._operations, self._renames, adapter)
+        self._functions = {name: self._functions[name] for name in self._signatures}
         for argument, own in self._renames.items():
             if not any(signature.takes(argument, own) for signature in self._signatures.values()):
                 raise TargetError(f"--rename {own}={argument}: no operation of {adapter} has an argument {own!r}.")
@@ -97,7 +98,7 @@ class InProcessImplementation:
             self._functions |= passes
             self._signatures |= {name: found.signature for name, found in passes.items()}
         offered = tuple(name for name in OPERATIONS if name in self._functions)
-        self._declaration = _declaration(holder, adapter, offered, declared)
+        self._declaration = replace(_declaration(holder, adapter, offered, declared), unfit=unfit)
         self._handed_out = HandedOut()
 
     @property
@@ -214,6 +215,30 @@ def own_callables(holder: ModuleType) -> list[str]:
         for name, found in vars(holder).items()
         if callable(found) and not name.startswith("_") and getattr(found, "__module__", None) == holder.__name__
     ]
+
+
+def _signatures(
+    holder: object,
+    functions: Mapping[str, Callable[..., Any]],
+    operations: Mapping[str, Operation],
+    renames: Mapping[str, str],
+    adapter: str,
+) -> tuple[dict[str, Signature], dict[str, str]]:
+    """Return how each function is called, and why those cannot be that only share an operation's name.
+
+    A part of somebody's attention may well be called ``softmax`` in a file and be none. Where nothing else can be
+    called it is what was meant, and so it is in an object that was made to be tried: there the error is raised.
+    """
+    found: dict[str, Signature] = {}
+    unfit: dict[str, TargetError] = {}
+    for name, function in functions.items():
+        try:
+            found[name] = read_signature(function, operations[name], renames, f"{adapter}: {name}")
+        except TargetError as error:
+            unfit[name] = error
+    if unfit and not (found and isinstance(holder, ModuleType)):
+        raise next(iter(unfit.values()))
+    return found, {name: str(error) for name, error in unfit.items()}
 
 
 def _not_graded(holder: object) -> tuple[str, ...]:

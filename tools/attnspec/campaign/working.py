@@ -54,8 +54,9 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
     declaration = implementation.declaration
     offered = [name for name in drawn_for(declaration) if not sought.operations or name in sought.operations]
     if not offered:
-        asked = ", ".join(sought.operations) or "no operation of which cases can be drawn"
-        raise UsageError(f"{declaration.name} does not offer {asked}.")
+        asked = ", ".join(sought.operations) or "any operation of which cases can be drawn"
+        reasons = (declaration.unfit[name] for name in sought.operations if name in declaration.unfit)
+        raise UsageError(" ".join((f"{declaration.name} does not offer {asked}.", *reasons)))
     resolved = resolved_for(declaration, task.conventions)
     kinds: list[Kind] = []
     for operation in offered:

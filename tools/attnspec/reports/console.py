@@ -76,7 +76,8 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         declaration = report.declaration
         beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
         unseen = wording.NUMBERS_ALONE if report.invocation.export else None
-        for sentence in filter(None, (wording.asked_in(declaration.asked_in), beside, unseen, left)):
+        unfit = map(wording.function_unfit, declaration.unfit.values())
+        for sentence in filter(None, (wording.asked_in(declaration.asked_in), beside, *unfit, unseen, left)):
             _say(console, sentence, style="yellow")
         for sentence in _closing(report) if verbose or not report.wrong else ():
             _say(console, sentence)

@@ -86,6 +86,11 @@ def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
     )
 
 
+def function_unfit(reason: str) -> str:
+    """Return that a function is not graded that is called like an operation and cannot be called as one."""
+    return f"Not graded: {reason}"
+
+
 def asked_in(layout: str | None) -> str | None:
     """Return in which layout an implementation was asked; None where it was in the contract's own."""
     return None if layout is None else f"It was asked in the layout {layout}."
