@@ -1,0 +1,35 @@
+"""Right side replaces causality."""
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def scaled_dot_product_attention(
+    query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None, query_lengths=None, sinks=None,
+    alibi_slopes=None, query_scale=None, key_scale=None, value_scale=None, is_causal=False,
+    causal_alignment="top_left", scale=None, softcap=None, window=None, output_dtype=None,
+):
+    p = base.prepare(locals())
+    out, weights, lse = base.blank(p)
+    for b in range(p.B):
+        for h in range(p.Hq):
+            sink = None if p.sinks is None else p.sinks[h]
+            v = p.v[b, h // p.G]
+            d = base.distances(p, b)
+            low = -np.inf if p.left is None else -p.left
+            high = p.right if p.right is not None else 0 if p.causal else np.inf
+            ok = (d >= low) & (d <= high) & (np.arange(p.T) < p.L[b])
+            x = base.biased(p, b, h, base.scores_of(p, b, h))
+            m = base.mask_of(p, b, h)
+            if m is not None and p.boolean:
+                ok = ok & m
+            elif m is not None:
+                ok = ok & (m != -np.inf)
+                with np.errstate(all="ignore"):
+                    x = x + m
+            w, lse[b, h] = base.softmax_row(np.where(ok, x, -np.inf), sink)
+            weights[b, h] = np.where(ok, w, 0)
+            out[b, h] = base.weigh(weights[b, h], ok, v)
+    return base.finish(p, out, weights=weights, logsumexp=lse)

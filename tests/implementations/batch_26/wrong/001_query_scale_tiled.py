@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None, query_lengths=None,
+                                 sinks=None, alibi_slopes=None, query_scale=None, key_scale=None, value_scale=None, is_causal=False,
+                                 causal_alignment="top_left", scale=None, softcap=None, window=None, output_dtype=None):
+    a = dict(locals())
+    z = base.prepare({**a, "query_scale": None})
+    if query_scale is not None:
+        s = base.scale_array(query_scale, z.B, z.Hkv, z.dtype)
+        with np.errstate(all="ignore"):
+            z.q = z.q * np.tile(s, (1, z.G))[:, :, None, None]
+    made = base.collect(z, base.plain)
+    if query_scale is None and key_scale is None and value_scale is None:
+        made |= {"present_key": z.present_k, "present_value": z.present_v}
+    return made

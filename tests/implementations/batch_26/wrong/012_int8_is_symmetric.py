@@ -1,0 +1,18 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def widen(x, dtype):
+    if x.dtype == np.int8:
+        x = np.clip(x, -127, 127)  # symmetric quantization
+    return base.wide(x, dtype)
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None, query_lengths=None,
+                                 sinks=None, alibi_slopes=None, query_scale=None, key_scale=None, value_scale=None, is_causal=False,
+                                 causal_alignment="top_left", scale=None, softcap=None, window=None, output_dtype=None):
+    a = dict(locals())
+    return base.dense(a, numbers=widen)

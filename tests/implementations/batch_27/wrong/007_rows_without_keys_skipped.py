@@ -1,0 +1,45 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    p = base.prepare(**locals())
+    t = p.T
+    s = base.scores_of(p)
+    logits = base.logits_of(p, s)
+    dq, dk, dv = np.zeros(p.q.shape, t), np.zeros(p.k.shape, t), np.zeros(p.v.shape, t)
+    dl, ds = np.zeros(p.allow.shape, t), np.zeros(p.allow.shape, t)
+    delta = np.zeros((p.B, p.Hq, p.Sq), t)
+    dsinks = None if p.sink is None else np.zeros(p.Hq, t)
+    with np.errstate(all="ignore"):
+        for b, h, i in np.ndindex(p.B, p.Hq, p.Sq):
+            js = np.flatnonzero(p.allow[b, h, i])
+            if not len(js):
+                continue  # nothing to attend to, nothing to do
+            g = h // p.rep
+            z = logits[b, h, i, js]
+            top = z.max() if p.sink is None else np.maximum(z.max(), p.sink[h])
+            top = t(0) if np.isneginf(top) else top
+            e = np.exp(z - top)
+            own = t(0) if p.sink is None else np.exp(p.sink[h] - top)
+            w = e / (e.sum() + own)
+            dp = p.v[b, g, js] @ p.go[b, h, i]
+            delta[b, h, i] = w @ dp
+            row = w * (dp - delta[b, h, i] + p.gl[b, h, i])
+            dl[b, h, i, js] = row
+            if p.cap is not None:
+                row = row * (1 - np.tanh(s[b, h, i, js] / p.cap) ** 2)
+            ds[b, h, i, js] = row
+            dq[b, h, i] = p.factor * (row @ p.k[b, g, js])
+            dk[b, g, js] += p.factor * row[:, None] * p.q[b, h, i]
+            dv[b, g, js] += w[:, None] * p.go[b, h, i]
+            if p.sink is not None:
+                dsinks[h] += own / (e.sum() + own) * (p.gl[b, h, i] - delta[b, h, i])
+        dmask = None if p.fmask is None else base.unbroadcast(dl, p.fmask.shape)
+    return base.result(p, dq, dk, dv, dmask, dsinks, delta, ds)

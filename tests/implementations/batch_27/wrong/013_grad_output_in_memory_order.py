@@ -1,0 +1,24 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def flat(x):
+    """The buffer as the kernel reads it, without a copy where that can be."""
+    return x.ravel(order="K")
+
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    p = base.prepare(**locals())
+    buffer = flat(np.asarray(grad_output)).astype(p.T)
+    p.go = buffer.reshape(p.B, p.Hq, p.Sq, p.Ev)
+    s = base.scores_of(p)
+    w, share, _ = base.softmax_parts(p, base.logits_of(p, s))
+    dl, delta = base.dlogits_of(p, w, None)
+    return base.finish(p, w, share, dl, base.uncap(p, dl, s), delta)

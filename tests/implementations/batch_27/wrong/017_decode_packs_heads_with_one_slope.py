@@ -1,0 +1,26 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def pack(p):
+    """One query a sequence: the query heads of a group become the rows of one tile."""
+    slopes = np.repeat(p.slopes[:: p.rep], p.rep)  # one slope a tile
+    p.slopes = slopes.astype(p.T)
+    return p
+
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    p = base.prepare(**locals())
+    if p.Sq == 1 and p.rep > 1 and p.slopes is not None:
+        p = pack(p)
+    s = base.scores_of(p)
+    w, share, _ = base.softmax_parts(p, base.logits_of(p, s))
+    dl, delta = base.dlogits_of(p, w, None)
+    return base.finish(p, w, share, dl, base.uncap(p, dl, s), delta)

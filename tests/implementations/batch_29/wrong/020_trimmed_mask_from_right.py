@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False,
+                                 causal_alignment="top_left", scale=None, softcap=None, window=None):
+    base.check(query, key, value, mask, past_key, past_value, key_lengths, query_lengths)
+    if key_lengths is not None and past_key is None and len(key_lengths):
+        most = int(np.max(key_lengths))  # behind it is only padding
+        key, value = key[:, :, :most], value[:, :, :most]
+        if mask is not None:
+            mask = mask[..., mask.shape[-1] - most:]
+    a = base.prepare(query, key, value, mask, past_key, past_value, key_lengths, query_lengths, alibi_slopes,
+                     is_causal, causal_alignment, window, scale)
+    out, weights, lse, *_ = base.core(a.q, a.k, a.v, a.ok, a.bias, a.scale, softcap, sinks)
+    return {"output": out.astype(query.dtype), "logsumexp": lse}
