@@ -61,6 +61,16 @@ class OneGenerator:
         return {"output": glorot_normal(fan_in=fan_in, fan_out=fan_out, seed=int(self.generator.integers(2**31)))}
 
 
+class OneGeneratorForZero(OneGenerator):
+    """An initialisation that takes a seed of 0 for none."""
+
+    def __call__(self, *, fan_in: int, fan_out: int, seed: int) -> Outputs:
+        """Draw the next matrix for the seed 0, and that of the seed for any other."""
+        if not seed:
+            return super().__call__(fan_in=fan_in, fan_out=fan_out, seed=seed)
+        return {"output": glorot_normal(fan_in=fan_in, fan_out=fan_out, seed=seed)}
+
+
 mistake = partial(Mistake, operation=OPERATION)
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -144,5 +154,14 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Start a generator of its own from the seed on every call.",
         function=named_output(glorot_normal),
         begin=OneGenerator,
+    ),
+    mistake(
+        id="glorot_normal.seed_of_zero_ignored",
+        clause="glorot_normal.seed",
+        sentence="A seed of 0 was taken for none: it gave different numbers.",
+        engineer="`if seed:` asks for the truth of a number, and 0 is false.",
+        remedy="Start from every seed that is given; only None is none.",
+        function=named_output(glorot_normal),
+        begin=OneGeneratorForZero,
     ),
 )

@@ -120,6 +120,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "context_vector.softmax_missing",
     ),
     "layout/context_square": ("context_vector.score_of_every_feature", "context_vector.weights_on_features"),
+    "layout/glorot_normal_seed_zero_72": ("glorot_normal.seed_of_zero_ignored",),
     "layout/glorot_normal_wide": (
         "glorot_normal.variance_as_deviation",
         "glorot_normal.he_deviation",

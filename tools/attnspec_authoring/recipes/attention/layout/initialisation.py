@@ -10,9 +10,10 @@ CLAUSES = ("shape", "mean", "standard_deviation", "distribution", "tails", "seed
 
 
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the case of Glorot normal weights."""
+    """Return the cases of Glorot normal weights."""
     wide = {"fan_in": 32, "fan_out": 128}
     return (
+        *(_from_zero(rows, columns) for rows, columns in ((72, 64), (48, 96))),
         AuthoredCase(
             id="layout/glorot_normal_wide",
             title="Glorot normal weights of a 32x128 matrix, seed 1",
@@ -25,4 +26,20 @@ def cases() -> tuple[AuthoredCase, ...]:
             changed_argument=ChangedArgument("fan_out", 129),
             revision=2,
         ),
+    )
+
+
+def _from_zero(rows: int, columns: int) -> AuthoredCase:
+    """Make a case of the seed 0, which is a number like any other."""
+    shape = {"fan_in": rows, "fan_out": columns}
+    return AuthoredCase(
+        id=f"layout/glorot_normal_seed_zero_{rows}",
+        title=f"Glorot normal weights of a {rows}x{columns} matrix: a seed of 0 is a seed",
+        operation="glorot_normal",
+        clauses=tuple(f"glorot_normal.{clause}" for clause in CLAUSES),
+        source=made_for("layout"),
+        attributes={**shape, "seed": 0},
+        dtypes=(),
+        properties={"distribution": "normal", **shape},
+        changed_argument=ChangedArgument("seed", 1),
     )
