@@ -2,7 +2,7 @@
 
 import struct
 from itertools import product
-from math import prod
+from math import ceil, floor, log, pi, prod
 
 MODULUS = 2**64
 
@@ -333,6 +333,117 @@ def tables_of_rotary(seed, dtype, elements, longest):
     stream = Stream(f"{seed}/factor")
     attributes = {"attention_factor": stream.one_of((0.5, 1, 1.25, 1.1386, 2))} if stream.share(40) else {}
     return {"position_ids": ((batch, tokens), positions), "inverse_frequencies": ((pairs,), frequencies)}, attributes
+
+
+NEEDED = {
+    "linear": "factor",
+    "dynamic": "factor original_length",
+    "llama3": "factor original_length low_frequency_factor high_frequency_factor",
+    "longrope": "factor original_length short_factors long_factors",
+    "yarn": "factor original_length",
+}
+USED = {
+    "dynamic": "sequence_length",
+    "longrope": "sequence_length attention_factor",
+    "proportional": "factor proportion",
+    "yarn": "beta_fast beta_slow truncate magnitude_scaling magnitude_scaling_all_dimensions attention_factor",
+}
+UNUSED = {
+    "factor": 2.5,
+    "original_length": 16,
+    "sequence_length": 64,
+    "attention_factor": 1.5,
+    "low_frequency_factor": 1,
+    "high_frequency_factor": 4,
+    "proportion": 0.5,
+    "beta_fast": 4,
+    "truncate": False,
+    "magnitude_scaling": 2,
+}
+
+
+def rotary_frequencies(seed, _, elements, longest):
+    """No inputs, and the attributes."""
+    stream = Stream(f"{seed}/extents")
+    pairs = stream.between(1, 12)
+    for _ in range(stream.of_pairs([(0, 1), (1, 4), (2, 1)])):
+        stream.word()
+        pairs = stream.any_size(1, longest)
+    (pairs,) = halved({"pairs": min(pairs, longest)}, lambda found: found["pairs"], elements).values()
+    scaling = Stream(f"{seed}/scaling").of_pairs(
+        [
+            *[(None, 2), ("none", 1), ("linear", 3), ("dynamic", 4)],
+            *[("llama3", 5), ("longrope", 4), ("proportional", 3), ("yarn", 8)],
+        ]
+    )
+    stream = Stream(f"{seed}/parameters")
+    given = {
+        "theta": stream.of_pairs([(None, 4), (500000, 4), (1000000, 2), (100, 2), (8, 1), (10000, 1)]),
+        "factor": stream.of_pairs([(4, 4), (8, 3), (2, 3), (1.5, 2), (32, 2), (1, 1)]),
+    }
+    length = stream.of_pairs([(4096, 4), (8192, 3), (1024, 2), (32768, 2), (16, 1)])
+    text = stream.of_pairs([(None, 2), (length // 2, 2), (length, 2), (length + 1, 2), ("longer", 5)])
+    longer = length + stream.between(2, 8 * length)
+    given |= {"original_length": length, "sequence_length": longer if text == "longer" else text}
+    low = stream.of_pairs([(1, 4), (2, 2), (0.5, 1), (4, 1)])
+    high = low + stream.of_pairs([(3, 4), (1, 2), (0.5, 1), (7, 1)])
+    given |= {"low_frequency_factor": low, "high_frequency_factor": high, "proportion": stream.between(0, 8) / 8}
+    given["beta_fast"] = stream.of_pairs([(None, 5), (16, 2), (64, 2), (8, 1)])
+    given["beta_slow"] = stream.of_pairs([(None, 5), (2, 2), (0.5, 2), (4, 1)])
+    given["truncate"] = stream.of_pairs([(None, 5), (False, 4), (True, 2)])
+    which = stream.by_weight(neither=5, both=4, first=2, second=1, zero=1)
+    first, second = stream.one_of((0.5, 0.75, 1, 1.25)), stream.one_of((0.5, 0.75, 1, 1.25))
+    given["magnitude_scaling"] = first if which in ("both", "first", "zero") else None
+    given["magnitude_scaling_all_dimensions"] = {"both": second, "second": second, "zero": 0}.get(which)
+    given["attention_factor"] = stream.of_pairs([(None, 8), (1.25, 1), (0.5, 1)])
+    for name in ("short_factors", "long_factors"):
+        given[name] = [number / 8 for number in Stream(f"{seed}/{name}").whole(pairs, 8, 32)]
+    stream = Stream(f"{seed}/unused")
+    more, other = stream.share(25), stream.one_of([*UNUSED])
+
+    def stated(scaling):
+        names = f"{NEEDED.get(scaling, '')} {USED.get(scaling, '')}".split()
+        found = {"width": 2 * pairs} | ({"scaling": scaling} if scaling else {})
+        found |= {name: given[name] for name in ("theta", *names) if given[name] is not None}
+        return found | ({other: UNUSED[other]} if more and other not in names else {})
+
+    found = stated("linear" if scaling == "dynamic" and pairs == 1 else scaling)
+    return {}, found if scaling != "yarn" or yarn_has_a_range(found) else stated("linear")
+
+
+def yarn_has_a_range(found):
+    width, theta = found["width"], found.get("theta", 10000)
+    low, high = (
+        width * log(found["original_length"] / (2 * pi * turns)) / (2 * log(theta))
+        for turns in (found.get("beta_fast", 32), found.get("beta_slow", 1))
+    )
+    if found.get("truncate", True):
+        if min(abs(low - round(low)), abs(high - round(high))) < 1 / 64:
+            return False
+        low, high = floor(low), ceil(high)
+    return max(low, 0) <= min(high, width - 1)
+
+
+def causal_mask(seed, _, elements, longest):
+    """No inputs, and the attributes."""
+    stream = Stream(f"{seed}/extents")
+    lengths = {axis: stream.between(1, 8) for axis in ("queries", "keys")}
+    for _ in range(stream.of_pairs([(0, 1), (1, 4), (2, 1)])):
+        axis = stream.by_weight(queries=1, keys=1)
+        lengths[axis] = stream.any_size(1, longest)
+    lengths = {axis: min(length, longest) for axis, length in lengths.items()}
+    if stream.share(25):
+        square = halved({"queries": lengths["queries"]}, lambda found: found["queries"] ** 2, elements)
+        queries = keys = square["queries"]
+        found = {"query_length": queries}
+    else:
+        queries, keys = halved(lengths, lambda found: found["queries"] * found["keys"], elements).values()
+        found = {"query_length": queries, "key_length": keys}
+    stream = Stream(f"{seed}/offset")
+    kind = stream.of_pairs([("unstated", 3), ("zero", 1), ("last", 3), ("any", 5)])
+    offset = {"zero": 0, "last": keys - queries, "any": stream.between(-queries, keys)}
+    found |= {"offset": offset[kind]} if kind in offset else {}
+    return {}, found | ({"additive": True} if Stream(f"{seed}/additive").share(50) else {})
 
 
 def context_of(seed, dtype, elements, longest):

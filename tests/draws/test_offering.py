@@ -21,8 +21,8 @@ def declaration(*operations, **more):
 
 
 def test_what_is_offered_and_drawable_is_drawn_in_the_order_of_the_contract():
-    assert drawn_for(declaration(MERGE, "causal_mask", "softmax", FORWARD)) == ("softmax", FORWARD, MERGE)
-    assert drawn_for(declaration("causal_mask")) == ()
+    assert drawn_for(declaration(MERGE, "glorot_normal", "softmax", FORWARD)) == ("softmax", FORWARD, MERGE)
+    assert drawn_for(declaration("glorot_normal")) == ()
 
 
 def test_what_is_declared_is_left_out():

@@ -95,6 +95,7 @@ def test_a_stated_attribute_is_stated_in_every_draw():
         ({**SHAPES, "shapes": [{**ENTRY, "queries": [1]}]}, "no argument 'queries'"),
         ({**SHAPES, "shapes": [{**ENTRY, "query": "four"}]}, "must be a list of whole numbers, not 'four'"),
         ({**SHAPES, "shapes": [{**ENTRY, "key": [1, 3, 12, 4]}]}, "do not belong together"),
+        ({**SHAPES, "operation": "causal_mask", "shapes": [{"query_length": 4}]}, "causal_mask are not drawn at given"),
         ({**SHAPES, "shapes": [{**ENTRY, "query": [1, 3, 12, 4]}]}, "3 query heads are no multiple of 2 key heads"),
     ],
 )

@@ -61,7 +61,7 @@ def case(
     check_asked(() if dtype is None else (dtype,), conventions or {})
     if is_recipe(case_id):
         drawn = draw(recipe_from_text(case_id))
-        return OneCase(run_of(drawn, dtype or drawn.dtypes[0], conventions or {}))
+        return OneCase(run_of(drawn, dtype or next(iter(drawn.dtypes), REFERENCE_DTYPE), conventions or {}))
     found = load_suite(golden, select=(case_id,)).cases.get(case_id)
     if found is None:
         raise UsageError(f"{case_id!r} is a pattern; name one case by its id.")

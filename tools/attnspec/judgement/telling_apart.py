@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from attnspec.comparison import Values, compare
-from attnspec.dtypes import REFERENCE_DTYPE
+from attnspec.dtypes import ANY, REFERENCE_DTYPE
 from attnspec.errors import UsageError
 from attnspec.family import Answered, Part
 from attnspec.reference_answers import reference_outputs
@@ -115,7 +115,7 @@ def tell_apart(
     call = answering.call._replace(before=before or {})
     told: dict[str, Told] = {}
     for impostor in run.family.impostors.get(case.operation, ()):
-        if run.dtype not in impostor.dtypes:
+        if run.dtype not in (*impostor.dtypes, ANY):
             continue
         with np.errstate(all="ignore"):
             answer = impostor.answer(call)

@@ -34,7 +34,8 @@ def argument_to_change(words: Words, drawn: Drawn, limits: Limits) -> str | None
     if not stream.percent(_CHANGED) or not limits.allow(CHANGED) or limits.dtype in HALF_PRECISION:
         return None
     others = (name for name, value in drawn.attributes.items() if other_value(value) != value)
-    return stream.one_of(sorted((*drawn.inputs, *others)))
+    candidates = sorted({*drawn.inputs, *others} - drawn.held)
+    return stream.one_of(candidates) if candidates else None
 
 
 def other_value(value: Any) -> Any:

@@ -42,6 +42,8 @@ class Drawn:
         Whether it must be refused, by the clause that it has.
     changed
         The argument with which it is asked once more, changed alone, if what is owed changes with it.
+    held
+        Attributes that are not changed alone, since the page does not say what is owed with another value.
     """
 
     inputs: Mapping[str, NDArray[Any]]
@@ -57,3 +59,4 @@ class Drawn:
     expected: Mapping[str, NDArray[Any]] | None = None
     is_refused: bool = False
     changed: str | None = None
+    held: frozenset[str] = frozenset()

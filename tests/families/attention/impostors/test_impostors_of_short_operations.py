@@ -82,3 +82,21 @@ def test_weights_of_the_opposite_order():
     terms = np.exp(np.array([1.5, 2.0, 0.5]))
     owed = terms / terms.sum() @ STATES["encoder_states"]
     np.testing.assert_allclose(answer("context_vector", "backwards", STATES, scale=1.0)["context"], owed, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("name", "mask"),
+    [
+        ("zeros", [[0, 0, 0], [0, 0, 0]]),
+        ("everything", [[1, 1, 1], [1, 1, 1]]),
+        ("nothing", [[0, 0, 0], [0, 0, 0]]),
+        ("own_excluded", [[0, 0, 0], [1, 0, 0]]),
+        ("next_included", [[1, 1, 0], [1, 1, 1]]),
+        ("first_corner", [[1, 0, 0], [1, 1, 0]]),
+        ("last_corner", [[1, 1, 0], [1, 1, 1]]),
+        ("backwards", [[1, 1, 0], [1, 0, 0]]),
+    ],
+)
+def test_masks_of_others(name, mask):
+    got = answer("causal_mask", name, {}, query_length=2, key_length=3)["output"]
+    assert got.tolist() == [[bool(seen) for seen in row] for row in mask]

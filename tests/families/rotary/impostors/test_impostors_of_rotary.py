@@ -80,3 +80,33 @@ def test_the_factor_is_forgotten_or_taken_twice(name, factor):
     np.testing.assert_allclose(
         answer(TABLES, name, inputs, attention_factor=1.25)["cos"], factor * np.cos(phases), rtol=1e-14
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "frequencies", "factor"),
+    [
+        ("zeros", [0, 0], 0),
+        ("unscaled", [1, 0.1], 1),
+        ("linear", [0.25, 0.025], 1),
+        ("usual_base", [1, 0.01 / 4], 1 + 0.1 * np.log(4)),
+        ("half_powers", [1, 0.1 / 4 * 10**0.5], None),
+        ("pairs_moved", [0.025, 1], None),
+        ("no_attention_factor", None, 1),
+    ],
+)
+def test_frequencies_of_others(name, frequencies, factor):
+    attributes = {"width": 4, "theta": 100.0, "scaling": "yarn", "factor": 4.0, "original_length": 16}
+    # The range of yarn runs from the first pair to the second.
+    got = answer("rotary_frequencies", name, {}, **attributes, beta_slow=2.0, beta_fast=2.25)
+    assert ("inverse_frequencies" in got) == (frequencies is not None)
+    assert ("attention_factor" in got) == (factor is not None)
+    if frequencies is not None:
+        np.testing.assert_allclose(got["inverse_frequencies"], frequencies, rtol=1e-13)
+    if factor is not None:
+        np.testing.assert_allclose(got["attention_factor"], factor, rtol=1e-13)
+
+
+def test_frequencies_of_texts_that_are_short():
+    attributes = {"width": 4, "scaling": "dynamic", "factor": 4.0, "original_length": 16}
+    got = answer("rotary_frequencies", "short", {}, **attributes, sequence_length=64)
+    np.testing.assert_allclose(got["inverse_frequencies"], [1, 0.01], rtol=1e-13)

@@ -83,6 +83,9 @@ def rotary_frequencies(
     **parameters: Any,
 ) -> dict[str, NDArray[Any]]:
     """Run the function that Transformers has for the scaling."""
+    if scaling != "proportional":
+        # Elsewhere that name says how much of a head is rotated, which the width has said.
+        parameters.pop("proportion", None)
     stated = {_NAMES.get(name, name): value for name, value in parameters.items()}
     configuration = _Configuration(width, {"rope_theta": theta, **stated}, parameters.get("original_length"))
     if scaling == "none":

@@ -1,6 +1,7 @@
 """The lattice of attention: what a drawn case of each operation may have, and how often."""
 
 from attnspec.families.attention.drawing.backward import draw_backward
+from attnspec.families.attention.drawing.causal import draw_causal_mask
 from attnspec.families.attention.drawing.context import CONTEXT_WORDS, draw_context
 from attnspec.families.attention.drawing.forward import draw_forward
 from attnspec.families.attention.drawing.heads import HEADS_WORDS, draw_combined, draw_split
@@ -19,6 +20,7 @@ _ALIKE = frozenset((*CLASSES, "fully_masked_row", "presentation", ONE_ARRAY, ONE
 LATTICES = {
     "softmax": Lattice(draw_softmax, frozenset((*NUMBERS, MINUS_INFINITY, "presentation")) - {"plain"}),
     "context_vector": Lattice(draw_context, CONTEXT_WORDS, REFUSALS["context_vector"]),
+    "causal_mask": Lattice(draw_causal_mask, frozenset()),
     "split_heads": Lattice(draw_split, HEADS_WORDS, REFUSALS["split_heads"]),
     "combine_heads": Lattice(draw_combined, HEADS_WORDS),
     "scaled_dot_product_attention": Lattice(

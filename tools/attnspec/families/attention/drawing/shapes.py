@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 _RANK = 4
 _FEW = 2
+_AT_SHAPES = ("scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states")
+"""The operations that are asked for at the shapes of a user."""
 
 
 def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
@@ -24,8 +26,11 @@ def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping
     Raises
     ------
     ValueError
-        If the shapes do not fit each other; the message is a clause that says how.
+        If cases of the operation are not drawn at given shapes, or these do not fit each other; the message is a clause
+        that says how.
     """
+    if operation not in _AT_SHAPES:
+        raise ValueError(f"cases of {operation} are not drawn at given shapes; those of {', '.join(_AT_SHAPES)} are")
     if operation == "merge_states":
         batch, heads, queries, width = _of_rank_4("output_a", shapes)
         return {"batch": batch, "heads": heads, "queries": queries, "width": width}

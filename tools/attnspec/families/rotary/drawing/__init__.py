@@ -1,5 +1,6 @@
 """The lattice of rotary positions: what a drawn case of each operation may have, and how often."""
 
+from attnspec.families.rotary.drawing.frequencies import draw_frequencies
 from attnspec.families.rotary.drawing.rotation import NONFINITE, PARTIAL, draw_rotation
 from attnspec.families.rotary.drawing.tables import draw_tables
 from attnspec.lattice import ONE_ARRAY, ONE_PART, Lattice, Refusals
@@ -18,6 +19,7 @@ LATTICES = {
             "sin": _TABLE,
         },
     ),
+    "rotary_frequencies": Lattice(draw_frequencies, frozenset()),
     "rotary_tables": Lattice(
         draw_tables,
         frozenset(("full_width", "presentation")),
