@@ -33,6 +33,12 @@ def test_what_it_holds():
     assert PLAIN in repr(case)
 
 
+def test_a_draw_of_attributes_alone_is_of_any_dtype():
+    case = attnspec.case("draw:causal_mask/7/3:float32:queries=3:keys=3:without=additive+offset")
+    assert (case.dtype, case.inputs) == ("any", {})
+    case.check(np.tri(3, dtype=bool))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_inputs_and_tolerance_are_of_the_dtype(dtype):
     case = attnspec.case(PLAIN, dtype)

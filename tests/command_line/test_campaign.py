@@ -86,7 +86,7 @@ def test_killed_at_any_moment_it_goes_on_and_nothing_is_lost_or_counted_twice(tm
         (["--cases", "1"], "Say what to try"),
         (["reference", "--cases", "1", "--seed", "a/b"], "--seed a/b"),
         (["reference", "--cases", "1", "--operation", "adding"], "There is no operation 'adding'"),
-        (["reference", "--cases", "1", "--operation", "causal_mask"], "does not offer causal_mask"),
+        (["reference", "--cases", "1", "--operation", "glorot_normal"], "does not offer glorot_normal"),
         (["reference", "--cases", "1", "--dtype", "float7"], "float7"),
         (["reference", "--cases", "1", "--executor", "moon:1"], "--executor moon:1"),
         (["./nowhere.py", "--cases", "1"], "nowhere.py"),

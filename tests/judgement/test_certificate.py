@@ -50,7 +50,9 @@ def test_so_many_draws_of_attention_tell_every_impostor_apart(dtype):
         assert told.ratio <= impostor.best_ratio
 
 
-@pytest.mark.parametrize("operation", ["scaled_dot_product_attention_backward", "merge_states"])
+@pytest.mark.parametrize(
+    "operation", ["scaled_dot_product_attention_backward", "merge_states", "causal_mask", "rotary_frequencies"]
+)
 def test_so_do_draws_of_others(operation):
     found = certify(recipes(operation, Limits("float32", elements=500, longest=60)), {})
     assert found.is_complete, found.sentence()
