@@ -41,23 +41,33 @@ def task(target):
 def campaign():
     """Run a campaign, and return its outcomes by part."""
 
-    def run(target, cases, executor="local:1", **sizes):
-        workers = open_executor(executor)
-        outcomes = {}
-        try:
-            plans = planned_as_declared if target == "crashing" else planned
-            sought = Sought("7", ("scaled_dot_product_attention",), {"elements": 1_000, "longest": 100})
-            work = workers.submit(plans, task(target), sought)
-            workers.done([work])
-            plan = Plan("7", workers.result(work), cases)
-
-            def keep(outcome):
-                assert outcome.key not in outcomes
-                outcomes[outcome.key] = outcome
-
-            run_campaign(task(target), plan, workers, known={}, keep=keep, is_over=lambda: False)
-        finally:
-            workers.close()
-        return outcomes
+    def run(target, cases, executor="local:1"):
+        return planned_and_run(target, cases, executor)[1]
 
     return run
+
+
+@pytest.fixture
+def planned_campaign():
+    """Run a campaign on one worker, and return its plan, and its outcomes by part."""
+    return planned_and_run
+
+
+def planned_and_run(target, cases, executor="local:1"):
+    workers = open_executor(executor)
+    outcomes = {}
+    try:
+        plans = planned_as_declared if target == "crashing" else planned
+        sought = Sought("7", ("scaled_dot_product_attention",), {"elements": 1_000, "longest": 100})
+        work = workers.submit(plans, task(target), sought)
+        workers.done([work])
+        plan = Plan("7", workers.result(work), cases)
+
+        def keep(outcome):
+            assert outcome.key not in outcomes
+            outcomes[outcome.key] = outcome
+
+        run_campaign(task(target), plan, workers, known={}, keep=keep, is_over=lambda: False)
+    finally:
+        workers.close()
+    return plan, outcomes

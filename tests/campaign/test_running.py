@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnspec.campaign import explained, open_executor, shrunk_failure, tallied
+from attnspec.campaign import open_executor, shrunk_failure, tallied
 from attnspec.draws import drawn_of, recipe_from_text
 from attnspec.errors import UsageError
 
@@ -29,7 +29,7 @@ def test_a_draw_that_ends_its_process_is_found_and_the_others_are_graded(campaig
         assert drawn_of(recipe_from_text(failed.recipe)).attributes.get("softcap")
 
 
-def test_a_failure_is_made_small_and_explained(campaign):
+def test_a_failure_is_made_small(campaign):
     tally = tallied(campaign("wrong", 60).values())
     failed = tally.wrong[0]
     assert drawn_of(recipe_from_text(failed.recipe)).extents["keys"] >= 20
@@ -38,7 +38,14 @@ def test_a_failure_is_made_small_and_explained(campaign):
     assert small.kind == failed.kind
     assert drawn.extents["keys"] == 20
     assert {length for axis, length in drawn.extents.items() if axis not in ("keys", "queries", "past")} == {1}
-    assert isinstance(explained(task("wrong"), [small.recipe]), tuple)
+
+
+def test_a_draw_that_ends_its_process_is_made_small_in_a_process_of_its_own(campaign):
+    failed = tallied(campaign("crashing", 60).values()).wrong[0]
+    small = shrunk_failure(task("crashing"), failed)
+    assert small.status == "crash"
+    assert "exit code 3" in small.message
+    assert set(drawn_of(recipe_from_text(small.recipe)).extents.values()) <= {0, 1}
 
 
 @pytest.mark.parametrize("text", ["", "local", "local:0", "local:many", "dask:", "cloud:1"])

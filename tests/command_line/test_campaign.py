@@ -2,15 +2,20 @@
 
 import json
 import random
+import runpy
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attnspec.command_line import main
+from attnspec.draws import draw, recipe_from_text
+from attnspec_reference import scaled_dot_product_attention
 
 TARGETS = Path(__file__).parents[1] / "campaign"
 SMALL = ["--elements", "1000", "--longest", "100"]
@@ -32,8 +37,43 @@ def test_what_is_wrong_ends_with_1_and_its_recipe_can_be_used(capsys, tmp_path):
     assert main(["campaign", target("wrong"), "--cases", "200", "--recipes", str(recipes), *SMALL]) == 1
     told = capsys.readouterr().out
     (recipe,) = recipes.read_text().splitlines()
-    assert f"attnspec debug '{recipe}'" in told
+    assert f"attnspec debug {recipe} {target('wrong')}" in told
     assert main(["debug", recipe, target("wrong")]) == 1
+
+
+def test_small_draws_are_written_as_recipes_of_golden_cases(capsys, tmp_path):
+    written = tmp_path / "found.py"
+    assert main(["campaign", target("lenient"), "--cases", "200", "--recipes", str(written), *SMALL]) == 1
+    capsys.readouterr()
+    module = runpy.run_path(str(written))
+    cases = {case.id: case for case in module["cases"]()}
+    refused = next(case for case in cases.values() if case.rejects)
+    twin = cases[refused.rejects.twin]
+    command = next(line for line in written.read_text().splitlines() if "show --python" in line)
+    drawn = draw(recipe_from_text(shlex.split(command)[-1]))
+    assert {case.operation for case in cases.values()} == {"scaled_dot_product_attention"}
+    assert any(
+        case.inputs.keys() == drawn.inputs.keys()
+        and all(np.array_equal(case.inputs[name], array, equal_nan=True) for name, array in drawn.inputs.items())
+        for case in cases.values()
+    )
+    with pytest.raises(ValueError, match=r"key|query|value"):
+        scaled_dot_product_attention(**refused.inputs, **refused.attributes)
+    assert scaled_dot_product_attention(**twin.inputs, **twin.attributes).output.size
+
+
+def test_what_golden_cases_and_draws_cover_is_written(capsys, tmp_path):
+    page = tmp_path / "coverage.md"
+    words = ["--cases", "60", "--dtype", "float32", "--operation", "softmax", "--coverage", str(page), *SMALL]
+    assert main(["campaign", "reference", *words]) == 0
+    assert "## `softmax`" in page.read_text()
+    assert "pairs of levels meet in golden cases" in page.read_text()
+
+
+def test_a_file_that_cannot_be_written_is_told(capsys, tmp_path):
+    words = ["--cases", "20", "--operation", "softmax", "--coverage", str(tmp_path / "no" / "page.md"), *SMALL]
+    assert main(["campaign", "reference", *words]) == 2
+    assert "page.md could not be written: No such file or directory." in capsys.readouterr().err
 
 
 def test_features_of_draws_and_capabilities_are_left_out(capsys):
@@ -100,5 +140,5 @@ def test_what_cannot_be_done_is_said_in_a_sentence(capsys, words, says):
 def test_what_ends_its_process_at_small_draws_is_told_with_the_draw(capsys):
     assert main(["campaign", target("crashing"), "--cases", "300", *SMALL]) == 1
     told = capsys.readouterr().out
-    assert "draws failed (crash)" in told
     assert "It ends the process that asks for it." in told
+    assert "Made small: the process ended with exit code 3" in told

@@ -12,11 +12,11 @@ from dataclasses import replace
 from measurement_page import MeasurementPage, add_write_option, publish, table
 
 from attnspec.cases import load_suite
+from attnspec.cases.coverage import Coverage, coverage, missing, summary
 from attnspec.contract import OPERATIONS
 from attnspec.draws import Recipe, drawable, drawn_of
 from attnspec.draws.drawing import case_of
 from attnspec.lattice import Limits
-from attnspec_authoring.covering.coverage import Coverage, coverage, missing, summary
 
 ABOUT = """
 What the golden cases hold, counted from the cases themselves: for each operation every optional input and attribute,

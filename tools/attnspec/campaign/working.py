@@ -11,11 +11,11 @@ from attnspec.campaign.outcome import DrawOutcome, PartOutcome
 from attnspec.campaign.plan import Kind
 from attnspec.draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk, suite_of_draws
 from attnspec.draws.drawing import case_of
+from attnspec.draws.shrinking import MOST
 from attnspec.errors import UsageError
 from attnspec.guard.task import opened
 from attnspec.lattice import Limits
 from attnspec.runner import resolved_for, run_suite
-from attnspec.validation import make_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.guard.task import Task
     from attnspec.runner import Result
+
+DEADLY = ("crash", "timeout")
+"""Statuses after which a process is begun anew."""
+
+_MOST_DEADLY = 60
+"""Smaller draws that are tried of one that ends its process: each may take the start of another, or all its time."""
 
 _TOLD = 200
 """Characters of a sentence that are kept of a draw."""
@@ -50,7 +56,7 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
     UsageError
         If it offers none of the operations.
     """
-    implementation = _open(task)
+    implementation = open_once(task)
     declaration = implementation.declaration
     offered = [name for name in drawn_for(declaration) if not sought.operations or name in sought.operations]
     if not offered:
@@ -65,7 +71,7 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
             limits = Limits(dtype, without, **sought.sizes)
 
             def is_offered(case: Case) -> bool:
-                return _ask(implementation, [case], task)[0].status != "unsupported"
+                return ask(implementation, [case], task)[0].status != "unsupported"
 
             if learning:
                 limits = replace(limits, without=learned(operation, limits, is_offered, f"{sought.seed}-offers"))
@@ -88,7 +94,7 @@ def run_part(task: Task, part: Part) -> PartOutcome:
     part
         The draws.
     """
-    implementation = _open(task)
+    implementation = open_once(task)
     statuses: Counter[str] = Counter()
     features: Counter[str] = Counter()
     longest: dict[str, int] = {}
@@ -96,7 +102,7 @@ def run_part(task: Task, part: Part) -> PartOutcome:
     worst = 0.0
     for recipe in part.recipes:
         drawn = drawn_of(recipe)
-        (result,) = _ask(implementation, [case_of(recipe, drawn)], task)
+        (result,) = ask(implementation, [case_of(recipe, drawn)], task)
         statuses[result.status] += 1
         features.update(drawn.features)
         for axis, length in drawn.extents.items():
@@ -104,7 +110,7 @@ def run_part(task: Task, part: Part) -> PartOutcome:
         if result.status == "pass" and result.verdict.worst is not None:
             worst = max(worst, result.verdict.worst.ratio)
         if result.status not in ("pass", "unsupported"):
-            others.append(_outcome(result))
+            others.append(outcome_of(result))
     return PartOutcome(part.key, dict(statuses), tuple(others), dict(features), longest, worst)
 
 
@@ -116,43 +122,29 @@ def shrunk_failure(task: Task, failed: DrawOutcome) -> DrawOutcome:
     task
         The target, and how it is run.
     failed
-        What came of the draw.
+        What came of the draw. One that ends its process, or takes too long, is asked for in a process of its own.
     """
-    implementation = _open(task)
+    deadly = failed.status in DEADLY
+    implementation = open_once(replace(task, isolate=True) if deadly else task)
 
     def fails(case: Case) -> bool:
-        (result,) = _ask(implementation, [case], task)
+        (result,) = ask(implementation, [case], task)
         return result.is_wrong and (result.verdict.check or result.status) == failed.kind[1]
 
-    small = shrunk(recipe_from_text(failed.recipe), fails)
-    return _outcome(_ask(implementation, [draw(small)], task)[0])
+    small = shrunk(recipe_from_text(failed.recipe), fails, most=_MOST_DEADLY if deadly else MOST)
+    return outcome_of(ask(implementation, [draw(small)], task)[0])
 
 
-def explained(task: Task, recipes: Sequence[str]) -> tuple[str, ...]:
-    """Return what explains that some draws go wrong, a sentence each; nothing where it is not known.
-
-    Parameters
-    ----------
-    task
-        The target, and how it is run.
-    recipes
-        The draws.
-    """
-    implementation = _open(task)
-    cases = [draw(recipe_from_text(recipe)) for recipe in recipes]
-    results = _ask(implementation, cases, task)
-    report = make_report(suite_of_draws(cases), implementation.declaration, results, conventions=task.conventions)
-    return tuple(dict.fromkeys(found.sentence for found in report.diagnosis if found.sentence))
-
-
-def _open(task: Task) -> Implementation:
+def open_once(task: Task) -> Implementation:
+    """Open the target of a task; a worker that has opened it has it still."""
     words = repr(task)
     if words not in _OPENED:
         _OPENED[words] = opened(task)
     return _OPENED[words]
 
 
-def _ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> tuple[Result, ...]:
+def ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> tuple[Result, ...]:
+    """Ask a target for some draws, and grade what it answers; what it warns of is its own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dtypes = sorted({dtype for case in cases for dtype in case.dtypes})
@@ -161,5 +153,6 @@ def _ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> t
         )
 
 
-def _outcome(result: Result) -> DrawOutcome:
+def outcome_of(result: Result) -> DrawOutcome:
+    """Return what came of a draw as plain data."""
     return DrawOutcome(result.case.id, result.status, result.verdict.check, result.verdict.message[:_TOLD])

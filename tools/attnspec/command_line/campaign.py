@@ -12,15 +12,10 @@ import click
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from attnspec.campaign import DrawOutcome, PartOutcome, Plan, Sought, Tally
+    from attnspec.campaign import PartOutcome, Plan, Sought
     from attnspec.campaign.executors import Executor
     from attnspec.campaign.keeping import Kept
     from attnspec.guard.task import Task
-
-_SHOWN = 8
-"""Kinds of failure that are made small and explained; who has more mends these first."""
 
 _DEFAULT_SEED = "1"
 
@@ -45,7 +40,16 @@ _REPEATABLE = ("conventions", "renames", "without")
     help="Keep results in FILE as they come, and go on with those that it holds.",
 )
 @click.option(
-    "--recipes", metavar="FILE", type=click.Path(path_type=Path), help="Write the small draws that fail into FILE."
+    "--recipes",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the small draws that fail into FILE; into FILE.py as recipes of golden cases.",
+)
+@click.option(
+    "--coverage",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write what golden cases and draws cover into FILE, in Markdown.",
 )
 @click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable.")
 @click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument.")
@@ -69,6 +73,7 @@ def campaign(
     executor: str,
     resume: Path | None,
     recipes: Path | None,
+    coverage: Path | None,
     **said: Any,
 ) -> int:
     """Draw cases for TARGET, and say what fails, made small. The same seed draws the same, on any number of workers.
@@ -77,10 +82,11 @@ def campaign(
     """
     import tempfile
 
-    from attnspec.campaign import Sought, open_executor, tallied
+    from attnspec.campaign import open_executor, tallied
     from attnspec.campaign.keeping import Kept
-    from attnspec.draws import words_of_draws
-    from attnspec.validation import check_asked, check_operation, words
+    from attnspec.command_line.campaign_files import write_coverage, write_recipes
+    from attnspec.command_line.campaign_summary import failures_found, tell_failures, tell_tally
+    from attnspec.command_line.console import make_console
 
     if (target is None) == (command is None):
         raise UsageError("Say what to try: either TARGET (such as torch, or ./mine.py) or --command.")
@@ -88,21 +94,12 @@ def campaign(
         raise UsageError("Say how many draws: either --cases N or --minutes M.")
     if not seed.replace("-", "").replace("_", "").isalnum():
         raise UsageError(f"--seed {seed}: a seed is a word of letters and digits.")
-    for operation in operations:
-        check_operation(operation)
-    asked = words(dtypes)
-    check_asked(asked, {})
-    sizes = {name: size for name, size in (("elements", elements), ("longest", longest)) if size is not None}
-    left_out = frozenset(words(said["without"]))
-    # What is drawn can be left out by words of which an implementation knows nothing.
-    of_draws = left_out.intersection(words_of_draws())
-    sought = Sought(seed, operations, sizes, of_draws)
-    task = _task(target, command, asked, left_out - of_draws, said)
+    sought, task = _asked(target, command, seed, operations, dtypes, elements, longest, said)
     about: dict[str, Any] = {
         "target": target or command,
         "seed": seed,
         "operations": list(operations),
-        "dtypes": list(asked),
+        "dtypes": list(task.dtypes),
         "elements": elements,
         "longest": longest,
         **{name: list(value) if name in _REPEATABLE else value for name, value in said.items()},
@@ -116,9 +113,17 @@ def campaign(
             start = monotonic()
             _run(task, replace(plan, cases=cases), workers, kept, minutes)
             tally = tallied(kept.outcomes.values())
-            _tell(tally, monotonic() - start)
-            small = _shrunk(workers, task, tally)
-            _tell_failures(workers, task, tally, small, target or command or "")
+            console = make_console()
+            tell_tally(tally, monotonic() - start, console)
+            with console.status("explaining what failed, and making it small"):
+                found = failures_found(workers, task, tally, kept.outcomes, plan)
+            for failures in found:
+                tell_failures(failures, target or command or "", console)
+            if recipes is not None:
+                write_recipes(recipes, [recipe for failures in found for recipe in failures.recipes])
+            if coverage is not None:
+                with console.status("counting what was drawn"):
+                    write_coverage(coverage, workers, plan, kept.outcomes)
         except KeyboardInterrupt:
             if resume is not None:
                 click.echo(f"{resume} holds what is done; the same command goes on with it.", err=True)
@@ -127,9 +132,34 @@ def campaign(
             workers.close()
             if kept is not None:
                 kept.close()
-    if recipes is not None:
-        recipes.write_text("".join(f"{failed.recipe}\n" for failed in small), encoding="utf-8")
     return 1 if tally.wrong else 0
+
+
+def _asked(
+    target: str | None,
+    command: str | None,
+    seed: str,
+    operations: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    elements: int | None,
+    longest: int | None,
+    said: dict[str, Any],
+) -> tuple[Sought, Task]:
+    """Return what is to be drawn, and of whom it is asked."""
+    from attnspec.campaign import Sought
+    from attnspec.draws import words_of_draws
+    from attnspec.validation import check_asked, check_operation, words
+
+    for operation in operations:
+        check_operation(operation)
+    asked = words(dtypes)
+    check_asked(asked, {})
+    sizes = {name: size for name, size in (("elements", elements), ("longest", longest)) if size is not None}
+    left_out = frozenset(words(said["without"]))
+    # What is drawn can be left out by words of which an implementation knows nothing.
+    of_draws = left_out.intersection(words_of_draws())
+    task = _task(target, command, asked, left_out - of_draws, said)
+    return Sought(seed, operations, sizes, of_draws), task
 
 
 def _task(
@@ -166,25 +196,19 @@ def _task(
     )
 
 
-def _once(workers: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
-    """Have one work done, and wait for it."""
-    begun = workers.submit(work, *arguments)
-    workers.done([begun])
-    return workers.result(begun)
-
-
 def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
     """Return the plan that is kept, or find what the target offers."""
     from attnspec.campaign import Plan, planned, planned_as_declared
     from attnspec.campaign.executors import WorkerLostError
+    from attnspec.command_line.campaign_summary import once
 
     if kept.plan is not None:
         return kept.plan
     try:
         try:
-            kinds = _once(workers, planned, task, sought)
+            kinds = once(workers, planned, task, sought)
         except WorkerLostError:
-            kinds = _once(workers, planned_as_declared, task, sought)
+            kinds = once(workers, planned_as_declared, task, sought)
     except WorkerLostError:
         raise UsageError(
             f"{task.target or task.command} ended its process while it was imported. "
@@ -226,50 +250,3 @@ def _progress(draws: int, cases: int | None, seconds: float, end: float | None) 
     if cases is not None:
         return f"{draws:,} of {cases:,} draws, {rate:.0f}/s, {max(cases - draws, 0) / max(rate, 1e-9):.0f} s left"
     return f"{draws:,} draws, {rate:.0f}/s, {max((end or 0) - monotonic(), 0):.0f} s left"
-
-
-def _tell(tally: Tally, seconds: float) -> None:
-    graded = tally.draws - tally.declined
-    click.echo(
-        f"{tally.draws:,} draws in {seconds:.0f} s: {tally.passed:,} passed, {len(tally.wrong):,} failed, "
-        f"{tally.declined:,} declined, {tally.ungraded:,} not graded. Worst error / tolerance of a pass: "
-        f"{tally.worst:.3g}."
-    )
-    if graded and tally.features:
-        most = sorted(tally.features.items(), key=lambda each: (-each[1], each[0]))
-        click.echo("Drawn: " + ", ".join(f"{feature} {count:,}" for feature, count in most) + ".")
-        click.echo("Longest: " + ", ".join(f"{axis} {length:,}" for axis, length in tally.longest.items()) + ".")
-
-
-def _shrunk(workers: Executor, task: Task, tally: Tally) -> tuple[DrawOutcome, ...]:
-    """Make the first failure of each kind small; one whose worker ends stays as it is."""
-    from attnspec.campaign import shrunk_failure
-    from attnspec.campaign.executors import WorkerLostError
-
-    first: dict[tuple[str, str], DrawOutcome] = {}
-    for failed in tally.wrong:
-        first.setdefault(failed.kind, failed)
-    small: list[DrawOutcome] = []
-    for failed in list(first.values())[:_SHOWN]:
-        try:
-            small.append(_once(workers, shrunk_failure, task, failed))
-        except WorkerLostError:
-            small.append(failed)
-    return tuple(small)
-
-
-def _tell_failures(workers: Executor, task: Task, tally: Tally, small: Sequence[DrawOutcome], target: str) -> None:
-    from attnspec.campaign import explained
-    from attnspec.campaign.executors import WorkerLostError
-
-    for failed in small:
-        many = sum(other.kind == failed.kind for other in tally.wrong)
-        operation, check = failed.kind
-        click.echo(f"\n{operation}: {many:,} draws failed ({check}). {failed.message}")
-        try:
-            for sentence in _once(workers, explained, task, (failed.recipe,)):
-                click.echo(f"  {sentence}")
-        except WorkerLostError:
-            click.echo("  It ends the process that asks for it.")
-        click.echo(f"  attnspec show --python '{failed.recipe}'")
-        click.echo(f"  attnspec debug '{failed.recipe}' {target}")

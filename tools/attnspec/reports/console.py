@@ -118,13 +118,13 @@ def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, 
     for problem in told:
         console.print()
         lines = problem_lines(problem, whole, alone=len(problems) == 1)
-        _print_counted(len(problem.results), lines[:1] if verbose else lines, console)
+        print_counted(len(problem.results), lines[:1] if verbose else lines, console)
         if verbose:
             _print_all_known(problem, console, known)
     if others:
         console.print()
         lines = [problem_wording.other_problems(len(others))]
-        _print_counted(sum(len(problem.results) for problem in others), lines, console)
+        print_counted(sum(len(problem.results) for problem in others), lines, console)
     console.print()
     _say(console, problem_wording.read_on(worth_asking(problems)))
 
@@ -199,8 +199,18 @@ def _worst(results: list[Result]) -> str:
     return f"{max(ratios):.2g}" if ratios else ""
 
 
-def _print_counted(count: int, lines: Sequence[str], console: Console) -> None:
-    """Print a number, and beside it what it counts, the first line bold."""
+def print_counted(count: int, lines: Sequence[str], console: Console) -> None:
+    """Print a number, and beside it what it counts, the first line bold.
+
+    Parameters
+    ----------
+    count
+        The number.
+    lines
+        What it counts, at least one line.
+    console
+        Where to.
+    """
     from rich.table import Table
     from rich.text import Text
 

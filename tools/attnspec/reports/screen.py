@@ -31,6 +31,21 @@ def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
 
     Parameters
     ----------
+    problem, whole, alone
+        As `cause_lines` takes them.
+    """
+    failure = failure_of([result_to_json(problem.telling, outputs=False)])
+    # What is told by how it ended has told that.
+    ending = None if problem.kind == "ending" else _cropped(plain_text(failure.ending))
+    case = filter(None, [problem_wording.such_as(failure.cases[0], failure.dtypes[0], ending), failure.step])
+    return [*cause_lines(problem, whole, alone=alone), " ".join(map(_sentence, case))]
+
+
+def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
+    """Return what is wrong, what to do, and the clause.
+
+    Parameters
+    ----------
     problem
         What to tell; how many failures it has is for the caller to say.
     whole
@@ -41,11 +56,10 @@ def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     entries = [diagnosis_to_json(entry) for entry in problem.diagnosis]
     first = entries[0] if entries else None
     failure = failure_of([result_to_json(problem.telling, outputs=False)])
-    ending: str | None = _cropped(plain_text(failure.ending))
     if problem.kind == "check":
         lines = [problem_wording.failed_check(failure.check or failure.status), *_broken(problem, entries)]
     elif problem.kind == "ending":
-        lines, ending = [problem_wording.all_ended(failure.status, ending)], None
+        lines = [problem_wording.all_ended(failure.status, _cropped(plain_text(failure.ending)))]
         # What was raised says more than any clause; a process that ended, or said nothing, says nothing by itself.
         if first is not None:
             lines += _undeclared(first, whole) if failure.status in _SPEAKING else _hints(first, whole)
@@ -57,8 +71,7 @@ def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
         lines = _hints(first, whole)
     operations = problem.operations if len(whole.operations) > 1 else ()
     lines[0] = problem_wording.told_of(operations, problem.dtypes if whole.spares(problem) else (), lines[0])
-    case = filter(None, [problem_wording.such_as(failure.cases[0], failure.dtypes[0], ending), failure.step])
-    return [*lines, " ".join(map(_sentence, case))]
+    return lines
 
 
 def worth_asking(problems: Sequence[Problem]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnspec.cases import load_suite
-from attnspec_authoring.covering.coverage import attribute_level, coverage, extent, factors_of, missing
+from attnspec.cases.coverage import attribute_level, coverage, extent, factors_of, missing
 
 CASES = load_suite().cases
 

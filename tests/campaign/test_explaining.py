@@ -1,0 +1,46 @@
+"""What draws find wrong is told as in any report, from draws that failed and draws that passed."""
+
+from attnspec.campaign import deadly, evidence_of, explained, tallied
+from attnspec.campaign.explaining import LOOKED_AT
+from attnspec.draws import drawn_of, recipe_from_text
+
+from .conftest import task
+
+
+def found(planned_campaign, target, cases):
+    plan, outcomes = planned_campaign(target, cases)
+    tally = tallied(outcomes.values())
+    return tally, evidence_of(tally, outcomes, plan)
+
+
+def test_the_clause_and_the_law_are_told_of_draws_of_a_missing_scale(planned_campaign):
+    tally, (evidence,) = found(planned_campaign, "no_scale", 150)
+    assert evidence.failed == len(tally.wrong)
+    assert len(evidence.failing) <= LOOKED_AT
+    problem = explained(task("no_scale"), evidence)[0]
+    told = " ".join(problem.lines)
+    assert "1/√E" in told
+    assert "Scores are multiplied by 1" in told
+    assert problem.draws > len(evidence.failing) / 2
+    small = drawn_of(recipe_from_text(problem.small.recipe))
+    assert small.extents["keys"] <= 2
+    assert "owed is" in problem.small.message
+
+
+def test_what_failed_and_what_passed_are_kept_apart(planned_campaign):
+    tally, (evidence,) = found(planned_campaign, "wrong", 120)
+    wrong = {each.recipe for each in tally.wrong}
+    assert set(evidence.failing) <= wrong
+    assert wrong.isdisjoint(evidence.passing)
+    assert len(evidence.passing) == LOOKED_AT
+
+
+def test_a_draw_that_ends_its_process_is_not_asked_again_with_others(planned_campaign):
+    tally, evidence = found(planned_campaign, "crashing", 120)
+    assert evidence == ()
+    assert deadly(tally) == {("scaled_dot_product_attention", "crash"): list(tally.wrong)}
+
+
+def test_what_is_right_has_nothing_to_explain(planned_campaign):
+    tally, evidence = found(planned_campaign, "reference", 60)
+    assert (evidence, deadly(tally)) == ((), {})

@@ -1,0 +1,91 @@
+"""What a campaign leaves behind as files: the small draws that fail, and what golden cases and draws cover."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from attnspec.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from attnspec.campaign import PartOutcome, Plan
+    from attnspec.campaign.executors import Executor
+
+
+def write_recipes(path: Path, recipes: Sequence[str]) -> None:
+    """Write small draws down: their texts, a line each, or recipes of golden cases where the file is Python.
+
+    Parameters
+    ----------
+    path
+        The file.
+    recipes
+        The texts of the draws.
+
+    Raises
+    ------
+    UsageError
+        If the system refuses it.
+    """
+    if path.suffix != ".py":
+        _write(path, "".join(f"{recipe}\n" for recipe in recipes))
+        return
+    from attnspec.draws import draw, recipe_from_text
+    from attnspec.reproduction import FoundCase, authored_cases
+
+    found: list[FoundCase] = []
+    for recipe in recipes:
+        case = draw(recipe_from_text(recipe))
+        twin = None if case.rejects is None else draw(recipe_from_text(case.rejects.twin))
+        found.append(FoundCase(case, f"attnspec show --python {shlex.quote(recipe)}", twin))
+    _write(path, authored_cases(found))
+
+
+def write_coverage(path: Path, workers: Executor, plan: Plan, outcomes: Mapping[str, PartOutcome]) -> None:
+    """Write down what golden cases and draws cover, counted on the workers that drew.
+
+    Parameters
+    ----------
+    path
+        The file.
+    workers
+        Where the draws are made once more.
+    plan, outcomes
+        What was to be drawn, and what came of it by part.
+
+    Raises
+    ------
+    UsageError
+        If the system refuses it.
+    """
+    from attnspec.campaign.covering import coverage_page, covered, parts_done, together
+    from attnspec.cases import load_suite
+
+    waiting = parts_done(plan, outcomes)
+    found: list[Any] = []
+    pending: list[Any] = []
+    for part in waiting:
+        pending.append(workers.submit(covered, part))
+        if len(pending) == workers.capacity:
+            found += _taken(workers, pending)
+    while pending:
+        found += _taken(workers, pending)
+    _write(path, coverage_page(tuple(load_suite().cases.values()), together(found)))
+
+
+def _taken(workers: Executor, pending: list[Any]) -> list[Any]:
+    """Wait until something is counted, and take it from what is pending."""
+    done = workers.done(pending)
+    for each in done:
+        pending.remove(each)
+    return [workers.result(each) for each in done]
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} could not be written: {error.strerror}.") from None
