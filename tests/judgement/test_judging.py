@@ -61,6 +61,56 @@ def test_what_answers_nothing_is_not_judged():
     assert "softcap" in found.reason
 
 
+ANSWERS_WHAT_IS_EASY = """
+import numpy as np
+from honest import scaled_dot_product_attention as honest
+
+def scaled_dot_product_attention(query, key, value, is_causal=False):
+    if np.ptp(query @ key.swapaxes(-1, -2)) > 3:
+        raise NotImplementedError("scores that lie apart")
+    return honest(query, key, value, is_causal)
+"""
+
+
+def test_whoever_answers_what_is_easy_alone_is_not_judged(tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "candidate.py").write_text(ANSWERS_WHAT_IS_EASY)
+    found = attnspec.judge(str(tmp_path / "candidate.py"), SHAPES, draws=24)
+    assert 0 < found.at.declined < found.at.draws
+    assert (found.verdict, found.at.wrong, found.is_right) == ("not judged", 0, False)
+    assert f"It declined {found.at.declined} of {found.at.draws} draws" in found.reason
+    assert "scores that lie apart" in found.reason
+
+
+TAKES_BOOLEAN_MASKS = """
+import attnspec_reference
+
+def scaled_dot_product_attention(query, key, value, mask):
+    if mask.dtype != bool:
+        raise NotImplementedError("no float masks")
+    return attnspec_reference.scaled_dot_product_attention(query, key, value, mask=mask).output
+"""
+
+
+def test_what_calls_never_have_is_not_drawn(tmp_path):
+    (tmp_path / "candidate.py").write_text(TAKES_BOOLEAN_MASKS)
+    shapes = {**SHAPES, "shapes": [{**ENTRY, "mask": [1, 2, 12, 12]}]}
+    assert attnspec.judge(str(tmp_path / "candidate.py"), shapes, draws=12).verdict == "not judged"
+    found = attnspec.judge(str(tmp_path / "candidate.py"), {**shapes, "without": ["float_mask"]}, draws=12)
+    assert (found.verdict, found.at.declined) == ("right", 0)
+
+
+def test_a_rule_of_its_own_is_measured(tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "candidate.py").write_text(
+        "from honest import scaled_dot_product_attention as honest\n"
+        "def scaled_dot_product_attention(query, key, value, is_causal=False):\n"
+        "    return honest(query * query.dtype.type(0.75), key, value, is_causal)\n"
+    )
+    found = attnspec.judge(str(tmp_path / "candidate.py"), {**SHAPES, "dtypes": ["float64"]}, draws=24)
+    assert any("Scores are multiplied by 0.375; owed is 0.5" in sentence for sentence in found.diagnosis)
+
+
 def test_several_are_judged_by_the_same_draws():
     candidates = [Candidate(str(EXPLOITS / f"{name}.py")) for name in ("zeros", "returns_an_input")]
     first, second = judged(candidates, shapes_from(SHAPES, said_by="it"), Conditions(), {}, draws=3)
@@ -92,6 +142,8 @@ def test_a_stated_attribute_is_stated_in_every_draw():
         ({**SHAPES, "dtypes": ["float8"]}, "dtypes must be a list"),
         ({**SHAPES, "shapes": []}, "there are no shapes"),
         ({**SHAPES, "shapes": [{"query": [1, 2]}]}, "query has 2 axes"),
+        ({**SHAPES, "without": ["unicorns"]}, "without has 'unicorns', which is nothing that a draw could leave out"),
+        ({**SHAPES, "without": 3}, "without has 3"),
         ({**SHAPES, "shapes": [{**ENTRY, "queries": [1]}]}, "no argument 'queries'"),
         ({**SHAPES, "shapes": [{**ENTRY, "query": "four"}]}, "must be a list of whole numbers, not 'four'"),
         ({**SHAPES, "shapes": [{**ENTRY, "key": [1, 3, 12, 4]}]}, "do not belong together"),

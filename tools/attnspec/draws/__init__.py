@@ -1,6 +1,6 @@
 """Draws: cases that nobody has seen, made from a seed and graded like golden ones."""
 
-from attnspec.draws.drawing import draw, drawable, drawn_of, words_of_draws
+from attnspec.draws.drawing import can_be_left_out, draw, drawable, drawn_of, words_of_draws
 from attnspec.draws.offering import drawn_for, learned, not_offered
 from attnspec.draws.recipe import Recipe, is_recipe, recipe_from_text
 from attnspec.draws.selecting import load_selected, suite_of_draws
@@ -8,6 +8,7 @@ from attnspec.draws.shrinking import shrunk
 
 __all__ = [
     "Recipe",
+    "can_be_left_out",
     "draw",
     "drawable",
     "drawn_for",

@@ -91,10 +91,15 @@ def words_of_draws() -> tuple[str, ...]:
     return tuple(sorted({CHANGED, REFUSED, *(word for lattice in lattices for word in lattice.own_words)}))
 
 
+def can_be_left_out(word: str) -> bool:
+    """Whether draws of some operation can leave out what a word names."""
+    return capabilities.can_be_missing(word) or word in words_of_draws()
+
+
 def _check_left_out(recipe: Recipe, lattice: Lattice) -> None:
     # A campaign leaves the same out of all that it draws, whether an operation has it or not.
     for word in sorted(recipe.limits.without - lattice.own_words):
-        if not capabilities.can_be_missing(word) and word not in words_of_draws():
+        if not can_be_left_out(word):
             raise UsageError(
                 f"{recipe.text}: {word!r} is nothing that a draw could leave out: write a capability "
                 f"(`attnspec explain capabilities` lists them), an argument, or one of {', '.join(words_of_draws())}."

@@ -24,7 +24,7 @@ from attnspec.judgement.telling_apart import answering_of, tell_apart
 from attnspec.judgement.verdict import Judgement, Tally, judgement_of
 from attnspec.lattice import REVERSED
 from attnspec.runner import run_suite
-from attnspec.validation import closing, make_report
+from attnspec.validation import closing, make_report, measured_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from attnspec.judgement.questions import Question
     from attnspec.judgement.shapes import Shape
     from attnspec.judgement.telling_apart import DrawTold
+    from attnspec.probing import Measured
     from attnspec.runner import Result
 
 DRAWS = 64
@@ -131,6 +132,8 @@ def judged(
         # Nobody can look up what is not there yet: the seed is drawn when every candidate has been loaded.
         word = seed or secrets.token_hex(8)
         asked = [_asked(implementation, shapes, conventions, word, draws) for implementation in loaded]
+        for each in asked:
+            each.measure()
     return tuple(
         _judged(candidate, each, conditions, own_checks, word, is_replay=seed is not None)
         for candidate, each in zip(candidates, asked, strict=True)
@@ -162,6 +165,7 @@ def _judged(
         asked.declaration,
         tuple(asked.results),
         conventions=asked.conventions,
+        measured=asked.measured,
     )
     return judgement_of(
         candidate.name,
@@ -201,6 +205,7 @@ class _Asked:
         self._before: dict[tuple[str, str], Mapping[str, NDArray[Any]]] = {}
         self._too_large: set[str] = set()
         self.gave_up = False
+        self.measured: Measured | None = None
 
     def put(self, every: Iterable[Question]) -> None:
         """Ask every question in each of its variants, the last one first in the end."""
@@ -212,12 +217,17 @@ class _Asked:
             self.gave_up = lost >= _GIVEN_UP
             if self.gave_up:
                 return
-            if wrong is None and any(result.is_wrong and result.run.case.thinned for result in results):
+            if wrong is None and any(result.is_wrong for result in results):
                 wrong = question
         if wrong is not None:
-            # Of a large answer a sample is kept, by which nothing is recognised.
+            # Small answers are explained soonest, and of a large one a sample alone is kept.
             for question in smaller(wrong):
                 self._ask(question)
+
+    def measure(self) -> None:
+        """Ask a candidate that went wrong once more, to find out what it computes; one that keeps ending is let be."""
+        if not self.gave_up:
+            self.measured = measured_of(self._implementation, tuple(self.results))
 
     def _ask(self, question: Question) -> Sequence[Result]:
         cases = [draw(question.recipe.in_variant(variant)) for variant in VARIANTS]

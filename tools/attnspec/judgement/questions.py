@@ -25,8 +25,8 @@ LARGE_DRAWS = 6
 _LONG = 8
 """Axes longer than this are varied: what goes wrong beside a shape goes wrong at the edge of a tile."""
 
-_EXPLAINING = 4
-"""Small draws that explain what is wrong in large ones: the cheap wrong answers show in nearly each."""
+_EXPLAINING = 12
+"""Small draws that explain what is wrong: the cheap wrong answers show in nearly each, a rule of its own in some."""
 
 _NOT_ASKED = ("presentation", "excluded_nonfinite", "attended_nan", REFUSED, CHANGED)
 """What nobody asked for who named a shape: other memory layouts, numbers that are none, inputs to refuse, and calls
@@ -94,6 +94,7 @@ def smaller(question: Question) -> Iterator[Question]:
 def _left_out(shape: Shape) -> Iterator[str]:
     contract = OPERATIONS[shape.operation]
     yield from _NOT_ASKED
+    yield from shape.without
     yield from (name for name in contract.optional_inputs if name not in shape.given)
     yield from (name for name in contract.attributes if name not in shape.attributes)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.contract import OPERATIONS
-from attnspec.draws import drawable
+from attnspec.draws import can_be_left_out, drawable, words_of_draws
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
@@ -42,6 +42,8 @@ class Shape:
         The shape as its user wrote it, for messages.
     own_check
         How its user checks answers otherwise; None where that is not said.
+    without
+        What its user's calls never have, as words that draws can leave out.
     """
 
     operation: str
@@ -52,6 +54,7 @@ class Shape:
     dtypes: tuple[str, ...]
     text: str
     own_check: OwnCheck | None = None
+    without: frozenset[str] = frozenset()
 
 
 def read_shapes(path: Path) -> tuple[Shape, ...]:
@@ -76,7 +79,8 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
     ----------
     document
         An object with ``operation``, ``dtypes`` and ``shapes``, each of which names the shape of every input, and
-        attributes with their values; and ``own_check``, if its user has one.
+        attributes with their values; ``own_check``, if its user has one; and ``without``, a list of what calls never
+        have.
     said_by
         Who said so, for messages.
 
@@ -98,7 +102,19 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
         raise UsageError(f"{said_by}: there are no shapes. It looks so: {_EXAMPLE}")
     every = cast("list[Any]", shapes)
     own = own_check_from(stated["own_check"], said_by=said_by) if "own_check" in stated else None
-    return tuple(_shape(operation, tuple(listed), each, own, said_by) for each in every)
+    without = _without(stated.get("without", []), said_by)
+    return tuple(replace(_shape(operation, tuple(listed), each, own, said_by), without=without) for each in every)
+
+
+def _without(stated: Any, said_by: str) -> frozenset[str]:
+    words = cast("list[Any]", stated) if isinstance(stated, list) else [stated]
+    for word in words:
+        if not isinstance(word, str) or not can_be_left_out(word):
+            raise UsageError(
+                f"{said_by}: without has {word!r}, which is nothing that a draw could leave out: write a capability "
+                f"(`attnspec explain capabilities` lists them), an argument, or one of {', '.join(words_of_draws())}."
+            )
+    return frozenset(words)
 
 
 def _shape(operation: str, dtypes: Sequence[str], stated: Any, own: OwnCheck | None, said_by: str) -> Shape:

@@ -6,7 +6,12 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from attnspec.reports.problems import problems_of, whole_of
+from attnspec.reports.screen import cause_lines
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec.judgement.candidate import Conditions
     from attnspec.judgement.certificate import Certificate
     from attnspec.judgement.own_inputs import OwnCheckFound
@@ -146,27 +151,50 @@ def judgement_of(
     gave_up
         Whether no more was asked, because its process kept ending or took too long.
     """
-    explained = (found.sentence for found in report.diagnosis if found.sentence)
-    diagnosis = tuple(dict.fromkeys((*recognised, *explained)))
+    diagnosis = tuple(dict.fromkeys((*recognised, *_explaining(report))))
     word, reason = _found(report, at, beside, diagnosis, gave_up=gave_up)
     return Judgement(
         candidate, word, reason, diagnosis, at, beside, certificates, sampled, own_checks, seed, is_replay, conditions
     )
 
 
+def _explaining(report: Report) -> Iterator[str]:
+    """Give what explains the failures, in the words of any report; nothing of those that nothing explains."""
+    problems = problems_of(report.wrong, report.diagnosis)
+    whole = whole_of(report.results)
+    for problem in problems:
+        if problem.kind not in ("cause", "check"):
+            continue
+        first, *others = cause_lines(problem, whole, alone=len(problems) == 1)
+        # What a check says of one answer names the input, or the output, that it is about.
+        yield f"{first} Such as: {problem.telling.verdict.message}." if problem.kind == "check" else first
+        yield from others
+
+
 def _found(report: Report, at: Tally, beside: Tally, diagnosis: tuple[str, ...], *, gave_up: bool) -> tuple[Word, str]:
-    if not at.right and not at.wrong:
-        declined = next((result.verdict.message for result in report.results if result.status == "unsupported"), "")
-        return "not judged", f"It answered no draw at these shapes{f': {declined}' if declined else ''}."
     if at.wrong:
         return "wrong", _why(report, at, diagnosis, gave_up=gave_up)
+    if at.declined:
+        return "not judged", _declined(report, at)
     if beside.wrong:
         why = _why(report, beside, diagnosis, gave_up=gave_up)
         return (
             "right at your shapes, wrong beside them",
             f"All {at.draws} draws at the shapes passed. Beside them: {why}",
         )
-    return "right", f"All {at.right} draws at the shapes passed, and all {beside.right} beside them."
+    declined = f"; {beside.declined} there it declined" if beside.declined else ""
+    return "right", f"All {at.right} draws at the shapes passed, and all {beside.right} beside them{declined}."
+
+
+def _declined(report: Report, at: Tally) -> str:
+    """Say what was declined: whoever answers the easy draws alone is not right."""
+    reason = next(result.verdict.message for result in report.results if result.status == "unsupported")
+    if at.declined == at.draws:
+        return f"It answered no draw at these shapes: {reason}."
+    return (
+        f"It declined {at.declined} of {at.draws} draws at these shapes: {reason}. "
+        'What your calls never have can be left out: "without" in the file of shapes.'
+    )
 
 
 def _why(report: Report, tally: Tally, diagnosis: tuple[str, ...], *, gave_up: bool) -> str:

@@ -1,0 +1,18 @@
+"""A key is attended where the float mask is above minus infinity, which NaN is not."""
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Gradients(base.Backward):
+    def seen_by_mask(self, mask):
+        return mask if mask.dtype == bool else base.wide(mask) > -np.inf
+
+
+def scaled_dot_product_attention_backward(grad_output, query, key, value, output=None, logsumexp=None,
+                                          grad_logsumexp=None, mask=None, key_lengths=None, query_lengths=None,
+                                          sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left",
+                                          scale=None, softcap=None, window=None):
+    return Gradients(**locals()).run()

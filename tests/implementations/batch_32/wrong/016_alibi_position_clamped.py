@@ -1,0 +1,19 @@
+"""ALiBi measures from the position of the query, but not from before the first key."""
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Gradients(base.Backward):
+    def distance(self):
+        p = np.maximum(self.p, 0)
+        return np.abs(p[:, :, None] - np.arange(self.Sk)[None, None, :])
+
+
+def scaled_dot_product_attention_backward(grad_output, query, key, value, output=None, logsumexp=None,
+                                          grad_logsumexp=None, mask=None, key_lengths=None, query_lengths=None,
+                                          sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left",
+                                          scale=None, softcap=None, window=None):
+    return Gradients(**locals()).run()

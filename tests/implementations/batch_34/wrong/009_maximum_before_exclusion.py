@@ -1,0 +1,24 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, b_query=None, b_key=None,
+                         b_value=None, b_output=None, mask=None, is_causal=False, scale=None):
+    p = base.mha_begin(query, key, value, w_query, w_key, w_value, w_output, num_heads, b_query, b_key, b_value,
+                       b_output, mask, is_causal, scale)
+    q, k, v = base.mha_heads(p)
+    keep, bias = base.exclusions(p)
+    with np.errstate(all="ignore"):
+        logits = (q @ k.swapaxes(-1, -2)) * p.T(p.scale)
+        if bias is not None:
+            logits = logits + bias
+        seen = np.where(np.isfinite(logits) | keep, logits, p.T(-np.inf))
+        top = seen.max(axis=-1, keepdims=True, initial=-np.inf)
+        e = np.where(keep, np.exp(logits - top), p.T(0))
+        total = e.sum(axis=-1, keepdims=True)
+        weights = np.where(total == 0, p.T(0), e / np.where(total == 0, p.T(1), total)).astype(p.T)
+        context = base.weigh(weights, v, keep)
+    return base.mha_end(p, context, weights)

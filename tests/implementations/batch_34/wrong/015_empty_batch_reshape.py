@@ -1,0 +1,16 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, b_query=None, b_key=None,
+                         b_value=None, b_output=None, mask=None, is_causal=False, scale=None):
+    p = base.mha_begin(query, key, value, w_query, w_key, w_value, w_output, num_heads, b_query, b_key, b_value,
+                       b_output, mask, is_causal, scale)
+    q, k, v = (base.project(x, w, b).reshape(p.B, -1, p.H, p.E).transpose(0, 2, 1, 3)
+               for x, w, b in ((p.query, p.wq, p.bq), (p.key, p.wk, p.bk), (p.value, p.wv, p.bv)))
+    keep, bias = base.exclusions(p)
+    context, weights = base.attend(q, k, v, p.scale, keep, bias)
+    return base.mha_end(p, context, weights)

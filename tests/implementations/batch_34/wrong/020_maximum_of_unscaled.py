@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def single_head_attention(x, w_query, w_key, w_value, w_output=None, scale=None):
+    p = base.single_begin(x, w_query, w_key, w_value, w_output, scale)
+    query, key, value = base.project(p.x, p.wq), base.project(p.x, p.wk), base.project(p.x, p.wv)
+    with np.errstate(all="ignore"):
+        dots = query @ key.T
+        scale = p.T(p.scale)
+        e = np.exp((dots - dots.max(axis=-1, keepdims=True, initial=-np.inf)) * scale)
+        weights = e / e.sum(axis=-1, keepdims=True)
+        output = weights @ value
+        if p.wo is not None:
+            output = output @ p.wo
+        scores = dots * scale
+    return base.single_end(p, output, weights, scores, query, key, value)
