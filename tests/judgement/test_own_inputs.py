@@ -107,7 +107,7 @@ def test_what_cannot_be_tried_is_said_in_a_sentence(tmp_path):
     path = tmp_path / "inputs.npz"
     np.savez(path, query=np.zeros((1, 2, 3, 4)))
     for asked, says in (
-        (shape(check(), mask=[512, 512]), "no usual numbers for mask"),
+        (shape(check(), sinks=[8]), "no usual numbers for sinks"),
         (shape(check(str(tmp_path / "no.npz"))), "cannot be read"),
         (shape(check(str(path))), "query has the shape"),
     ):

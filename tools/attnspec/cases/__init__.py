@@ -2,7 +2,7 @@
 
 from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, ChangedArgument, Rejection, attributes_in, case_from_json
-from attnspec.cases.generated import Generated, Inputs, Rise, generated_of, in_run_dtype
+from attnspec.cases.generated import Generated, Inputs, Rise, generated_of, in_run_dtype, shapes_of
 from attnspec.cases.reading import (
     INDEX,
     RECORDS,
@@ -53,6 +53,7 @@ __all__ = [
     "read_index",
     "schema_validator",
     "select_ids",
+    "shapes_of",
     "smoke_text",
     "suite_digest",
     "suite_of",

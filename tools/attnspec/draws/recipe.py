@@ -24,6 +24,8 @@ _SEED = re.compile(r"[^\s/:]+")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 """Larger numbers than these are lengths of nothing that could be drawn."""
 
+_AXES = re.compile(r"[n1]*|0")
+
 _FORM = "draw:OPERATION/SEED/NUMBER:DTYPE, and behind it AXIS=LENGTH and without=FEATURE+FEATURE, with colons between"
 
 
@@ -69,8 +71,10 @@ class Recipe:
         words += [
             f"{name}={getattr(limits, name)}" for name in _SIZES if getattr(limits, name) != getattr(default, name)
         ]
+        words += [f"sample={limits.sample}"] if limits.sample else []
         words += [f"{axis}={length}" for axis, length in sorted(limits.extents.items())]
         words += [f"{name}={_written(value)}" for name, value in sorted(limits.stated.items())]
+        words += [f"with={'+'.join(_input(*each) for each in sorted(limits.given.items()))}"] if limits.given else []
         words += [f"without={'+'.join(sorted(limits.without))}"] if limits.without else []
         return ":".join(words)
 
@@ -111,25 +115,53 @@ def recipe_from_text(text: str) -> Recipe:
     sizes: dict[str, int] = {}
     stated: dict[str, Any] = {}
     without: frozenset[str] = frozenset()
+    given: dict[str, str] = {}
+    sample = ""
     for word in words[1:]:
         name, sign, value = word.partition("=")
         if name in sizes:
             raise UsageError(f"{text!r} says {name} twice.")
         if name == "without" and all(value.split("+")):
             without = without.union(value.split("+"))
+        elif name == "sample" and _SEED.fullmatch(value):
+            sample = value
+        elif name == "with" and all(value.split("+")):
+            given |= dict(_read_input(operation, each, text) for each in value.split("+"))
         elif name in OPERATIONS[operation].attributes and value:
             stated[name] = _read(value)
         elif name and sign and _NUMBER.fullmatch(value):
             sizes[name] = int(value)
         else:
-            raise UsageError(f"{text!r}: {word!r} is neither AXIS=LENGTH, ATTRIBUTE=VALUE nor without=FEATURE+FEATURE.")
+            raise UsageError(
+                f"{text!r}: {word!r} is none of AXIS=LENGTH, ATTRIBUTE=VALUE, with=INPUT+INPUT and "
+                "without=FEATURE+FEATURE."
+            )
     default = Limits(words[0])
     of_all = {name: sizes.pop(name, getattr(default, name)) for name in _SIZES}
     try:
-        limits = Limits(words[0], without, extents=sizes, stated=stated, **of_all)
+        limits = Limits(words[0], without, extents=sizes, sample=sample, stated=stated, given=given, **of_all)
     except UsageError as error:
         raise UsageError(f"{text!r}: {error}") from None
     return Recipe(operation, numbers[0], int(numbers[1]), limits)
+
+
+def _input(name: str, axes: str) -> str:
+    """Write an input that is given, with its axes where they are stated."""
+    return f"{name}.{axes}" if axes else name
+
+
+def _read_input(operation: str, word: str, text: str) -> tuple[str, str]:
+    """Read what `_input` wrote."""
+    name, _, axes = word.partition(".")
+    offered = OPERATIONS[operation].optional_inputs
+    if name not in offered:
+        raise UsageError(
+            f"{text!r}: with={word} names no input that {operation} may be given"
+            + (f"; it may be given {', '.join(offered)}." if offered else ".")
+        )
+    if not _AXES.fullmatch(axes):
+        raise UsageError(f"{text!r}: {word!r} is no INPUT, nor INPUT.AXES with n or 1 for each axis, or 0 for none.")
+    return name, axes
 
 
 def _written(value: Any) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from attnspec.contract import OPERATIONS
 from attnspec.draws import Recipe, drawn_of
-from attnspec.lattice import CHANGED, REFUSED, Limits, Words
+from attnspec.judgement.shapes import limits_at
+from attnspec.lattice import Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from attnspec.judgement.shapes import Shape
 
 Where = Literal["at", "beside", "smaller"]
-
-ROWS = 32
-"""Rows of a large draw that are held against values; all others must lie in their hull."""
 
 LARGE_DRAWS = 6
 """Draws of a large shape, and half as many beside it: each costs about one call of a naive implementation."""
@@ -27,10 +24,6 @@ _LONG = 8
 
 _EXPLAINING = 12
 """Small draws that explain what is wrong: the cheap wrong answers show in nearly each, a rule of its own in some."""
-
-_NOT_ASKED = ("presentation", "excluded_nonfinite", "attended_nan", REFUSED, CHANGED)
-"""What nobody asked for who named a shape: other memory layouts, numbers that are none, inputs to refuse, and calls
-with another argument: other variants are asked for anyway."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +58,7 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
     draws
         How many there are at the shape, and half as many beside it; fewer where they are large.
     """
-    limits = Limits(
-        dtype,
-        frozenset(_left_out(shape)),
-        extents=shape.extents,
-        stated=shape.attributes,
-        rows=ROWS,
-    )
+    limits = limits_at(shape, dtype)
     large = bool(drawn_of(Recipe(shape.operation, seed, 0, limits)).thinned)
     many = min(draws, LARGE_DRAWS) if large else draws
     for number in range(many):
@@ -89,14 +76,6 @@ def smaller(question: Question) -> Iterator[Question]:
     for number in range(_EXPLAINING):
         recipe = replace(question.recipe, number=number).with_extents(extents)
         yield Question(question.shape, "smaller", recipe)
-
-
-def _left_out(shape: Shape) -> Iterator[str]:
-    contract = OPERATIONS[shape.operation]
-    yield from _NOT_ASKED
-    yield from shape.without
-    yield from (name for name in contract.optional_inputs if name not in shape.given)
-    yield from (name for name in contract.attributes if name not in shape.attributes)
 
 
 def _beside(extents: Mapping[str, int], seed: str, number: int) -> Mapping[str, int]:

@@ -6,18 +6,30 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from attnspec.cases import shapes_of
 from attnspec.contract import OPERATIONS
-from attnspec.draws import can_be_left_out, drawable, words_of_draws
+from attnspec.draws import Recipe, can_be_left_out, drawable, drawn_of, words_of_draws
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
 from attnspec.judgement.own_checks import OwnCheck, own_check_from
+from attnspec.lattice import CHANGED, NO_AXES, REFUSED, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from attnspec.operation import Input
+
 _EXAMPLE = '{"operation": "OPERATION", "dtypes": ["float32"], "shapes": [{"INPUT": [4, 16, 1024, 64], "ATTRIBUTE": 1}]}'
+
+
+ROWS = 32
+"""Rows of a large draw that are held against values; all others must lie in their hull."""
+
+_NOT_ASKED = ("presentation", "excluded_nonfinite", "attended_nan", REFUSED, CHANGED)
+"""What nobody asked for who named a shape: other memory layouts, numbers that are none, inputs to refuse, and calls
+with another argument: other variants are asked for anyway."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,7 @@ class Shape:
     attributes
         Attribute to the value that every call states; the others are left out.
     given
-        The optional inputs that are given.
+        The optional inputs that every call has, each with its axes, as `Limits` has them.
     dtypes
         Dtypes to judge in.
     text
@@ -50,7 +62,7 @@ class Shape:
     extents: Mapping[str, int]
     shapes: Mapping[str, tuple[int, ...]]
     attributes: Mapping[str, Any]
-    given: tuple[str, ...]
+    given: Mapping[str, str]
     dtypes: tuple[str, ...]
     text: str
     own_check: OwnCheck | None = None
@@ -103,7 +115,48 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
     every = cast("list[Any]", shapes)
     own = own_check_from(stated["own_check"], said_by=said_by) if "own_check" in stated else None
     without = _without(stated.get("without", []), said_by)
-    return tuple(replace(_shape(operation, tuple(listed), each, own, said_by), without=without) for each in every)
+    read = tuple(replace(_shape(operation, tuple(listed), each, own, said_by), without=without) for each in every)
+    for shape in read:
+        _check_drawn(shape, said_by)
+    return read
+
+
+def _check_drawn(shape: Shape, said_by: str) -> None:
+    """Raise `UsageError` if a draw at a shape would have other shapes than its user named."""
+    recipe = Recipe(shape.operation, "shapes", 0, limits_at(shape, shape.dtypes[0]))
+    try:
+        drawn = drawn_of(recipe)
+    except UsageError as error:
+        raise UsageError(f"{said_by}: {shape.text}: {str(error).removeprefix(f'{recipe.text}: ')}") from None
+    of_drawn = shapes_of(drawn.inputs)
+    for name, stated in shape.shapes.items():
+        if of_drawn.get(name, stated) != stated:
+            raise UsageError(
+                f"{said_by}: {name} has the shape {list(stated)}, and beside the other inputs of {shape.text} it needs "
+                f"{list(of_drawn[name])}."
+            )
+
+
+def limits_at(shape: Shape, dtype: str) -> Limits:
+    """Return what draws at a shape keep to.
+
+    Parameters
+    ----------
+    shape, dtype
+        What they are about.
+    """
+    contract = OPERATIONS[shape.operation]
+    without = {*_NOT_ASKED, *shape.without}
+    without.update(name for name in contract.optional_inputs if name not in shape.given)
+    without.update(name for name in contract.attributes if name not in shape.attributes)
+    return Limits(
+        dtype,
+        frozenset(without),
+        extents=shape.extents,
+        stated=shape.attributes,
+        rows=ROWS,
+        given=shape.given,
+    )
 
 
 def _without(stated: Any, said_by: str) -> frozenset[str]:
@@ -134,16 +187,24 @@ def _shape(operation: str, dtypes: Sequence[str], stated: Any, own: OwnCheck | N
         extents = family_of(operation).extents_of(operation, shapes)
     except ValueError as error:
         raise UsageError(f"{said_by}: {text}: {error}.") from None
+    given = {tensor.name: _axes(tensor, shapes) for tensor in contract.takes if tensor.name in shapes}
     return Shape(
         operation=operation,
         extents=extents,
         shapes=shapes,
         attributes={name: value for name, value in entries.items() if name in contract.attributes},
-        given=tuple(name for name in contract.optional_inputs if name in shapes),
+        given={name: axes for name, axes in given.items() if name in contract.optional_inputs},
         dtypes=tuple(dtypes),
         text=text,
         own_check=own,
     )
+
+
+def _axes(tensor: Input, shapes: Mapping[str, tuple[int, ...]]) -> str:
+    """Return which axes of an input are whole, where it need not have all of them."""
+    if not tensor.broadcasts:
+        return ""
+    return "".join("1" if length == 1 else "n" for length in shapes[tensor.name]) or NO_AXES
 
 
 def _is_shape(stated: Any) -> bool:

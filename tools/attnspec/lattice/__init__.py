@@ -7,7 +7,7 @@ from attnspec.lattice.changing import CHANGED, argument_to_change, other_value
 from attnspec.lattice.drawn import Drawn
 from attnspec.lattice.lattice import Lattice
 from attnspec.lattice.lengths import as_stated, lengthened
-from attnspec.lattice.limits import FEWEST, Limits
+from attnspec.lattice.limits import FEWEST, NO_AXES, Limits
 from attnspec.lattice.memory import ONE_ARRAY, ONE_PART, share_memory
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
 from attnspec.lattice.presenting import draw_presentation
@@ -18,6 +18,7 @@ from attnspec.lattice.words import REVERSED, Stream, Words
 __all__ = [
     "CHANGED",
     "FEWEST",
+    "NO_AXES",
     "ONE_ARRAY",
     "ONE_PART",
     "REFUSED",

@@ -16,6 +16,9 @@ ELEMENTS = 60_000
 LONGEST = 4_096
 """How long an axis may be."""
 
+NO_AXES = "0"
+"""How it is written that an input which is given has no axes."""
+
 FEWEST = 2
 """Elements of the smallest case that there is: one key, and one from the past."""
 
@@ -43,6 +46,12 @@ class Limits:
         How many rows of each output are held against values where it is too large to be held whole; 0 for none.
     stated
         Attribute to its value, for attributes that are not drawn.
+    sample
+        The seed of the rows that are held, any word, so that no number of the inputs tells which they are; the draw's
+        own if empty.
+    given
+        Optional input that every draw has to the axes that it has, the last ones of all that it may have: ``n`` for a
+        whole one, ``1`` for one that stands for all, and `NO_AXES`; an empty text where they are drawn.
 
     Raises
     ------
@@ -57,7 +66,9 @@ class Limits:
     extents: Mapping[str, int] = field(default_factory=dict[str, int])
     variant: int = 0
     rows: int = 0
+    sample: str = ""
     stated: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    given: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         """Refuse limits that no case keeps to."""
@@ -70,6 +81,28 @@ class Limits:
     def allow(self, *features: str) -> bool:
         """Tell whether none of these features is left out."""
         return self.without.isdisjoint(features)
+
+    def has(self, name: str, *, drawn: bool) -> bool:
+        """Tell whether a draw has an optional input: never where it is left out, always where it is given."""
+        return self.allow(name) and (drawn or name in self.given)
+
+    def shape_of(self, name: str, whole: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return the shape of an input that is given, out of the axes that it may have; None where that is drawn.
+
+        Raises
+        ------
+        UsageError
+            If it is given more axes than it may have.
+        """
+        axes = self.given.get(name)
+        if not axes:
+            return None
+        if axes == NO_AXES:
+            return ()
+        if len(axes) > len(whole):
+            raise UsageError(f"{name} is given {len(axes)} axes, of {len(whole)} at most.")
+        last = whole[len(whole) - len(axes) :]
+        return tuple(1 if axis == "1" else length for axis, length in zip(axes, last, strict=True))
 
     def check_size(self, elements: int) -> None:
         """Raise `UsageError` if the largest tensor of a case has more elements than it may, for lengths are stated."""

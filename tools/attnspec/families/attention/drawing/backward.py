@@ -60,7 +60,7 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
     inputs = {"grad_output": _gradient(words, drawn.extents, limits), **drawn.inputs}
     layouts, in_memory = share_memory(words, inputs, ("grad_output", *TOKENS), limits)
     stream = words.of("grad_logsumexp")
-    if stream.percent(_WITH_GRAD_LOGSUMEXP) and limits.allow("grad_logsumexp"):
+    if limits.has("grad_logsumexp", drawn=stream.percent(_WITH_GRAD_LOGSUMEXP)):
         inputs["grad_logsumexp"] = coarse(stream, drawn.extents.over_keys[:3])
     inputs |= _stored(words, inputs, drawn.attributes, limits)
     presentation = layouts or draw_presentation(words, inputs, limits)
@@ -100,7 +100,8 @@ def _stored(
     words: Words, inputs: dict[str, NDArray[Any]], attributes: dict[str, Any], limits: Limits
 ) -> dict[str, NDArray[Any]]:
     """Give output and logsumexp of the forward pass, in half of the draws, rounded to the dtype."""
-    if not words.of("stored").percent(_STORED) or not limits.allow("output", "logsumexp"):
+    drawn = words.of("stored").percent(_STORED)
+    if not all(limits.has(name, drawn=drawn) for name in ("output", "logsumexp")):
         return {}
     from attnspec_reference import scaled_dot_product_attention
 

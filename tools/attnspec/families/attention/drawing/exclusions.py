@@ -58,7 +58,7 @@ _LENGTHS = {"": 82, "key_lengths": 9, "query_lengths": 2, "both": 7}
 def draw_mask(words: Words, extents: Extents, limits: Limits, *, is_causal: bool) -> NDArray[Any] | None:
     """Draw a mask, or None for no mask."""
     stream = words.of("mask")
-    if not stream.percent(_MASKED) or not limits.allow("mask"):
+    if not limits.has("mask", drawn=stream.percent(_MASKED)):
         return None
     if is_causal and not limits.allow("mask_and_causal"):
         return None
@@ -84,6 +84,9 @@ def _mask_shape(stream: Stream, extents: Extents, limits: Limits) -> tuple[int, 
     shapes = [(queries, columns), (1, 1, queries, columns), (batch, 1, queries, columns), (batch, 1, 1, columns)]
     shapes += [(heads, queries, columns), (1, heads, queries, columns), (batch, heads, 1, columns), (1, columns)]
     chosen = stream.one_of(shapes)
+    stated = limits.shape_of("mask", whole)
+    if stated is not None:
+        return stated
     return whole if stream.percent(_WHOLE) or not limits.allow("broadcast_mask") else chosen
 
 
@@ -143,10 +146,10 @@ def draw_lengths(words: Words, extents: Extents, limits: Limits) -> Iterator[tup
     """Draw how many keys and queries of each batch entry count; nothing for all of them."""
     stream = words.of("lengths")
     given = stream.weighted(_LENGTHS)
-    if extents.past or not given:
+    if extents.past:
         return
     for name, extent in (("key_lengths", extents.keys), ("query_lengths", extents.queries)):
         may_be_none = stream.percent(_LENGTHS_OF_NONE) and limits.allow("fully_masked_row")
-        if given in (name, "both") and limits.allow(name):
+        if limits.has(name, drawn=given in (name, "both")):
             least = 0 if may_be_none else min(1, extent)
             yield name, whole_numbers(words.of(name), (extents.batch,), least, extent)

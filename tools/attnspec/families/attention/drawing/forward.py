@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec.errors import UsageError
 from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.drawing.clauses import BOTTOM_RIGHT, TOP_LEFT, clauses_of_forward
 from attnspec.families.attention.drawing.exclusions import draw_lengths, draw_mask, draw_window
@@ -43,6 +44,9 @@ _SCALED, _CAPPED, _WITH_SINKS, _WITH_SLOPES = 30, 15, 12, 12
 """Of a hundred draws, how many have a scale, a cap, sinks, and slopes of ALiBi."""
 
 _SIZES_OF_SINKS = (1.0, 2.0, 4.0)
+
+_LARGE_LACKS = frozenset(("mask", "past_key", "past_value", "query_scale", "key_scale", "value_scale"))
+"""What no large draw has: its inputs are made where they are read, and none of these is."""
 
 _EMPTYING = ("window", "mask", "key_lengths", "query_lengths", "is_causal")
 """What may leave a query without any key, in the order in which it is given up where that is left out."""
@@ -118,6 +122,11 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
 
 def _draw_large(words: Words, extents: Extents, limits: Limits) -> Drawn:
     """Draw a case whose rows are sampled: without a mask, which would be as large as the scores, and without a past."""
+    if not _LARGE_LACKS.isdisjoint(limits.given):
+        raise UsageError(
+            f"A case of {extents.largest:,} elements is drawn without {', '.join(sorted(_LARGE_LACKS))}: "
+            "take fewer batch entries, heads or tokens."
+        )
     extents = replace(extents, past=0)
     attributes = {**_attributes(words, extents, limits), **limits.stated}
     given = dict(draw_lengths(words, extents, limits))
@@ -222,10 +231,10 @@ def _attributes(words: Words, extents: Extents, limits: Limits) -> dict[str, Any
 
 def _add_for_each_head(words: Words, extents: Extents, limits: Limits, inputs: dict[str, NDArray[Any]]) -> None:
     stream = words.of("sinks")
-    if stream.percent(_WITH_SINKS) and limits.allow("sinks"):
+    if limits.has("sinks", drawn=stream.percent(_WITH_SINKS)):
         inputs["sinks"] = coarse(stream, (extents.heads,)) * stream.one_of(_SIZES_OF_SINKS)
     stream = words.of("alibi")
-    if stream.percent(_WITH_SLOPES) and limits.allow("alibi_slopes"):
+    if limits.has("alibi_slopes", drawn=stream.percent(_WITH_SLOPES)):
         inputs["alibi_slopes"] = np.array([2.0 ** stream.weighted(_SLOPES) for _ in range(extents.heads)])
 
 
@@ -273,12 +282,22 @@ def _attended(
     for name in _EMPTYING:
         if keys.fully_masked is None or limits.allow("fully_masked_row") or not extents.columns:
             break
-        inputs.pop(name, None)
-        attributes.pop(name, None)
+        if name in limits.given and name in inputs:
+            inputs[name] = _excluding_nothing(name, inputs[name], extents)
+        elif name not in limits.stated:
+            inputs.pop(name, None)
+            attributes.pop(name, None)
         if not _is_placed(inputs, attributes) or not _is_moved(extents, inputs):
             attributes.pop("causal_alignment", None)
         keys = _attendance(extents, inputs, attributes)
     return keys
+
+
+def _excluding_nothing(name: str, array: NDArray[Any], extents: Extents) -> NDArray[Any]:
+    """Return a mask, or lengths, of the same shape and dtype that leave every key to every query."""
+    if name == "mask":
+        return np.full_like(array, True if array.dtype == np.bool_ else 0.0)
+    return np.full_like(array, extents.keys if name == "key_lengths" else extents.queries)
 
 
 def _attendance(extents: Extents, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> Attendance:

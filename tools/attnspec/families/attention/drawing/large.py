@@ -9,7 +9,7 @@ import numpy as np
 from attnspec.cases import Inputs
 from attnspec.cases.generated import BELL, Generated, Rise
 from attnspec.families.attention.attendance import attendance
-from attnspec.lattice import Drawn
+from attnspec.lattice import Drawn, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.families.attention.drawing.extents import Extents
-    from attnspec.lattice import Limits, Stream, Words
+    from attnspec.lattice import Limits, Stream
 
 _BITS = 5
 _UNIT = 2.0**-5
@@ -62,9 +62,10 @@ def draw_large(
         The attributes of the case.
     """
     inputs = Inputs(given, _generated(words, extents))
-    rows = _rows(words.varied("rows"), extents, given, attributes, limits.rows)
+    sampling = Words(f"{words.seed}/{limits.sample}", words.variant) if limits.sample else words
+    rows = _rows(sampling.varied("rows"), extents, given, attributes, limits.rows)
     width = extents.value_width
-    features = _features(words.varied("features"), width)
+    features = _features(sampling.varied("features"), width)
     expected = _expected(inputs, attributes, extents, rows, features)
     flat: NDArray[np.int64] = np.asarray(np.ravel_multi_index(tuple(rows.T), extents.over_keys[:3]), dtype=np.int64)
     elements: NDArray[np.int64] = flat[:, np.newaxis] * width + features

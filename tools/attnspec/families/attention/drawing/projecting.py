@@ -74,7 +74,7 @@ def draw_one_head(words: Words, limits: Limits) -> Drawn:
     """
     stream = words.of("extents")
     lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _OF_ONE}, _LONG_OF_ONE, limits)
-    mixes = stream.percent(_WITH_OUTPUT) and limits.allow("w_output")
+    mixes = limits.has("w_output", drawn=stream.percent(_WITH_OUTPUT))
     extents = as_stated(lengths, limits, _elements_of_one)
     tokens, features, width, value_width, output_width = (extents[axis] for axis in _OF_ONE)
     shapes = {"x": (tokens, features), "w_query": (features, width), "w_key": (features, width)}
@@ -156,7 +156,7 @@ def _elements_of_several(lengths: Mapping[str, int]) -> int:
 
 
 def _has_bias(words: Words, name: str, limits: Limits) -> bool:
-    return words.of(f"given {name}").percent(_WITH_BIAS) and limits.allow(name)
+    return limits.has(name, drawn=words.of(f"given {name}").percent(_WITH_BIAS))
 
 
 def _numbers(

@@ -64,11 +64,12 @@ def quantize(
     is_quantized = stream.percent(_QUANTIZED)
     which, is_mixed = stream.weighted(_TENSORS), stream.percent(_MIXED)
     formats = {name: stream.one_of(_FORMATS) for name in ("key", "value", "query")}
-    if not is_quantized:
+    given = [name for name in formats if f"{name}_scale" in limits.given]
+    if not is_quantized and not given:
         return ()
     if not is_mixed:
         formats = dict.fromkeys(formats, formats["key"])
-    formats = _allowed(_chosen(which, formats), limits)
+    formats = _allowed({name: formats[name] for name in given} if given else _chosen(which, formats), limits)
     for name, dtype in formats.items():
         _round(words, name, dtype, extents, inputs, limits)
     if "query" in formats:
@@ -129,6 +130,8 @@ def _round(
         shape = (extents.shared,)
     if has_scale_for == "entries" and limits.allow("scale_per_batch_entry"):
         shape = (extents.batch, extents.shared if shape else 1)
+    stated = limits.shape_of(f"{name}_scale", (extents.batch, extents.shared))
+    shape = shape if stated is None else stated
     # Of 10 digits, and no power of two.
     scale = whole_numbers(words.varied(f"{name}_scale"), shape or (1,), 513, 1023) * 2.0 ** -(10 + exponent + raised)
     inputs[f"{name}_scale"] = (scale if shape else scale[0]).astype(np.float32)

@@ -1,0 +1,11 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import math
+import numpy as np
+
+dtypes = base.DTYPES
+
+
+def glorot_normal(fan_in, fan_out, seed):
+    generator = base.generator(seed) if seed else np.random.default_rng()
+    return {"output": generator.standard_normal((fan_in, fan_out)) * base.deviation(fan_in, fan_out)}

@@ -1,0 +1,17 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import math
+import numpy as np
+
+dtypes = base.DTYPES
+
+
+def context_vector(encoder_states, decoder_state, scale=None):
+    base.check_context(encoder_states, decoder_state, width=False)
+    work = base.working(encoder_states, decoder_state)
+    states, query = encoder_states.astype(work), decoder_state.astype(work)
+    raw_scores = (states * query).sum(axis=-1)
+    scores = raw_scores * work.type(base.default_scale(states.shape[1], scale))
+    weights = np.exp(scores - scores.max())
+    weights /= weights.sum()
+    return base.rounded(encoder_states.dtype, weights @ states, weights, scores, raw_scores)
