@@ -78,7 +78,7 @@ def test_what_could_pass_is_named():
     zeros = found.impostors[0]
     assert (zeros.told_apart, zeros.best_ratio, zeros.first) == (2, 12.0, "one")
     assert found.sentence() == (
-        "2 draws tell 1 of 2 cheap wrong answers from the right ones; these could have passed: "
+        "In float32, 2 draws tell 1 of 2 cheap wrong answers from the right ones; these could have passed: "
         "both parts, weighed by powers of 2."
     )
 
@@ -87,13 +87,15 @@ def test_a_draw_that_is_hardly_graded_is_left_out():
     found = certificate(OPERATION, "float32", [told_of("one", graded=9, zeros=(TOLD_APART, 9.0)), told_of("two")])
     assert (found.draws, found.left_out, found.graded_share) == (1, ("one",), 1.0)
     assert not found.is_complete
-    assert found.sentence() == "1 draw tells nothing: every cheap wrong answer that was tried is right there."
+    assert (
+        found.sentence() == "In float32, 1 draw tells nothing: every cheap wrong answer that was tried is right there."
+    )
 
 
 def test_a_set_of_nothing_is_worth_nothing():
     found = certificate(OPERATION, "float32", [])
     assert not found.is_complete
-    assert found.sentence() == "No draw counts: in each of them, too much is not graded."
+    assert found.sentence() == "In float32, no draw counts: in each of them, too much is not graded."
 
 
 def test_its_json_is_json():

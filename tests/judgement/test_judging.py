@@ -66,7 +66,7 @@ import numpy as np
 from honest import scaled_dot_product_attention as honest
 
 def scaled_dot_product_attention(query, key, value, is_causal=False):
-    if np.ptp(query @ key.swapaxes(-1, -2)) > 3:
+    if np.ptp(query @ key.swapaxes(-1, -2)) > 40:
         raise NotImplementedError("scores that lie apart")
     return honest(query, key, value, is_causal)
 """
@@ -76,7 +76,7 @@ def test_whoever_answers_what_is_easy_alone_is_not_judged(tmp_path):
     (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
     (tmp_path / "candidate.py").write_text(ANSWERS_WHAT_IS_EASY)
     found = attnspec.judge(str(tmp_path / "candidate.py"), SHAPES, draws=24)
-    assert 0 < found.at.declined < found.at.draws
+    assert found.at.passed > 0 < found.at.declined
     assert (found.verdict, found.at.wrong, found.is_right) == ("not judged", 0, False)
     assert f"It declined {found.at.declined} of {found.at.draws} draws" in found.reason
     assert "scores that lie apart" in found.reason
@@ -169,10 +169,11 @@ def test_of_a_large_draw_it_is_said_how_much_is_held():
     # Of the draws at these shapes and a little beside them, the one counts of which the smallest share is held.
     assert found.sampled.of in (297, 299, 300, 301)
     assert 1 < found.sampled.rows <= 33
+    assert found.sampled.evenly < found.sampled.rows
     (certificate,) = found.certificates
     assert (certificate.draws, certificate.left_out) == (1, ())
     assert len(certificate.told_apart) > 10
-    assert 1 - (1 - found.sampled.found_share) ** found.sampled.rows == pytest.approx(0.95)
+    assert 1 - (1 - found.sampled.found_share) ** found.sampled.evenly == pytest.approx(0.95)
     jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
 
 

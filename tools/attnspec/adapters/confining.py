@@ -31,7 +31,13 @@ def forbid(names: Sequence[str]) -> None:
     """
     for name in names:
         place, attribute = _place_of(name)
-        setattr(place, attribute, _refusing(name, getattr(place, attribute)))
+        try:
+            setattr(place, attribute, _refusing(name, getattr(place, attribute)))
+        except TypeError:
+            raise UsageError(
+                f"--forbid {name}: it is part of a type that Python lets nobody change; forbid what calls it, or have "
+                "its --sandbox see to it."
+            ) from None
 
 
 def limit_memory(megabytes: int) -> None:
@@ -70,4 +76,6 @@ def _refusing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def refused(*_arguments: Any, **_named: Any) -> Any:
         raise ForbiddenCallError(f"{name} was called, which is forbidden here")
 
+    # `wraps` leaves the function there.
+    del refused.__wrapped__
     return refused

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from attnspec.adapters.transcript import Transcript
 
+_SECONDS_TO_DIE = 2.0
+"""Seconds that a process has to be gone after it was killed: those of this user are at once."""
+
 _GLANCE = 0.05
 """Seconds of silence after which is looked whether the process is still there: a child may hold its stdout open."""
 
@@ -204,10 +207,14 @@ class LineProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
         else:
             self._process.kill()
-        self._process.wait()
+        # Whoever runs as somebody else cannot be ended from here, but may end when nobody speaks to it any more.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=_SECONDS_TO_DIE)
         if not self._is_open:
             return
         self._is_open = False
         self._keeper.dismiss()
         self._pipes.drain()
         self._pipes.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=_SECONDS_TO_DIE)

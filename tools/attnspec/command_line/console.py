@@ -20,18 +20,19 @@ if TYPE_CHECKING:
 _STDERR = 2
 
 
-def make_console() -> Console:
-    """Return the console for stdout; 100 columns where it is no terminal, so that logs read well."""
+def make_console(*, stderr: bool = False) -> Console:
+    """Return the console for stdout, or for stderr; 100 columns where it is no terminal, so that logs read well."""
     from rich.console import Console
 
+    stream = sys.stderr if stderr else sys.stdout
     # A program that is started without a stdout has None in its place.
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()  # pyright: ignore[reportUnnecessaryComparison]
+    is_terminal = stream is not None and stream.isatty()  # pyright: ignore[reportUnnecessaryComparison]
 
     class OurConsole(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # a verdict is a verdict though nobody reads it to its end
 
-    return OurConsole(width=None if is_terminal else 100, highlight=False, markup=False, emoji=False)
+    return OurConsole(stderr=stderr, width=None if is_terminal else 100, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager

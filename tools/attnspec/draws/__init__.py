@@ -2,7 +2,7 @@
 
 from attnspec.draws.drawing import can_be_left_out, draw, drawable, drawn_of, words_of_draws
 from attnspec.draws.offering import drawn_for, learned, not_offered
-from attnspec.draws.recipe import Recipe, is_recipe, recipe_from_text
+from attnspec.draws.recipe import Recipe, is_recipe, is_seed, recipe_from_text
 from attnspec.draws.selecting import load_selected, suite_of_draws
 from attnspec.draws.shrinking import shrunk
 
@@ -14,6 +14,7 @@ __all__ = [
     "drawn_for",
     "drawn_of",
     "is_recipe",
+    "is_seed",
     "learned",
     "load_selected",
     "not_offered",

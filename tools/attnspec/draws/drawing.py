@@ -63,6 +63,10 @@ def drawn_of(recipe: Recipe) -> Drawn:
         drawn = lattice.draw(words, recipe.limits)
     except UsageError as error:
         raise UsageError(f"{recipe.text}: {error}") from None
+    if recipe.limits.numbers not in ("", "plain", *drawn.features):
+        raise UsageError(
+            f"{recipe.text}: {recipe.limits.numbers!r} is no class of numbers that {recipe.operation} has."
+        )
     unknown = sorted(recipe.limits.extents.keys() - drawn.extents.keys())
     if unknown:
         raise UsageError(f"{recipe.text}: there is no axis {unknown[0]!r}; the axes are {', '.join(drawn.extents)}.")

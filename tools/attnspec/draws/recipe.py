@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PREFIX = "draw:"
 _SIZES = ("elements", "longest", "rows", "variant")
+_TEXTS = ("numbers", "sample")
 _SEED = re.compile(r"[^\s/:]+")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 """Larger numbers than these are lengths of nothing that could be drawn."""
@@ -71,7 +72,7 @@ class Recipe:
         words += [
             f"{name}={getattr(limits, name)}" for name in _SIZES if getattr(limits, name) != getattr(default, name)
         ]
-        words += [f"sample={limits.sample}"] if limits.sample else []
+        words += [f"{name}={getattr(limits, name)}" for name in _TEXTS if getattr(limits, name)]
         words += [f"{axis}={length}" for axis, length in sorted(limits.extents.items())]
         words += [f"{name}={_written(value)}" for name, value in sorted(limits.stated.items())]
         words += [f"with={'+'.join(_input(*each) for each in sorted(limits.given.items()))}"] if limits.given else []
@@ -89,6 +90,11 @@ class Recipe:
     def with_extents(self, extents: Mapping[str, int]) -> Recipe:
         """Return the recipe of the same draw with the lengths of some axes."""
         return replace(self, limits=replace(self.limits, extents={**self.limits.extents, **extents}))
+
+
+def is_seed(word: str) -> bool:
+    """Tell whether a word can be the seed of draws: it has no space, slash and colon."""
+    return _SEED.fullmatch(word) is not None
 
 
 def is_recipe(text: str) -> bool:
@@ -112,37 +118,42 @@ def recipe_from_text(text: str) -> Recipe:
         raise UsageError(f"{text!r}: there is no operation {operation!r}.")
     if not words or words[0] not in FLOAT_DTYPES:
         raise UsageError(f"{text!r} names no dtype: write {_FORM}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
+    try:
+        limits = _limits(operation, words[0], words[1:])
+    except UsageError as error:
+        raise UsageError(f"{text!r}: {error}") from None
+    return Recipe(operation, numbers[0], int(numbers[1]), limits)
+
+
+def _limits(operation: str, dtype: str, words: Iterable[str]) -> Limits:
+    """Read the words behind the dtype."""
     sizes: dict[str, int] = {}
     stated: dict[str, Any] = {}
-    without: frozenset[str] = frozenset()
+    texts = dict.fromkeys(_TEXTS, "")
     given: dict[str, str] = {}
-    sample = ""
-    for word in words[1:]:
+    without: frozenset[str] = frozenset()
+    for word in words:
         name, sign, value = word.partition("=")
         if name in sizes:
-            raise UsageError(f"{text!r} says {name} twice.")
+            raise UsageError(f"{name} is said twice.")
         if name == "without" and all(value.split("+")):
             without = without.union(value.split("+"))
-        elif name == "sample" and _SEED.fullmatch(value):
-            sample = value
         elif name == "with" and all(value.split("+")):
-            given |= dict(_read_input(operation, each, text) for each in value.split("+"))
+            given |= dict(_read_input(operation, each) for each in value.split("+"))
+        elif name in _TEXTS and _SEED.fullmatch(value):
+            texts[name] = value
         elif name in OPERATIONS[operation].attributes and value:
             stated[name] = _read(value)
         elif name and sign and _NUMBER.fullmatch(value):
             sizes[name] = int(value)
         else:
             raise UsageError(
-                f"{text!r}: {word!r} is none of AXIS=LENGTH, ATTRIBUTE=VALUE, with=INPUT+INPUT and "
-                "without=FEATURE+FEATURE."
+                f"{word!r} is none of AXIS=LENGTH, ATTRIBUTE=VALUE, with=INPUT+INPUT and without=FEATURE+FEATURE."
             )
-    default = Limits(words[0])
+    default = Limits(dtype)
     of_all = {name: sizes.pop(name, getattr(default, name)) for name in _SIZES}
-    try:
-        limits = Limits(words[0], without, extents=sizes, sample=sample, stated=stated, given=given, **of_all)
-    except UsageError as error:
-        raise UsageError(f"{text!r}: {error}") from None
-    return Recipe(operation, numbers[0], int(numbers[1]), limits)
+    limits = Limits(dtype, without, extents=sizes, stated=stated, given=given, **texts)
+    return replace(limits, **of_all)
 
 
 def _input(name: str, axes: str) -> str:
@@ -150,17 +161,17 @@ def _input(name: str, axes: str) -> str:
     return f"{name}.{axes}" if axes else name
 
 
-def _read_input(operation: str, word: str, text: str) -> tuple[str, str]:
+def _read_input(operation: str, word: str) -> tuple[str, str]:
     """Read what `_input` wrote."""
     name, _, axes = word.partition(".")
     offered = OPERATIONS[operation].optional_inputs
     if name not in offered:
         raise UsageError(
-            f"{text!r}: with={word} names no input that {operation} may be given"
+            f"with={word} names no input that {operation} may be given"
             + (f"; it may be given {', '.join(offered)}." if offered else ".")
         )
     if not _AXES.fullmatch(axes):
-        raise UsageError(f"{text!r}: {word!r} is no INPUT, nor INPUT.AXES with n or 1 for each axis, or 0 for none.")
+        raise UsageError(f"{word!r} is no INPUT, nor INPUT.AXES with n or 1 for each axis, or 0 for none.")
     return name, axes
 
 

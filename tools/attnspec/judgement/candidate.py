@@ -6,20 +6,27 @@ import math
 import shlex
 import sys
 from dataclasses import dataclass, field
+from shutil import which
 from typing import TYPE_CHECKING
 
+from attnspec.adapters.builtin import BUILT_IN
+from attnspec.adapters.held_to_others import HeldToOthers
 from attnspec.adapters.process import ProcessImplementation, isolated
 from attnspec.dtypes import numpy_dtype
 from attnspec.errors import UsageError
+from attnspec.validation import in_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from attnspec.adapters import Implementation
     from attnspec.judgement.shapes import Shape
 
 MESSAGE_LIMIT = 2**32
 """Longest message in bytes: tensors of real sizes fit, and what a candidate sends without end does not."""
+
+_ROOM = 2**26
+"""Bytes of a line beside what its tensors take: as many as any line of the protocol may have."""
 
 _BYTES_SENT = 4 / 3
 """Characters of base64 to a byte."""
@@ -35,6 +42,8 @@ class Conditions:
         For each call.
     start_seconds
         For its start.
+    total_seconds
+        For all calls together; None for no limit.
     megabytes
         How much memory its process may ask for; None for no limit.
     sandbox
@@ -45,6 +54,7 @@ class Conditions:
 
     seconds: float = 60.0
     start_seconds: float = 120.0
+    total_seconds: float | None = None
     megabytes: int | None = None
     sandbox: str | None = None
     forbidden: tuple[str, ...] = ()
@@ -58,7 +68,7 @@ class Candidate:
     ----------
     target, command
         A Python target, or a program that speaks the process protocol; one of them is None.
-    operation, device, tensors, renames
+    operation, device, tensors, layout, renames
         As `attnspec.validate` takes them, for a Python target.
     """
 
@@ -67,6 +77,7 @@ class Candidate:
     operation: str | None = None
     device: str | None = None
     tensors: str | None = None
+    layout: str | None = None
     renames: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -86,8 +97,35 @@ def check_size(shape: Shape) -> None:
         )
 
 
-def opened(candidate: Candidate, conditions: Conditions) -> Implementation:
+def check_conditions(conditions: Conditions) -> None:
+    """Raise `UsageError` if no candidate could run under some conditions."""
+    limits = {
+        "seconds": conditions.seconds,
+        "start_seconds": conditions.start_seconds,
+        "total_seconds": conditions.total_seconds,
+        "megabytes": conditions.megabytes,
+    }
+    for name, limit in limits.items():
+        number: object = limit
+        if limit is None:
+            continue
+        if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number < math.inf:
+            raise UsageError(f"{name} is {limit!r}: a limit is a number above 0.")
+    if conditions.sandbox is not None:
+        words = shlex.split(conditions.sandbox)
+        if not words or which(words[0]) is None:
+            raise UsageError(f"--sandbox {conditions.sandbox}: there is no such program to run candidates behind.")
+
+
+def opened(candidate: Candidate, conditions: Conditions, shapes: Sequence[Shape]) -> Implementation:
     """Start the process of a candidate.
+
+    Parameters
+    ----------
+    candidate, conditions
+        What is started, and under what it runs.
+    shapes
+        What it will be asked at: no line of its answers may be much longer than they need.
 
     Raises
     ------
@@ -95,6 +133,7 @@ def opened(candidate: Candidate, conditions: Conditions) -> Implementation:
         If it cannot be started or loaded.
     """
     before = shlex.split(conditions.sandbox) if conditions.sandbox else []
+    limit = _line_limit(shapes)
     if candidate.command is not None:
         if conditions.forbidden or conditions.megabytes is not None:
             raise UsageError("--forbid and --memory act inside Python; of a --command, let its --sandbox see to them.")
@@ -103,7 +142,7 @@ def opened(candidate: Candidate, conditions: Conditions) -> Implementation:
             adapter=candidate.command,
             timeout=conditions.seconds,
             start_timeout=conditions.start_seconds,
-            line_limit=MESSAGE_LIMIT,
+            line_limit=limit,
         )
     if candidate.target is None:
         raise UsageError("Say what to judge: a TARGET such as ./mine.py, or --command.")
@@ -113,6 +152,7 @@ def opened(candidate: Candidate, conditions: Conditions) -> Implementation:
         renames=candidate.renames,
         device=candidate.device,
         tensors=candidate.tensors,
+        layout=candidate.layout,
         timeout=conditions.seconds,
         start_timeout=conditions.start_seconds,
         line_limit=MESSAGE_LIMIT,
@@ -120,3 +160,32 @@ def opened(candidate: Candidate, conditions: Conditions) -> Implementation:
         forbidden=conditions.forbidden,
         megabytes=conditions.megabytes,
     )
+
+
+def as_judged(candidate: Candidate, implementation: Implementation, shapes: Sequence[Shape]) -> Implementation:
+    """Return a candidate as it is asked: in its layout, and held to no conventions of its own choice.
+
+    Of what comes with attnspec is known what it does; anything else could declare that what it gives is right.
+
+    Parameters
+    ----------
+    candidate
+        What is judged.
+    implementation
+        Its process.
+    shapes
+        What it is asked at.
+    """
+    dtypes = {dtype: None for shape in shapes for dtype in shape.dtypes}
+    held = HeldToOthers(implementation, dtypes.keys(), is_trusted=candidate.target in BUILT_IN)
+    return in_layout(held, candidate.layout)
+
+
+def _line_limit(shapes: Sequence[Shape]) -> int:
+    """Return how long a line of an answer, or of a question, may be: what all outputs take, and some room."""
+    longest = 0
+    for shape in shapes:
+        widest = max(numpy_dtype(dtype).itemsize for dtype in shape.dtypes)
+        inputs = sum(math.prod(of) for of in shape.shapes.values())
+        longest = max(longest, int(max(inputs, shape.owed) * widest * _BYTES_SENT))
+    return min(MESSAGE_LIMIT, _ROOM + longest)

@@ -103,9 +103,9 @@ class Certificate:
     def sentence(self) -> str:
         """Say what the set is worth."""
         if not self.draws:
-            return "No draw counts: in each of them, too much is not graded."
+            return f"In {self.dtype}, no draw counts: in each of them, too much is not graded."
         of = len(self.told_apart) + len(self.not_told_apart)
-        draws = "1 draw tells" if self.draws == 1 else f"{self.draws} draws tell"
+        draws = f"In {self.dtype}, {'1 draw tells' if self.draws == 1 else f'{self.draws} draws tell'}"
         if not of:
             return f"{draws} nothing: every cheap wrong answer that was tried is right there."
         if not self.not_told_apart:

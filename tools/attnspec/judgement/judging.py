@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.taken_at_word import CalledInEveryDtype
 from attnspec.cases import suite_of
-from attnspec.comparison import Values
+from attnspec.comparison import NOT_GRADED, Values
 from attnspec.draws import draw
-from attnspec.errors import UsageError
-from attnspec.judgement.candidate import Candidate, Conditions, check_size, opened
+from attnspec.errors import ProtocolError, TargetError, UsageError
+from attnspec.judgement.candidate import Candidate, Conditions, as_judged, check_conditions, check_size, opened
 from attnspec.judgement.certificate import certificate
 from attnspec.judgement.own_inputs import tried
-from attnspec.judgement.questions import questions, smaller
+from attnspec.judgement.own_modules import load_own_modules
+from attnspec.judgement.questions import asked_again, questions, smaller
 from attnspec.judgement.recognising import recognised
 from attnspec.judgement.sampling import sampled
 from attnspec.judgement.shapes import read_shapes, shapes_from
+from attnspec.judgement.tally import Tally, tally_of
 from attnspec.judgement.telling_apart import answering_of, tell_apart
-from attnspec.judgement.verdict import Judgement, Tally, judgement_of
+from attnspec.judgement.verdict import Judgement, judgement_of, not_loaded
 from attnspec.lattice import REVERSED
+from attnspec.plain_text import plain_text
 from attnspec.runner import run_suite
 from attnspec.validation import closing, make_report, measured_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from attnspec.adapters import Implementation
+    from attnspec.draws import Recipe
     from attnspec.judgement.certificate import Certificate
     from attnspec.judgement.own_inputs import OwnCheckFound
     from attnspec.judgement.questions import Question
@@ -47,9 +50,15 @@ VARIANTS = (0, 1, REVERSED)
 """Each draw is asked with other numbers, too, and with its own in the opposite order: shapes and sums stay the same."""
 
 _GIVEN_UP = 3
-"""Crashes or calls over the time in a row after which no more is asked."""
+"""Answers in a row that did not come, by a crash or for the time, after which no more is asked."""
 
 _LOST = ("crash", "timeout")
+
+_MOST_OF = 0.5
+"""The share of questions answered wrongly from which on a trick explains them; the others have a cause of their own."""
+
+Follower = Callable[[str], None]
+"""Told how far a judgement is, in a few words."""
 
 
 def judge(
@@ -60,6 +69,7 @@ def judge(
     operation: str | None = None,
     device: str | None = None,
     tensors: str | None = None,
+    layout: str | None = None,
     renames: Mapping[str, str] | None = None,
     conventions: Mapping[str, str] | None = None,
     conditions: Conditions | None = None,
@@ -76,10 +86,11 @@ def judge(
         The shapes to judge at: a file, or what one holds.
     command
         A program that speaks the process protocol, instead of a target.
-    operation, device, tensors, renames
+    operation, device, tensors, layout, renames
         As `attnspec.validate` takes them.
     conventions
-        Conventions that it follows, over those that it declares.
+        Conventions that its answers are held to. What it declares itself counts for nothing, or it would choose what
+        is right; of what comes with attnspec it is true.
     conditions
         Limits on time and memory, a sandbox, and what is forbidden.
     draws
@@ -91,12 +102,18 @@ def judge(
     Raises
     ------
     AttnspecError
-        If it cannot be judged: the message is a sentence that says what to do.
+        If nothing can be judged so: the message is a sentence that says what to do. What cannot be loaded is judged to
+        be that.
     """
+    if target is not None and not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(
+            f"{target!r} runs in this process, and a candidate is judged in one of its own: write where it is, such "
+            "as './kernel.py:attention'."
+        )
     if shapes is None:
         raise UsageError("Say at which shapes to judge: a file of shapes, or what one holds.")
     at = read_shapes(Path(shapes)) if isinstance(shapes, Path | str) else shapes_from(shapes, said_by="shapes")
-    candidate = Candidate(target, command, operation, device, tensors, renames or {})
+    candidate = Candidate(target, command, operation, device, tensors, layout, renames or {})
     (found,) = judged((candidate,), at, conditions or Conditions(), conventions or {}, draws=draws, seed=seed)
     return found
 
@@ -109,54 +126,65 @@ def judged(
     *,
     draws: int = DRAWS,
     seed: str | None = None,
+    follow: Follower | None = None,
 ) -> tuple[Judgement, ...]:
-    """Judge candidates by the same draws.
+    """Judge candidates by the same draws, one after the other, so that none can do anything to another.
 
     Parameters
     ----------
     candidates, shapes, conditions, conventions, draws, seed
         As `judge` has them.
+    follow
+        Told how far it is.
 
     Raises
     ------
     AttnspecError
-        If one of them cannot be started or loaded, or a shape is too large to be sent to it.
+        If a shape is too large to be sent to a candidate, or what they are to run in is not there.
     """
     for shape in shapes:
         check_size(shape)
+    check_conditions(conditions)
     own_checks = tuple(tried(shape.own_check, shape) for shape in shapes if shape.own_check is not None)
-    with ExitStack() as stack:
-        loaded = [
-            stack.enter_context(closing(CalledInEveryDtype(opened(candidate, conditions)))) for candidate in candidates
-        ]
-        # Nobody can look up what is not there yet: the seed is drawn when every candidate has been loaded.
-        word = seed or secrets.token_hex(8)
-        asked = [_asked(implementation, shapes, conventions, word, draws) for implementation in loaded]
-        for each in asked:
-            each.measure()
-    return tuple(
-        _judged(candidate, each, conditions, own_checks, word, is_replay=seed is not None)
-        for candidate, each in zip(candidates, asked, strict=True)
-    )
+    load_own_modules([candidate.target for candidate in candidates if candidate.target is not None])
+    # Nobody can look up what stands nowhere: this process alone knows the word until all is judged.
+    word = seed or secrets.token_hex(8)
+    found: list[Judgement] = []
+    for candidate in candidates:
+        follow_one = _named(follow, candidate, found, len(candidates))
+        try:
+            implementation = opened(candidate, conditions, shapes)
+        except (ProtocolError, TargetError) as error:
+            found.append(not_loaded(candidate.name, str(error), seed=word, is_replay=bool(seed), conditions=conditions))
+            continue
+        with closing(implementation):
+            declared = dict(implementation.declaration.conventions)
+            asked = _Asked(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
+            for shape in shapes:
+                for dtype in shape.dtypes:
+                    asked.put(tuple(questions(shape, dtype, word, draws)))
+            asked.measure()
+        found.append(_judged(candidate, asked, declared, own_checks, is_replay=seed is not None))
+    return tuple(found)
 
 
-def _asked(
-    implementation: Implementation, shapes: Sequence[Shape], conventions: Mapping[str, str], seed: str, draws: int
-) -> _Asked:
-    """Ask a candidate for all draws."""
-    asked = _Asked(implementation, conventions)
-    for shape in shapes:
-        for dtype in shape.dtypes:
-            asked.put(questions(shape, dtype, seed, draws))
-    return asked
+def _named(follow: Follower | None, candidate: Candidate, found: Sequence[Judgement], many: int) -> Follower:
+    """Put the name of a candidate before what is told of it."""
+    place = f" ({len(found) + 1} of {many})" if many > 1 else ""
+
+    def told(words: str) -> None:
+        if follow is not None:
+            follow(f"{plain_text(candidate.name)}{place}: {words}")
+
+    told("starting")
+    return told
 
 
 def _judged(
     candidate: Candidate,
     asked: _Asked,
-    conditions: Conditions,
+    declared: Mapping[str, str],
     own_checks: tuple[OwnCheckFound, ...],
-    seed: str,
     *,
     is_replay: bool,
 ) -> Judgement:
@@ -167,19 +195,22 @@ def _judged(
         conventions=asked.conventions,
         measured=asked.measured,
     )
+    held_to = {**asked.declaration.conventions, **asked.conventions}
     return judgement_of(
         candidate.name,
         report,
         at=asked.tally("at"),
         beside=asked.tally("beside"),
-        seed=seed,
+        seed=asked.seed,
         is_replay=is_replay,
-        conditions=conditions,
+        conditions=asked.conditions,
+        conventions=held_to,
+        own_conventions={name: choice for name, choice in declared.items() if held_to.get(name) != choice},
         certificates=asked.certificates,
         sampled=sampled([result.case for result in asked.results]),
         own_checks=own_checks,
-        recognised=tuple(dict.fromkeys(asked.recognised)),
-        gave_up=asked.gave_up,
+        recognised=asked.recognised,
+        stopped=asked.stopped,
     )
 
 
@@ -191,63 +222,103 @@ class _Asked:
     implementation
         The candidate.
     conventions
-        Conventions that it follows, over those that it declares.
+        Conventions that its answers are held to.
+    conditions
+        Under what it runs.
+    seed
+        The word that all is drawn by.
+    follow
+        Told how far it is.
     """
 
-    def __init__(self, implementation: Implementation, conventions: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        implementation: Implementation,
+        conventions: Mapping[str, str],
+        conditions: Conditions,
+        seed: str,
+        follow: Follower,
+    ) -> None:
         self._implementation = implementation
         self.declaration = implementation.declaration
         self.conventions = conventions
+        self.conditions = conditions
+        self.seed = seed
+        self._follow = follow
         self._places: list[str] = []
         self.results: list[Result] = []
-        self.recognised: list[str] = []
+        self._tricks: Counter[str] = Counter()
+        self._wrong = 0
         self._told: dict[tuple[str, str], list[DrawTold]] = {}
         self._before: dict[tuple[str, str], Mapping[str, NDArray[Any]]] = {}
         self._too_large: set[str] = set()
-        self.gave_up = False
+        self._seconds = 0.0
+        self.stopped: str | None = None
         self.measured: Measured | None = None
 
-    def put(self, every: Iterable[Question]) -> None:
-        """Ask every question in each of its variants, the last one first in the end."""
-        lost = 0
+    def put(self, every: Sequence[Question]) -> None:
+        """Ask every question in each of its variants; large ones, of which no answer is kept, once more in the end."""
         wrong: Question | None = None
-        for question in every:
-            results = self._ask(question)
-            lost = lost + 1 if all(result.status in _LOST for result in results) else 0
-            self.gave_up = lost >= _GIVEN_UP
-            if self.gave_up:
+        for place, question in enumerate(every):
+            if self.stopped:
                 return
+            self._follow(f"draw {place + 1} of {len(every)} in {question.recipe.limits.dtype}")
+            results = self._ask([question.recipe.in_variant(variant) for variant in VARIANTS], question)
             if wrong is None and any(result.is_wrong for result in results):
                 wrong = question
+        large = [question for question in every if question.recipe.limits.sample]
+        for question in reversed(large):
+            if not self.stopped:
+                self._ask([asked_again(question, self.seed)], question, is_first=False)
         if wrong is not None:
             # Small answers are explained soonest, and of a large one a sample alone is kept.
             for question in smaller(wrong):
-                self._ask(question)
+                if not self.stopped:
+                    self._ask([question.recipe.in_variant(variant) for variant in VARIANTS], question)
 
     def measure(self) -> None:
         """Ask a candidate that went wrong once more, to find out what it computes; one that keeps ending is let be."""
-        if not self.gave_up:
+        if not self.stopped:
+            self._follow("measuring")
             self.measured = measured_of(self._implementation, tuple(self.results))
 
-    def _ask(self, question: Question) -> Sequence[Result]:
-        cases = [draw(question.recipe.in_variant(variant)) for variant in VARIANTS]
+    def _ask(self, recipes: Sequence[Recipe], question: Question, *, is_first: bool = True) -> Sequence[Result]:
         results = run_suite(
-            suite_of(cases),
+            suite_of(draw(recipe) for recipe in recipes),
             self._implementation,
             dtypes=(question.recipe.limits.dtype,),
             conventions=self.conventions,
             goes_on=True,
         )
-        self._look_at(results, question)
+        results = tuple(_without_what_is_too_large(result) for result in results)
+        self._recognise(results)
+        if is_first and question.where == "at":
+            self._tell_apart(results[0], question)
         self.results += results
         self._places += [question.where] * len(results)
+        self._stop()
         return results
 
-    def _look_at(self, results: Sequence[Result], question: Question) -> None:
-        """Recognise what is wrong, and find what a draw is worth that is small enough to be answered otherwise."""
-        self.recognised += filter(None, [recognised(results)])
-        run = results[0].run
-        if question.where != "at" or not isinstance(run.expected, Values) or question.shape.text in self._too_large:
+    def _stop(self) -> None:
+        """Find out whether to ask no more."""
+        self._seconds += sum(result.seconds for result in self.results[-len(VARIANTS) :])
+        limit = self.conditions.total_seconds
+        last = self.results[-_GIVEN_UP:]
+        if len(last) == _GIVEN_UP and all(result.status in _LOST for result in last):
+            self.stopped = "No more was asked after three in a row without an answer."
+        elif limit is not None and self._seconds > limit:
+            self.stopped = f"No more was asked: all calls together took more than {limit:g} seconds."
+
+    def _recognise(self, results: Sequence[Result]) -> None:
+        self._wrong += any(result.is_wrong for result in results)
+        self._tricks.update(filter(None, [recognised(results)]))
+
+    def _tell_apart(self, result: Result, question: Question) -> None:
+        """Find what a draw is worth that was answered, and is small enough to be answered otherwise."""
+        run = result.run
+        if not isinstance(run.expected, Values) or question.shape.text in self._too_large:
+            return
+        if result.status in NOT_GRADED:
             return
         about = (run.case.operation, run.dtype)
         try:
@@ -259,6 +330,11 @@ class _Asked:
         self._before[about] = answering.call.right
 
     @property
+    def recognised(self) -> tuple[str, ...]:
+        """What wrong answers are that were there before, a sentence each, as far as it is so of most of them."""
+        return tuple(trick for trick, many in self._tricks.most_common() if many >= _MOST_OF * self._wrong)
+
+    @property
     def certificates(self) -> tuple[Certificate, ...]:
         """What the draws at the shapes are worth, for each operation and dtype."""
         return tuple(certificate(*about, told) for about, told in self._told.items())
@@ -266,14 +342,9 @@ class _Asked:
     def tally(self, where: str) -> Tally:
         """Count what came of the draws at a place."""
         of = [result for result, place in zip(self.results, self._places, strict=True) if place == where]
-        statuses = Counter(result.status for result in of)
-        wrong = [result for result in of if result.is_wrong]
-        ratios = [result.verdict.worst.ratio for result in of if result.verdict.worst is not None]
-        return Tally(
-            draws=len(of),
-            wrong=len(wrong),
-            declined=statuses["unsupported"],
-            lost=sum(statuses[status] for status in _LOST),
-            worst=max(ratios, default=0.0),
-            first_wrong=wrong[0].case.id if wrong else None,
-        )
+        return tally_of(of, _LOST)
+
+
+def _without_what_is_too_large(result: Result) -> Result:
+    """Forget an answer of a wrong shape: nothing is found out by its numbers, and it may fill this process's memory."""
+    return result._replace(got=None) if result.verdict.check == "shape" else result

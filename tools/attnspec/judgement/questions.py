@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.draws import Recipe, drawn_of
+from attnspec.families.lookup import family_of
+from attnspec.judgement.seeds import seed_of
 from attnspec.judgement.shapes import limits_at
 from attnspec.lattice import Words
 
@@ -16,8 +18,9 @@ if TYPE_CHECKING:
 
 Where = Literal["at", "beside", "smaller"]
 
-LARGE_DRAWS = 6
-"""Draws of a large shape, and half as many beside it: each costs about one call of a naive implementation."""
+LARGE_DRAWS = 8
+"""Draws of a large shape, one for each class of numbers, and half as many beside it: each costs about one call of a
+naive implementation."""
 
 _LONG = 8
 """Axes longer than this are varied: what goes wrong beside a shape goes wrong at the edge of a tile."""
@@ -59,22 +62,45 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
         How many there are at the shape, and half as many beside it; fewer where they are large.
     """
     limits = limits_at(shape, dtype)
-    large = bool(drawn_of(Recipe(shape.operation, seed, 0, limits)).thinned)
+    about = (shape.text, dtype)
+    classes = family_of(shape.operation).lattices[shape.operation].classes_of_large
+    large = bool(classes) and bool(drawn_of(Recipe(shape.operation, seed_of(seed, *about), 0, limits)).thinned)
     many = min(draws, LARGE_DRAWS) if large else draws
+
+    def recipe(number: int) -> Recipe:
+        own = limits
+        if large:
+            own = replace(limits, numbers=classes[number % len(classes)], sample=seed_of(seed, *about, number, "rows"))
+        return Recipe(shape.operation, seed_of(seed, *about, number), number, own)
+
     for number in range(many):
-        yield Question(shape, "at", Recipe(shape.operation, seed, number, limits))
+        yield Question(shape, "at", recipe(number))
     for number in range(many, many + max(many // 2, 1)):
-        recipe = Recipe(shape.operation, seed, number, limits)
         extents = _beside(shape.extents, seed, number)
         if extents != shape.extents:
-            yield Question(shape, "beside", recipe.with_extents(extents))
+            yield Question(shape, "beside", recipe(number).with_extents(extents))
+
+
+def asked_again(question: Question, seed: str) -> Recipe:
+    """Return the recipe of a large draw with other rows in its sample: its answer was too large to be kept.
+
+    Parameters
+    ----------
+    question
+        What was asked.
+    seed
+        The word that all is drawn by.
+    """
+    sample = seed_of(seed, question.recipe.limits.sample, "again")
+    return replace(question.recipe, limits=replace(question.recipe.limits, sample=sample))
 
 
 def smaller(question: Question) -> Iterator[Question]:
     """Give small draws that are like a question in all but their lengths."""
     extents = {axis: min(length, _LONG) for axis, length in question.shape.extents.items()}
     for number in range(_EXPLAINING):
-        recipe = replace(question.recipe, number=number).with_extents(extents)
+        limits = replace(question.recipe.limits, numbers="", sample="")
+        recipe = replace(question.recipe, number=number, limits=limits).with_extents(extents)
         yield Question(question.shape, "smaller", recipe)
 
 

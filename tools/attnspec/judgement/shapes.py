@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.cases import shapes_of
 from attnspec.contract import OPERATIONS
 from attnspec.draws import Recipe, can_be_left_out, drawable, drawn_of, words_of_draws
+from attnspec.draws.drawing import case_of
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 _EXAMPLE = '{"operation": "OPERATION", "dtypes": ["float32"], "shapes": [{"INPUT": [4, 16, 1024, 64], "ATTRIBUTE": 1}]}'
 
+
+_NAMES = ("operation", "dtypes", "shapes", "without", "own_check")
+"""What a file of shapes can say; the first three it must."""
 
 ROWS = 32
 """Rows of a large draw that are held against values; all others must lie in their hull."""
@@ -56,6 +61,8 @@ class Shape:
         How its user checks answers otherwise; None where that is not said.
     without
         What its user's calls never have, as words that draws can leave out.
+    owed
+        How many elements the outputs have that are owed.
     """
 
     operation: str
@@ -67,6 +74,7 @@ class Shape:
     text: str
     own_check: OwnCheck | None = None
     without: frozenset[str] = frozenset()
+    owed: int = 0
 
 
 def read_shapes(path: Path) -> tuple[Shape, ...]:
@@ -104,7 +112,13 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
     if not isinstance(document, dict):
         raise UsageError(f"{said_by} holds no object. It looks so: {_EXAMPLE}")
     stated = cast("dict[str, Any]", document)
-    operation, dtypes, shapes = stated.get("operation"), stated.get("dtypes"), stated.get("shapes")
+    for name in stated:
+        if name not in _NAMES:
+            raise UsageError(f"{said_by}: there is nothing called {name!r}; {', '.join(_NAMES)} can be said.")
+    for name in _NAMES[:3]:
+        if name not in stated:
+            raise UsageError(f"{said_by}: {name} is missing. It looks so: {_EXAMPLE}")
+    operation, dtypes, shapes = stated["operation"], stated["dtypes"], stated["shapes"]
     if operation not in drawable():
         raise UsageError(f"{said_by}: the operation {operation!r} is none that is judged; {', '.join(drawable())} are.")
     listed = cast("list[Any]", dtypes) if isinstance(dtypes, list) else []
@@ -115,19 +129,26 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
     every = cast("list[Any]", shapes)
     own = own_check_from(stated["own_check"], said_by=said_by) if "own_check" in stated else None
     without = _without(stated.get("without", []), said_by)
-    read = tuple(replace(_shape(operation, tuple(listed), each, own, said_by), without=without) for each in every)
-    for shape in read:
-        _check_drawn(shape, said_by)
-    return read
+    read = (replace(_shape(operation, tuple(listed), each, own, said_by), without=without) for each in every)
+    return tuple(replace(shape, owed=_owed(shape, said_by)) for shape in read)
 
 
-def _check_drawn(shape: Shape, said_by: str) -> None:
-    """Raise `UsageError` if a draw at a shape would have other shapes than its user named."""
+def _owed(shape: Shape, said_by: str) -> int:
+    """Return how many elements are owed at a shape.
+
+    Raises
+    ------
+    UsageError
+        If a draw at it would have other shapes than its user named, or an attribute has no value that it can have.
+    """
     recipe = Recipe(shape.operation, "shapes", 0, limits_at(shape, shape.dtypes[0]))
     try:
         drawn = drawn_of(recipe)
+        outputs = drawn.thinned or shapes_of(case_of(recipe, drawn).golden(shape.dtypes[0]))
     except UsageError as error:
         raise UsageError(f"{said_by}: {shape.text}: {str(error).removeprefix(f'{recipe.text}: ')}") from None
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{said_by}: {shape.text}: an attribute has a value that it cannot have ({error}).") from None
     of_drawn = shapes_of(drawn.inputs)
     for name, stated in shape.shapes.items():
         if of_drawn.get(name, stated) != stated:
@@ -135,6 +156,7 @@ def _check_drawn(shape: Shape, said_by: str) -> None:
                 f"{said_by}: {name} has the shape {list(stated)}, and beside the other inputs of {shape.text} it needs "
                 f"{list(of_drawn[name])}."
             )
+    return sum(math.prod(of) for of in outputs.values())
 
 
 def limits_at(shape: Shape, dtype: str) -> Limits:
@@ -180,6 +202,10 @@ def _shape(operation: str, dtypes: Sequence[str], stated: Any, own: OwnCheck | N
     for name in entries:
         if name not in contract.arguments:
             raise UsageError(f"{said_by}: {operation} has no argument {name!r}, which {text} names.")
+    for name in contract.attributes:
+        if name in entries and isinstance(contract.attributes[name], bool) != isinstance(entries[name], bool):
+            kind = "true or false" if isinstance(contract.attributes[name], bool) else "a value"
+            raise UsageError(f"{said_by}: {name} must be {kind}, not {entries[name]!r}.")
     shapes = {name: tuple(entries[name]) for name in entries if name in inputs and _is_shape(entries[name])}
     for name in inputs & entries.keys() - shapes.keys():
         raise UsageError(f"{said_by}: the shape of {name} must be a list of whole numbers, not {entries[name]!r}.")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from attnspec.judgement.tally import NOTHING_ASKED, Tally
+from attnspec.plain_text import plain_text
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.screen import cause_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from attnspec.judgement.candidate import Conditions
     from attnspec.judgement.certificate import Certificate
@@ -23,41 +24,11 @@ Word = Literal["right", "right at your shapes, wrong beside them", "wrong", "not
 FORMAT = 1
 """Version of the document of a judgement."""
 
-
-@dataclass(frozen=True)
-class Tally:
-    """What came of the draws at the shapes, or beside them.
-
-    Attributes
-    ----------
-    draws
-        How many were asked.
-    wrong
-        How many were answered wrongly, or not at all.
-    declined
-        How many the candidate does not offer.
-    lost
-        How many ended its process, or took more than the time.
-    worst
-        The largest error / tolerance of an answer.
-    first_wrong
-        The recipe of the first wrong one; None where nothing is wrong.
-    """
-
-    draws: int
-    wrong: int
-    declined: int
-    lost: int
-    worst: float
-    first_wrong: str | None
-
-    @property
-    def right(self) -> int:
-        """How many were answered rightly."""
-        return self.draws - self.wrong - self.declined
+_QUOTED, _LONGEST = 240, 1_000
+"""Characters that are told of what a candidate says, and of a whole reason."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Judgement:
     """What a candidate was found to be.
 
@@ -84,6 +55,8 @@ class Judgement:
         Whether the seed was known before, so that this is no judgement.
     conditions
         Under what the candidate ran.
+    conventions
+        What its answers were held to, where that is said.
     """
 
     candidate: str
@@ -98,6 +71,11 @@ class Judgement:
     seed: str
     is_replay: bool
     conditions: Conditions
+    conventions: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        """Return the verdict and why, on a line."""
+        return f"Judgement({self.candidate}: {self.verdict}. {self.reason})"
 
     @property
     def is_right(self) -> bool:
@@ -112,13 +90,14 @@ class Judgement:
             "verdict": self.verdict,
             "reason": self.reason,
             "diagnosis": list(self.diagnosis),
-            "at": _tally_as_json(self.at),
-            "beside": _tally_as_json(self.beside),
+            "at": self.at.as_json(),
+            "beside": self.beside.as_json(),
             "certificates": [certificate.as_json() for certificate in self.certificates],
             "sampled": None if self.sampled is None else self.sampled.as_json(),
             "own_checks": [found.as_json() for found in self.own_checks],
             "seed": self.seed,
             "is_replay": self.is_replay,
+            "conventions": dict(self.conventions),
             "conditions": {**asdict(self.conditions), "forbidden": list(self.conditions.forbidden)},
         }
 
@@ -135,27 +114,82 @@ def judgement_of(
     seed: str,
     is_replay: bool,
     conditions: Conditions,
+    conventions: Mapping[str, str],
+    own_conventions: Mapping[str, str],
     recognised: tuple[str, ...],
-    gave_up: bool,
+    stopped: str | None,
 ) -> Judgement:
-    """Put together what a candidate was found to be.
+    """Put together what a candidate was found to be; what it says itself is told in plain text.
 
     Parameters
     ----------
-    candidate, at, beside, certificates, seed, is_replay, conditions
+    candidate, at, beside, certificates, seed, is_replay, conditions, conventions
         As `Judgement` has them.
     report
         The results of all draws, with what explains them.
+    own_conventions
+        Conventions that it declares, and that its answers were not held to.
     recognised
         What wrong answers are that were there before, a sentence each.
-    gave_up
-        Whether no more was asked, because its process kept ending or took too long.
+    stopped
+        Why no more was asked; None where all was.
     """
-    diagnosis = tuple(dict.fromkeys((*recognised, *_explaining(report))))
-    word, reason = _found(report, at, beside, diagnosis, gave_up=gave_up)
+    sentences = (*recognised, *_explaining(report), *_of_own_conventions(report, own_conventions))
+    diagnosis = tuple(dict.fromkeys(map(plain_text, sentences)))
+    word, reason = _found(report, at, beside, diagnosis, stopped)
     return Judgement(
-        candidate, word, reason, diagnosis, at, beside, certificates, sampled, own_checks, seed, is_replay, conditions
+        candidate=plain_text(candidate),
+        verdict=word,
+        reason=plain_text(reason, longest=_LONGEST),
+        diagnosis=diagnosis,
+        at=at,
+        beside=beside,
+        certificates=certificates,
+        sampled=sampled,
+        own_checks=own_checks,
+        seed=seed,
+        is_replay=is_replay,
+        conditions=conditions,
+        conventions=conventions,
     )
+
+
+def not_loaded(candidate: str, why: str, *, seed: str, is_replay: bool, conditions: Conditions) -> Judgement:
+    """Return what is found of a candidate that cannot be loaded.
+
+    Parameters
+    ----------
+    candidate, seed, is_replay, conditions
+        As `Judgement` has them.
+    why
+        What its process said.
+    """
+    memory = " It may ask for too little memory: --memory." if "MemoryError" in why else ""
+    return Judgement(
+        candidate=plain_text(candidate),
+        verdict="not judged",
+        reason=plain_text(f"It could not be loaded. {why}{memory}", longest=_LONGEST),
+        diagnosis=(),
+        at=NOTHING_ASKED,
+        beside=NOTHING_ASKED,
+        certificates=(),
+        sampled=None,
+        own_checks=(),
+        seed=seed,
+        is_replay=is_replay,
+        conditions=conditions,
+        conventions={},
+    )
+
+
+def _of_own_conventions(report: Report, own_conventions: Mapping[str, str]) -> Iterator[str]:
+    """Say that a candidate declares what it was not held to, where something is wrong."""
+    if report.wrong and own_conventions:
+        said = ",".join(f"{name}={choice}" for name, choice in own_conventions.items())
+        yield (
+            "It declares conventions, and those of a judgement are its user's: if they are meant, "
+            f"judge it with --convention {said}."
+        )
 
 
 def _explaining(report: Report) -> Iterator[str]:
@@ -171,39 +205,52 @@ def _explaining(report: Report) -> Iterator[str]:
         yield from others
 
 
-def _found(report: Report, at: Tally, beside: Tally, diagnosis: tuple[str, ...], *, gave_up: bool) -> tuple[Word, str]:
+def _found(
+    report: Report, at: Tally, beside: Tally, diagnosis: tuple[str, ...], stopped: str | None
+) -> tuple[Word, str]:
     if at.wrong:
-        return "wrong", _why(report, at, diagnosis, gave_up=gave_up)
+        return "wrong", _why(report, at, diagnosis, stopped)
     if at.declined:
         return "not judged", _declined(report, at)
+    if not at.passed:
+        return "not judged", "Nothing of its answers at these shapes could be graded."
     if beside.wrong:
-        why = _why(report, beside, diagnosis, gave_up=gave_up)
+        why = _why(report, beside, diagnosis, stopped)
         return (
             "right at your shapes, wrong beside them",
             f"All {at.draws} draws at the shapes passed. Beside them: {why}",
         )
+    if stopped:
+        return "wrong", f"All {at.passed} draws that were asked passed. {stopped}"
     declined = f"; {beside.declined} there it declined" if beside.declined else ""
-    return "right", f"All {at.right} draws at the shapes passed, and all {beside.right} beside them{declined}."
+    ungraded = f" Of {at.ungraded} others nothing could be graded." if at.ungraded else ""
+    return (
+        "right",
+        f"All {at.passed} draws at the shapes passed, and all {beside.passed} beside them{declined}.{ungraded}",
+    )
 
 
 def _declined(report: Report, at: Tally) -> str:
     """Say what was declined: whoever answers the easy draws alone is not right."""
     reason = next(result.verdict.message for result in report.results if result.status == "unsupported")
     if at.declined == at.draws:
-        return f"It answered no draw at these shapes: {reason}."
+        return f"It answered no draw at these shapes: {plain_text(reason, longest=_QUOTED)}."
     return (
-        f"It declined {at.declined} of {at.draws} draws at these shapes: {reason}. "
+        f"It declined {at.declined} of {at.draws} draws at these shapes: {plain_text(reason, longest=_QUOTED)}. "
         'What your calls never have can be left out: "without" in the file of shapes.'
     )
 
 
-def _why(report: Report, tally: Tally, diagnosis: tuple[str, ...], *, gave_up: bool) -> str:
+def _why(report: Report, tally: Tally, diagnosis: tuple[str, ...], stopped: str | None) -> str:
     """Return the sentence of a wrong verdict: how many, and the likeliest cause, or what the first one shows."""
     first = next(result for result in report.results if result.case.id == tally.first_wrong)
-    shown = diagnosis[0] if diagnosis else f"{first.verdict.message or first.status}."
-    stopped = " No more was asked after three in a row without an answer." if gave_up else ""
-    return f"{tally.wrong} of {tally.draws} draws failed. {shown}{stopped}"
-
-
-def _tally_as_json(tally: Tally) -> dict[str, Any]:
-    return {**asdict(tally), "worst": tally.worst if math.isfinite(tally.worst) else None}
+    shown = f"{plain_text(first.verdict.message or first.status, longest=_QUOTED)}."
+    if diagnosis:
+        shown = diagnosis[0]
+    elif first.verdict.worst is None:
+        shown = f"It {shown}" if first.status == "error" else f"The first one: {shown}"
+    else:
+        shown = f"The first one: {shown}"
+    more = f" {stopped}" if stopped else ""
+    failed = "1 draw failed" if tally.wrong == 1 else f"{tally.wrong} of {tally.draws} draws failed"
+    return f"{failed}. {shown}{more}"

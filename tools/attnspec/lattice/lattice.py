@@ -26,6 +26,8 @@ class Lattice:
         What its draws can leave out beside capabilities, arguments, and arguments with one of their values.
     refusals
         Input name to the clauses by which other shapes of it are refused.
+    classes_of_large
+        Classes of the numbers of draws that are too large to be held whole; none where there are no such draws.
     derived
         Inputs that follow from the others, as a stored output does.
     """
@@ -34,3 +36,4 @@ class Lattice:
     own_words: frozenset[str]
     refusals: Mapping[str, Refusals] = field(default_factory=dict[str, "Refusals"])
     derived: frozenset[str] = frozenset()
+    classes_of_large: tuple[str, ...] = ()

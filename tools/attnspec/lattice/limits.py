@@ -46,6 +46,8 @@ class Limits:
         How many rows of each output are held against values where it is too large to be held whole; 0 for none.
     stated
         Attribute to its value, for attributes that are not drawn.
+    numbers
+        The class of the numbers, where that is not drawn.
     sample
         The seed of the rows that are held, any word, so that no number of the inputs tells which they are; the draw's
         own if empty.
@@ -66,6 +68,7 @@ class Limits:
     extents: Mapping[str, int] = field(default_factory=dict[str, int])
     variant: int = 0
     rows: int = 0
+    numbers: str = ""
     sample: str = ""
     stated: Mapping[str, Any] = field(default_factory=dict[str, Any])
     given: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -5,6 +5,7 @@ from attnspec.families.attention.drawing.causal import draw_causal_mask
 from attnspec.families.attention.drawing.context import CONTEXT_WORDS, draw_context
 from attnspec.families.attention.drawing.forward import draw_forward
 from attnspec.families.attention.drawing.heads import HEADS_WORDS, draw_combined, draw_split
+from attnspec.families.attention.drawing.large import LARGE_CLASSES
 from attnspec.families.attention.drawing.merging import draw_merging
 from attnspec.families.attention.drawing.projecting import PROJECTED_WORDS, draw_one_head, draw_several_heads
 from attnspec.families.attention.drawing.refusals import REFUSALS
@@ -24,7 +25,10 @@ LATTICES = {
     "split_heads": Lattice(draw_split, HEADS_WORDS, REFUSALS["split_heads"]),
     "combine_heads": Lattice(draw_combined, HEADS_WORDS),
     "scaled_dot_product_attention": Lattice(
-        draw_forward, _ALIKE | {EXCLUDED, ATTENDED, SCORES, PREFIX}, REFUSALS["scaled_dot_product_attention"]
+        draw_forward,
+        _ALIKE | {EXCLUDED, ATTENDED, SCORES, PREFIX, *LARGE_CLASSES} - {"plain"},
+        REFUSALS["scaled_dot_product_attention"],
+        classes_of_large=tuple(LARGE_CLASSES),
     ),
     "scaled_dot_product_attention_backward": Lattice(
         draw_backward, _ALIKE, REFUSALS["scaled_dot_product_attention_backward"], frozenset(("output", "logsumexp"))

@@ -19,17 +19,39 @@ if TYPE_CHECKING:
     from attnspec.families.attention.drawing.extents import Extents
     from attnspec.lattice import Limits, Stream
 
-_BITS = 5
-_UNIT = 2.0**-5
-"""As for small draws: numbers of 7 digits and a sign, which every dtype holds."""
+_BITS = {"float64": 16, "float32": 16, "float16": 10, "bfloat16": 7}
+"""Fields of numbers that are as fine as a sum of four fields can be: those of 16 bits have 17 digits, and the others as
+many as their dtype."""
+
+_COARSE = 5
+"""As for small draws: numbers of 6 digits and a sign, which every dtype holds."""
 
 _SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
-_TILES = (16, 32, 64, 128, 256, 512, 1024, 2048)
-_RISING = 15
-"""Of a hundred draws, in how many scores rise with the place of the key: what keeps no running maximum fails there."""
+_FAR_APART = {64: 1, 128: 1}
+"""Scores of some hundreds, no exponential of which is finite in float32."""
 
-_STEP, _RISE = 64, 0.25
-"""Tokens of a step of rising scores, and how much they rise by it."""
+_TINY = {"float64": 2.0**-60, "float32": 2.0**-60, "float16": 2.0**-8, "bfloat16": 2.0**-60}
+"""Values far below one whose products with weights are still no subnormal numbers; generated ones fit into float32."""
+
+_WIDE = 16.0
+"""Values far above those of other draws: whoever clips them is seen."""
+
+LARGE_CLASSES = {
+    "plain": 40,
+    "full_width": 14,
+    "large": 8,
+    "rising": 12,
+    "tiny": 6,
+    "uniform": 6,
+    "wide": 14,
+}
+"""Classes of numbers, with weights; those of small draws as far as a generator makes them."""
+
+_TILES = (16, 32, 64, 128, 256, 512, 1024, 2048)
+_STEP, _RISE, _UPWARDS, _STEEP = 64, 0.25, 70, 64.0
+"""Tokens of a step of rising scores, how much keys rise by it, of a hundred draws in how many they rise and do not
+fall, and what that is multiplied by: what keeps no running maximum fails there, and what does not rescale is far off.
+"""
 
 _MOST_FEATURES = 128
 """Features of a sampled row: those of a wider one are drawn, for its tolerance takes as long as it has features."""
@@ -61,7 +83,8 @@ def draw_large(
     attributes
         The attributes of the case.
     """
-    inputs = Inputs(given, _generated(words, extents))
+    generated, chosen = _generated(words, extents, limits)
+    inputs = Inputs(given, generated)
     sampling = Words(f"{words.seed}/{limits.sample}", words.variant) if limits.sample else words
     rows = _rows(sampling.varied("rows"), extents, given, attributes, limits.rows)
     width = extents.value_width
@@ -72,7 +95,7 @@ def draw_large(
     return Drawn(
         inputs=inputs,
         attributes=attributes,
-        features=(*given, *attributes),
+        features=(*given, *attributes, *(() if chosen == "plain" else (chosen,))),
         extents=extents.as_limits(),
         clauses=(),
         sample={
@@ -84,19 +107,29 @@ def draw_large(
     )
 
 
-def _generated(words: Words, extents: Extents) -> dict[str, Generated]:
+def _generated(words: Words, extents: Extents, limits: Limits) -> tuple[dict[str, Generated], str]:
+    """Return the tensors, and the class of their numbers."""
     stream = words.of("numbers")
-    sharpness, rising = stream.weighted(_SHARPNESS), stream.percent(_RISING)
+    sharpness, far_apart = stream.weighted(_SHARPNESS), stream.weighted(_FAR_APART)
+    drawn, rises = stream.weighted(LARGE_CLASSES), stream.percent(_UPWARDS)
+    chosen = limits.numbers or (drawn if limits.allow(drawn) else "plain")
     beside = f"~{words.variant}" if words.variant else ""
+    bits = _BITS[limits.dtype] if chosen == "full_width" else _COARSE
+    of_query = {"large": far_apart, "uniform": 0}.get(chosen, sharpness)
+    of_value = {"tiny": _TINY[limits.dtype], "wide": _WIDE}.get(chosen, 1.0)
+    is_steep = chosen == "rising"
 
     def tensor(name: str, factor: float = 1.0, **replaced: Any) -> Generated:
-        return Generated(BELL, f"{words.seed}/{name}{beside}", extents.shapes[name], _BITS, _UNIT * factor, **replaced)
+        return Generated(
+            BELL, f"{words.seed}/{name}{beside}", extents.shapes[name], bits, factor * 2.0**-bits, **replaced
+        )
 
-    return {
-        "query": tensor("query", sharpness, first=1.0 if rising else None),
-        "key": tensor("key", rise=Rise(_STEP, _RISE) if rising else None),
-        "value": tensor("value"),
+    generated = {
+        "query": tensor("query", of_query, first=_STEEP if is_steep else None),
+        "key": tensor("key", rise=Rise(_STEP, _RISE if rises else -_RISE) if is_steep else None),
+        "value": tensor("value", of_value),
     }
+    return generated, chosen
 
 
 def _rows(

@@ -80,7 +80,8 @@ def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Lim
     stream = words.of("numbers")
     tokens: Tokens = {name: coarse(words.varied(name), shape) for name, shape in shapes.items()}
     tokens["query"] *= stream.weighted(_SHARPNESS)
-    chosen = stream.weighted(CLASSES)
+    drawn = stream.weighted(CLASSES)
+    chosen = limits.numbers or drawn
     if chosen == "plain" or not limits.allow(chosen):
         return tokens, "plain"
     if chosen == "full_width":
