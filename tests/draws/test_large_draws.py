@@ -8,7 +8,7 @@ import pytest
 from attnspec.adapters import load
 from attnspec.cases import suite_of
 from attnspec.draws import Recipe, draw, recipe_from_text
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.dtypes import FLOAT_DTYPES, rounded_to
 from attnspec.lattice import Limits
 from attnspec.runner import run_suite
 from attnspec_reference import scaled_dot_product_attention
@@ -92,3 +92,56 @@ def test_stated_attributes_and_rows_are_part_of_the_text():
     case = draw(recipe)
     assert case.attributes["is_causal"] is True
     assert case.attributes["causal_alignment"] == "bottom_right"
+
+
+ONE_HEAD = {"queries": 300, "keys": 300, "width": 32, "value_width": 32, "past": 0}
+ONE_HEAD |= dict.fromkeys(("batch", "shared", "group"), 1)
+PLAIN = frozenset(("key_lengths", "query_lengths", "sinks", "alibi_slopes", "window", "softcap", "scale", "is_causal"))
+
+
+def tokens(chosen, dtype="float32", number=0):
+    limits = Limits(dtype, PLAIN, extents=ONE_HEAD, rows=20, numbers=chosen)
+    case = draw(Recipe(OPERATION, "classes", number, limits))
+    return case, {name: np.asarray(case.inputs[name], dtype=np.float64) for name in ("query", "key", "value")}
+
+
+def scores(found):
+    return found["query"][0, 0] @ found["key"][0, 0].T / np.sqrt(32)
+
+
+def test_large_draws_have_scores_that_no_exponential_holds():
+    _, found = tokens("large")
+    assert scores(found).max() > 100
+
+
+def test_large_draws_have_weights_that_are_alike():
+    _, found = tokens("uniform")
+    assert not scores(found).any()
+
+
+def test_large_draws_have_scores_that_rise_or_fall():
+    means = [scores(tokens("rising", number=number)[1]).mean(axis=0) for number in range(12)]
+    assert all(abs(mean[-20:].mean() - mean[:20].mean()) > 8 for mean in means)
+    assert {bool(mean[-1] > mean[0]) for mean in means} == {True, False}
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [("float32", 17), ("float16", 11), ("bfloat16", 8)])
+def test_large_draws_fill_their_dtype(dtype, digits):
+    _, found = tokens("full_width", dtype)
+    odd = found["value"] * 2.0 ** (digits - 1)
+    assert np.array_equal(odd, np.rint(odd))
+    assert (odd % 2 != 0).any()
+    assert np.array_equal(rounded_to(found["value"], dtype).astype(np.float64), found["value"])
+
+
+def test_large_draws_have_values_far_above_and_far_below_others():
+    assert np.abs(tokens("wide")[1]["value"]).max() > 16
+    assert np.abs(tokens("tiny")[1]["value"]).max() < 2.0**-58
+
+
+def test_rows_can_be_sampled_by_a_seed_that_the_inputs_do_not_tell():
+    one, other = (draw(large(0, sample=sample)) for sample in ("a", "b"))
+    assert all(
+        np.array_equal(np.asarray(one.inputs[name]), np.asarray(other.inputs[name])) for name in ("query", "key")
+    )
+    assert not np.array_equal(one.sample["output"], other.sample["output"])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnspec.draws import Recipe, is_recipe, recipe_from_text
+from attnspec.draws import Recipe, drawn_of, is_recipe, recipe_from_text
 from attnspec.draws.drawing import drawable
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
@@ -77,7 +77,7 @@ def test_words_may_stand_in_any_order_and_features_in_several_of_them():
         (f"{GOOD}:width={'9' * 5000}", "is none of"),
         (f"{GOOD}:without=", "'without=' is none of"),
         (f"{GOOD}:without=a+", "'without=a+' is none of"),
-        (f"{GOOD}:width=3:width=4", "says width twice"),
+        (f"{GOOD}:width=3:width=4", "width is said twice"),
         (f"{GOOD}:elements=1", "leave no case"),
         (f"{GOOD}:longest=0", "leave no case"),
     ],
@@ -106,3 +106,50 @@ def test_recipes_are_changed_in_one_thing_at_a_time():
     assert recipe.leaving_out(("b",)).text == f"{GOOD}:width=3:without=a+b"
     assert recipe.in_variant(2).text == f"{GOOD}:variant=2:width=3:without=a"
     assert recipe.with_extents({"width": 2, "batch": 1}).text == f"{GOOD}:batch=1:width=2:without=a"
+
+
+def test_an_input_that_is_given_is_there_in_every_draw():
+    of_axes = {"mask.1nnn": (1, "heads", "queries", "keys"), "mask.nn": ("queries", "keys"), "mask.11": (1, 1)}
+    for word, axes in of_axes.items():
+        for number in range(6):
+            text = f"draw:scaled_dot_product_attention/given/{number}:float32:with={word}+sinks"
+            assert recipe_from_text(text).text == text
+            drawn = drawn_of(recipe_from_text(f"{text}:without=refused+past_key"))
+            lengths = {**drawn.extents, "heads": drawn.extents["shared"] * drawn.extents["group"]}
+            assert drawn.inputs["mask"].shape == tuple(lengths.get(axis, axis) for axis in axes)
+            assert drawn.inputs["sinks"].shape == (lengths["heads"],)
+
+
+def test_what_is_given_is_not_taken_away():
+    for number in range(40):
+        words = "with=mask.nnnn+key_lengths+query_lengths:is_causal=true:without=fully_masked_row+refused+past_key"
+        drawn = drawn_of(recipe_from_text(f"draw:scaled_dot_product_attention/given/{number}:float32:{words}"))
+        assert {"mask", "key_lengths", "query_lengths"} <= drawn.inputs.keys()
+        assert drawn.attributes["is_causal"] is True
+
+
+def test_a_scale_can_be_given_without_axes():
+    drawn = drawn_of(recipe_from_text("draw:scaled_dot_product_attention/given/1:float32:with=key_scale.0"))
+    assert drawn.inputs["key_scale"].shape == ()
+    assert "value_scale" not in drawn.inputs
+
+
+@pytest.mark.parametrize("chosen", ["peaked", "large", "rising", "tied", "uniform", "cancelling", "tiny"])
+def test_the_class_of_numbers_can_be_stated(chosen):
+    text = f"draw:scaled_dot_product_attention/given/2:float32:numbers={chosen}"
+    assert recipe_from_text(text).text == text
+    assert chosen in drawn_of(recipe_from_text(text)).features
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("numbers=funny", "have no numbers 'funny'"),
+        ("with=unicorn", "with=unicorn names no input that scaled_dot_product_attention may be given"),
+        ("with=mask.x", "'mask.x' is no INPUT"),
+        ("with=mask.nnnnn", "mask is given 5 axes, of 4 at most"),
+    ],
+)
+def test_what_cannot_be_given_is_told(words, said):
+    with pytest.raises(UsageError, match=said):
+        drawn_of(recipe_from_text(f"draw:scaled_dot_product_attention/given/1:float32:{words}"))

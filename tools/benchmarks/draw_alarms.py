@@ -50,10 +50,10 @@ The two failures of the controls were false alarms, and are why the tolerance ha
 ([decision 40](../decisions/0040-orders-of-summing.md)): with them both pass, as tests hold. The terms make no tolerance
 smaller, so that what passed before them does now.
 
-The failures of torch's flash kernel in bfloat16 are of gradients alone, and are no false alarms as far as they were
-looked at: of number 764 every element of `grad_value` is what comes of adding the parts of 32 queries each and rounding
-the sum to bfloat16 after each part. The page has sums in float32 at least, whatever is stored between the phases. Of
-number 959 98 of 100 elements come out so.
+The failures of torch's flash kernel in bfloat16 are of gradients alone, and are no false alarms: sums of gradients are
+rounded to bfloat16 on the way, after blocks of queries and after each head of a group, where the page has sums in
+float32 at least. [Gradients of that kernel](flash-gradients.md) has the proof: the wrong elements that were looked at
+are what comes of such sums.
 
 Jax divides by the number of key heads and so raises `ZeroDivisionError` where there are none; these draws are left out.
 """

@@ -27,7 +27,7 @@ _COARSE = 5
 """As for small draws: numbers of 6 digits and a sign, which every dtype holds."""
 
 _SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
-_FAR_APART = {64: 1, 128: 1}
+_FAR_APART = {128: 1, 256: 1}
 """Scores of some hundreds, no exponential of which is finite in float32."""
 
 _TINY = {"float64": 2.0**-60, "float32": 2.0**-60, "float16": 2.0**-8, "bfloat16": 2.0**-60}
@@ -112,7 +112,9 @@ def _generated(words: Words, extents: Extents, limits: Limits) -> tuple[dict[str
     stream = words.of("numbers")
     sharpness, far_apart = stream.weighted(_SHARPNESS), stream.weighted(_FAR_APART)
     drawn, rises = stream.weighted(LARGE_CLASSES), stream.percent(_UPWARDS)
-    chosen = limits.numbers or (drawn if limits.allow(drawn) else "plain")
+    chosen = limits.numbers or drawn
+    if chosen not in LARGE_CLASSES or not limits.allow(chosen):
+        chosen = "plain"
     beside = f"~{words.variant}" if words.variant else ""
     bits = _BITS[limits.dtype] if chosen == "full_width" else _COARSE
     of_query = {"large": far_apart, "uniform": 0}.get(chosen, sharpness)

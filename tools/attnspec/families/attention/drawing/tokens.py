@@ -82,7 +82,7 @@ def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Lim
     tokens["query"] *= stream.weighted(_SHARPNESS)
     drawn = stream.weighted(CLASSES)
     chosen = limits.numbers or drawn
-    if chosen == "plain" or not limits.allow(chosen):
+    if chosen == "plain" or chosen not in CLASSES or not limits.allow(chosen):
         return tokens, "plain"
     if chosen == "full_width":
         sharpened = {name: full_width(words.varied(name), shape, limits.dtype) for name, shape in shapes.items()}
