@@ -144,7 +144,7 @@ def test_the_class_of_numbers_can_be_stated(chosen):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("numbers=funny", "have no numbers 'funny'"),
+        ("numbers=funny", "'funny' is no class of numbers"),
         ("with=unicorn", "with=unicorn names no input that scaled_dot_product_attention may be given"),
         ("with=mask.x", "'mask.x' is no INPUT"),
         ("with=mask.nnnnn", "mask is given 5 axes, of 4 at most"),
