@@ -48,7 +48,7 @@ operation](../operations/attention/scaled_dot_product_attention_backward.md) has
 of many queries, or of many heads to a key head, fail it in bfloat16, by a little more than a tolerance.
 
 Each wrong element of a draw that fails is held against the sum as PyTorch makes it, computed in float64 and rounded
-where PyTorch rounds. *Explained* is one that lies within a tolerance of that.
+where PyTorch rounds: the weights, which any kernel may round, and then the sums. *Explained* is one that lies within a tolerance of that.
 """
 
 
@@ -141,6 +141,7 @@ def _rounded_sums(result: Result) -> dict[str, NDArray[np.float64]]:
 def _summed(factors: NDArray[Any], rows: NDArray[Any], shared: int) -> NDArray[np.float64]:
     """Sum ``factors[..., q, k] * rows[..., q, :]`` over the queries, block by block, then over the heads of a group."""
     batch, heads, queries, keys = factors.shape
+    factors = rounded_to(factors, DTYPE).astype(np.float64)
     size = next(size for least, size in BLOCKS.items() if queries >= least)
     total = np.zeros((batch, heads, keys, rows.shape[-1]))
     for start in range(0, queries, size):

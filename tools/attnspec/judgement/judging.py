@@ -310,8 +310,12 @@ class _Asked:
             self.stopped = f"No more was asked: all calls together took more than {limit:g} seconds."
 
     def _recognise(self, results: Sequence[Result]) -> None:
-        self._wrong += any(result.is_wrong for result in results)
-        self._tricks.update(filter(None, [recognised(results)]))
+        trick = recognised(results)
+        if trick is not None:
+            self._tricks[trick] += 1
+        # Of a large answer little is kept to recognise anything by.
+        is_whole = not results[0].case.thinned
+        self._wrong += trick is not None or (is_whole and any(result.is_wrong for result in results))
 
     def _tell_apart(self, result: Result, question: Question) -> None:
         """Find what a draw is worth that was answered, and is small enough to be answered otherwise."""
