@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-FORMAT = 1
+FORMAT = 2
+"""In the first one, each eighth draw was two."""
 
 
 class Kept:

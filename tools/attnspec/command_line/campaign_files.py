@@ -61,13 +61,12 @@ def write_coverage(path: Path, workers: Executor, plan: Plan, outcomes: Mapping[
     UsageError
         If the system refuses it.
     """
-    from attnspec.campaign.covering import coverage_page, covered, parts_done, together
+    from attnspec.campaign.covering import coverage_page, covered, together
     from attnspec.cases import load_suite
 
-    waiting = parts_done(plan, outcomes)
     found: list[Any] = []
     pending: list[Any] = []
-    for part in waiting:
+    for part in plan.parts_done(outcomes):
         pending.append(workers.submit(covered, part))
         if len(pending) == workers.capacity:
             found += _taken(workers, pending)
