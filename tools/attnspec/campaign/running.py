@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec.campaign.executors import WorkerLostError
+from attnspec.campaign.losing import WorkerLostError
 from attnspec.campaign.outcome import DrawOutcome, PartOutcome
 from attnspec.campaign.plan import numbers_done
 from attnspec.campaign.working import run_part

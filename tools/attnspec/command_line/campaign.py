@@ -199,7 +199,7 @@ def _task(
 def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
     """Return the plan that is kept, or find what the target offers."""
     from attnspec.campaign import Plan, planned, planned_as_declared
-    from attnspec.campaign.executors import WorkerLostError
+    from attnspec.campaign.losing import WorkerLostError
     from attnspec.command_line.campaign_summary import once
 
     if kept.plan is not None:

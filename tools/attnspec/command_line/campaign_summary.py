@@ -85,7 +85,7 @@ def once(workers: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
 def _explained(workers: Executor, task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
     """Return what is wrong; where asking again ends the worker, that."""
     from attnspec.campaign import explained
-    from attnspec.campaign.executors import WorkerLostError
+    from attnspec.campaign.losing import WorkerLostError
 
     try:
         return once(workers, explained, task, evidence)
