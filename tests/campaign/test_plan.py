@@ -46,8 +46,7 @@ def test_a_draw_and_the_one_with_other_numbers_are_asked_by_one_process():
 
 def test_the_parts_that_are_done_are_known_by_their_keys():
     parts = list(Plan("7", KINDS, 4 * PART).parts())
-    half, other = parts[-1].halves()
-    done = [*parts[:-1], half, other]
+    done = [*parts[:-1], *parts[-1].one_by_one()]
     assert Plan("7", KINDS, None).parts_done([part.key for part in reversed(done)]) == done
 
 
@@ -64,9 +63,10 @@ def test_few_draws_reach_all_kinds():
 def test_what_is_done_is_not_done_again():
     plan = Plan("7", KINDS, 4 * PART)
     *_, first, second, third, fourth = parts = list(plan.parts())
-    half, other = second.halves()
-    done = (*parts[:-4], first, half, *third.halves())
-    assert list(_left(plan, known(*done))) == [other, fourth]
+    one, *others = second.one_by_one()
+    done = (*parts[:-4], first, one, *third.one_by_one())
+    left = Part(second.kind, second.seed, others[0].first, len(others))
+    assert list(_left(plan, known(*done))) == [left, fourth]
 
 
 def test_more_draws_go_on_where_fewer_ended():

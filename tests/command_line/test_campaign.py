@@ -124,12 +124,17 @@ def test_killed_at_any_moment_it_goes_on_and_nothing_is_lost_or_counted_twice(tm
         (["reference"], "Say how many draws"),
         (["reference", "--cases", "1", "--minutes", "1"], "Say how many draws"),
         (["--cases", "1"], "Say what to try"),
-        (["reference", "--cases", "1", "--seed", "a/b"], "--seed a/b"),
+        *(
+            (["reference", "--cases", "1", "--seed", seed], f"The seed {seed!r} cannot be written in a recipe")
+            for seed in ("", "a/b", "a b", "a:b")
+        ),
+        (["reference", "--cases", "1", "--seed", "\udcff"], "choose a word of letters or digits"),
         (["reference", "--cases", "1", "--operation", "adding"], "There is no operation 'adding'"),
         (["reference", "--cases", "1", "--operation", "glorot_normal"], "does not offer glorot_normal"),
         (["reference", "--cases", "1", "--dtype", "float7"], "float7"),
         (["reference", "--cases", "1", "--executor", "moon:1"], "--executor moon:1"),
         (["./nowhere.py", "--cases", "1"], "nowhere.py"),
+        ([target("wrong"), "--cases", "1", "--dtype", "float16"], "wrong does not offer float16; it offers float64."),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(capsys, words, says):
@@ -137,8 +142,22 @@ def test_what_cannot_be_done_is_said_in_a_sentence(capsys, words, says):
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("seed", ["pi=3.14", "+", "é", "-"])
+def test_any_word_that_a_recipe_can_name_is_a_seed(capsys, seed):
+    words = ["--cases", "3", "--dtype", "float32", "--operation", "softmax"]
+    assert main(["campaign", "reference", f"--seed={seed}", *words]) == 0
+    assert "3 draws" in capsys.readouterr().out
+
+
+def test_what_ends_its_process_while_it_is_imported_is_told(capsys, tmp_path):
+    (tmp_path / "dies.py").write_text("import os\nos._exit(3)\n")
+    assert main(["campaign", str(tmp_path / "dies.py"), "--cases", "3"]) == 2
+    assert "dies.py ended its process while it was imported." in capsys.readouterr().err
+
+
 def test_what_ends_its_process_at_small_draws_is_told_with_the_draw(capsys):
-    assert main(["campaign", target("crashing"), "--cases", "300", *SMALL]) == 1
+    assert main(["campaign", target("crashing"), "--cases", "40", *SMALL]) == 1
     told = capsys.readouterr().out
+    assert ", 0 declined" in told
     assert "It ends the process that asks for it." in told
     assert "Made small: the process ended with exit code 3" in told

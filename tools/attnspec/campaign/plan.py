@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from attnspec.draws import Recipe, recipe_from_text
+from attnspec.draws import Recipe, drawable, recipe_from_text
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.errors import UsageError
+from attnspec.lattice import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from attnspec.lattice import Limits
 
 VARIED = 8
 """Each last one of so many draws is the one before it with other numbers: what is kept by shape shows then."""
@@ -38,12 +39,23 @@ class Sought:
         ``elements`` and ``longest``, as `Limits` has them; as usual where one is missing.
     without
         What draws leave out, beside what the target does not offer.
+
+    Raises
+    ------
+    UsageError
+        If the seed is no word that a recipe can name.
     """
 
     seed: str
     operations: tuple[str, ...] = ()
     sizes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     without: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse a seed before anything is asked."""
+        Recipe(next(iter(drawable())), self.seed, 0, Limits(FLOAT_DTYPES[0]))
+        if not self.seed.isprintable():
+            raise UsageError(f"The seed {self.seed!r} cannot be printed: choose a word of letters or digits.")
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,7 @@ class Part:
 
     @property
     def key(self) -> str:
-        """What tells it from all others of a plan, halves of it too."""
+        """What tells it from all others of a plan, pieces of it too."""
         return f"{self.kind.name}/{self.first}+{self.count}"
 
     @property
@@ -104,13 +116,9 @@ class Part:
                 yield Part(self.kind, self.seed, first, number - first)
             first = number + 1
 
-    def halves(self) -> tuple[Part, Part]:
-        """Return its first draws and the others."""
-        half = self.count // 2
-        return (
-            Part(self.kind, self.seed, self.first, half),
-            Part(self.kind, self.seed, self.first + half, self.count - half),
-        )
+    def one_by_one(self) -> list[Part]:
+        """Return each of its draws as a part."""
+        return [Part(self.kind, self.seed, number, 1) for number in self.numbers]
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,7 @@ class Plan:
             first += size
 
     def parts_done(self, keys: Iterable[str]) -> list[Part]:
-        """Return the parts of these keys, halves among them, in the order of the plan."""
+        """Return the parts of these keys, pieces of parts among them, in the order of the plan."""
         kinds = {kind.name: kind for kind in self.kinds}
         done = [(kinds[name], first, count) for name, first, count in map(_read_key, keys)]
         places = list(self.kinds)

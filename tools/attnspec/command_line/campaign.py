@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from attnspec.errors import UsageError
+from attnspec.errors import TargetError, UsageError
 
 if TYPE_CHECKING:
-    from attnspec.campaign import PartOutcome, Plan, Sought
+    from attnspec.campaign import Kind, PartOutcome, Plan, Sought
     from attnspec.campaign.executors import Executor
     from attnspec.campaign.keeping import Kept
     from attnspec.guard.task import Task
@@ -92,8 +92,6 @@ def campaign(
         raise UsageError("Say what to try: either TARGET (such as torch, or ./mine.py) or --command.")
     if (cases is None) == (minutes is None):
         raise UsageError("Say how many draws: either --cases N or --minutes M.")
-    if not seed.replace("-", "").replace("_", "").isalnum():
-        raise UsageError(f"--seed {seed}: a seed is a word of letters and digits.")
     sought, task = _asked(target, command, seed, operations, dtypes, elements, longest, said)
     about: dict[str, Any] = {
         "target": target or command,
@@ -198,25 +196,34 @@ def _task(
 
 def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
     """Return the plan that is kept, or find what the target offers."""
-    from attnspec.campaign import Plan, planned, planned_as_declared
+    from attnspec.campaign import Plan, planned
     from attnspec.campaign.losing import WorkerLostError
     from attnspec.command_line.campaign_summary import once
 
     if kept.plan is not None:
         return kept.plan
     try:
-        try:
-            kinds = once(workers, planned, task, sought)
-        except WorkerLostError:
-            kinds = once(workers, planned_as_declared, task, sought)
+        kinds = once(workers, planned, task, sought)
     except WorkerLostError:
+        kinds = _planned_apart(workers, task, sought)
+    plan = Plan(sought.seed, kinds, None)
+    kept.begin(plan)
+    return plan
+
+
+def _planned_apart(workers: Executor, task: Task, sought: Sought) -> tuple[Kind, ...]:
+    """Find what a target offers that ends its process now and then."""
+    from attnspec.campaign import planned_apart
+    from attnspec.campaign.losing import WorkerLostError
+    from attnspec.command_line.campaign_summary import once
+
+    try:
+        return once(workers, planned_apart, task, sought)
+    except (WorkerLostError, TargetError):
         raise UsageError(
             f"{task.target or task.command} ended its process while it was imported. "
             "Import it in an interpreter of your own to see why."
         ) from None
-    plan = Plan(sought.seed, kinds, None)
-    kept.begin(plan)
-    return plan
 
 
 def _run(task: Task, plan: Plan, workers: Executor, kept: Kept, minutes: float | None) -> None:
