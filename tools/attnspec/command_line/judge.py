@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attnspec.command_line.finite import FiniteRange
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 @click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable.")
 @click.option("--forbid", "forbidden", multiple=True, metavar="NAME", help="A function it must not call. Repeatable.")
 @click.option("--sandbox", metavar="COMMAND", help="Run it behind COMMAND: as another user, or in a container.")
-@click.option("--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call; 60 if not said.")
-@click.option("--start-timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For its start; 120.")
+@click.option("--timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For each call; 60 if not said.")
+@click.option("--start-timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For its start; 120.")
 @click.option("--memory", type=click.IntRange(min=1), metavar="MB", help="How much its process may ask for.")
 @click.option("--seed", metavar="WORD", help="See the draws of an earlier judgement again; this is no judgement.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
