@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.campaign import Plan, Sought, open_executor, planned, planned_as_declared, run_campaign
+from attnspec.campaign import Plan, Sought, open_executor, planned, planned_apart, run_campaign
 from attnspec.guard.task import Task
 from attnspec.runner import Share
 
@@ -57,7 +57,7 @@ def planned_and_run(target, cases, executor="local:1"):
     workers = open_executor(executor)
     outcomes = {}
     try:
-        plans = planned_as_declared if target == "crashing" else planned
+        plans = planned_apart if target == "crashing" else planned
         sought = Sought("7", ("scaled_dot_product_attention",), {"elements": 1_000, "longest": 100})
         work = workers.submit(plans, task(target), sought)
         workers.done([work])

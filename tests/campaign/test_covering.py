@@ -1,14 +1,14 @@
 """What draws cover, counted like golden cases."""
 
-from attnspec.campaign.covering import coverage_page, covered, parts_done, together
+from attnspec.campaign.covering import coverage_page, covered, together
 from attnspec.cases import load_suite
 from attnspec.draws import drawn_of
 
 
 def test_every_draw_that_is_not_refused_is_counted_once(planned_campaign):
     plan, outcomes = planned_campaign("reference", 120)
-    parts = list(parts_done(plan, outcomes))
-    assert {part.key for part in parts} == outcomes.keys()
+    parts = plan.parts_done(outcomes)
+    assert sum(len(part.recipes) for part in parts) == 120
     found = together(map(covered, parts))
     valid = [drawn for part in parts for drawn in map(drawn_of, part.recipes) if not drawn.is_refused]
     (of_attention,) = found.values()
@@ -18,7 +18,7 @@ def test_every_draw_that_is_not_refused_is_counted_once(planned_campaign):
 
 def test_the_page_tells_golden_cases_and_draws_apart(planned_campaign):
     plan, outcomes = planned_campaign("reference", 60)
-    page = coverage_page(tuple(load_suite().cases.values()), together(map(covered, parts_done(plan, outcomes))))
+    page = coverage_page(tuple(load_suite().cases.values()), together(map(covered, plan.parts_done(outcomes))))
     row = next(line for line in page.splitlines() if line.startswith("| is_causal | true |"))
     golden, draws = (int(cell.replace(",", "")) for cell in row.split("|")[3:5])
     assert golden > 100
@@ -28,4 +28,4 @@ def test_the_page_tells_golden_cases_and_draws_apart(planned_campaign):
 
 def test_what_was_not_drawn_is_not_counted(planned_campaign):
     plan, _ = planned_campaign("reference", 30)
-    assert list(parts_done(plan, {})) == []
+    assert together(map(covered, plan.parts_done({}))) == {}

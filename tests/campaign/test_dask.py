@@ -8,6 +8,9 @@ import time
 
 import pytest
 
+from attnspec.campaign import open_executor
+from attnspec.errors import UsageError
+
 distributed = pytest.importorskip("distributed")
 pytestmark = [
     pytest.mark.proof,
@@ -42,3 +45,19 @@ def test_a_worker_that_is_killed_loses_nothing(campaign, cluster):
     found = campaign("reference", 700, f"dask:{cluster.scheduler_address}")
     killer.join()
     assert found == campaign("reference", 700)
+
+
+def test_a_scheduler_without_workers_is_told_with_what_to_do():
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=logging.CRITICAL) as cluster,
+        pytest.raises(UsageError, match=f"has no worker; start one .*dask worker {cluster.scheduler_address}"),
+    ):
+        open_executor(f"dask:{cluster.scheduler_address}")
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "8786"])
+def test_a_scheduler_that_does_not_answer_is_told_soon(address):
+    start = time.monotonic()
+    with pytest.raises(UsageError, match=f"--executor dask:{address}: no scheduler answers there"):
+        open_executor(f"dask:{address}")
+    assert time.monotonic() - start < 9

@@ -31,10 +31,23 @@ def test_without_a_number_there_are_always_more():
     assert len(list(islice(Plan("7", KINDS, None).parts(), 1_000))) == 1_000
 
 
-def test_some_draws_are_asked_with_other_numbers_too():
-    recipes = Part(KINDS[0], "7", 0, VARIED + 1).recipes
-    assert [recipe.number for recipe in recipes if recipe.limits.variant] == [0, VARIED]
-    assert len(recipes) == VARIED + 3
+def test_each_eighth_draw_is_the_one_before_it_with_other_numbers():
+    recipes = Part(KINDS[0], "7", 0, 2 * VARIED).recipes
+    assert len({recipe.text for recipe in recipes}) == 2 * VARIED
+    assert [place for place, recipe in enumerate(recipes) if recipe.limits.variant] == [VARIED - 1, 2 * VARIED - 1]
+    for place in (VARIED - 1, 2 * VARIED - 1):
+        assert recipes[place] == recipes[place - 1].in_variant(1)
+
+
+def test_a_draw_and_the_one_with_other_numbers_are_asked_by_one_process():
+    for part in islice(Plan("7", KINDS, None).parts(), 1_000):
+        assert part.numbers.stop % VARIED != VARIED - 1
+
+
+def test_the_parts_that_are_done_are_known_by_their_keys():
+    parts = list(Plan("7", KINDS, 4 * PART).parts())
+    done = [*parts[:-1], *parts[-1].one_by_one()]
+    assert Plan("7", KINDS, None).parts_done([part.key for part in reversed(done)]) == done
 
 
 def test_a_plan_is_read_as_it_was_written():
@@ -50,9 +63,10 @@ def test_few_draws_reach_all_kinds():
 def test_what_is_done_is_not_done_again():
     plan = Plan("7", KINDS, 4 * PART)
     *_, first, second, third, fourth = parts = list(plan.parts())
-    half, other = second.halves()
-    done = (*parts[:-4], first, half, *third.halves())
-    assert list(_left(plan, known(*done))) == [other, fourth]
+    one, *others = second.one_by_one()
+    done = (*parts[:-4], first, one, *third.one_by_one())
+    left = Part(second.kind, second.seed, others[0].first, len(others))
+    assert list(_left(plan, known(*done))) == [left, fourth]
 
 
 def test_more_draws_go_on_where_fewer_ended():

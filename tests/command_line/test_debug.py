@@ -167,6 +167,17 @@ def test_the_layout_is_that_of_the_target(mine, debug):
     assert debug(PLAIN, *target)[0] == 1
 
 
+def test_what_is_printed_is_what_the_function_is_given(mine, debug):
+    target = (f"{mine}:tokens_first", *AS)
+    contracts = "is called with query [3, 2, 4, 3], key [3, 2, 5, 3], value [3, 2, 5, 3]."
+    tokens_first = "is called with query [3, 4, 2, 3], key [3, 5, 2, 3], value [3, 5, 2, 3], in the layout bshe."
+    assert contracts in debug(PLAIN, *target)[1]
+    assert tokens_first in debug(PLAIN, *target, "--layout", "bshe")[1]
+    one_by_one = debug(PLAIN, f"{mine}:elsewhere", *AS, "--layout", "hse")[1]
+    assert "is called with query [2, 4, 3], key [2, 5, 3], value [2, 5, 3], in the layout hse." in one_by_one
+    assert one_by_one.count("It is called again for the next entry") == 1
+
+
 def test_the_dtype_is_the_first_that_is_declared_or_the_one_asked_for(debug):
     assert debug(PLAIN, "reference")[1].startswith("core/plain (float64)")
     status, out, _ = debug(PLAIN, "reference", "--dtype", "bfloat16")

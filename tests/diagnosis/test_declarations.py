@@ -95,6 +95,23 @@ def test_what_was_lent_is_offered_as_such():
     assert report.could_be_declared.conventions.get("outputs") == "until_next_call"
 
 
+def wrong_from_100_keys(query, key, value):
+    output = uniform(query, key, value)
+    return output * 1.5 if key.shape[2] >= 100 else output
+
+
+ONE = "draw:scaled_dot_product_attention/1/17:float64:queries=1:keys={keys}:batch=1:group=1:past=0:shared=1"
+PLAINEST = ":without=alibi_slopes+is_causal+key_lengths+mask+past_key+query_lengths+query_scale+refused+scale+sinks"
+
+
+@pytest.mark.parametrize("keys", [(115,), (100, 115, 2), (100, 101, 102, 103)])
+def test_what_all_cases_need_is_no_capability_that_lacks(keys):
+    draws = [f"{ONE.format(keys=count)}{PLAINEST}+softcap+window" for count in keys]
+    report = validated(wrong_from_100_keys, select=draws, conventions={"input_checks": "lenient"})
+    assert report.wrong
+    assert report.could_be_declared is None
+
+
 def test_nothing_failed_and_nothing_is_offered():
     report = attnspec.validate("reference", profile="core", probes=False)
     assert report.could_be_declared is None

@@ -78,6 +78,17 @@ def test_queries_without_keys_that_are_declined_are_learned():
     assert {"window", "mask", "is_causal"}.isdisjoint(without)
 
 
+def test_what_comes_to_no_answer_is_drawn_and_hides_nothing_that_is_declined():
+    def offered(case):
+        if "softcap" in case.attributes:
+            return None
+        return "mask" not in case.inputs
+
+    without = learned(FORWARD, Limits("float32"), offered, "seed")
+    assert "mask" in without
+    assert "softcap" not in without
+
+
 def test_two_things_that_are_declined_together_cost_one_of_them():
     def offered(case):
         return "softcap" not in case.attributes or "is_causal" not in case.attributes

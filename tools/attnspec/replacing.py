@@ -8,6 +8,8 @@ import secrets
 import stat
 from pathlib import Path
 
+from attnspec.errors import UsageError
+
 UNFINISHED = ".new"
 """How the name of a file ends that is not yet in its place; such a name starts with a dot."""
 
@@ -53,6 +55,39 @@ def replace_file(path: Path, text: str, *, errors: str = "strict") -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_replaceable(path: Path, option: str) -> None:
+    """Refuse a file that could not be written; found out before a run, not after it, and without touching the file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    option
+        The option that names it.
+
+    Raises
+    ------
+    UsageError
+        If it is a folder, has none to be in, or the system would refuse it.
+    """
+    import tempfile
+
+    folder = path.parent
+    if path.is_dir():
+        raise UsageError(f"{option} {path} is a folder; name a file.")
+    if not folder.is_dir():
+        raise UsageError(f"{option} {path}: there is no folder {folder}.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise UsageError(f"{option} {path} cannot be written: permission denied.")
+    if path.exists() and not path.is_file():
+        return
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"{option} {path} cannot be written: {error.strerror}.") from None
 
 
 def _mode(path: Path) -> int | None:

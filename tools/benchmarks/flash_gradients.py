@@ -48,7 +48,8 @@ operation](../operations/attention/scaled_dot_product_attention_backward.md) has
 of many queries, or of many heads to a key head, fail it in bfloat16, by a little more than a tolerance.
 
 Each wrong element of a draw that fails is held against the sum as PyTorch makes it, computed in float64 and rounded
-where PyTorch rounds: the weights, which any kernel may round, and then the sums. *Explained* is one that lies within a tolerance of that.
+where PyTorch rounds: the weights, which any kernel may round, and then the sums. *Explained* is one that lies within a
+tolerance of that.
 """
 
 

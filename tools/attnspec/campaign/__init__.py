@@ -5,7 +5,7 @@ from attnspec.campaign.explaining import Evidence, FoundProblem, deadly, evidenc
 from attnspec.campaign.outcome import DrawOutcome, PartOutcome, Tally, tallied
 from attnspec.campaign.plan import Kind, Part, Plan, Sought
 from attnspec.campaign.running import run_campaign
-from attnspec.campaign.working import planned, planned_as_declared, shrunk_failure
+from attnspec.campaign.working import planned, planned_apart, planned_as_declared, shrunk_failure
 
 __all__ = [
     "DrawOutcome",
@@ -22,6 +22,7 @@ __all__ = [
     "explained",
     "open_executor",
     "planned",
+    "planned_apart",
     "planned_as_declared",
     "run_campaign",
     "shrunk_failure",

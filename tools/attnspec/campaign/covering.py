@@ -13,31 +13,11 @@ from attnspec.draws.drawing import case_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from attnspec.campaign.outcome import PartOutcome
-    from attnspec.campaign.plan import Part, Plan
+    from attnspec.campaign.plan import Part
     from attnspec.cases import Case
 
 _LISTED = 12
 """Pairs of levels that are named of those that met in draws alone: whoever looks for a case to add begins there."""
-
-
-def parts_done(plan: Plan, outcomes: Mapping[str, PartOutcome]) -> Iterator[Part]:
-    """Give the parts of a plan that were drawn; of one that was halved nothing, for it holds what ends processes.
-
-    Parameters
-    ----------
-    plan, outcomes
-        What was to be drawn, and what came of it by part.
-    """
-    missed = 0
-    for part in plan.parts():
-        if part.key in outcomes:
-            missed = 0
-            yield part
-        else:
-            missed += 1
-            if missed > len(plan.kinds):
-                return
 
 
 def covered(part: Part) -> tuple[str, Coverage]:

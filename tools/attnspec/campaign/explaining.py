@@ -149,11 +149,8 @@ def _in_turn(groups: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _others(operation: str, outcomes: Mapping[str, PartOutcome], plan: Plan) -> Iterator[str]:
     """Give the draws of an operation that were asked and did not go wrong."""
-    for part in plan.parts():
+    for part in plan.parts_done(outcomes):
         if part.kind.operation != operation:
             continue
-        done = outcomes.get(part.key)
-        if done is None:
-            return
-        wrong = {each.recipe for each in done.others if each.is_wrong}
+        wrong = {each.recipe for each in outcomes[part.key].others if each.is_wrong}
         yield from (recipe.text for recipe in part.recipes if recipe.text not in wrong)

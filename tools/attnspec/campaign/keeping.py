@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-FORMAT = 1
+FORMAT = 2
+"""In the first one, each eighth draw was two."""
 
 
 class Kept:
@@ -30,19 +31,28 @@ class Kept:
         The file; one that does not exist is begun.
     about
         What the campaign is about: only a campaign about the same may go on with a file.
+    sources
+        Digests of the target's own files, as `attnspec.campaign.sources.digests` gives them.
 
     Raises
     ------
     UsageError
-        If it is no file of a campaign, or of one about something else.
+        If it is no file of a campaign, or of one about something else or other code, or cannot be written.
     """
 
-    def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, about: Mapping[str, Any], sources: Mapping[str, str]) -> None:
         self.plan: Plan | None = None
         self.outcomes: dict[str, PartOutcome] = {}
         self._about = dict(about)
-        whole = self._read(path) if path.exists() else 0
-        self._file: IO[bytes] = path.open("r+b" if path.exists() else "w+b")
+        self._sources = dict(sources)
+        # A device or a pipe may have no end.
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path} is no regular file: name one, or one that does not exist yet.")
+        try:
+            whole = self._read(path) if path.exists() else 0
+            self._file: IO[bytes] = path.open("r+b" if path.exists() else "w+b")
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read and written: {error.strerror}.") from None
         # What was cut in half is written over.
         self._file.seek(whole)
         self._file.truncate()
@@ -50,7 +60,14 @@ class Kept:
     def begin(self, plan: Plan) -> None:
         """Write down the plan."""
         self.plan = plan
-        self._write({"format": FORMAT, "about": self._about, "seed": plan.seed, "kinds": plan.as_lines()})
+        head = {
+            "format": FORMAT,
+            "about": self._about,
+            "sources": self._sources,
+            "seed": plan.seed,
+            "kinds": plan.as_lines(),
+        }
+        self._write(head)
 
     def keep(self, outcome: PartOutcome) -> None:
         """Write down what came of a part; when this returns, no kill can take it away."""
@@ -75,15 +92,38 @@ class Kept:
             return 0
         try:
             head = json.loads(lines[0])
-            about, seed, kinds = head["about"], head["seed"], cast("list[str]", head["kinds"])
+            self._check(path, head)
+            seed, kinds = head["seed"], cast("list[str]", head["kinds"])
             self.outcomes = {each.key: each for each in (outcome_from_json(json.loads(line)) for line in lines[1:])}
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise UsageError(f"{path} is no file of a campaign; name another one, or remove it.") from None
-        different = [name for name in self._about if about.get(name) != self._about[name]]
-        if different or head["format"] != FORMAT:
-            raise UsageError(
-                f"{path} is of a campaign with another {', '.join(different) or 'format'}; "
-                "go on with the same words, or name another file."
-            )
         self.plan = plan_from_lines(seed, kinds, None)
         return end
+
+    def _check(self, path: Path, head: Mapping[str, Any]) -> None:
+        """Refuse a file that another campaign has begun."""
+        if head["format"] != FORMAT:
+            raise UsageError(f"{path} was begun by another version of attnspec; name another file, or remove it.")
+        about = head["about"]
+        different = [
+            f"{name} {_said(about.get(name))}, and this command has {_said(value)}"
+            for name, value in self._about.items()
+            if about.get(name) != value
+        ]
+        if different:
+            raise UsageError(
+                f"{path} was begun with {'; with '.join(different)}: go on with the same words, or name another file."
+            )
+        before = head["sources"]
+        changed = sorted(name for name in {*before, *self._sources} if before.get(name) != self._sources.get(name))
+        if changed:
+            raise UsageError(
+                f"{', '.join(changed)} changed since {path} was begun, which holds what came of the code before: "
+                "name another file, or remove it."
+            )
+
+
+def _said(value: Any) -> str:
+    """Write what a command says of something."""
+    words = ",".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
+    return "none" if words in (None, "") else str(words)

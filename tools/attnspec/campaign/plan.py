@@ -6,21 +6,23 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from attnspec.draws import Recipe, recipe_from_text
+from attnspec.draws import Recipe, drawable, recipe_from_text
+from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.errors import UsageError
+from attnspec.lattice import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from attnspec.lattice import Limits
+VARIED = 8
+"""Each last one of so many draws is the one before it with other numbers: what is kept by shape shows then."""
 
-PART = 25
+PART = 3 * VARIED
 """Draws of a part: so many take a fraction of a second, and little is lost when a worker is."""
 
-BEGINNING = (1, 4, 20)
-"""Draws of the first parts of each kind: few draws, or little time, shall reach all kinds."""
-
-VARIED = 8
-"""Each draw whose number is a multiple of this is asked with other numbers, too: what is kept by shape shows then."""
+BEGINNING = (1, 4, PART - 5)
+"""Draws of the first parts of each kind: few draws, or little time, shall reach all kinds. After them, as after each
+part that follows, no draw is parted from the one whose shapes it has: the same process asks for both."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,23 @@ class Sought:
         ``elements`` and ``longest``, as `Limits` has them; as usual where one is missing.
     without
         What draws leave out, beside what the target does not offer.
+
+    Raises
+    ------
+    UsageError
+        If the seed is no word that a recipe can name.
     """
 
     seed: str
     operations: tuple[str, ...] = ()
     sizes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     without: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse a seed before anything is asked."""
+        Recipe(next(iter(drawable())), self.seed, 0, Limits(FLOAT_DTYPES[0]))
+        if not self.seed.isprintable():
+            raise UsageError(f"The seed {self.seed!r} cannot be printed: choose a word of letters or digits.")
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,7 @@ class Part:
     kind, seed
         Which draws.
     first, count
-        Their numbers.
+        Their numbers: as many draws as numbers.
     """
 
     kind: Kind
@@ -77,7 +90,7 @@ class Part:
 
     @property
     def key(self) -> str:
-        """What tells it from all others of a plan, halves of it too."""
+        """What tells it from all others of a plan, pieces of it too."""
         return f"{self.kind.name}/{self.first}+{self.count}"
 
     @property
@@ -88,12 +101,12 @@ class Part:
     @property
     def recipes(self) -> tuple[Recipe, ...]:
         """What makes its draws, in order."""
-        made = [Recipe(self.kind.operation, self.seed, number, self.kind.limits) for number in self.numbers]
-        return tuple(
-            recipe.in_variant(variant)
-            for recipe in made
-            for variant in ((0, 1) if recipe.number % VARIED == 0 else (0,))
-        )
+        return tuple(map(self._recipe, self.numbers))
+
+    def _recipe(self, number: int) -> Recipe:
+        is_varied = number % VARIED == VARIED - 1
+        recipe = Recipe(self.kind.operation, self.seed, number - is_varied, self.kind.limits)
+        return recipe.in_variant(1) if is_varied else recipe
 
     def without(self, done: Collection[int]) -> Iterator[Part]:
         """Give what is left of it where draws of some numbers are done."""
@@ -103,13 +116,9 @@ class Part:
                 yield Part(self.kind, self.seed, first, number - first)
             first = number + 1
 
-    def halves(self) -> tuple[Part, Part]:
-        """Return its first draws and the others."""
-        half = self.count // 2
-        return (
-            Part(self.kind, self.seed, self.first, half),
-            Part(self.kind, self.seed, self.first + half, self.count - half),
-        )
+    def one_by_one(self) -> list[Part]:
+        """Return each of its draws as a part."""
+        return [Part(self.kind, self.seed, number, 1) for number in self.numbers]
 
 
 @dataclass(frozen=True)
@@ -143,6 +152,14 @@ class Plan:
                 yield Part(kind, self.seed, first, many)
             first += size
 
+    def parts_done(self, keys: Iterable[str]) -> list[Part]:
+        """Return the parts of these keys, pieces of parts among them, in the order of the plan."""
+        kinds = {kind.name: kind for kind in self.kinds}
+        done = [(kinds[name], first, count) for name, first, count in map(_read_key, keys)]
+        places = list(self.kinds)
+        done.sort(key=lambda each: (each[1], places.index(each[0])))
+        return [Part(kind, self.seed, first, count) for kind, first, count in done]
+
     def as_lines(self) -> list[str]:
         """Return the recipe of the first draw of each kind, which says all that the others keep to."""
         return [Recipe(kind.operation, self.seed, 0, kind.limits).text for kind in self.kinds]
@@ -152,10 +169,16 @@ def numbers_done(keys: Iterable[str]) -> dict[str, set[int]]:
     """Return the numbers of the draws that the parts of these keys hold, by the name of their kind."""
     done: dict[str, set[int]] = {}
     for key in keys:
-        name, _, numbers = key.rpartition("/")
-        first, count = map(int, numbers.split("+"))
+        name, first, count = _read_key(key)
         done.setdefault(name, set()).update(range(first, first + count))
     return done
+
+
+def _read_key(key: str) -> tuple[str, int, int]:
+    """Return the name of a part's kind, its first number, and how many it has."""
+    name, _, numbers = key.rpartition("/")
+    first, count = map(int, numbers.split("+"))
+    return name, first, count
 
 
 def plan_from_lines(seed: str, lines: list[str], cases: int | None) -> Plan:

@@ -1,10 +1,10 @@
-"""Running a campaign: parts are handed out, what comes back is kept, and a part whose worker dies is halved."""
+"""Running a campaign: parts are handed out, what comes back is kept, and what ends a worker is found draw by draw."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec.campaign.executors import WorkerLostError
+from attnspec.campaign.losing import WorkerLostError
 from attnspec.campaign.outcome import DrawOutcome, PartOutcome
 from attnspec.campaign.plan import numbers_done
 from attnspec.campaign.working import run_part
@@ -37,18 +37,18 @@ def run_campaign(
     executor
         Where parts are worked on.
     known
-        Outcomes of parts that are done already, halves of parts among them.
+        Outcomes of parts that are done already, pieces of parts among them.
     keep
         Told each new outcome.
     is_over
         Whether no more parts are to be begun.
     """
     waiting = _left(plan, known)
-    halves: list[Part] = []
+    alone: list[Part] = []
     pending: dict[Any, Part] = {}
     while True:
-        while len(pending) < executor.capacity and (halves or not is_over()):
-            part = halves.pop() if halves else next(waiting, None)
+        while len(pending) < executor.capacity and (alone or not is_over()):
+            part = alone.pop(0) if alone else next(waiting, None)
             if part is None:
                 break
             pending[executor.submit(run_part, task, part)] = part
@@ -62,11 +62,11 @@ def run_campaign(
                 if part.count == 1:
                     keep(_lost(part))
                 else:
-                    halves += part.halves()
+                    alone += part.one_by_one()
 
 
 def _left(plan: Plan, known: Mapping[str, PartOutcome]) -> Iterator[Part]:
-    """Give the parts that are not done; of one that was halved, or cut off at the last draw asked, what is left."""
+    """Give the parts that are not done; of one that was taken apart or cut off, what is left."""
     done = numbers_done(known)
     for part in plan.parts():
         yield from part.without(done.get(part.kind.name, ()))

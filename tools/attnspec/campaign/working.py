@@ -32,6 +32,9 @@ DEADLY = ("crash", "timeout")
 _MOST_DEADLY = 60
 """Smaller draws that are tried of one that ends its process: each may take the start of another, or all its time."""
 
+_DEATHS = 20
+"""Draws that may end their process while it is found out what is offered; the others are not asked then."""
+
 _TOLD = 200
 """Characters of a sentence that are kept of a draw."""
 
@@ -54,34 +57,67 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
     Raises
     ------
     UsageError
-        If it offers none of the operations.
+        If it offers none of the operations, or none of the dtypes.
     """
     implementation = open_once(task)
     declaration = implementation.declaration
-    offered = [name for name in drawn_for(declaration) if not sought.operations or name in sought.operations]
-    if not offered:
+    operations = [name for name in drawn_for(declaration) if not sought.operations or name in sought.operations]
+    if not operations:
         asked = ", ".join(sought.operations) or "any operation of which cases can be drawn"
         reasons = (declaration.unfit[name] for name in sought.operations if name in declaration.unfit)
         raise UsageError(" ".join((f"{declaration.name} does not offer {asked}.", *reasons)))
+    offered = [(operation, dtype) for operation in operations for dtype in declaration.dtypes_offered(operation)]
+    drawn = [(operation, dtype) for operation, dtype in offered if not task.dtypes or dtype in task.dtypes]
+    if not drawn:
+        others = ", ".join(dict.fromkeys(dtype for _, dtype in offered))
+        raise UsageError(
+            f"{declaration.name} does not offer {', '.join(task.dtypes)}; it offers {others or 'no dtype'}."
+        )
     resolved = resolved_for(declaration, task.conventions)
     kinds: list[Kind] = []
-    for operation in offered:
-        for dtype in task.dtypes or declaration.dtypes_offered(operation):
-            without = sought.without | not_offered(declaration, resolved.of(operation))
-            limits = Limits(dtype, without, **sought.sizes)
-
-            def is_offered(case: Case) -> bool:
-                return ask(implementation, [case], task)[0].status != "unsupported"
-
-            if learning:
-                limits = replace(limits, without=learned(operation, limits, is_offered, f"{sought.seed}-offers"))
-            kinds.append(Kind(operation, limits))
+    for operation, dtype in drawn:
+        without = sought.without | not_offered(declaration, resolved.of(operation))
+        limits = Limits(dtype, without, **sought.sizes)
+        if learning:
+            asking = _Offers(implementation, task)
+            limits = replace(limits, without=learned(operation, limits, asking, f"{sought.seed}-offers"))
+        kinds.append(Kind(operation, limits))
     return tuple(kinds)
 
 
 def planned_as_declared(task: Task, sought: Sought) -> tuple[Kind, ...]:
-    """Find what is to be drawn for a target that ends its process at a small draw: all that it declares."""
+    """Find what is to be drawn for a target that is asked nothing: all that it declares."""
     return planned(task, sought, learning=False)
+
+
+def planned_apart(task: Task, sought: Sought) -> tuple[Kind, ...]:
+    """Find what is to be drawn for a target that ends its process at small draws: it has a process of its own."""
+    return planned(replace(task, isolate=True), sought)
+
+
+class _Offers:
+    """Tells whether a target answers a case; None where it ends its process, or takes too long.
+
+    Parameters
+    ----------
+    implementation, task
+        The target, and how it is run.
+    """
+
+    def __init__(self, implementation: Implementation, task: Task) -> None:
+        self._implementation = implementation
+        self._task = task
+        self._deaths = 0
+
+    def __call__(self, case: Case) -> bool | None:
+        """Ask for a case, unless too many came to nothing."""
+        if self._deaths >= _DEATHS:
+            return None
+        (result,) = ask(self._implementation, [case], self._task)
+        if result.status in DEADLY:
+            self._deaths += 1
+            return None
+        return result.status != "unsupported"
 
 
 def run_part(task: Task, part: Part) -> PartOutcome:

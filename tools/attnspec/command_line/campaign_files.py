@@ -15,6 +15,28 @@ if TYPE_CHECKING:
     from attnspec.campaign.executors import Executor
 
 
+def check_files(recipes: Path | None, coverage: Path | None, resume: Path | None) -> None:
+    """Refuse files that cannot be written, before anything is drawn; none is touched.
+
+    Raises
+    ------
+    UsageError
+        If the system would refuse one, or two are one.
+    """
+    from attnspec.replacing import check_replaceable
+
+    named = {"--recipes": recipes, "--coverage": coverage, "--resume": resume}
+    places: dict[Path, str] = {}
+    for option, path in named.items():
+        if path is None:
+            continue
+        other = places.setdefault(path.resolve(), option)
+        if other != option:
+            raise UsageError(f"{other} and {option} name one file, {path}: name another one.")
+        if option != "--resume":
+            check_replaceable(path, option)
+
+
 def write_recipes(path: Path, recipes: Sequence[str]) -> None:
     """Write small draws down: their texts, a line each, or recipes of golden cases where the file is Python.
 
@@ -61,13 +83,12 @@ def write_coverage(path: Path, workers: Executor, plan: Plan, outcomes: Mapping[
     UsageError
         If the system refuses it.
     """
-    from attnspec.campaign.covering import coverage_page, covered, parts_done, together
+    from attnspec.campaign.covering import coverage_page, covered, together
     from attnspec.cases import load_suite
 
-    waiting = parts_done(plan, outcomes)
     found: list[Any] = []
     pending: list[Any] = []
-    for part in waiting:
+    for part in plan.parts_done(outcomes):
         pending.append(workers.submit(covered, part))
         if len(pending) == workers.capacity:
             found += _taken(workers, pending)
@@ -85,7 +106,9 @@ def _taken(workers: Executor, pending: list[Any]) -> list[Any]:
 
 
 def _write(path: Path, text: str) -> None:
+    from attnspec.replacing import replace_file
+
     try:
-        path.write_text(text, encoding="utf-8")
+        replace_file(path, text)
     except OSError as error:
         raise UsageError(f"{path} could not be written: {error.strerror}.") from None

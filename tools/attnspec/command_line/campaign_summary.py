@@ -1,12 +1,17 @@
-"""The end of a campaign on a terminal: what was drawn, and each thing that is wrong with a small draw that shows it."""
+"""The failures of a campaign on a terminal: each thing that is wrong with a small draw that shows it."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from attnspec.command_line.campaign_tally import debugging
+from attnspec.command_line.console import say
+from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 8
 """Problems of an operation that are told; who has more mends these first."""
+
+_COUNT_WIDTH = 4
 
 _ENDED = {
     "crash": "It ends the process that asks for it.",
@@ -37,18 +44,18 @@ class Found:
     looked_at
         How many of those were asked again.
     problems
-        What is wrong, the most frequent first.
+        What is wrong, the most frequent first; none where nothing failed again, None where asking ended the process.
     """
 
     operation: str
     failed: int
     looked_at: int
-    problems: tuple[FoundProblem, ...]
+    problems: tuple[FoundProblem, ...] | None
 
     @property
     def recipes(self) -> tuple[str, ...]:
         """The small draws that show what is wrong."""
-        return tuple(problem.small.recipe for problem in self.problems)
+        return tuple(problem.small.recipe for problem in self.problems or ())
 
 
 def failures_found(
@@ -82,39 +89,15 @@ def once(workers: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
     return workers.result(begun)
 
 
-def _explained(workers: Executor, task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
-    """Return what is wrong; where asking again ends the worker, that."""
+def _explained(workers: Executor, task: Task, evidence: Evidence) -> tuple[FoundProblem, ...] | None:
+    """Return what is wrong; None where asking again ends the worker."""
     from attnspec.campaign import explained
-    from attnspec.campaign.executors import WorkerLostError
+    from attnspec.campaign.losing import WorkerLostError
 
     try:
         return once(workers, explained, task, evidence)
     except WorkerLostError:
-        return ()
-
-
-def tell_tally(tally: Tally, seconds: float, console: Console) -> None:
-    """Print what came of the draws, and what was drawn.
-
-    Parameters
-    ----------
-    tally
-        What came of them.
-    seconds
-        How long it took this time.
-    console
-        Where to.
-    """
-    console.print(
-        f"{tally.draws:,} draws in {seconds:.0f} s: {tally.passed:,} passed, {len(tally.wrong):,} failed, "
-        f"{tally.declined:,} declined, {tally.ungraded:,} not graded."
-    )
-    if tally.passed:
-        console.print(f"Worst error / tolerance of a pass: {tally.worst:.3g}.")
-    if tally.draws > tally.declined and tally.features:
-        most = sorted(tally.features.items(), key=lambda each: (-each[1], each[0]))
-        console.print("Drawn: " + ", ".join(f"{feature} {count:,}" for feature, count in most) + ".")
-        console.print("Longest: " + ", ".join(f"{axis} {length:,}" for axis, length in tally.longest.items()) + ".")
+        return None
 
 
 def tell_failures(found: Found, target: str, console: Console) -> None:
@@ -129,27 +112,37 @@ def tell_failures(found: Found, target: str, console: Console) -> None:
     console
         Where to.
     """
-    from attnspec.reports.console import print_counted
-
     looked_at = "" if found.looked_at == found.failed else f"; {found.looked_at} of them were asked again"
-    failed = "1 draw failed" if found.failed == 1 else f"{found.failed:,} draws failed"
-    console.print(f"\n{found.operation}: {failed}{looked_at}:", style="bold red")
+    console.print()
+    say(f"{found.operation}: {counted(found.failed, 'draw')} failed{looked_at}:", console, style="bold red")
+    if found.problems is None:
+        say("Asked again, one after the other, they end the process; one by one they may not.", console)
+        return
     if not found.problems:
-        console.print("Asked again, together with others, they do not fail, or end the process.")
+        say(
+            "Asked again, none of them fails: what it computes depends on more than its arguments, or it was changed.",
+            console,
+        )
     for problem in found.problems[:_SHOWN]:
         console.print()
-        print_counted(problem.draws, [*problem.lines, *_of_small(problem.small)], console)
+        number = str(problem.draws)
+        lines = [*problem.lines, *_of_small(problem.small)]
+        for line, before in zip_longest(lines, [number], fillvalue=""):
+            say(line, console, indent=_COUNT_WIDTH + 2, before=before, style="bold" if before else "")
         for command in _commands(problem.small.recipe, target):
             click.echo(f"  {command}")
     if len(found.problems) > _SHOWN:
-        console.print(f"\n{len(found.problems) - _SHOWN} other problems are told when these are mended.")
+        others = counted(len(found.problems) - _SHOWN, "other problem")
+        say(f"{others} will be told when these are mended.", console)
 
 
 def _of_small(small: DrawOutcome) -> Iterator[str]:
-    if small.message:
-        yield f"Made small: {small.message}"
+    if not small.is_wrong:
+        yield "Asked alone, this draw does not fail: what is computed depends on what was asked before, or on chance."
+    elif small.message:
+        yield f"Made small: {small.message}{'' if small.message.endswith('.') else '.'}"
 
 
 def _commands(recipe: str, target: str) -> Iterator[str]:
     yield f"attnspec show --python {shlex.quote(recipe)}"
-    yield f"attnspec debug {shlex.quote(recipe)} {shlex.quote(target)}"
+    yield debugging(recipe, target)

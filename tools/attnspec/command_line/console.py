@@ -35,6 +35,35 @@ def make_console(*, stderr: bool = False) -> Console:
     return OurConsole(stderr=stderr, width=None if is_terminal else 100, highlight=False, markup=False, emoji=False)
 
 
+def say(text: str, console: Console, *, indent: int = 0, before: str = "", style: str = "") -> None:
+    """Print a text in lines as wide as the console is, without spaces at their ends.
+
+    Parameters
+    ----------
+    text
+        What to print.
+    console
+        Where to.
+    indent
+        Spaces before each line.
+    before
+        What stands in those of the first line, at the right.
+    style
+        How it looks, as rich has it.
+    """
+    from textwrap import wrap
+
+    from rich.text import Text
+
+    from attnspec.plain_text import plain_text
+
+    room = max(console.width - indent, 20)
+    lines = wrap(plain_text(text), room, break_long_words=False, break_on_hyphens=False)
+    for place, line in enumerate(lines):
+        margin = " " * indent if place or not before else f"{before:>{indent - 2}}  "
+        console.print(Text(margin + line, style=style), soft_wrap=True)
+
+
 @contextmanager
 def progress(console: Console, follower: _Counts, planned: Callable[[], int | None], *, quiet: bool) -> Generator[None]:
     """Show on a terminal how far a run got, how fast it is and how long it still takes; elsewhere nothing.

@@ -56,6 +56,7 @@ def debug(
     Nothing guards the call. Ends with 0 when the answer is right, with 1 when it is wrong or not offered.
     """
     from attnspec.adapters import load
+    from attnspec.command_line.call_told import Told
     from attnspec.command_line.explain import find_case
     from attnspec.comparison import NotGraded
     from attnspec.runner import planned_runs, resolved_for
@@ -75,7 +76,8 @@ def debug(
         backward=backward,
     )
     with closing(lacking(loaded, words(without))) as opened:
-        implementation = in_layout(opened, layout)
+        told = Told(opened, found, layout)
+        implementation = in_layout(told, layout)
         declaration = implementation.declaration
         dtypes = (_dtype(found, dtype, declaration),)
         (run,) = planned_runs(found, dtypes, declaration, resolved_for(declaration, asked))
@@ -109,21 +111,11 @@ class _Call:
         self._post_mortem = post_mortem
 
     def ask(self, implementation: Any) -> Answer:
-        """Say what is called with what, and call it."""
-        from attnspec.dtypes import own_dtype
+        """Say what the case is, and call it."""
         from attnspec.runner import request_of
 
-        request = request_of(self._run)
-        given = [name for name in self._run.operation.arguments if name in request.inputs]
-        own = {name: own_dtype(array) for name, array in self._run.case.inputs.items()}
-        inputs = [
-            f"{name} {list(request.inputs[name].shape)}{f' in {own[name]}' if own[name] else ''}" for name in given
-        ]
-        attributes = [f"{name}={value!r}" for name, value in request.attributes.items()]
         _say(f"{self._run.case.id} ({self._run.dtype}): {self._run.case.title}")
-        there = "" if self._run.layout is None else f", in the layout {self._run.layout}"
-        _say(f"{self._run.operation.name} is called with {', '.join([*inputs, *attributes]) or 'nothing'}{there}.")
-        return implementation.run(request)
+        return implementation.run(request_of(self._run))
 
     def tell(self, answer: Answer, elements: int) -> int:
         """Say what came of it, and return the exit status."""

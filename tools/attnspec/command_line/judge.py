@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attnspec.command_line.finite import FiniteRange
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 )
 @click.option("--forbid", "forbidden", multiple=True, metavar="NAME", help="A function it must not call. Repeatable.")
 @click.option("--sandbox", metavar="COMMAND", help="Run it behind COMMAND: as another user, or in a container.")
-@click.option("--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call; 60 if not said.")
-@click.option("--start-timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For its start; 120.")
-@click.option("--total", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For all its calls together.")
+@click.option("--timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For each call; 60 if not said.")
+@click.option("--start-timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For its start; 120.")
+@click.option("--total", type=FiniteRange(min=0.001), metavar="SECONDS", help="For all its calls together.")
 @click.option("--memory", type=click.IntRange(min=1), metavar="MB", help="How much its process may ask for.")
 @click.option("--seed", metavar="WORD", help="See the draws of an earlier judgement again; this is no judgement.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

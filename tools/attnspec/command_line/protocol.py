@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attnspec.command_line.finite import FiniteRange
 from attnspec.errors import UsageError
 from attnspec.plain_text import plain_text
 
 if TYPE_CHECKING:
     from attnspec.adapters.replaying import Difference
 
-_SECONDS = click.FloatRange(min=0.001, max=86_400)
+_SECONDS = FiniteRange(min=0.001, max=86_400)
 
 
 @click.command()

@@ -31,6 +31,9 @@ _OFTEN = 0.25
 _CLEARLY_LESS = 0.5
 """How often other cases may fail, as a share of how often those fail that need a capability."""
 
+_SPARED = 5
+"""How many cases that do not need a capability must pass: where all that was asked needs it, nothing points at it."""
+
 _WORTH_SAYING = 0.5
 """The share of all failures for which declarations must account: else something else is wrong, and comes first."""
 
@@ -181,6 +184,8 @@ class _Search:
 
     def _stands_out(self, offer: _Offer) -> bool:
         """Tell whether those that need a capability fail often, and clearly more often than what else is left."""
+        if len(self.right) - offer.gives_up < _SPARED:
+            return False
         failing = sum(id(result) in offer.covers for result in self.wrong)
         others = len(self.wrong) - failing
         among = failing / max(1, failing + offer.gives_up)

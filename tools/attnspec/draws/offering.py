@@ -47,7 +47,7 @@ def not_offered(declaration: Declaration, conventions: Mapping[str, str]) -> fro
     return frozenset((*declaration.without, *others))
 
 
-def learned(operation: str, limits: Limits, offered: Callable[[Case], bool], seed: str) -> frozenset[str]:
+def learned(operation: str, limits: Limits, offered: Callable[[Case], bool | None], seed: str) -> frozenset[str]:
     """Find what an implementation declines beside what it declares, by small draws.
 
     Parameters
@@ -57,7 +57,8 @@ def learned(operation: str, limits: Limits, offered: Callable[[Case], bool], see
     limits
         What draws keep to, what is declared left out.
     offered
-        Whether a case is answered, rightly or not.
+        Whether a case is answered, rightly or not; None where it does not come to an answer, which tells nothing about
+        its features, and is to be drawn.
     seed
         The seed of the small draws.
 
@@ -72,8 +73,9 @@ def learned(operation: str, limits: Limits, offered: Callable[[Case], bool], see
     for number in range(_MOST):
         recipe = Recipe(operation, seed, number, small)
         drawn = drawn_of(recipe)
-        if offered(case_of(recipe, drawn)):
-            had.update(drawn.features)
+        is_offered = offered(case_of(recipe, drawn))
+        if is_offered is not False:
+            had.update(drawn.features if is_offered else ())
             in_a_row += 1
             if in_a_row == _ENOUGH:
                 break
@@ -96,7 +98,7 @@ class _Suspect(NamedTuple):
     gone: int
 
 
-def _suspects(recipe: Recipe, drawn: Drawn, offered: Callable[[Case], bool], had: set[str]) -> list[_Suspect]:
+def _suspects(recipe: Recipe, drawn: Drawn, offered: Callable[[Case], bool | None], had: set[str]) -> list[_Suspect]:
     """Return the features without which a draw is offered, and add to `had` what offered draws have."""
     found: list[_Suspect] = []
     for feature in drawn.features:
@@ -104,10 +106,11 @@ def _suspects(recipe: Recipe, drawn: Drawn, offered: Callable[[Case], bool], had
         made = drawn_of(fewer)
         if feature in made.features:
             continue
-        if offered(case_of(fewer, made)):
+        is_offered = offered(case_of(fewer, made))
+        if is_offered:
             had.update(made.features)
             found.append(_Suspect(feature, len({*drawn.features} - {*made.features})))
-        else:
+        elif is_offered is False:
             recipe, drawn = fewer, made
     return found
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from attnspec.cases import canonical_json
 from attnspec.errors import UsageError
-from attnspec.replacing import replace_file
+from attnspec.replacing import check_replaceable, replace_file
 from attnspec.reports.report import report_to_json
 
 if TYPE_CHECKING:
@@ -24,20 +23,7 @@ BADGE = "badge.json"
 def check_writable(path: Path) -> None:
     """Raise `UsageError` if a report cannot be written to `path`; found out before the run, not after it."""
     _renderer(path)
-    folder = path.parent
-    if path.is_dir():
-        raise UsageError(f"--report {path} is a folder; name a file.")
-    if not folder.is_dir():
-        raise UsageError(f"--report {path}: there is no folder {folder}.")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise UsageError(f"--report {path} cannot be written: permission denied.")
-    import tempfile
-
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UsageError(f"--report {path} cannot be written: {error.strerror}.") from None
+    check_replaceable(path, "--report")
 
 
 def write_report(report: Report, path: Path, suite: Suite | None = None) -> None:
