@@ -33,6 +33,14 @@ def test_what_is_right_ends_with_0(capsys):
     assert "is_causal" in told
 
 
+def test_all_that_was_drawn_is_told(capsys):
+    assert main(["campaign", "reference", "--cases", "150", "--dtype", "float32", *SMALL]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    drawn = told.partition("Drawn: ")[2].partition(". ")[0].split(", ")
+    assert len(drawn) > 60
+    assert all(feature.rpartition(" ")[2].isdecimal() for feature in drawn)
+
+
 def test_what_is_wrong_ends_with_1_and_its_recipe_can_be_used(capsys, tmp_path):
     recipes = tmp_path / "recipes"
     assert main(["campaign", target("wrong"), "--cases", "200", "--recipes", str(recipes), *SMALL]) == 1

@@ -147,9 +147,11 @@ def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
     if interrupted is not None:
         tell_failures_as_they_are(tally, shown, console)
         raise interrupted
+    found = ()
     try:
-        with doing("explaining what failed, and making it small"):
-            found = failures_found(workers, asked.task, tally, kept.outcomes, plan)
+        if tally.wrong:
+            with doing("explaining what failed, and making it small"):
+                found = failures_found(workers, asked.task, tally, kept.outcomes, plan)
     except KeyboardInterrupt:
         tell_failures_as_they_are(tally, shown, console)
         raise

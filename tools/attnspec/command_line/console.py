@@ -58,7 +58,9 @@ def say(text: str, console: Console, *, indent: int = 0, before: str = "", style
     from attnspec.plain_text import plain_text
 
     room = max(console.width - indent, 20)
-    lines = wrap(plain_text(text), room, break_long_words=False, break_on_hyphens=False)
+    # A list of all that was drawn is longer than any message is let be.
+    whole = plain_text(text, longest=max(len(text), 1))
+    lines = wrap(whole, room, break_long_words=False, break_on_hyphens=False)
     for place, line in enumerate(lines):
         margin = " " * indent if place or not before else f"{before:>{indent - 2}}  "
         console.print(Text(margin + line, style=style), soft_wrap=True)

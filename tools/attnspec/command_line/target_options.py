@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attnspec.command_line.console import stdout_for_a_document
-from attnspec.command_line.finite import FiniteRange
 from attnspec.command_line.guarding import conclusion_elsewhere
 from attnspec.contract import LAYOUTS
 
@@ -37,10 +36,12 @@ _OPTIONS = (
     click.option("--backward", metavar="WAY", help="How to come by the gradients of its functions: autograd."),
     click.option("--without", multiple=True, metavar="WORDS", help="What it does not offer: float_mask,grouped_query."),
     click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda."),
-    click.option("--timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For each call; implies --isolate."),
+    click.option(
+        "--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call; implies --isolate."
+    ),
     click.option(
         "--start-timeout",
-        type=FiniteRange(min=0.001),
+        type=click.FloatRange(min=0.001),
         metavar="SECONDS",
         help="For the start of a program, or of an isolated TARGET; 60 if not said.",
     ),
