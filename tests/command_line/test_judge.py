@@ -1,6 +1,7 @@
 """``attnspec judge``: what is printed, and how it ends."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,8 @@ def test_the_wrong_one_ends_with_1_and_can_be_seen(shapes, capsys):
     told = capsys.readouterr().out
     assert "zeros.py: wrong\n" in told
     assert "It returned zeros." in told
-    recipe = told.split("attnspec show --python '")[1].split("'")[0]
+    line = next(line for line in told.splitlines() if "attnspec show --python" in line)
+    recipe = shlex.split(line)[-1]
     assert main(["debug", recipe, target("zeros")]) == 1
 
 
@@ -41,6 +43,7 @@ def test_several_are_ranked(shapes, capsys):
     assert main(["judge", target("zeros"), target("honest"), *shapes]) == 1
     told = capsys.readouterr().out
     assert told.index("honest.py: right") < told.index("zeros.py: wrong")
+    assert told.startswith("1. ")
 
 
 def test_the_document_is_json(shapes, capsys):
@@ -54,12 +57,45 @@ def test_the_document_is_json(shapes, capsys):
         ([], "Say what to judge"),
         (["./nowhere.py"], "nowhere.py"),
         ([target("honest"), "--forbid", "no.such.thing"], "--forbid no.such.thing: there is no such function"),
-        ([target("honest"), "--sandbox", "no_such_program"], "no_such_program is not installed"),
+        ([target("honest"), "--sandbox", "no_such_program"], "--sandbox no_such_program: there is no such program"),
+        ([target("honest"), "--seed", "a b"], "--seed 'a b': a seed is a word"),
+        ([target("honest"), "--timeout", "nan"], "nan"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(shapes, capsys, words, says):
     assert main(["judge", *words, *shapes]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_one_that_cannot_be_loaded_keeps_nobody_from_a_verdict(shapes, tmp_path, capsys):
+    (tmp_path / "broken.py").write_text("def attention(:\n")
+    assert main(["judge", str(tmp_path / "broken.py"), target("honest"), *shapes]) == 1
+    told = capsys.readouterr().out
+    assert "honest.py: right" in told
+    assert "broken.py: not judged" in told
+    assert "SyntaxError" in told
+
+
+def test_a_layout_is_taken_from_the_file_or_said(shapes, tmp_path, capsys):
+    code = (
+        "import attnspec_reference\n"
+        "def scaled_dot_product_attention(query, key, value):\n"
+        "    query, key, value = (array.swapaxes(1, 2) for array in (query, key, value))\n"
+        "    return attnspec_reference.scaled_dot_product_attention(query, key, value).output.swapaxes(1, 2)\n"
+    )
+    (tmp_path / "said.py").write_text(code)
+    (tmp_path / "declared.py").write_text(f'layout = "bshe"\n{code}')
+    assert main(["judge", str(tmp_path / "said.py"), *shapes]) == 1
+    assert main(["judge", str(tmp_path / "said.py"), "--layout", "bshe", *shapes]) == 0
+    assert main(["judge", str(tmp_path / "declared.py"), *shapes]) == 0
+    capsys.readouterr()
+
+
+def test_a_dtype_that_is_not_declared_is_not_asked(shapes, tmp_path, capsys):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "half.py").write_text('from honest import scaled_dot_product_attention\ndtypes = ("float16",)\n')
+    assert main(["judge", str(tmp_path / "half.py"), *shapes]) == 1
+    assert "not judged" in capsys.readouterr().out
 
 
 def test_a_file_of_shapes_that_is_none_is_told(tmp_path, capsys):

@@ -6,6 +6,7 @@ import math
 import shlex
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,13 @@ def check_size(shape: Shape) -> None:
             f"The inputs of {shape.text} have {numbers * widest / 1e9:.1f} GB, and a candidate can be sent "
             f"{MESSAGE_LIMIT / _BYTES_SENT / 1e9:.1f} GB: take fewer batch entries or heads."
         )
+
+
+def check_is_there(candidate: Candidate) -> None:
+    """Raise `UsageError` if a candidate is a file that is not there."""
+    file = (candidate.target or "").partition(":")[0]
+    if file.endswith(".py") and not Path(file).is_file():
+        raise UsageError(f"There is no file {file} to judge.")
 
 
 def check_conditions(conditions: Conditions) -> None:

@@ -12,7 +12,15 @@ from attnspec.cases import suite_of
 from attnspec.comparison import NOT_GRADED, Values
 from attnspec.draws import draw
 from attnspec.errors import ProtocolError, TargetError, UsageError
-from attnspec.judgement.candidate import Candidate, Conditions, as_judged, check_conditions, check_size, opened
+from attnspec.judgement.candidate import (
+    Candidate,
+    Conditions,
+    as_judged,
+    check_conditions,
+    check_is_there,
+    check_size,
+    opened,
+)
 from attnspec.judgement.certificate import certificate
 from attnspec.judgement.own_inputs import tried
 from attnspec.judgement.own_modules import load_own_modules
@@ -145,6 +153,8 @@ def judged(
     for shape in shapes:
         check_size(shape)
     check_conditions(conditions)
+    for candidate in candidates:
+        check_is_there(candidate)
     own_checks = tuple(tried(shape.own_check, shape) for shape in shapes if shape.own_check is not None)
     load_own_modules([candidate.target for candidate in candidates if candidate.target is not None])
     # Nobody can look up what stands nowhere: this process alone knows the word until all is judged.
@@ -155,6 +165,9 @@ def judged(
         try:
             implementation = opened(candidate, conditions, shapes)
         except (ProtocolError, TargetError) as error:
+            if any(f"--forbid {name}:" in str(error) for name in conditions.forbidden):
+                # What its user wrote is no fault of a candidate.
+                raise
             found.append(not_loaded(candidate.name, str(error), seed=word, is_replay=bool(seed), conditions=conditions))
             continue
         with closing(implementation):
