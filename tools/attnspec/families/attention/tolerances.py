@@ -321,6 +321,12 @@ def _multi_head(
     result = attention_tolerance(query, key, value, precision, given, alternatives=alternatives, **settings)
     weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
     width = weight.value.shape[-1]
+
+    def reached() -> Mapping[str, NDArray[np.bool_]]:
+        """Return what excluded tokens that are not finite reach: a row of its head, and with it the whole token."""
+        by_keys, by_values = (_meeting_excluded(result, inputs[name]) for name in ("key", "value"))
+        return {**_of_tokens(result, by_keys | by_values, width), "weights": _of_rows(result, by_keys)["weights"]}
+
     fully_masked, without_mean = (
         _of_tokens(result, queries, width) for queries in (result.fully_masked, result.without_mean)
     )
@@ -333,9 +339,16 @@ def _multi_head(
         fully_masked=fully_masked,
         without_mean=without_mean,
         no_keys=key.value.shape[-2] == 0,
+        reached=reached,
         reach={"weights": lambda: result.reach_of_weights},
         overflowed=lambda run: _of_tokens(result, result.overflows(run), width),
     )
+
+
+def _meeting_excluded(result: AttentionTolerance, tokens: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the queries (B, H, Sq) from which one of some tokens (B, Sk, D) is excluded that is not finite."""
+    spoilt = ~np.all(np.isfinite(tokens), axis=-1)
+    return np.any(~result.keys.attendable & spoilt[:, np.newaxis, np.newaxis], axis=-1)
 
 
 def _of_tokens(
