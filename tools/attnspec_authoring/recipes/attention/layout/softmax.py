@@ -237,7 +237,17 @@ def nearly_largest() -> tuple[AuthoredCase, ...]:
                     dtypes=(dtype,),
                 )
             )
-    return tuple(made)
+    return (
+        *made,
+        softmax(
+            "below_every_float32",
+            "columns of numbers that lie below the lowest of float32",
+            np.array([[-1.0, -1.5, -2.0], [-1.25, -1.0, -1.0]]) * 2.0**200,
+            clauses=(*AXIS, "softmax.stability"),
+            dtypes=("float64",),
+            axis=0,
+        ),
+    )
 
 
 def context_cases() -> tuple[AuthoredCase, ...]:

@@ -29,6 +29,13 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
             (5, 3, 2, 2),
             replaced={"w_output": np.zeros((2, 2))},
         ),
+        single_head(
+            "output_of_zeros_square",
+            "an output matrix of zeros, all widths equal",
+            3,
+            (4, 4, 4, 4),
+            replaced={"w_output": np.zeros((4, 4))},
+        ),
         single_head("values_of_zeros", "values of zeros", 4, (5, 3, 2, 2), replaced={"w_value": np.zeros((5, 2))}),
         single_head(
             "large_matrices_small_tokens",
@@ -61,6 +68,14 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
     return (
         *made,
         multi_head("causal_one_query", "causal with one query: the first key alone", (2, 1, 5), is_causal=True),
+        multi_head(
+            "causal_one_query_of_several_entries",
+            "causal with one query, biases and weights",
+            (3, 1, 4),
+            is_causal=True,
+            biases=("b_value",),
+            outputs=WITH_WEIGHTS,
+        ),
         multi_head(
             "causal_fewer_queries",
             "causal with two queries and five keys",
