@@ -100,6 +100,12 @@ def merged_states(seed, dtype, elements, longest):
                 logarithm[row] = float("-inf")
                 output[row * width : (row + 1) * width] = [holding] * width
         parts |= {f"output_{side}": output, f"logsumexp_{side}": logarithm}
+    stream = Stream(f"{seed}/spoilt")
+    spoils, name = stream.share(6), stream.one_of([*parts])
+    both = [row for row in range(rows) if float("-inf") not in (parts["logsumexp_a"][row], parts["logsumexp_b"][row])]
+    if spoils and both:
+        row, feature = both[stream.below(len(both))], stream.below(width)
+        parts[name][row * width + feature if name.startswith("output") else row] = float("nan")
     return shape, parts
 
 
@@ -240,6 +246,12 @@ def numbers_of_softmax(seed, dtype, elements, longest):
     )
     stream, many = Stream(f"{seed}/x"), prod(shape)
     x = stream.full_width(many, dtype) if chosen == "full_width" else stream.coarse(many)
+    stream = Stream(f"{seed}/nearly largest")
+    nearly, side = stream.share(8), stream.by_weight(above=2, below=2, both=1)
+    if nearly:
+        largest = {"float32": 2.0**127, "float64": 2.0**1023}[dtype]
+        x = [(1.5 + number / 4) * largest for number in Stream(f"{seed}/x").coarse(many)]
+        chosen = "plain"
     stream = Stream(f"{seed}/hidden")
     hides = stream.share(20)
     hiding = stream.by_weight(scattered=5, leading=4, trailing=1)
@@ -264,6 +276,8 @@ def numbers_of_softmax(seed, dtype, elements, longest):
             "tied": lambda at, j=j, n=n, first=first, stride=stride: x[first + j % min(3, n) * stride],
             "equal": lambda at, first=first: x[first],
         }.get(chosen, lambda at: x[at])(flat)
+        if nearly and (side == "below" or (side == "both" and j % 2 == 1)):
+            number = -number
         hidden_here = {"scattered": hidden[flat] < 40 and j != border, "leading": j < border, "trailing": j > border}
         found.append(float("-inf") if hides and hidden_here[hiding] else number)
     return {"x": (shape, found)}, {} if said == "default" else {"axis": along}
@@ -298,7 +312,27 @@ def rotated(seed, dtype, elements, longest):
         stream = Stream(f"{seed}/spoilt feature")
         holding = stream.one_of((float("nan"), float("inf"), float("-inf")))
         found["x"][1][stream.below(prod(shapes["x"]))] = holding
+    stand(seed, found, lengths["heads"], width(lengths))
     return found, {} if pairing is None else {"pairing": pairing}
+
+
+def stand(seed, found, heads, width):
+    """Let tokens be turned by no angle, and one of them hold what is not finite."""
+    batch, tokens, pairs = found["cos"][0]
+    stream = Stream(f"{seed}/standing")
+    drawn = Stream(f"{seed}/standing tokens").whole(batch * tokens, 0, 99)
+    standing = [place for place, number in enumerate(drawn) if number < 30]
+    stands, spoils = stream.share(8), stream.share(50)
+    number = stream.one_of((float("nan"), float("inf"), float("-inf")))
+    head, feature = stream.below(heads), stream.below(width)
+    if not stands or not standing:
+        return
+    for place in standing:
+        for table, value in (("cos", 1), ("sin", 0)):
+            found[table][1][place * pairs : (place + 1) * pairs] = [value] * pairs
+    if spoils:
+        entry, token = divmod(standing[0], tokens)
+        found["x"][1][((entry * heads + head) * tokens + token) * width + feature] = number
 
 
 def tables_of_rotary(seed, dtype, elements, longest):
@@ -324,6 +358,9 @@ def tables_of_rotary(seed, dtype, elements, longest):
                     "repeated": drawn[start],
                 }[kind]
             )
+    if Stream(f"{seed}/turned inside").share(12):
+        for first in range(0, batch * tokens, tokens):
+            positions[first + 1 : first + tokens - 1] = positions[first + 1 : first + tokens - 1][::-1]
     kind = Stream(f"{seed}/frequencies").by_weight(halving=4, full_width=5, standing=1)
     eighths = Stream(f"{seed}/inverse_frequencies").whole(pairs, 8, 15)
     halving = [2.0 ** -(10 * pair // pairs) * eighths[pair] / 8 for pair in range(pairs)]
@@ -517,6 +554,17 @@ def with_projections(seed, dtype, shapes):
             found[name] = (found[name][0], [number * 256 for number in found[name][1]])
         scale = {"scale": 2**-16}
     return found, scale
+
+
+def random_weights(seed, elements):
+    """The attributes of random weights."""
+    stream = Stream(f"{seed}/fans")
+    rows = stream.any_size(1, 4096)
+    fewest = ceil(4096 / rows)
+    columns = stream.any_size(fewest, max(elements // rows, fewest))
+    stream = Stream(f"{seed}/seed")
+    kind, number = stream.by_weight(zero=1, any=7), stream.any_size(1, 2147483647) - 1
+    return {"fan_in": rows, "fan_out": columns, "seed": 0 if kind == "zero" else number}
 
 
 def one_head(seed, dtype, elements, longest):

@@ -21,8 +21,12 @@ def declaration(*operations, **more):
 
 
 def test_what_is_offered_and_drawable_is_drawn_in_the_order_of_the_contract():
-    assert drawn_for(declaration(MERGE, "glorot_normal", "softmax", FORWARD)) == ("softmax", FORWARD, MERGE)
-    assert drawn_for(declaration("glorot_normal")) == ()
+    assert drawn_for(declaration(MERGE, "glorot_normal", "softmax", FORWARD)) == (
+        "softmax",
+        FORWARD,
+        MERGE,
+        "glorot_normal",
+    )
 
 
 def test_what_is_declared_is_left_out():

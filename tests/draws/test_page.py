@@ -24,6 +24,7 @@ from attnspec.families.attention.drawing import (
     softmax,
     spoiling,
     tokens,
+    weights,
 )
 from attnspec.families.lookup import family_of
 from attnspec.families.rotary.drawing import frequencies, rotation, tables
@@ -38,6 +39,7 @@ from .by_hand import (
     merged_states,
     numbers_of_softmax,
     one_head,
+    random_weights,
     rotary_frequencies,
     rotated,
     several_heads,
@@ -68,6 +70,7 @@ MODULES = (
     frequencies,
     rotation,
     tables,
+    weights,
     lengths,
     memory,
     presenting,
@@ -78,9 +81,17 @@ CHANGED_APART = {"rising", "tied", "nearly_tied", "equal"}
 
 IN_ONE_PLACE = frozenset({"one_array", "one_part_for_many"})
 REFUSED = frozenset({"refused"})
-NOT_BY_HAND = (
-    frozenset({"excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"}) | IN_ONE_PLACE | REFUSED
+NOT_FINITE = frozenset(
+    {
+        "excluded_nonfinite",
+        "attended_nan",
+        "infinite_scores",
+        "nan_in_mask",
+        "padded_nonfinite",
+        "nan_in_gradient",
+    }
 )
+NOT_BY_HAND = NOT_FINITE | {"shared_prefix"} | IN_ONE_PLACE | REFUSED
 """What changes tokens of attention, and is not made by hand."""
 
 MAY_LIE_IN_ONE_PLACE = {
@@ -91,9 +102,9 @@ MAY_LIE_IN_ONE_PLACE = {
     ROTATION: ("cos", "sin"),
 }
 NOT_IN_ONE_PLACE = {
-    FORWARD: frozenset(
-        ("float8_e4m3fn", "float8_e5m2", "int8", "excluded_nonfinite", "attended_nan", "infinite_scores")
-    ),
+    FORWARD: NOT_FINITE | {"float8_e4m3fn", "float8_e5m2", "int8"},
+    BACKWARD: NOT_FINITE,
+    "multi_head_attention": NOT_FINITE,
 }
 """What is left out so that the same draw without numbers in one place of memory differs in nothing else."""
 
@@ -133,6 +144,16 @@ SHARES = {
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
     "`large`: in 8 of 100": projecting._LARGE,
     "in 4 of 100 by the stream `infinite scores`": spoiling._INFINITE,
+    "holds NaN in 12 of 100 by the stream `spoilt mask`": spoiling._IN_MASK,
+    "are spoilt in 50 of 100 by the stream `spoilt padding`": spoiling._IN_PADDING,
+    "in 4 of 100 by the stream `spoilt gradient`": spoiling._IN_GRADIENT,
+    "in 12 of 100 all that no query of any head": projecting._EXCLUDED,
+    "else in 4 of 100 one that some": projecting._ATTENDED,
+    "Stream `spoilt`: in 6 of 100": merging._SPOILT,
+    "Stream `nearly largest`: in 8 of 100": softmax._NEARLY_LARGEST,
+    "Stream `standing`: in 8 of 100": rotation._STANDING,
+    "Then in 50 of 100 the first of them": rotation._SPOILT,
+    "Stream `turned inside`: in 12 of 100": tables._TURNED,
     "begin alike in 30 of 100 by the stream `prefix`": tokens._PREFIXED,
     "In 25 of 100, where the recipe states no keys": causal._SQUARE,
     "Stream `additive`: true in 50 of 100": causal._ADDITIVE,
@@ -257,9 +278,14 @@ BY_HAND = {
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("elements", "longest"), [(400, 4_096), (60, 20), (2, 1)])
 def test_draws_of_short_operations_are_made_from_the_page(operation, dtype, elements, longest):
+    # Who may attend what is not made by hand.
+    left_out = NOT_FINITE if operation == "multi_head_attention" else frozenset[str]()
     for number in range(150):
         recipe = Recipe(
-            operation, "by-hand", number, Limits(dtype, IN_ONE_PLACE | REFUSED, elements=elements, longest=longest)
+            operation,
+            "by-hand",
+            number,
+            Limits(dtype, IN_ONE_PLACE | REFUSED | left_out, elements=elements, longest=longest),
         )
         drawn = drawn_of(recipe)
         made, attributes = BY_HAND[operation](f"{operation}/by-hand/{number}/{dtype}", dtype, elements, longest)
@@ -268,6 +294,18 @@ def test_draws_of_short_operations_are_made_from_the_page(operation, dtype, elem
         for name, (shape, numbers) in made.items():
             assert drawn.inputs[name].shape == shape, (recipe.text, name)
             assert same(drawn.inputs[name], numbers), (recipe.text, name)
+
+
+@pytest.mark.parametrize("elements", [60_000, 5_000, 10])
+def test_random_weights_are_made_from_the_page(elements):
+    seeds = set()
+    for number in range(300):
+        recipe = Recipe("glorot_normal", "by-hand", number, Limits("float32", elements=elements))
+        drawn = drawn_of(recipe)
+        assert drawn.attributes == random_weights(f"glorot_normal/by-hand/{number}/float32", elements), recipe.text
+        assert {**drawn.attributes, **drawn.properties} == {**drawn.attributes, "distribution": "normal"}
+        seeds.add(drawn.attributes["seed"])
+    assert 0 in seeds
 
 
 @pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
@@ -397,7 +435,7 @@ def test_changed_arguments_are_those_of_the_page(operation):
             continue
         others = {name for name, value in drawn.attributes.items() if value is True or (type(value) is float and value)}
         held = {"theta", "beta_fast", "beta_slow"} if drawn.attributes.get("scaling") == "yarn" else set()
-        left = sorted({*drawn.inputs} | others - held)
+        left = sorted({*drawn.inputs} | others - held | ({"seed"} & drawn.attributes.keys()))
         assert drawn.changed == (stream.one_of(left) if left else None), recipe.text
         stored = operation == BACKWARD and "output" in drawn.inputs
         done = case_of(recipe, drawn).changed_argument

@@ -145,3 +145,71 @@ def test_a_result_in_a_buffer_that_is_used_again_is_not_one_that_was_kept():
     holder = SimpleNamespace(softmax=Buffer(), conventions={"outputs": "until_next_call"})
     (result,) = attnspec.validate(holder, select="layout/softmax_columns").results
     assert result.status == "pass"
+
+
+class MemoryOfArrays:
+    """Keeps results as long as one input is the same array, whatever it holds by now."""
+
+    def __init__(self, operation, argument):
+        self.function = getattr(attnspec_reference, operation)
+        self.argument = argument
+        self.of, self.result = None, None
+
+    def __call__(self, **arguments):
+        if arguments[self.argument] is not self.of:
+            self.of, self.result = arguments[self.argument], self.function(**arguments)
+        return self.result
+
+
+REVERSED = [
+    (name, argument, case)
+    for name, argument, case in CHANGED
+    if CASES[case].changed_argument.reversed and argument not in CASES[case].presentation
+]
+
+
+@pytest.mark.parametrize(("operation", "argument", "case"), REVERSED)
+def test_what_is_kept_as_long_as_an_array_is_the_same_is_found_out(operation, argument, case):
+    (result,) = validated(operation, MemoryOfArrays(operation, argument), [case], dtypes=("float32",))
+    assert (result.status, result.verdict.check) == ("fail", "repeatable")
+    assert MESSAGE.format(argument) in result.verdict.message
+
+
+def test_outputs_that_lie_in_an_input_may_be_written_over_with_it():
+    def split(x, num_heads):
+        return x.reshape(*x.shape[:2], num_heads, -1).swapaxes(1, 2)
+
+    cases = [case for name, _, case in CHANGED if name == "split_heads"]
+    assert {result.status for result in validated("split_heads", split, cases)} == {"pass"}
+
+
+def test_what_cannot_be_written_to_is_handed_over_anew():
+    (case,) = [case for name, argument, case in CHANGED if (name, argument) == ("split_heads", "x")][:1]
+    readonly = CASES[case]._replace(presentation={"x": "readonly"})
+    holder = SimpleNamespace(split_heads=Memory("split_heads", ("x",)), dtypes=("float32",))
+    (result,) = run_suite(replace(SUITE, cases={case: readonly}), load(holder))
+    assert result.verdict.check == "repeatable"
+
+
+def test_what_may_be_nan_says_nothing_of_what_was_changed():
+    """Who multiplies an excluded NaN by a weight of 0 gives NaN, whatever the other arguments are."""
+    (case,) = [
+        case for name, argument, case in CHANGED if (name, argument) == ("scaled_dot_product_attention", "value")
+    ][:1]
+    inputs = dict(CASES[case].inputs)
+    queries, keys = inputs["query"].shape[2], inputs["key"].shape[2]
+    inputs["mask"] = np.broadcast_to(np.arange(keys) != 1, (queries, keys)).copy()
+    inputs["value"] = np.where(np.arange(keys)[:, np.newaxis] == 1, np.nan, inputs["value"])
+    attributes = CASES[case].attributes
+    owed = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
+    spoilt = CASES[case]._replace(inputs=inputs, expected={"all": {"output": owed.output}})
+
+    def attend(**arguments):
+        output = attnspec_reference.scaled_dot_product_attention(**arguments).output
+        return np.full_like(output, np.nan)
+
+    holder = SimpleNamespace(
+        scaled_dot_product_attention=attend, dtypes=("float64",), conventions={"masked_nonfinite": "propagates"}
+    )
+    (result,) = run_suite(replace(SUITE, cases={case: spoilt}), load(holder))
+    assert result.status in ("pass", "ungraded")

@@ -133,6 +133,21 @@ def zeroed_after_softmax(**arguments: Any) -> Attention:
     return attention._replace(weights=weights, output=weights @ value)
 
 
+def nan_as_excluded(mask: Array) -> Array:
+    """Take NaN for minus infinity."""
+    return mask if is_boolean(mask) else np.where(np.isnan(mask), np.asarray(-np.inf, mask.dtype), mask)
+
+
+def mask_of_first_head_in_group(query: ArrayLike, key: ArrayLike, value: ArrayLike, **given: Any) -> Attention:
+    """Give all heads that share a key head the mask of the first, where there is one query."""
+    mask, heads, shared = given.get("mask"), np.shape(query)[1], np.shape(key)[1]
+    packed = np.shape(query)[2] == 1 and mask is not None and np.ndim(mask) > 2 and np.shape(mask)[-3] == heads
+    if packed and shared and heads:
+        first = np.arange(heads) // (heads // shared) * (heads // shared)
+        given = {**given, "mask": np.take(np.asarray(mask), first, axis=-3)}
+    return scaled_dot_product_attention(query, key, value, **given)
+
+
 mistake = partial(Mistake, operation=OPERATION)
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -309,5 +324,21 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="With bottom_right, query i stands at key i + Sk - Sq.",
         function=departure(scaled_dot_product_attention, causal_offset=first_query_at_first_key),
         source="https://github.com/microsoft/onnxruntime/issues/29020",
+    ),
+    mistake(
+        id="sdpa.nan_in_mask_excludes",
+        clause="sdpa.nonfinite_input",
+        sentence="NaN in a float mask excluded the key instead of taking its course.",
+        engineer="The predicate is mask > -inf, which NaN is not.",
+        remedy="Exclude a key only where the mask is minus infinity.",
+        function=altered(scaled_dot_product_attention, mask=nan_as_excluded),
+    ),
+    mistake(
+        id="sdpa.mask_of_first_head_of_a_single_query",
+        clause="sdpa.mask.broadcast",
+        sentence="With a single query, all heads of a group got the mask of the first.",
+        engineer="Heads of a group are packed into the rows of one tile in decoding, which has one row of the mask.",
+        remedy="Read the row of the mask of each query head.",
+        function=mask_of_first_head_in_group,
     ),
 )

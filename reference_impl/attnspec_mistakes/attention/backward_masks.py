@@ -333,5 +333,13 @@ MISTAKES = (
         remedy="Leave queries from number N on out of all sums.",
         function=without("query_lengths"),
     ),
+    mistake(
+        id="sdpa_backward.nan_in_mask_excludes",
+        clause="sdpa_backward.nonfinite_input",
+        sentence="NaN in a float mask excluded the key instead of taking its course.",
+        engineer="The predicate of the backward kernel is mask > -inf, which NaN is not.",
+        remedy="Exclude a key only where the mask is minus infinity.",
+        function=of_masks(lambda mask: not is_boolean(mask), lambda mask: np.where(np.isnan(mask), -np.inf, mask)),
+    ),
 )
 """In the order of the page: masks, positions, lengths."""

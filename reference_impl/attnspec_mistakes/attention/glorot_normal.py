@@ -45,6 +45,11 @@ def truncated(generator: np.random.Generator, shape: tuple[int, int]) -> Array:
     return numbers
 
 
+def in_pairs(generator: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """Draw as many pairs as fit."""
+    return generator.standard_normal(2 * (math.prod(shape) // 2)).reshape(shape)
+
+
 def transposed(**arguments: Any) -> Outputs:
     """Return (fan_out, fan_in)."""
     return {"output": glorot_normal(**arguments).T}
@@ -163,5 +168,13 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Start from every seed that is given; only None is none.",
         function=named_output(glorot_normal),
         begin=OneGeneratorForZero,
+    ),
+    mistake(
+        id="glorot_normal.drawn_in_pairs",
+        clause="glorot_normal.shape",
+        sentence="Numbers were drawn two at a time, and an odd number of elements cannot be had.",
+        engineer="Box and Muller gives pairs; the reshape raises where rows times columns is odd.",
+        remedy="Draw one more number than there are pairs, and leave it away.",
+        function=drawn(in_pairs),
     ),
 )

@@ -36,6 +36,30 @@ def with_heads(attention: Callable[..., Attention]) -> Computation:
     return departure(multi_head_attention, scaled_dot_product_attention=attention)
 
 
+def rows_as_entries(**given: Any) -> MultiHeadAttention:
+    """Take the rows of a mask for batch entries where there are as many."""
+    mask, entries = given.get("mask"), np.shape(given["query"])[0]
+    if mask is not None and np.ndim(mask) == 2 and np.shape(mask)[0] == entries > 1:
+        given = {**given, "mask": np.asarray(mask)[:, np.newaxis, np.newaxis]}
+    return multi_head_attention(**given)
+
+
+def causal_for_several(**given: Any) -> MultiHeadAttention:
+    """Forget causality for a single query."""
+    if np.shape(given["query"])[1] == 1:
+        given = {**given, "is_causal": False}
+    return multi_head_attention(**given)
+
+
+def partly_excluded_value_leaks(*tensors: Any, **given: Any) -> Attention:
+    """Multiply every value by its weight, also by one of 0."""
+    attention = scaled_dot_product_attention(*tensors, **given)
+    spoilt = np.isnan(tensors[2]).any(axis=-1)[:, :, np.newaxis] & (attention.weights == 0)
+    seen = np.any(attention.weights > 0, axis=-2, keepdims=True)
+    output = np.where(np.any(spoilt & seen, axis=-1, keepdims=True), np.nan, attention.output)
+    return attention._replace(output=output)
+
+
 def scaled_by_default(formula: Callable[[int, int], float]) -> Computation:
     """Make an attention whose default scale is a formula of the width of a token and the number of heads."""
     return defaulting(
@@ -293,5 +317,29 @@ MISTAKES: tuple[Mistake, ...] = (
                 log_sum_exp=log_sum_exp_of_heads,
             )
         ),
+    ),
+    mistake(
+        id="multi_head.square_mask_as_padding",
+        clause="multi_head.mask",
+        sentence="A mask of rank 2 with as many rows as batch entries was read as one row for each entry.",
+        engineer="mask.shape[0] == B is taken for a padding mask (B, Sk).",
+        remedy="Read rank 2 as (queries, keys).",
+        function=rows_as_entries,
+    ),
+    mistake(
+        id="multi_head.one_query_not_causal",
+        clause="multi_head.causal",
+        sentence="Causality was dropped for a single query.",
+        engineer="With Sq = 1 is_causal is False: the token is taken for the newest.",
+        remedy="Let query i attend to key j only if j is at most i.",
+        function=causal_for_several,
+    ),
+    mistake(
+        id="multi_head.excluded_nan_leaks",
+        clause="multi_head.mask",
+        sentence="NaN in a value reached queries that may not attend to it.",
+        engineer="0 times NaN is NaN: only values that no query sees are cleared.",
+        remedy="Leave an excluded value out of the sum.",
+        function=with_heads(partly_excluded_value_leaks),
     ),
 )

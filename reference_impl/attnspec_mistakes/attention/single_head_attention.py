@@ -54,6 +54,18 @@ def left_out(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistak
     return scores
 
 
+def not_projected(leaves: Callable[[Any, Any], bool]) -> Computation:
+    """Make an attention that forgets the output matrix in some calls, by tokens and matrix."""
+
+    def attend(**given: Any) -> SingleHeadAttention:
+        w_output = given.get("w_output")
+        if w_output is not None and leaves(given["x"], w_output):
+            given = {**given, "w_output": None}
+        return single_head_attention(**given)
+
+    return attend
+
+
 def summed_out_weights(weights: Array, value: Array) -> Array:
     """Multiply each token's own value by the sum of its row of weights."""
     return np.sum(weights, axis=-1, keepdims=True) * value
@@ -222,5 +234,21 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The output GEMM reads its weight as (out, in).",
         remedy="Multiply the mixed values by w_output as it is.",
         function=altered(single_head_attention, w_output=np.transpose),
+    ),
+    mistake(
+        id="single_head.one_token_not_projected",
+        clause="single_head.output_projection",
+        sentence="A single token left before the output projection.",
+        engineer="With S = 1 the value is returned at once, for nothing is mixed.",
+        remedy="Multiply by w_output whatever the number of tokens.",
+        function=not_projected(lambda x, _: np.shape(x)[0] == 1),
+    ),
+    mistake(
+        id="single_head.zero_output_matrix_ignored",
+        clause="single_head.output_projection",
+        sentence="An output matrix of zeros was taken for none.",
+        engineer="The test is w_output.any() where w_output is not None is due.",
+        remedy="Multiply by w_output whatever it holds.",
+        function=not_projected(lambda _, w_output: not np.any(w_output)),
     ),
 )

@@ -55,6 +55,16 @@ def largest_without_its_axis(x: Array, axis: int | None) -> Array:
     return np.max(x, axis=axis)
 
 
+def subtracted_in_units_of_log_two(x: Array, amount: Array) -> Array:
+    """Multiply by the logarithm of e to the base 2 first."""
+    return (x * math.log2(math.e) - amount * math.log2(math.e)) * math.log(2.0)
+
+
+def largest_from_lowest_float32(x: Array, axis: int | None) -> Array:
+    """Look for the largest number, but for no lower one than float32 has."""
+    return np.max(x, axis=axis, keepdims=True, initial=float(np.finfo(np.float32).min))
+
+
 def undivided(exponentials: Array, _axis: int | None) -> Array:
     """Leave the exponentials as they are."""
     return exponentials
@@ -240,5 +250,22 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(summed_in_half_precision),
         shows_in=("float16", "bfloat16"),
         source="https://github.com/tenstorrent/tt-metal/issues/20986",
+    ),
+    mistake(
+        id="softmax.base_two_before_maximum",
+        clause="softmax.stability",
+        sentence="Numbers were multiplied before the largest was subtracted, so that the largest ones overflow.",
+        engineer="x * log2(e) is formed before the row maximum is subtracted: inf - inf near the largest number.",
+        remedy="Subtract the largest number first, then multiply.",
+        function=named_output(departure(softmax, subtract=subtracted_in_units_of_log_two)),
+    ),
+    mistake(
+        id="softmax.maximum_started_at_lowest_float32",
+        clause="softmax.stability",
+        sentence="The largest number was looked for from the lowest one of float32 up, in float64, too.",
+        engineer="The running maximum is initialised to -FLT_MAX whatever the dtype: 0/0 far below.",
+        remedy="Start the maximum at minus infinity.",
+        function=named_output(departure(softmax, largest=largest_from_lowest_float32)),
+        shows_in=("float64",),
     ),
 )

@@ -26,6 +26,13 @@ def stepping(**steps: Any) -> Computation:
     return named_output(departure(apply_rotary, **steps))
 
 
+def copied_at_rest(x: Any, cos: Any, sin: Any, **pairing: Any) -> Array:
+    """Copy the tokens that are turned by no angle."""
+    turned = apply_rotary(x, cos, sin, **pairing)
+    rests = (np.asarray(cos) == 1).all(axis=-1) & (np.asarray(sin) == 0).all(axis=-1)
+    return np.where(rests[:, np.newaxis, :, np.newaxis], np.asarray(x), turned)
+
+
 def pairing_exchanged(pairing: str) -> str:
     """Take the one for the other."""
     return "half" if pairing == "interleaved" else "interleaved"
@@ -373,6 +380,14 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Leave the features from R on as they are.",
         function=named_output(scaled_too),
         source="https://github.com/AI-Hypercomputer/maxtext/issues/4616",
+    ),
+    mistake(
+        id="apply_rotary.tokens_at_rest_copied",
+        clause="apply_rotary.nonfinite",
+        sentence="Tokens that are turned by no angle were copied, so that an infinity does not reach its pair.",
+        engineer="Rows with cos = 1 and sin = 0 are skipped: infinity times 0 is not formed.",
+        remedy="Turn every token.",
+        function=named_output(copied_at_rest),
     ),
     mistake(
         id="apply_rotary.rest_zeroed",

@@ -35,6 +35,14 @@ def counted(positions: Integers) -> Integers:
     return np.broadcast_to(np.arange(positions.shape[1], dtype=np.int64), positions.shape)
 
 
+def counted_between(positions: Integers) -> Integers:
+    """Count on from the first position, where the last one allows it."""
+    tokens = positions.shape[1]
+    if not tokens or not (positions[:, -1] - positions[:, 0] == tokens - 1).all():
+        return positions
+    return positions[:, :1] + np.arange(tokens, dtype=np.int64)
+
+
 def counted_through(positions: Integers) -> Integers:
     """Go on counting from one batch entry to the next."""
     entries, tokens = positions.shape
@@ -310,6 +318,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The cache is laid out (seq, batch, dim).",
         remedy="Return (batch, tokens, pairs).",
         function=tokens_before_batch,
+    ),
+    mistake(
+        id="rotary_tables.counted_between_the_ends",
+        clause="rotary_tables.positions",
+        sentence="Positions whose first and last lie as far apart as if they followed one another were counted.",
+        engineer="Contiguity is tested by the ends alone: last - first == tokens - 1.",
+        remedy="Look at every position.",
+        function=at(counted_between),
     ),
 )
 """What goes wrong in rotary tables."""

@@ -53,8 +53,13 @@ class HandedOut:
         -----
         The convention ``outputs``.
         """
-        # An array that nobody else can reach cannot be written over: most need not be kept, nor compared.
-        reachable = {name: returned[name] for name in returned if _references(returned, name) not in _ALONE}
+        # An array that nobody else can reach cannot be written over: most need not be kept, nor compared. One that lies
+        # in the memory of an input is the caller's, who may write over it.
+        reachable = {
+            name: returned[name]
+            for name in returned
+            if _references(returned, name) not in _ALONE and not _lies_in(returned[name], request.inputs)
+        }
         if not reachable and not self._last:
             return ()
         of_dtype = (request.operation, request.dtype)
@@ -70,6 +75,10 @@ class HandedOut:
         elif found:
             self._last.pop(of_dtype, None)
         return tuple(found)
+
+
+def _lies_in(array: NDArray[Any], inputs: Mapping[str, NDArray[Any]]) -> bool:
+    return any(np.may_share_memory(array, given) for given in inputs.values())
 
 
 def _references(arrays: Mapping[str, NDArray[Any]], name: str) -> tuple[int, int] | None:

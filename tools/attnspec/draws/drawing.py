@@ -148,11 +148,11 @@ def case_of(recipe: Recipe, drawn: Drawn) -> Case:
         dtypes=(recipe.limits.dtype,) if drawn.inputs else (),
         inputs=drawn.inputs,
         attributes=drawn.attributes,
-        expected={"all": expected or {}},
+        expected={"all": expected or {}} if drawn.properties is None else None,
         sample=drawn.sample,
         presentation=drawn.presentation,
         rejects=_rejection(recipe, drawn) if drawn.is_refused else None,
-        properties=None,
+        properties=drawn.properties,
         changed_argument=_changed_argument(recipe, drawn, expected or {}),
         conventions=drawn.conventions,
         printed=(),
@@ -177,7 +177,7 @@ def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArr
         change = ChangedArgument(name, reversed=True)
         inputs[name] = np.flip(inputs[name]).copy()
     else:
-        change = ChangedArgument(name, other_value(attributes[name]))
+        change = ChangedArgument(name, drawn.others.get(name, other_value(attributes[name])))
         attributes[name] = change.value
     first = OPERATIONS[recipe.operation].outputs[0]
     try:

@@ -12,12 +12,13 @@ from attnspec.lattice.memory import ONE_ARRAY, ONE_PART, share_memory
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
 from attnspec.lattice.presenting import draw_presentation
 from attnspec.lattice.refusing import REFUSED, Refusals, malformed
-from attnspec.lattice.spoiling import spoil_one
+from attnspec.lattice.spoiling import HOLDING, spoil_one
 from attnspec.lattice.words import REVERSED, Stream, Words
 
 __all__ = [
     "CHANGED",
     "FEWEST",
+    "HOLDING",
     "NO_AXES",
     "ONE_ARRAY",
     "ONE_PART",

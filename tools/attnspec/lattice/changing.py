@@ -34,7 +34,7 @@ def argument_to_change(words: Words, drawn: Drawn, limits: Limits) -> str | None
     if not stream.percent(_CHANGED) or not limits.allow(CHANGED) or limits.dtype in HALF_PRECISION:
         return None
     others = (name for name, value in drawn.attributes.items() if other_value(value) != value)
-    candidates = sorted({*drawn.inputs, *others} - drawn.held)
+    candidates = sorted({*drawn.inputs, *others, *drawn.others} - drawn.held)
     return stream.one_of(candidates) if candidates else None
 
 

@@ -44,6 +44,10 @@ class Drawn:
         The argument with which it is asked once more, changed alone, if what is owed changes with it.
     held
         Attributes that are not changed alone, since the page does not say what is owed with another value.
+    others
+        Attribute to another value that it may have, of those that have no other one by a rule.
+    properties
+        What its results must have, of a draw that is graded by properties; None for any other.
     """
 
     inputs: Mapping[str, NDArray[Any]]
@@ -60,3 +64,5 @@ class Drawn:
     is_refused: bool = False
     changed: str | None = None
     held: frozenset[str] = frozenset()
+    others: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    properties: Mapping[str, Any] | None = None

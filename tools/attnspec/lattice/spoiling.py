@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
     from attnspec.lattice.words import Words
 
-_HOLDING = (np.nan, np.inf, -np.inf)
+HOLDING = (np.nan, np.inf, -np.inf)
+"""What is not finite, each as likely."""
 
 
 def spoil_one(words: Words, array: NDArray[Any]) -> None:
     """Put NaN, infinity or minus infinity into one place of an array that is not empty."""
     stream = words.of("spoilt feature")
-    holding = stream.one_of(_HOLDING)
+    holding = stream.one_of(HOLDING)
     array.reshape(-1)[stream.below(array.size)] = holding

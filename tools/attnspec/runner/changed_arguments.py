@@ -5,11 +5,17 @@ Which argument, and what it becomes, the case itself says.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec.runner.presenting import arrays_of
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from attnspec.comparison import Run
 
 
@@ -50,3 +56,25 @@ def changed_call(run: Run) -> ChangedCall | None:
     else:
         return None
     return ChangedCall(changed.name, changed.change, follows)
+
+
+def can_be_written_over(handed: Mapping[str, NDArray[Any]], changed: ChangedCall) -> bool:
+    """Tell whether what was handed over for a run can become what a changed call has, in the same memory.
+
+    Parameters
+    ----------
+    handed
+        The inputs of the run, as they were handed over.
+    changed
+        The call that follows it.
+    """
+    array = handed.get(changed.argument)
+    if array is None or not array.flags.writeable:
+        return False
+    others = (other for name, other in handed.items() if name != changed.argument)
+    return not any(np.may_share_memory(array, other) for other in others)
+
+
+def write_over(handed: Mapping[str, NDArray[Any]], changed: ChangedCall) -> None:
+    """Write what a changed call has into the memory of the run before it, as who trains writes into weights."""
+    np.copyto(handed[changed.argument], arrays_of(changed.run)[changed.argument])

@@ -67,7 +67,9 @@ def _side_by_side(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]
     return sections
 
 
-def request_of(run: Run, on_surplus: Callable[[str], None] | None = None) -> Request:
+def request_of(
+    run: Run, on_surplus: Callable[[str], None] | None = None, handed: Mapping[str, NDArray[Any]] | None = None
+) -> Request:
     """Return what an implementation is asked for a run: fresh arrays in its dtype, in the case's memory layouts.
 
     Parameters
@@ -76,10 +78,11 @@ def request_of(run: Run, on_surplus: Callable[[str], None] | None = None) -> Req
         The run.
     on_surplus
         As the request has it.
+    handed
+        The arrays that are handed over in the place of fresh ones; they must hold what the run has.
     """
-    return Request(
-        run.case.operation, run.dtype, inputs_of(run), own_attributes(run.attributes), on_surplus, run.conventions
-    )
+    inputs = inputs_of(run) if handed is None else dict(handed)
+    return Request(run.case.operation, run.dtype, inputs, own_attributes(run.attributes), on_surplus, run.conventions)
 
 
 def inputs_of(run: Run) -> dict[str, NDArray[Any]]:

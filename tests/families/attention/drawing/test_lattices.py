@@ -22,19 +22,21 @@ BOTH = (
     *("one_array", "one_part_for_many", "refused", "changed_argument"),
     *("empty_keys", "empty_queries", "empty_heads", "empty_batch"),
     *("causal_alignment=top_left", "causal_alignment=bottom_right"),
+    *("excluded_nonfinite", "attended_nan", "nan_in_mask", "padded_nonfinite"),
 )
 WORDS = {
     FORWARD: {
         *BOTH,
-        *("past_key", "excluded_nonfinite", "attended_nan", "infinite_scores", "shared_prefix"),
+        *("past_key", "infinite_scores", "shared_prefix"),
         *("query_scale", "key_scale", "value_scale", "scale_per_head", "scale_per_batch_entry", "mixed_quantization"),
         *("float8_e4m3fn", "float8_e5m2", "int8"),
     },
-    BACKWARD: {*BOTH, "grad_logsumexp", "output", "logsumexp"},
+    BACKWARD: {*BOTH, "grad_logsumexp", "output", "logsumexp", "nan_in_gradient"},
     MERGE: {
         "full_width",
         "empty_parts",
         "excluded_nonfinite",
+        "attended_nan",
         "empty_queries",
         "presentation",
         "refused",
@@ -119,7 +121,7 @@ def test_queries_without_keys_are_what_the_reference_leaves_empty(operation):
         case = draw(Recipe(operation, "empty", number, SMALL))
         one = drawn_of(Recipe(operation, "empty", number, SMALL))
         weights = case.expected["all"].get("weights")
-        not_finite = {"attended_nan", "infinite_scores"} & {*one.features}
+        not_finite = {"attended_nan", "infinite_scores", "nan_in_mask"} & {*one.features}
         if weights is None or not weights.size or "sinks" in one.inputs or not_finite:
             continue
         counted = np.ones(weights.shape[:3], np.bool_)
@@ -164,7 +166,48 @@ def test_parts_that_are_empty_hold_nothing_that_counts(drawn):
         expected = {"merge.empty.one", "merge.empty.ignored"} if has_one else set()
         assert clauses_of & {*one.clauses} == expected | ({"merge.empty.both"} if has_both else set())
         for side, empty in zip("ab", none, strict=True):
-            assert np.isfinite(one.inputs[f"output_{side}"][~empty]).all()
+            attended = ~np.isfinite(one.inputs[f"output_{side}"][~empty])
+            assert attended.sum() <= ("attended_nan" in one.features)
+
+
+def test_a_mask_of_nan_reaches_what_it_is_added_to_and_nothing_else():
+    found = 0
+    for number in range(900):
+        recipe = Recipe(FORWARD, "masked", number, SMALL)
+        one = drawn_of(recipe)
+        mask = one.inputs.get("mask", np.zeros(1))
+        if one.is_refused or "nan_in_mask" not in one.features:
+            assert not np.isnan(mask.astype(np.float64)).any()
+            continue
+        found += 1
+        assert np.isnan(mask).sum() == 1
+        answer = draw(recipe).expected["all"]
+        met = np.isnan(np.broadcast_to(mask, answer["weights"].shape)).any(axis=-1)
+        counted = np.ones(met.shape, np.bool_)
+        if "query_lengths" in one.inputs:
+            counted &= np.arange(met.shape[2]) < one.inputs["query_lengths"].reshape(-1, 1, 1)
+        assert (np.isnan(answer["output"]).all(axis=-1) == met)[counted].all()
+    assert found > 3
+
+
+@pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
+def test_what_does_not_count_changes_nothing_that_does(operation):
+    """With finite numbers in its place, all that is owed stays what it is, but for the rows that nobody owes."""
+    found = 0
+    for number in range(900):
+        recipe = Recipe(operation, "padded", number, SMALL)
+        if "padded_nonfinite" not in drawn_of(recipe).features or drawn_of(recipe).is_refused:
+            continue
+        found += 1
+        spoilt, finite = (draw(one).expected["all"] for one in (recipe, recipe.leaving_out(("padded_nonfinite",))))
+        for name in {"grad_key", "grad_value", "grad_mask", "grad_sinks"} & {*finite}:
+            np.testing.assert_array_equal(spoilt[name], finite[name])
+        lengths = drawn_of(recipe).inputs["query_lengths"]
+        first = next(iter(finite))
+        counted = np.arange(finite[first].shape[2]) < lengths.reshape(-1, 1, 1)
+        rows = np.broadcast_to(counted, finite[first].shape[:3])
+        np.testing.assert_array_equal(spoilt[first][rows], finite[first][rows])
+    assert found > 3
 
 
 @pytest.mark.parametrize("feature", ["excluded_nonfinite", "attended_nan", "infinite_scores"])

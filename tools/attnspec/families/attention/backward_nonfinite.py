@@ -23,7 +23,7 @@ class NotFinite(NamedTuple):
     Attributes
     ----------
     scores_infinite
-        An infinity, in themselves or in keys that they attend to: among their scores.
+        An infinity, in themselves, in keys that they attend to or in the mask there: among their logits.
     scores_nan
         NaN or an infinity likewise.
     gradients_infinite
@@ -59,7 +59,10 @@ def not_finite(
     if "grad_logsumexp" in inputs:
         gradients.append(inputs["grad_logsumexp"][..., None])
     query, key, value = inputs["query"], inputs["key"], inputs["value"]
-    if all(np.isfinite(tensor).all() for tensor in (*gradients, query, key, value)):
+    mask = inputs.get("mask", np.zeros(1))
+    # Minus infinity excludes, so that no query meets it.
+    unmasked = np.isnan(mask) | np.isposinf(mask) if mask.dtype != np.bool_ else np.zeros(1, np.bool_)
+    if not unmasked.any() and all(np.isfinite(tensor).all() for tensor in (*gradients, query, key, value)):
         return None
     shared = live.shape[1] // max(key.shape[1], 1)
 
@@ -77,11 +80,11 @@ def not_finite(
     def any_nonfinite(tensor: NDArray[Any]) -> NDArray[np.bool_]:
         return ~np.isfinite(tensor)
 
-    scores_nan = met(any_nonfinite, [query], key)
+    scores_nan = met(any_nonfinite, [query], key) | (live & unmasked).any(axis=-1)
     excluded = (~live & of_heads(found(any_nonfinite, key, value))).any(axis=-1)
     excluded |= found(any_nonfinite, query, *gradients) & (~live).any(axis=-1)
     return NotFinite(
-        met(np.isinf, [query], key),
+        met(np.isinf, [query], key) | (live & unmasked & np.isinf(mask)).any(axis=-1),
         scores_nan,
         met(np.isinf, gradients, value),
         scores_nan | met(any_nonfinite, gradients, value),

@@ -130,6 +130,8 @@ class AttentionTolerance:
         Whether ``logsumexp`` is a logarithm to the base 2.
     quantized
         What the call has of quantized tensors.
+    not_numbers
+        Logits (B, Hq, Sq, K) that make their row NaN where they count; None where there are none.
     """
 
     precision: Precision
@@ -144,6 +146,15 @@ class AttentionTolerance:
     shift: NDArray[Any] | None
     logsumexp_base_2: bool
     quantized: Quantization = NOTHING_QUANTIZED
+    not_numbers: NDArray[np.bool_] | None = None
+
+    @property
+    def excluded_beside_nan(self) -> NDArray[np.bool_] | None:
+        """Weights (B, Hq, Sq, K) of excluded keys in rows of NaN: 0, as of any such key, or 0 divided by NaN."""
+        if self.not_numbers is None:
+            return None
+        rows = np.any(self.not_numbers & self.keys.attendable, axis=-1, keepdims=True)
+        return rows & ~self.keys.attendable
 
     @property
     def without_mean(self) -> NDArray[np.bool_] | None:
@@ -356,6 +367,7 @@ def attention_tolerance(
     shifted_by: int = 0,
     alternatives: Alternatives = NORMATIVE,
     quantized: Quantization = NOTHING_QUANTIZED,
+    not_numbers: NDArray[np.bool_] | None = None,
 ) -> AttentionTolerance:
     """Return values and tolerances of every output.
 
@@ -382,6 +394,8 @@ def attention_tolerance(
         Declared conventions.
     quantized
         What the call has of quantized tensors.
+    not_numbers
+        Scores, of a shape that is broadcast to theirs, that are not finite by what was projected before.
     """
     shared = query.value.shape[1] // max(key.value.shape[1], 1)
     key, value, quantized = _repeated(key, shared), _repeated(value, shared), quantized.repeated(shared)
@@ -406,6 +420,7 @@ def attention_tolerance(
         if special is not None:
             logits = Estimate(np.where(*special, logits.value), logits.error)
             live, all_live = live & (logits.value > -np.inf), False
+            not_numbers = special[0] & (special[1] == 0)
     shift = None
     if "alibi_slopes" in inputs:
         slopes = np.reshape(inputs["alibi_slopes"], (-1, 1, 1))
@@ -417,6 +432,9 @@ def attention_tolerance(
     mask = inputs.get("mask")
     if mask is not None and mask.dtype != np.bool_:
         logits = _biased(logits, np.where(np.isfinite(mask), mask, 0.0), precision)
+        added = np.isnan(mask) | np.isposinf(mask)
+        if added.any():
+            not_numbers = added if not_numbers is None else not_numbers | added
     sinks = inputs.get("sinks")
     fully_masked = keys.fully_masked if sinks is None else None
     if sinks is not None:
@@ -440,6 +458,7 @@ def attention_tolerance(
         shift,
         alternatives.logsumexp_base_2,
         quantized,
+        not_numbers,
     )
 
 

@@ -179,14 +179,22 @@ def _attention(
 
 
 def _unowed(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
-    """Return what is left open: queries that do not count, and those whose scores all are minus infinity.
+    """Return what is left open: queries that do not count, those whose scores all are minus infinity, and 0 beside NaN.
 
-    Arithmetic says NaN of the latter, a running maximum 0 (clause ``sdpa.nonfinite_input``).
+    Arithmetic says NaN of the second, a running maximum 0 (clause ``sdpa.nonfinite_input``).
     """
     found = _of_queries(result, result.keys.padding)
     for name, elements in _of_rows(result, result.without_weight).items():
         found[name] = found[name] | elements if name in found else elements
+    for name, elements in _unowed_weights(result).items():
+        found[name] = found[name] | elements if name in found else elements
     return found
+
+
+def _unowed_weights(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
+    """Return the weights of excluded keys in rows of NaN: the page says 0, and 0 divided by NaN is NaN."""
+    beside = result.excluded_beside_nan
+    return {} if beside is None else {"weights": beside}
 
 
 def _merge_states(
@@ -318,9 +326,26 @@ def _multi_head(
         for name in ("query", "key", "value")
     )
     given = {name: inputs[name] for name in ("mask",) if name in inputs}
-    result = attention_tolerance(query, key, value, precision, given, alternatives=alternatives, **settings)
+    spoilt = {name: ~np.all(np.isfinite(inputs[name]), axis=-1) for name in ("query", "key")}
+    not_numbers = spoilt["query"][:, np.newaxis, :, np.newaxis] | spoilt["key"][:, np.newaxis, np.newaxis]
+    result = attention_tolerance(
+        query,
+        key,
+        value,
+        precision,
+        given,
+        alternatives=alternatives,
+        not_numbers=not_numbers if not_numbers.any() else None,
+        **settings,
+    )
     weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
     width = weight.value.shape[-1]
+
+    def reached() -> Mapping[str, NDArray[np.bool_]]:
+        """Return what excluded tokens that are not finite reach: a row of its head, and with it the whole token."""
+        by_keys, by_values = (_meeting_excluded(result, inputs[name]) for name in ("key", "value"))
+        return {**_of_tokens(result, by_keys | by_values, width), "weights": _of_rows(result, by_keys)["weights"]}
+
     fully_masked, without_mean = (
         _of_tokens(result, queries, width) for queries in (result.fully_masked, result.without_mean)
     )
@@ -333,9 +358,17 @@ def _multi_head(
         fully_masked=fully_masked,
         without_mean=without_mean,
         no_keys=key.value.shape[-2] == 0,
+        reached=reached,
+        unowed=_unowed_weights(result),
         reach={"weights": lambda: result.reach_of_weights},
         overflowed=lambda run: _of_tokens(result, result.overflows(run), width),
     )
+
+
+def _meeting_excluded(result: AttentionTolerance, tokens: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the queries (B, H, Sq) from which one of some tokens (B, Sk, D) is excluded that is not finite."""
+    spoilt = ~np.all(np.isfinite(tokens), axis=-1)
+    return np.any(~result.keys.attendable & spoilt[:, np.newaxis, np.newaxis], axis=-1)
 
 
 def _of_tokens(

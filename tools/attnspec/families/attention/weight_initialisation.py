@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+FEWEST_ELEMENTS = 4_096
+"""Elements of the smallest matrix whose properties are graded."""
+
 STANDARD_ERRORS = 6
 """How many standard errors mean and standard deviation may lie from what they should be."""
 

@@ -99,8 +99,9 @@ def depends_on_alignment(inputs: Mapping[str, NDArray[Any]], attributes: Mapping
 
 
 def holds_nonfinite(inputs: Mapping[str, NDArray[Any]]) -> bool:
-    """Tell whether an input other than the mask holds NaN or an infinity."""
-    return any(name != "mask" and not np.isfinite(array).all() for name, array in inputs.items())
+    """Tell whether an input holds NaN or an infinity; minus infinity in a mask is a word of it."""
+    unmasked = (np.where(np.isneginf(array), 0, array) if name == "mask" else array for name, array in inputs.items())
+    return any(not np.isfinite(array).all() for array in unmasked)
 
 
 def excludes_nonfinite(inputs: Mapping[str, NDArray[Any]], seen: Attendance) -> bool:

@@ -215,6 +215,16 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             clauses=(*CLAUSE, "sdpa.fully_masked_row"),
             mask=np.broadcast_to((np.arange(6) != 4).reshape(6, 1, 1), (6, 1, 5)),
         ),
+        *(
+            attention(
+                f"grouped_query/one_query_mask_of_heads_{kind}",
+                f"One query, and a {kind} mask that differs among the heads of a group",
+                Sizes(2, 6, 2, 1, 5),
+                clauses=CLAUSE,
+                mask=mask_of(f"grouped_query/one_query_{kind}", (6, 1, 5)),
+            )
+            for kind, mask_of in (("boolean", boolean_mask), ("float", float_mask))
+        ),
         attention(
             aligned,
             "Heads of 8 features with window, causality, cap, distances, mask and sinks",

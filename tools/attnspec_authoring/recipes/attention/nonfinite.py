@@ -155,6 +155,8 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
     seen = np.ones((4, 5), np.bool_)
     seen[1, 2] = False
     steps = "nonfinite/all_steps"
+    one = (np.arange(4).reshape(4, 1) == 2) & (np.arange(5) == 3)
+    of_a_key = (np.arange(5) == 3).reshape(1, 1, 1, 5)
     return (
         attention(
             "nonfinite/float_mask_beside_nan",
@@ -163,6 +165,22 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
             clauses=ATTENDED,
             mask=np.where(np.arange(5) == 1, HIDDEN, float_mask("nonfinite/beside", (4, 5), hides=False)),
             **spoilt("nonfinite/float_mask_beside_nan", SMALL, value=((0, 1, 3, 0), NAN)),
+        ),
+        *(
+            attention(
+                f"nonfinite/nan_in_float_mask_{name}",
+                f"NaN in a float mask, {what}: the queries to which it is added become NaN, no other",
+                SMALL,
+                clauses=ATTENDED,
+                mask=mask,
+                **more,
+            )
+            for name, what, mask, more in (
+                ("of_queries", "at one query and key", np.where(one, NAN, 0.25), {}),
+                ("of_a_head", "at one head", np.where(np.arange(2).reshape(2, 1, 1) == 1, NAN, np.ones((2, 4, 5))), {}),
+                ("of_a_key", "at one key of all queries", np.where(of_a_key, NAN, 0.5), {}),
+                ("beside_a_sink", "beside sinks", np.where(one, NAN, 0.5), {"sinks": [0.5, 1.0]}),
+            )
         ),
         attention(
             "nonfinite/float_mask_beside_nan_query",

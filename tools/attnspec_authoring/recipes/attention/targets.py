@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
+    "layout/glorot_normal_odd_65_65": ("glorot_normal.drawn_in_pairs",),
+    "layout/multi_head_as_many_entries_as_queries_boolean": ("multi_head.square_mask_as_padding",),
+    "layout/multi_head_causal_one_query": ("multi_head.one_query_not_causal",),
+    "layout/single_head_one_token_output": ("single_head.one_token_not_projected",),
+    "layout/single_head_output_of_zeros": ("single_head.zero_output_matrix_ignored",),
+    "layout/softmax_nearly_largest_float32_above": ("softmax.base_two_before_maximum",),
+    "layout/softmax_nearly_largest_float64_below": ("softmax.maximum_started_at_lowest_float32",),
+    "grouped_query/one_query_mask_of_heads_boolean": ("sdpa.mask_of_first_head_of_a_single_query",),
+    "nonfinite/multi_head_nan_value_causal": ("multi_head.excluded_nan_leaks",),
+    "nonfinite/nan_in_float_mask_of_queries": ("sdpa.nan_in_mask_excludes",),
     "alibi/both_sides": (
         "sdpa.alibi_ignored",
         "sdpa.alibi_sign_flipped",

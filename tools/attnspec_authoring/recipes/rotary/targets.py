@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
+    "rotary/apply_infinity_at_rest_half": ("apply_rotary.tokens_at_rest_copied",),
+    "rotary/tables_exchanged_inside": ("rotary_tables.counted_between_the_ends",),
     "rotary/apply_as_many_heads_as_tokens_half": ("apply_rotary.heads_as_tokens",),
     "rotary/apply_batch_half": ("apply_rotary.first_entry",),
     "rotary/apply_cancelling_half": (

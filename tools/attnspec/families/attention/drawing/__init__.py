@@ -10,34 +10,44 @@ from attnspec.families.attention.drawing.merging import draw_merging
 from attnspec.families.attention.drawing.projecting import PROJECTED_WORDS, draw_one_head, draw_several_heads
 from attnspec.families.attention.drawing.refusals import REFUSALS
 from attnspec.families.attention.drawing.shapes import extents_of, with_few_heads
-from attnspec.families.attention.drawing.softmax import MINUS_INFINITY, NUMBERS, draw_softmax
-from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, SCORES
+from attnspec.families.attention.drawing.softmax import MINUS_INFINITY, NEARLY_LARGEST, NUMBERS, draw_softmax
+from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, MASKED, OF_GRADIENT, PADDED, SCORES
 from attnspec.families.attention.drawing.tokens import CLASSES, PREFIX
+from attnspec.families.attention.drawing.weights import draw_weights
 from attnspec.lattice import ONE_ARRAY, ONE_PART, Lattice
 
-_ALIKE = frozenset((*CLASSES, "fully_masked_row", "presentation", ONE_ARRAY, ONE_PART)) - {"plain"}
+_SPOILT = (EXCLUDED, ATTENDED, MASKED, PADDED)
+_ALIKE = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", "presentation", ONE_ARRAY, ONE_PART)) - {"plain"}
 """What attention and its backward pass can leave out."""
 
 LATTICES = {
-    "softmax": Lattice(draw_softmax, frozenset((*NUMBERS, MINUS_INFINITY, "presentation")) - {"plain"}),
+    "softmax": Lattice(draw_softmax, frozenset((*NUMBERS, NEARLY_LARGEST, MINUS_INFINITY, "presentation")) - {"plain"}),
     "context_vector": Lattice(draw_context, CONTEXT_WORDS, REFUSALS["context_vector"]),
     "causal_mask": Lattice(draw_causal_mask, frozenset()),
     "split_heads": Lattice(draw_split, HEADS_WORDS, REFUSALS["split_heads"]),
     "combine_heads": Lattice(draw_combined, HEADS_WORDS),
     "scaled_dot_product_attention": Lattice(
         draw_forward,
-        _ALIKE | {EXCLUDED, ATTENDED, SCORES, PREFIX, *LARGE_CLASSES} - {"plain"},
+        _ALIKE | {SCORES, PREFIX} | {*LARGE_CLASSES} - {"plain"},
         REFUSALS["scaled_dot_product_attention"],
         classes_of_large=tuple(LARGE_CLASSES),
     ),
     "scaled_dot_product_attention_backward": Lattice(
-        draw_backward, _ALIKE, REFUSALS["scaled_dot_product_attention_backward"], frozenset(("output", "logsumexp"))
+        draw_backward,
+        _ALIKE | {OF_GRADIENT},
+        REFUSALS["scaled_dot_product_attention_backward"],
+        frozenset(("output", "logsumexp")),
     ),
     "single_head_attention": Lattice(draw_one_head, PROJECTED_WORDS),
-    "multi_head_attention": Lattice(draw_several_heads, PROJECTED_WORDS, REFUSALS["multi_head_attention"]),
-    "merge_states": Lattice(
-        draw_merging, frozenset(("empty_parts", EXCLUDED, "full_width", "presentation")), REFUSALS["merge_states"]
+    "multi_head_attention": Lattice(
+        draw_several_heads, PROJECTED_WORDS | {EXCLUDED, ATTENDED, MASKED}, REFUSALS["multi_head_attention"]
     ),
+    "merge_states": Lattice(
+        draw_merging,
+        frozenset(("empty_parts", EXCLUDED, ATTENDED, "full_width", "presentation")),
+        REFUSALS["merge_states"],
+    ),
+    "glorot_normal": Lattice(draw_weights, frozenset()),
 }
 
 __all__ = ["LATTICES", "extents_of", "with_few_heads"]

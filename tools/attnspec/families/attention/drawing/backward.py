@@ -11,12 +11,21 @@ from attnspec.errors import UsageError
 from attnspec.families.attention.drawing.clauses import clauses_of_backward
 from attnspec.families.attention.drawing.extents import draw_extents
 from attnspec.families.attention.drawing.forward import TOKENS, draw_attending
+from attnspec.families.attention.drawing.spoiling import (
+    FOLLOWED,
+    IGNORED,
+    spoil,
+    spoil_gradient,
+    spoil_mask,
+    spoil_padding,
+)
 from attnspec.lattice import FEWEST, Drawn, coarse, draw_presentation, full_width, share_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.families.attention.drawing.extents import Extents
+    from attnspec.families.attention.drawing.forward import Attending
     from attnspec.lattice import Limits, Words
 
 
@@ -29,6 +38,10 @@ _MOST = 2**22
 
 _GRADIENTS = {"coarse": 5, "full_width": 3, "ones": 1, "some_rows": 1}
 """Classes of gradients of the output, with weights."""
+
+_GRADIENTS_OF_QUERIES = ("grad_output", "grad_logsumexp")
+_OF_QUERIES = (*_GRADIENTS_OF_QUERIES, "query", "output", "logsumexp")
+"""What has a row for each query."""
 
 _WITH_GRAD_LOGSUMEXP, _STORED = 15, 50
 """Of a hundred draws, how many have a gradient of the logsumexp, and output and logsumexp of the forward pass."""
@@ -62,22 +75,37 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
     stream = words.of("grad_logsumexp")
     if limits.has("grad_logsumexp", drawn=stream.percent(_WITH_GRAD_LOGSUMEXP)):
         inputs["grad_logsumexp"] = coarse(stream, drawn.extents.over_keys[:3])
+    spoilt = () if in_memory else _spoil(words, drawn, inputs, limits)
     inputs |= _stored(words, inputs, drawn.attributes, limits)
+    if not in_memory:
+        spoilt += spoil_padding(words, inputs, _OF_QUERIES, drawn.keys, limits)
     presentation = layouts or draw_presentation(words, inputs, limits)
     beside = tuple(name for name in ("grad_logsumexp", "output", "logsumexp") if name in inputs)
     logarithms = {"logsumexp", "grad_logsumexp"} & inputs.keys()
     conventions = {*drawn.conventions, *(("logsumexp_base",) if logarithms else ())}
     conventions -= set() if "logsumexp" in inputs else {"alibi_bias", "empty_logsumexp"}
+    conventions |= {"masked_nonfinite", "nonfinite_input"} if spoilt else set()
     clauses = [*clauses_of_backward(inputs, drawn.attributes, drawn.keys)]
     clauses += ["memory_layout"] if presentation else []
+    clauses += ["masked_nonfinite"] if IGNORED & {*spoilt} else []
+    clauses += ["nonfinite_input"] if FOLLOWED & {*spoilt} else []
     return Drawn(
         inputs=inputs,
         attributes=drawn.attributes,
-        features=(*drawn.features, *beside, *in_memory, *(("presentation",) if presentation else ())),
+        features=(*drawn.features, *beside, *in_memory, *spoilt, *(("presentation",) if presentation else ())),
         extents={axis: length for axis, length in drawn.extents.as_limits().items() if axis != "past"},
         clauses=tuple(f"sdpa_backward.{clause}" for clause in clauses),
         conventions=tuple(sorted(conventions)),
         presentation=presentation,
+    )
+
+
+def _spoil(words: Words, drawn: Attending, inputs: dict[str, NDArray[Any]], limits: Limits) -> tuple[str, ...]:
+    """Put NaN or infinity into one of the inputs, or, for most draws, into none; return the words for what was done."""
+    return (
+        spoil(words, drawn.extents, inputs, drawn.keys, limits)
+        or spoil_mask(words, inputs, drawn.keys, limits)
+        or spoil_gradient(words, inputs, _GRADIENTS_OF_QUERIES, limits)
     )
 
 

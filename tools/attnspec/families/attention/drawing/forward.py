@@ -14,7 +14,14 @@ from attnspec.families.attention.drawing.exclusions import draw_lengths, draw_ma
 from attnspec.families.attention.drawing.extents import draw_extents
 from attnspec.families.attention.drawing.large import draw_large
 from attnspec.families.attention.drawing.quantizing import clauses_of_quantized, quantize
-from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, SCORES, make_infinite, spoil
+from attnspec.families.attention.drawing.spoiling import (
+    FOLLOWED,
+    IGNORED,
+    make_infinite,
+    spoil,
+    spoil_mask,
+    spoil_padding,
+)
 from attnspec.families.attention.drawing.tokens import draw_tokens, share_prefix
 from attnspec.lattice import Drawn, coarse, draw_presentation, share_memory
 
@@ -96,6 +103,8 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     if not quantized and not in_memory:
         spoilt = spoil(words, drawn.extents, drawn.inputs, drawn.keys, limits)
         spoilt = spoilt or make_infinite(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
+        spoilt = spoilt or spoil_mask(words, drawn.inputs, drawn.keys, limits)
+        spoilt += spoil_padding(words, drawn.inputs, ("query",), drawn.keys, limits)
     presentation = layouts or draw_presentation(words, drawn.inputs, limits)
     conventions = {
         "logsumexp_base": True,
@@ -106,8 +115,8 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     clauses = [*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys)]
     clauses += clauses_of_quantized(drawn.inputs, drawn.attributes)
     clauses += ["memory_layout"] if presentation else []
-    clauses += ["masked_nonfinite"] if EXCLUDED in spoilt else []
-    clauses += ["nonfinite_input"] if {ATTENDED, SCORES} & {*spoilt} else []
+    clauses += ["masked_nonfinite"] if IGNORED & {*spoilt} else []
+    clauses += ["nonfinite_input"] if FOLLOWED & {*spoilt} else []
     return Drawn(
         inputs=drawn.inputs,
         attributes=drawn.attributes,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.dtypes import rounded_to
+from attnspec.families.attention.drawing.spoiling import ATTENDED
 from attnspec.lattice import (
     Drawn,
     as_stated,
@@ -44,6 +45,9 @@ _FULL_WIDTH, _WITH_EMPTY_PARTS, _EMPTY, _EMPTY_QUERIES = 30, 30, 30, 2
 """Of a hundred draws, how many have full width, empty parts and no queries; of a hundred rows of a part, how many are
 empty then."""
 
+_SPOILT = 6
+"""Of a hundred draws, in how many one number of a part that has keys is NaN."""
+
 _LONG = {"queries": 5, "width": 4, "heads": 1}
 """Which axes are long, with weights."""
 
@@ -79,13 +83,21 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
     for side in "ab":
         inputs[f"logsumexp_{side}"][none[side]] = -np.inf
         inputs[f"output_{side}"][none[side]] = holding if spoilt or np.isfinite(holding) else 0.0
+    attended = _spoil(words, inputs, ~(none["a"] | none["b"]), limits)
     features = ["full_width"] if wide else []
+    features += [ATTENDED] if attended else []
     features += ["empty_parts"] if one or both else []
     features += ["excluded_nonfinite"] if spoilt else []
     features += [name for axis, name in _EMPTY_AXES.items() if not extents[axis]]
     presentation = draw_presentation(words, inputs, limits)
-    conventions = {"empty_logsumexp": one or both, "logsumexp_base": True, "masked_nonfinite": spoilt}
+    conventions = {
+        "empty_logsumexp": one or both,
+        "logsumexp_base": True,
+        "masked_nonfinite": spoilt,
+        "nonfinite_input": attended,
+    }
     clauses = [*_CLAUSES, *(("empty.one", "empty.ignored") if one else ()), *(("empty.both",) if both else ())]
+    clauses += ["nonfinite"] if attended else []
     return Drawn(
         inputs={name: inputs[name] for name in ("output_a", "logsumexp_a", "output_b", "logsumexp_b")},
         attributes={},
@@ -95,6 +107,21 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
         conventions=tuple(name for name, holds in conventions.items() if holds),
         presentation=presentation,
     )
+
+
+def _spoil(words: Words, inputs: dict[str, NDArray[np.float64]], rows: NDArray[np.bool_], limits: Limits) -> bool:
+    """Put NaN into one number of a row of which both parts have keys, or, for most draws, do nothing; tell which."""
+    stream = words.of("spoilt")
+    spoils, name = stream.percent(_SPOILT), stream.one_of(tuple(inputs))
+    places, width = np.flatnonzero(rows), inputs["output_a"].shape[-1]
+    if not spoils or not places.size or not width or not limits.allow(ATTENDED):
+        return False
+    row, feature = places[stream.below(places.size)], stream.below(width)
+    if name.startswith("output"):
+        inputs[name].reshape(-1, width)[row, feature] = np.nan
+    else:
+        inputs[name].flat[row] = np.nan
+    return True
 
 
 def _extents(stream: Stream, limits: Limits) -> dict[str, int]:

@@ -11,7 +11,9 @@ from attnspec.dtypes import rounded_to
 from attnspec.families.attention.attendance import attendance
 from attnspec.families.attention.drawing.exclusions import draw_mask
 from attnspec.families.attention.drawing.extents import Extents
+from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, spoil_mask
 from attnspec.lattice import (
+    HOLDING,
     ONE_ARRAY,
     ONE_PART,
     Drawn,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.families.attention.attendance import Attendance
     from attnspec.lattice import Limits, Words
 
 _SHORT = 6
@@ -52,6 +55,10 @@ _LARGE = 8
 _FACTOR, _ITS_SCALE = 2.0**8, 2.0**-16
 """Of a hundred draws, how many have large weights of queries and keys: what these are multiplied by, so that products
 exceed float16, and their scale, which makes ordinary scores of them."""
+
+_EXCLUDED, _ATTENDED = 12, 4
+"""Of a hundred draws of several heads, in how many tokens that no query may attend hold what is not finite, and in how
+many one token that some query may."""
 
 PROJECTED_WORDS = frozenset((LARGE, "full_width", "fully_masked_row", ONE_ARRAY, ONE_PART, "presentation"))
 
@@ -123,10 +130,12 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     is_causal = "is_causal" in attributes
     # Each token has all heads beside one another: of no mask it could be said that it has the shape of both.
     mask = draw_mask(words, over_keys, limits, is_causal=is_causal) if limits.allow("broadcast_mask") else None
-    given = {} if mask is None else {"mask": mask}
-    dead = attendance(over_keys.over_keys, 0, given, is_causal=is_causal).fully_masked is not None
+    given: dict[str, NDArray[Any]] = {} if mask is None else {"mask": mask}
+    attended = attendance(over_keys.over_keys, 0, given, is_causal=is_causal)
+    dead = attended.fully_masked is not None
     if dead and not limits.allow("fully_masked_row"):
         given, dead = {}, False
+        attended = attendance(over_keys.over_keys, 0, given, is_causal=is_causal)
     inputs |= given
     features_had = [numbers, *large, *biases, *given, *(name for name in attributes if name != "num_heads")]
     if given:
@@ -140,7 +149,35 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     clauses += ["mask"] if given else []
     clauses += ["causal"] if is_causal else []
     conventions = ("fully_masked_row",) if dead else ()
-    return _drawn(words, limits, "multi_head", inputs, attributes, extents, clauses, features_had, conventions)
+    drawn = _drawn(words, limits, "multi_head", inputs, attributes, extents, clauses, features_had, conventions)
+    return _spoilt(words, drawn, attended, limits)
+
+
+def _spoilt(words: Words, drawn: Drawn, keys: Attendance, limits: Limits) -> Drawn:
+    """Put NaN or infinity into tokens that no query may attend, or NaN into one that some may; mostly do nothing."""
+    stream = words.of("spoilt")
+    excluded, attended = stream.percent(_EXCLUDED), stream.percent(_ATTENDED)
+    number, spoilt = stream.one_of(HOLDING), stream.weighted({"key": 1, "value": 2, "both": 2})
+    inputs = dict(drawn.inputs)
+    unseen: NDArray[np.bool_] = np.logical_not(np.any(keys.attendable, axis=(1, 2)))
+    if not {ONE_ARRAY, ONE_PART}.isdisjoint(drawn.features) or not unseen.size:
+        return drawn
+    if excluded and unseen.any() and limits.allow(EXCLUDED):
+        tokens, word = unseen, EXCLUDED
+    elif attended and limits.allow(ATTENDED):
+        tokens, word, number = np.zeros_like(unseen), ATTENDED, np.nan
+        tokens.flat[stream.below(tokens.size)] = True
+    else:
+        return _with_words(drawn, inputs, spoil_mask(words, inputs, keys, limits))
+    for name in ("key", "value") if spoilt == "both" else (spoilt,):
+        inputs[name] = np.where(tokens[..., np.newaxis], number, inputs[name])
+    return _with_words(drawn, inputs, (word,))
+
+
+def _with_words(drawn: Drawn, inputs: Mapping[str, NDArray[Any]], done: tuple[str, ...]) -> Drawn:
+    """Return what was drawn with inputs that hold what is not finite, by the words for what was done, if anything."""
+    conventions = (*drawn.conventions, *(("masked_nonfinite", "nonfinite_input") if done else ()))
+    return replace(drawn, inputs=inputs, features=(*drawn.features, *done), conventions=conventions)
 
 
 def _elements_of_one(lengths: Mapping[str, int]) -> int:

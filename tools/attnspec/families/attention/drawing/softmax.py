@@ -57,6 +57,13 @@ _LARGE = {"float16": 2.0**13, "bfloat16": 2.0**120, "float32": 2.0**120, "float6
 _SHIFTS = {"float16": 16.0, "bfloat16": 16.0, "float32": 1024.0, "float64": 1024.0}
 """What is added to all numbers: no exponential of it is finite, and half precision keeps some digits beside it."""
 
+NEARLY_LARGEST = "nearly_largest"
+_NEARLY_LARGEST = 8
+_SIGNS = {"above": 2, "below": 2, "both": 1}
+_LARGEST = {"float16": 2.0**15, "bfloat16": 2.0**127, "float32": 2.0**127, "float64": 2.0**1023}
+"""Of a hundred draws, how many hold nothing but numbers of more than half of the largest one of the dtype; on which
+side of 0, with weights; and the largest power of two."""
+
 _STEP, _STEPS = 0.25, 200
 _TIED = 3
 
@@ -80,13 +87,19 @@ def draw_softmax(words: Words, limits: Limits) -> Drawn:
     stream = words.varied("x")
     x = full_width(stream, shape, limits.dtype) if wide else coarse(stream, shape)
     _of_class(_in_rows(x, axis), chosen, limits.dtype)
+    enlarged = _enlarge(words, x, axis, limits)
     hides = _hide(words, x, axis, limits)
     inputs = {"x": x}
     presentation = draw_presentation(words, inputs, limits)
     clause = "default" if not axis else "whole" if axis["axis"] is None else "explicit"
-    features = {chosen: chosen != "plain", "axis": bool(axis), MINUS_INFINITY: hides}
+    features = {
+        chosen: chosen != "plain" and not enlarged,
+        "axis": bool(axis),
+        NEARLY_LARGEST: enlarged,
+        MINUS_INFINITY: hides,
+    }
     features["presentation"] = bool(presentation)
-    clauses = {"definition": True, f"axis.{clause}": True, "stability": chosen in ("large", "shifted")}
+    clauses = {"definition": True, f"axis.{clause}": True, "stability": chosen in ("large", "shifted") or enlarged}
     clauses["memory_layout"] = bool(presentation)
     return Drawn(
         inputs=inputs,
@@ -112,6 +125,22 @@ def _axis(stream: Stream, rank: int, limits: Limits) -> dict[str, int | None]:
     if said == "default" or not limits.allow("axis"):
         return {}
     return {"axis": {"last": -1, "from_front": place, "from_end": place - rank, "whole": None}[said]}
+
+
+def _enlarge(words: Words, x: NDArray[np.float64], axis: dict[str, int | None], limits: Limits) -> bool:
+    """Let all numbers be nearly the largest of the dtype, on either side of 0, or do nothing; tell which."""
+    stream = words.of("nearly largest")
+    enlarges, signs = stream.percent(_NEARLY_LARGEST), stream.weighted(_SIGNS)
+    if not enlarges or not limits.allow(NEARLY_LARGEST):
+        return False
+    # Eight digits, as bfloat16 has.
+    x[...] = (1.5 + coarse(words.varied("x"), x.shape) / 4) * _LARGEST[limits.dtype]
+    rows = _in_rows(x, axis)
+    if signs == "below":
+        rows *= -1
+    elif signs == "both":
+        rows[..., 1::2] *= -1
+    return True
 
 
 def _hide(words: Words, x: NDArray[np.float64], axis: dict[str, int | None], limits: Limits) -> bool:

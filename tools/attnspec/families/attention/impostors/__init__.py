@@ -21,6 +21,7 @@ IMPOSTORS = {
     "single_head_attention": ONE_HEAD,
     "multi_head_attention": SEVERAL_HEADS,
     "merge_states": MERGING,
+    "glorot_normal": (),
 }
 
 __all__ = ["IMPOSTORS", "part_of"]

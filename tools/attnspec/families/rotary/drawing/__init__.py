@@ -1,8 +1,8 @@
 """The lattice of rotary positions: what a drawn case of each operation may have, and how often."""
 
 from attnspec.families.rotary.drawing.frequencies import draw_frequencies
-from attnspec.families.rotary.drawing.rotation import NONFINITE, PARTIAL, draw_rotation
-from attnspec.families.rotary.drawing.tables import draw_tables
+from attnspec.families.rotary.drawing.rotation import NONFINITE, PARTIAL, STANDING, draw_rotation
+from attnspec.families.rotary.drawing.tables import TURNED, draw_tables
 from attnspec.lattice import ONE_ARRAY, ONE_PART, Lattice, Refusals
 
 _TABLE = Refusals(("apply_rotary.rejects.tables",) * 3, "apply_rotary.rejects.rank")
@@ -12,7 +12,7 @@ _RANK = Refusals(rank="rotary_tables.rejects.rank")
 LATTICES = {
     "apply_rotary": Lattice(
         draw_rotation,
-        frozenset(("full_width", "quarter_turns", PARTIAL, NONFINITE, ONE_ARRAY, ONE_PART, "presentation")),
+        frozenset(("full_width", "quarter_turns", PARTIAL, NONFINITE, STANDING, ONE_ARRAY, ONE_PART, "presentation")),
         {
             "x": Refusals((_TOKENS, None, _TOKENS, _WIDTH), "apply_rotary.rejects.rank"),
             "cos": _TABLE,
@@ -22,7 +22,7 @@ LATTICES = {
     "rotary_frequencies": Lattice(draw_frequencies, frozenset()),
     "rotary_tables": Lattice(
         draw_tables,
-        frozenset(("full_width", "presentation")),
+        frozenset(("full_width", TURNED, "presentation")),
         {"position_ids": _RANK, "inverse_frequencies": _RANK},
     ),
 }

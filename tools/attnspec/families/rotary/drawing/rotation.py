@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.lattice import (
+    HOLDING,
     Drawn,
     as_stated,
     coarse,
@@ -30,9 +31,13 @@ _AXES = ("batch", "heads", "tokens", "pairs")
 _LONG = {"tokens": 5, "pairs": 4, "heads": 2, "batch": 1, "untouched": 1}
 """Which axes are long, with weights."""
 
-PARTIAL, NONFINITE = "partial_rotation", "nonfinite"
+PARTIAL, NONFINITE, STANDING = "partial_rotation", "nonfinite", "standing_tokens"
 _PARTIAL, _NONFINITE = 40, 8
 """Of a hundred draws, how many have features that are not rotated, and a feature that is not finite."""
+
+_STANDING, _STAND, _SPOILT = 8, 30, 50
+"""Of a hundred draws, how many have tokens that are turned by no angle; of a hundred tokens, how many are then; and in
+how many of a hundred such draws the first of them holds what is not finite."""
 
 _FEWEST_PARTIAL = 3
 """A pair, and a feature beside it."""
@@ -64,9 +69,12 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
     spoilt = words.of("spoilt").percent(_NONFINITE) and limits.allow(NONFINITE)
     if spoilt:
         spoil_one(words, inputs["x"])
+    stands, spoils = _stand(words, inputs, limits)
+    spoilt |= spoils
     layouts, in_memory = share_memory(words, inputs, ("cos", "sin"), limits)
     presentation = layouts or draw_presentation(words, inputs, limits)
     features = {kind: kind != "coarse", PARTIAL: extents["untouched"] > 0, "pairing": stated, NONFINITE: spoilt}
+    features[STANDING] = stands
     features["presentation"] = bool(presentation)
     clauses = {"tokens": True, "rotation": True, "shape": True, "untouched": extents["untouched"] > 0}
     clauses[f"pairing.{pairing if stated else 'default'}"] = True
@@ -79,6 +87,22 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
         clauses=tuple(f"apply_rotary.{name}" for name, holds in clauses.items() if holds),
         presentation=presentation,
     )
+
+
+def _stand(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits) -> tuple[bool, bool]:
+    """Turn some tokens by no angle, or none; tell whether any stands, and whether one holds what is not finite."""
+    stream = words.of("standing")
+    standing = whole_numbers(words.of("standing tokens"), inputs["cos"].shape[:2], 0, 99) < _STAND
+    stands, spoils, number = stream.percent(_STANDING), stream.percent(_SPOILT), stream.one_of(HOLDING)
+    head, feature = (stream.below(inputs["x"].shape[axis]) for axis in (1, 3))
+    if not stands or not standing.any() or not limits.allow(STANDING):
+        return False, False
+    inputs["cos"][standing], inputs["sin"][standing] = 1.0, 0.0
+    if not spoils or not limits.allow(NONFINITE):
+        return True, False
+    entry, token = np.argwhere(standing)[0]
+    inputs["x"][entry, head, token, feature] = number
+    return True, True
 
 
 def _extents(stream: Stream, limits: Limits) -> dict[str, int]:

@@ -26,6 +26,11 @@ _FARTHEST = {15: 3, 300: 4, 5000: 3, 131071: 2}
 _ALIKE = 30
 """Of a hundred draws, how many have the same positions in every entry of the batch."""
 
+TURNED = "turned_inside"
+_TURNED = 12
+"""Of a hundred draws, in how many the positions between the first and the last token come in the opposite order: the
+ends then look as if they followed one another."""
+
 _FREQUENCIES = {"halving": 4, "full_width": 5, "standing": 1}
 _HALVINGS = 10
 """Numbers of the frequencies, with weights; how often the last of those that fall has been halved."""
@@ -51,12 +56,21 @@ def draw_tables(words: Words, limits: Limits) -> Drawn:
     stated = {"attention_factor": stream.one_of(_FACTORS)} if factor else {}
     kind = words.of("frequencies").weighted(_FREQUENCIES)
     kind = kind if kind == "halving" or limits.allow("full_width") else "halving"
+    positions = _positions(words, extents["batch"], extents["tokens"])
+    turned = words.of("turned inside").percent(_TURNED) and limits.allow(TURNED)
+    if turned:
+        positions[:, 1:-1] = positions[:, -2:0:-1].copy()
     inputs = {
-        "position_ids": _positions(words, extents["batch"], extents["tokens"]),
+        "position_ids": positions,
         "inverse_frequencies": _frequencies(words, extents["pairs"], kind, limits),
     }
     presentation = draw_presentation(words, inputs, limits)
-    features = {"full_width": kind != "halving", "attention_factor": factor, "presentation": bool(presentation)}
+    features = {
+        "full_width": kind != "halving",
+        "attention_factor": factor,
+        TURNED: turned,
+        "presentation": bool(presentation),
+    }
     clauses = {"positions": True, "batch": extents["batch"] > 1, "precision.phases": True, "cosine": True, "sine": True}
     clauses |= {"attention_factor": True, "shape": True, "memory_layout": bool(presentation)}
     return Drawn(

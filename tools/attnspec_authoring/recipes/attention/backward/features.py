@@ -181,6 +181,14 @@ def sink_cases() -> tuple[AuthoredCase, ...]:
         gradients("sinks_one_key", "One key beside a sink", Sizes(1, 2, 2, 3, 1, 3, 2), sinks=SINKS, outputs=STEPS),
         gradients("alibi", "Biases by distance", SQUARE, alibi_slopes=SLOPES),
         gradients("alibi_causal", "Biases by distance, and causality", SQUARE, alibi_slopes=SLOPES, is_causal=True),
+        gradients(
+            "alibi_more_queries_sinks",
+            "Biases by distance of queries that stand before the first key, and sinks, which no shift of a row cancels",
+            Sizes(1, 2, 2, 6, 3, 3, 2),
+            alibi_slopes=SLOPES,
+            causal_alignment=BOTTOM_RIGHT,
+            sinks=[0.5, -1.25],
+        ),
         gradients("alibi_grouped", "Biases of six query heads", Sizes(1, 6, 2, 5, 5, 3, 2), alibi_slopes=SIX_SLOPES),
         *(
             gradients(

@@ -142,6 +142,51 @@ def dead_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def mask_cases() -> tuple[AuthoredCase, ...]:
+    """Put NaN into a float mask: its queries, and the keys and values that they attend to, become NaN."""
+    one = np.where((np.arange(4).reshape(4, 1) == 1) & (np.arange(4) == 2), np.nan, 0.25)
+    lower = np.where(MASK, 0.25, HIDDEN)
+    return tuple(
+        gradients(
+            f"nan_in_float_mask_{name}",
+            f"NaN in a float mask: {what}",
+            SIZES,
+            mask=mask,
+            **arguments,
+        )
+        for name, what, mask, arguments in (
+            ("alone", "at one query and key", one, {}),
+            ("hiding", "beside minus infinity", np.where(np.eye(4) * np.arange(4) == 1, np.nan, lower), {}),
+            ("stored", "output and logsumexp are given", one, {"derived": STORED}),
+            ("of_a_head", "at one head", np.stack([np.full((4, 4), 0.5), one]), {}),
+            ("sinks", "beside sinks", one, {"sinks": [0.5, -1.25]}),
+        )
+    )
+
+
+def padding_cases() -> tuple[AuthoredCase, ...]:
+    """Let what the forward pass stored for queries that do not count be NaN, and all else that belongs to them."""
+    lengths: dict[str, Any] = {"query_lengths": [2]}
+    bottom = {"causal_alignment": BOTTOM_RIGHT}
+    padding = (np.arange(4) >= 2).reshape(1, 1, 4, 1)
+    return tuple(
+        gradients(
+            f"padding_nan_{name}",
+            f"Queries that do not count hold NaN, and so does what was stored of them: {what}",
+            SIZES,
+            derived=derived,
+            **lengths,
+            **arguments,
+            **spoilt(f"padding_nan_{name}", SIZES, ("query", "grad_output"), padding, np.nan),
+        )
+        for name, what, derived, arguments in (
+            ("output", "the output", ("output",), {}),
+            ("both", "output and logsumexp", STORED, {}),
+            ("both_causal", "output and logsumexp, causal", STORED, {"is_causal": True, **bottom}),
+        )
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases by place."""
-    return (*query_cases(), *key_cases(), *dead_cases())
+    return (*query_cases(), *key_cases(), *dead_cases(), *mask_cases(), *padding_cases())

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
+    "backward/nan_in_float_mask_alone": ("sdpa_backward.nan_in_mask_excludes",),
     "backward/alibi_softcap": ("sdpa_backward.cap_derivative_of_logits",),
     "backward/alibi_top_left": (
         "sdpa_backward.alibi_ignored",

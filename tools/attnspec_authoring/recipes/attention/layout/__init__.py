@@ -11,6 +11,7 @@ from attnspec_authoring.recipes.attention.layout import (
     initialisation,
     projections,
     softmax,
+    special_layers,
 )
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *softmax.cases(),
         *heads.cases(),
         *projections.cases(),
+        *special_layers.cases(),
         *fully_masked.cases(),
         *empty_axes.cases(),
         *initialisation.cases(),

@@ -14,6 +14,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     wide = {"fan_in": 32, "fan_out": 128}
     return (
         *(_from_zero(rows, columns) for rows, columns in ((72, 64), (48, 96))),
+        *(_of_odd_size(rows, columns) for rows, columns in ((65, 65), (4097, 1), (1, 4099))),
         AuthoredCase(
             id="layout/glorot_normal_wide",
             title="Glorot normal weights of a 32x128 matrix, seed 1",
@@ -26,6 +27,21 @@ def cases() -> tuple[AuthoredCase, ...]:
             changed_argument=ChangedArgument("fan_out", 129),
             revision=2,
         ),
+    )
+
+
+def _of_odd_size(rows: int, columns: int) -> AuthoredCase:
+    """Make a case of an odd number of elements, which what draws two at a time does not fill."""
+    shape = {"fan_in": rows, "fan_out": columns}
+    return AuthoredCase(
+        id=f"layout/glorot_normal_odd_{rows}_{columns}",
+        title=f"Glorot normal weights of a {rows}x{columns} matrix: an odd number of elements",
+        operation="glorot_normal",
+        clauses=tuple(f"glorot_normal.{clause}" for clause in CLAUSES),
+        source=made_for("layout"),
+        attributes={**shape, "seed": 3},
+        dtypes=(),
+        properties={"distribution": "normal", **shape},
     )
 
 

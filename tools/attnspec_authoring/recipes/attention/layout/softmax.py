@@ -221,6 +221,35 @@ def context(
     )
 
 
+def nearly_largest() -> tuple[AuthoredCase, ...]:
+    """Hold numbers of more than half of the largest one of each dtype: multiplied by anything, they are infinite."""
+    made: list[AuthoredCase] = []
+    mantissas = np.array([[1.5, 1.75, 1.984375, 1.25], [1.984375, 1.5, 1.984375, 1.125], [1.25, 1.25, 1.5, 1.75]])
+    for dtype, exponent in (("float16", 15), ("bfloat16", 127), ("float32", 127), ("float64", 1023)):
+        largest = 2.0**exponent
+        for side, signs in (("above", 1.0), ("below", -1.0), ("above_and_below", np.array([1.0, -1.0, 1.0, -1.0]))):
+            made.append(
+                softmax(
+                    f"nearly_largest_{dtype}_{side}",
+                    f"nothing but numbers near the largest of {dtype}: {side}",
+                    mantissas * largest * signs,
+                    clauses=("softmax.stability", "softmax.definition"),
+                    dtypes=(dtype,),
+                )
+            )
+    return (
+        *made,
+        softmax(
+            "below_every_float32",
+            "columns of numbers that lie below the lowest of float32",
+            np.array([[-1.0, -1.5, -2.0], [-1.25, -1.0, -1.0]]) * 2.0**200,
+            clauses=(*AXIS, "softmax.stability"),
+            dtypes=("float64",),
+            axis=0,
+        ),
+    )
+
+
 def context_cases() -> tuple[AuthoredCase, ...]:
     """Hold context vectors of unequal numbers of tokens and features."""
     default, explicit = "context_vector.scale.default", "context_vector.scale.explicit"
@@ -264,4 +293,4 @@ def context_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of softmax and of the context vector."""
-    return (*softmax_cases(), *first_at_minus_infinity(), *sum_cases(), *context_cases())
+    return (*softmax_cases(), *first_at_minus_infinity(), *nearly_largest(), *sum_cases(), *context_cases())

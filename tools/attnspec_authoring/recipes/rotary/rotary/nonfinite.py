@@ -102,6 +102,28 @@ def in_tables() -> tuple[AuthoredCase, ...]:
     )
 
 
+def at_rest() -> tuple[AuthoredCase, ...]:
+    """Hold infinities in a token that is turned by no angle: infinity times a sine of 0 is NaN all the same."""
+    shape, table = (1, 2, 3, 6), (1, 3, 2)
+    stands = (np.arange(3) == 0)[np.newaxis, :, np.newaxis]
+    cosines = np.where(stands, 1.0, grid("rotary/at_rest_cos", table) / 2.0)
+    sines = np.where(stands, 0.0, grid("rotary/at_rest_sin", table) / 2.0)
+    return tuple(
+        case
+        for word, number in (("infinity", np.inf), ("minus_infinity", -np.inf), ("nan", np.nan))
+        for case in both(
+            f"{word}_at_rest",
+            f"{word.replace('_', ' ')} in a feature of the first token, which is turned by no angle",
+            shape,
+            4,
+            x=holding(f"{word}_at_rest", ((0, 1, 0, 1), number), ((0, 0, 0, 2), number), shape=shape),
+            cos=cosines,
+            sin=sines,
+            **REACH,
+        )
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of rotations that hold numbers which are not finite."""
-    return (*in_pairs(), *beyond(), *in_tables())
+    return (*in_pairs(), *beyond(), *in_tables(), *at_rest())

@@ -78,6 +78,20 @@ def cases() -> tuple[AuthoredCase, ...]:
         ),
         tables("offset", "positions that start at 17", [[17, 18, 19, 20]], clauses=(order,), url=IGNORED),
         tables("permuted", "positions out of order", [[3, 0, 2, 1], [1, 3, 0, 2]], clauses=(order, batch), url=IGNORED),
+        tables(
+            "exchanged_inside",
+            "positions whose ends lie as far apart as if they followed one another",
+            [[0, 2, 1, 3], [5, 7, 6, 8]],
+            clauses=(order, batch),
+        ),
+        tables(
+            "exchanged_inside_one_entry", "the same, of a single entry", [[10, 14, 12, 13, 11, 15]], clauses=(order,)
+        ),
+        # One after the other, so that who keeps tables without regard to the dtype gives those of the first.
+        tables("kept_1_in_float32", "in float32 first", [[3, 40, 1001]], clauses=(precise,), dtypes=("float32",)),
+        tables(
+            "kept_2_in_float64", "the same numbers in float64", [[3, 40, 1001]], clauses=(precise,), dtypes=("float64",)
+        ),
         tables("gaps", "positions that rise with gaps between them", [[1, 2, 5, 6, 11, 40], [0, 3, 4, 9, 10, 12]]),
         tables("seventy", "seventy tokens, each third position left out", [[3 * n // 2 for n in range(70)]], (1.0,)),
         tables("repeated", "positions that occur twice", [[5, 5, 0, 5, 0]], clauses=(order,)),
