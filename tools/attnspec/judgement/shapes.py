@@ -32,7 +32,17 @@ _NAMES = ("operation", "dtypes", "shapes", "without", "own_check")
 ROWS = 32
 """Rows of a large draw that are held against values; all others must lie in their hull."""
 
-_NOT_ASKED = ("presentation", "excluded_nonfinite", "attended_nan", REFUSED, CHANGED)
+_NOT_ASKED = (
+    "attended_nan",
+    "excluded_nonfinite",
+    "infinite_scores",
+    "nan_in_gradient",
+    "nan_in_mask",
+    "padded_nonfinite",
+    "presentation",
+    REFUSED,
+    CHANGED,
+)
 """What nobody asked for who named a shape: other memory layouts, numbers that are none, inputs to refuse, and calls
 with another argument: other variants are asked for anyway."""
 
