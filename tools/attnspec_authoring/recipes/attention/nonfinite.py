@@ -157,6 +157,7 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
     steps = "nonfinite/all_steps"
     one = (np.arange(4).reshape(4, 1) == 2) & (np.arange(5) == 3)
     of_a_key = (np.arange(5) == 3).reshape(1, 1, 1, 5)
+    beside_a_sink: dict[str, Any] = {"sinks": [0.5, 1.0]}
     return (
         attention(
             "nonfinite/float_mask_beside_nan",
@@ -179,7 +180,7 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
                 ("of_queries", "at one query and key", np.where(one, NAN, 0.25), {}),
                 ("of_a_head", "at one head", np.where(np.arange(2).reshape(2, 1, 1) == 1, NAN, np.ones((2, 4, 5))), {}),
                 ("of_a_key", "at one key of all queries", np.where(of_a_key, NAN, 0.5), {}),
-                ("beside_a_sink", "beside sinks", np.where(one, NAN, 0.5), {"sinks": [0.5, 1.0]}),
+                ("beside_a_sink", "beside sinks", np.where(one, NAN, 0.5), beside_a_sink),
             )
         ),
         attention(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
 def nonfinite_cases() -> tuple[AuthoredCase, ...]:
     """Put NaN and infinity into tokens that some queries, or none, may attend to."""
     third, lower = np.arange(5) == 2, np.tri(5, dtype=np.bool_)
-    ways = {
+    ways: dict[str, dict[str, Any]] = {
         "causal": {"is_causal": True},
         "boolean_mask": {"mask": lower},
         "float_mask": {"mask": np.where(lower, 0.25, HIDDEN)},
