@@ -36,7 +36,8 @@ class Folded(base.Sdpa):
         empty = total == 0
         out = base.mix(np.moveaxis(powers, 0, -1), c.vh, c.allowed)
         c.out = out / np.where(empty, 1, total)[..., None]
-        c.lse = np.where(empty, -np.inf, largest + np.log(total)).astype(c.acc)
+        logsumexp = np.where(empty, -np.inf, largest + np.log(total))
+        c.lse = logsumexp.astype(np.float64 if c.dtype == np.float64 else c.acc)
 
 
 scaled_dot_product_attention = base.operation(Folded)

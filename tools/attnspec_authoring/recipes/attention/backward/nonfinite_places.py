@@ -187,6 +187,27 @@ def padding_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def stated_padding_cases() -> tuple[AuthoredCase, ...]:
+    """State outputs that hold NaN where they do not count; with one key they are its value, and need no derivation."""
+    made: list[AuthoredCase] = []
+    padding = (np.arange(4) >= 2).reshape(1, 1, 4, 1)
+    for word, number in (("nan", np.nan), ("infinity", np.inf)):
+        sizes, name = Sizes(1, 2, 2, 4, 1, 2, 3), f"padding_{word}_in_stated_output"
+        tensors = spoilt(name, sizes, ("query", "grad_output"), padding, number)
+        stated = np.where(padding, number, np.broadcast_to(tensors["value"], (1, 2, 4, 3)))
+        made.append(
+            gradients(
+                name,
+                f"Queries that do not count hold {word}, and so do their outputs, which are given",
+                sizes,
+                query_lengths=[2],
+                output=stated,
+                **tensors,
+            )
+        )
+    return tuple(made)
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases by place."""
-    return (*query_cases(), *key_cases(), *dead_cases(), *mask_cases(), *padding_cases())
+    return (*query_cases(), *key_cases(), *dead_cases(), *mask_cases(), *padding_cases(), *stated_padding_cases())
