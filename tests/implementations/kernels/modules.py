@@ -28,7 +28,11 @@ class Wide:
 class Modules(Wide):
     """Multi-head attention: one product with the three matrices side by side, tokens before heads throughout."""
 
-    conventions = {"input_checks": "lenient", "multi_head_attention.fully_masked_row": "zero"}  # noqa: RUF012
+    conventions = {  # noqa: RUF012
+        "input_checks": "lenient",
+        "multi_head_attention.fully_masked_row": "zero",
+        "multi_head_attention.masked_nonfinite": "propagates",
+    }
 
     def multi_head_attention(
         self,

@@ -19,6 +19,7 @@ from attnspec_authoring.recipes.attention.attention import (
 from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
 from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.attention.nonfinite_kept import kept_cases
+from attnspec_authoring.recipes.attention.nonfinite_layers import layer_cases
 from attnspec_authoring.recipes.attention.nonfinite_quantized import quantized_cases
 
 if TYPE_CHECKING:
@@ -432,6 +433,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *causal_cases(),
         *excluded_cases(),
         *kept_cases(),
+        *layer_cases(),
         *quantized_cases(),
         nan_in_query(),
     )

@@ -1,12 +1,12 @@
-"""Layers at the ends of what they may be: one token, one query, matrices of zeros, and tokens that are not finite."""
+"""Layers at the ends of what they may be: one token, one query, matrices of zeros."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import HIDDEN, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask
 from attnspec_authoring.recipes.attention.layout.projections import multi_head, single_head
 from attnspec_authoring.recipes.generator import grid
 
@@ -92,52 +92,6 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def nonfinite_cases() -> tuple[AuthoredCase, ...]:
-    """Put NaN and infinity into tokens that some queries, or none, may attend to."""
-    third, lower = np.arange(5) == 2, np.tri(5, dtype=np.bool_)
-    ways: dict[str, dict[str, Any]] = {
-        "causal": {"is_causal": True},
-        "boolean_mask": {"mask": lower},
-        "float_mask": {"mask": np.where(lower, 0.25, HIDDEN)},
-        "mask_of_heads": {"mask": np.stack([lower, ~third & lower, lower | lower.T])},
-    }
-    made: list[AuthoredCase] = []
-    for way, arguments in ways.items():
-        for tensor in ("key", "value"):
-            name = f"nan_{tensor}_{way}"
-            tokens = grid(f"nonfinite/multi_head_{name}/{tensor}", (1, 5, 6))
-            made.append(
-                multi_head(
-                    name,
-                    f"NaN in one token of the {tensor}s, to which some queries may not attend: {way.replace('_', ' ')}",
-                    (1, 5, 5),
-                    profile="nonfinite",
-                    replaced={tensor: np.where(third[:, np.newaxis], np.nan, tokens)},
-                    conventions=("masked_nonfinite", "nonfinite_input"),
-                    **arguments,
-                )
-            )
-    for word, number in (("nan", np.nan), ("infinity", np.inf)):
-        name = f"hidden_{word}"
-        both = {
-            tensor: np.where(third[:, np.newaxis], number, grid(f"nonfinite/multi_head_{name}/{tensor}", (2, 5, 6)))
-            for tensor in ("key", "value")
-        }
-        made.append(
-            multi_head(
-                name,
-                f"{word} in a token that no query may attend to",
-                (2, 4, 5),
-                profile="nonfinite",
-                mask=np.broadcast_to(~third, (1, 5)).copy().reshape(1, 1, 1, 5),
-                replaced=both,
-                conventions=("masked_nonfinite", "nonfinite_input"),
-                outputs=WITH_WEIGHTS,
-            )
-        )
-    return tuple(made)
-
-
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    return (*single_head_cases(), *multi_head_cases(), *nonfinite_cases())
+    return (*single_head_cases(), *multi_head_cases())
