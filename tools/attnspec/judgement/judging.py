@@ -1,17 +1,14 @@
-"""Judging: a candidate is started, then the draws are made, and what it answers is graded in this process."""
+"""Judging: candidates are started one after the other, asked, and told what they were found to be."""
 
 from __future__ import annotations
 
 import secrets
-from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnspec.cases import suite_of
-from attnspec.comparison import NOT_GRADED, Values
-from attnspec.draws import draw
 from attnspec.errors import ProtocolError, TargetError, UsageError
+from attnspec.judgement.asking import Asking
 from attnspec.judgement.candidate import (
     Candidate,
     Conditions,
@@ -21,52 +18,24 @@ from attnspec.judgement.candidate import (
     check_size,
     opened,
 )
-from attnspec.judgement.certificate import certificate
 from attnspec.judgement.own_inputs import tried
 from attnspec.judgement.own_modules import load_own_modules
-from attnspec.judgement.questions import asked_again, questions, smaller
-from attnspec.judgement.recognising import recognised
+from attnspec.judgement.questions import questions
 from attnspec.judgement.sampling import sampled
 from attnspec.judgement.shapes import read_shapes, shapes_from
-from attnspec.judgement.tally import Tally, tally_of
-from attnspec.judgement.telling_apart import answering_of, tell_apart
 from attnspec.judgement.verdict import Judgement, judgement_of, not_loaded
-from attnspec.lattice import REVERSED
 from attnspec.plain_text import plain_text
-from attnspec.runner import run_suite
-from attnspec.validation import closing, make_report, measured_of
+from attnspec.validation import closing, make_report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from attnspec.adapters import Implementation
-    from attnspec.draws import Recipe
-    from attnspec.judgement.certificate import Certificate
+    from attnspec.judgement.asking import Follower
     from attnspec.judgement.own_inputs import OwnCheckFound
-    from attnspec.judgement.questions import Question
     from attnspec.judgement.shapes import Shape
-    from attnspec.judgement.telling_apart import DrawTold
-    from attnspec.probing import Measured
-    from attnspec.runner import Result
 
 DRAWS = 64
 """Draws at a shape: a set that tells all impostors apart takes about 23 of them, and never took more than 51."""
-
-VARIANTS = (0, 1, REVERSED)
-"""Each draw is asked with other numbers, too, and with its own in the opposite order: shapes and sums stay the same."""
-
-_GIVEN_UP = 3
-"""Answers in a row that did not come, by a crash or for the time, after which no more is asked."""
-
-_LOST = ("crash", "timeout")
-
-_MOST_OF = 0.5
-"""The share of questions answered wrongly from which on a trick explains them; the others have a cause of their own."""
-
-Follower = Callable[[str], None]
-"""Told how far a judgement is, in a few words."""
 
 
 def judge(
@@ -172,7 +141,7 @@ def judged(
             continue
         with closing(implementation):
             declared = dict(implementation.declaration.conventions)
-            asked = _Asked(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
+            asked = Asking(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
             for shape in shapes:
                 for dtype in shape.dtypes:
                     asked.put(tuple(questions(shape, dtype, word, draws)))
@@ -195,7 +164,7 @@ def _named(follow: Follower | None, candidate: Candidate, found: Sequence[Judgem
 
 def _judged(
     candidate: Candidate,
-    asked: _Asked,
+    asked: Asking,
     declared: Mapping[str, str],
     own_checks: tuple[OwnCheckFound, ...],
     *,
@@ -225,143 +194,3 @@ def _judged(
         recognised=asked.recognised,
         stopped=asked.stopped,
     )
-
-
-class _Asked:
-    """What a candidate was asked, and what came of it.
-
-    Parameters
-    ----------
-    implementation
-        The candidate.
-    conventions
-        Conventions that its answers are held to.
-    conditions
-        Under what it runs.
-    seed
-        The word that all is drawn by.
-    follow
-        Told how far it is.
-    """
-
-    def __init__(
-        self,
-        implementation: Implementation,
-        conventions: Mapping[str, str],
-        conditions: Conditions,
-        seed: str,
-        follow: Follower,
-    ) -> None:
-        self._implementation = implementation
-        self.declaration = implementation.declaration
-        self.conventions = conventions
-        self.conditions = conditions
-        self.seed = seed
-        self._follow = follow
-        self._places: list[str] = []
-        self.results: list[Result] = []
-        self._tricks: Counter[str] = Counter()
-        self._wrong = 0
-        self._told: dict[tuple[str, str], list[DrawTold]] = {}
-        self._before: dict[tuple[str, str], Mapping[str, NDArray[Any]]] = {}
-        self._too_large: set[str] = set()
-        self._seconds = 0.0
-        self.stopped: str | None = None
-        self.measured: Measured | None = None
-
-    def put(self, every: Sequence[Question]) -> None:
-        """Ask every question in each of its variants; large ones, of which no answer is kept, once more in the end."""
-        wrong: Question | None = None
-        for place, question in enumerate(every):
-            if self.stopped:
-                return
-            self._follow(f"draw {place + 1} of {len(every)} in {question.recipe.limits.dtype}")
-            results = self._ask([question.recipe.in_variant(variant) for variant in VARIANTS], question)
-            if wrong is None and any(result.is_wrong for result in results):
-                wrong = question
-        large = [question for question in every if question.recipe.limits.sample]
-        for question in reversed(large):
-            if not self.stopped:
-                self._ask([asked_again(question, self.seed)], question, is_first=False)
-        if wrong is not None:
-            # Small answers are explained soonest, and of a large one a sample alone is kept.
-            for question in smaller(wrong):
-                if not self.stopped:
-                    self._ask([question.recipe.in_variant(variant) for variant in VARIANTS], question)
-
-    def measure(self) -> None:
-        """Ask a candidate that went wrong once more, to find out what it computes; one that keeps ending is let be."""
-        if not self.stopped:
-            self._follow("measuring")
-            self.measured = measured_of(self._implementation, tuple(self.results))
-
-    def _ask(self, recipes: Sequence[Recipe], question: Question, *, is_first: bool = True) -> Sequence[Result]:
-        results = run_suite(
-            suite_of(draw(recipe) for recipe in recipes),
-            self._implementation,
-            dtypes=(question.recipe.limits.dtype,),
-            conventions=self.conventions,
-            goes_on=True,
-        )
-        results = tuple(_without_what_is_too_large(result) for result in results)
-        self._recognise(results)
-        if is_first and question.where == "at":
-            self._tell_apart(results[0], question)
-        self.results += results
-        self._places += [question.where] * len(results)
-        self._stop()
-        return results
-
-    def _stop(self) -> None:
-        """Find out whether to ask no more."""
-        self._seconds += sum(result.seconds for result in self.results[-len(VARIANTS) :])
-        limit = self.conditions.total_seconds
-        last = self.results[-_GIVEN_UP:]
-        if len(last) == _GIVEN_UP and all(result.status in _LOST for result in last):
-            self.stopped = "No more was asked after three in a row without an answer."
-        elif limit is not None and self._seconds > limit:
-            self.stopped = f"No more was asked: all calls together took more than {limit:g} seconds."
-
-    def _recognise(self, results: Sequence[Result]) -> None:
-        trick = recognised(results)
-        if trick is not None:
-            self._tricks[trick] += 1
-        # Of a large answer little is kept to recognise anything by.
-        is_whole = not results[0].case.thinned
-        self._wrong += trick is not None or (is_whole and any(result.is_wrong for result in results))
-
-    def _tell_apart(self, result: Result, question: Question) -> None:
-        """Find what a draw is worth that was answered, and is small enough to be answered otherwise."""
-        run = result.run
-        if not isinstance(run.expected, Values) or question.shape.text in self._too_large:
-            return
-        if result.status in NOT_GRADED:
-            return
-        about = (run.case.operation, run.dtype)
-        try:
-            answering = answering_of(run)
-        except ValueError:
-            self._too_large.add(question.shape.text)
-            return
-        self._told.setdefault(about, []).append(tell_apart(run, self._before.get(about), answering=answering))
-        self._before[about] = answering.call.right
-
-    @property
-    def recognised(self) -> tuple[str, ...]:
-        """What wrong answers are that were there before, a sentence each, as far as it is so of most of them."""
-        return tuple(trick for trick, many in self._tricks.most_common() if many >= _MOST_OF * self._wrong)
-
-    @property
-    def certificates(self) -> tuple[Certificate, ...]:
-        """What the draws at the shapes are worth, for each operation and dtype."""
-        return tuple(certificate(*about, told) for about, told in self._told.items())
-
-    def tally(self, where: str) -> Tally:
-        """Count what came of the draws at a place."""
-        of = [result for result, place in zip(self.results, self._places, strict=True) if place == where]
-        return tally_of(of, _LOST)
-
-
-def _without_what_is_too_large(result: Result) -> Result:
-    """Forget an answer of a wrong shape: nothing is found out by its numbers, and it may fill this process's memory."""
-    return result._replace(got=None) if result.verdict.check == "shape" else result
