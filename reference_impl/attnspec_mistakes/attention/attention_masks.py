@@ -143,11 +143,7 @@ def mask_of_first_head_in_group(query: ArrayLike, key: ArrayLike, value: ArrayLi
     mask, heads, shared = given.get("mask"), np.shape(query)[1], np.shape(key)[1]
     packed = np.shape(query)[2] == 1 and mask is not None and np.ndim(mask) > 2 and np.shape(mask)[-3] == heads
     if packed and shared and heads:
-<<<<<<< HEAD
-        first = np.asarray(np.arange(heads) // (heads // shared) * (heads // shared), dtype=np.int64)
-=======
         first = [head - head % (heads // shared) for head in range(heads)]
->>>>>>> classes
         given = {**given, "mask": np.take(np.asarray(mask), first, axis=-3)}
     return scaled_dot_product_attention(query, key, value, **given)
 

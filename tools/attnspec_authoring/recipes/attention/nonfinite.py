@@ -160,16 +160,12 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
     steps = "nonfinite/all_steps"
     one = (np.arange(4).reshape(4, 1) == 2) & (np.arange(5) == 3)
     of_a_key = (np.arange(5) == 3).reshape(1, 1, 1, 5)
-<<<<<<< HEAD
-    beside_a_sink: dict[str, Any] = {"sinks": [0.5, 1.0]}
-=======
     masks_with_nan: tuple[tuple[str, str, NDArray[Any], dict[str, Any]], ...] = (
         ("of_queries", "at one query and key", np.where(one, NAN, 0.25), {}),
         ("of_a_head", "at one head", np.where(np.arange(2).reshape(2, 1, 1) == 1, NAN, np.ones((2, 4, 5))), {}),
         ("of_a_key", "at one key of all queries", np.where(of_a_key, NAN, 0.5), {}),
         ("beside_a_sink", "beside sinks", np.where(one, NAN, 0.5), {"sinks": [0.5, 1.0]}),
     )
->>>>>>> classes
     return (
         attention(
             "nonfinite/float_mask_beside_nan",
@@ -188,16 +184,7 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
                 mask=mask,
                 **more,
             )
-<<<<<<< HEAD
-            for name, what, mask, more in (
-                ("of_queries", "at one query and key", np.where(one, NAN, 0.25), {}),
-                ("of_a_head", "at one head", np.where(np.arange(2).reshape(2, 1, 1) == 1, NAN, np.ones((2, 4, 5))), {}),
-                ("of_a_key", "at one key of all queries", np.where(of_a_key, NAN, 0.5), {}),
-                ("beside_a_sink", "beside sinks", np.where(one, NAN, 0.5), beside_a_sink),
-            )
-=======
             for name, what, mask, more in masks_with_nan
->>>>>>> classes
         ),
         attention(
             "nonfinite/float_mask_beside_nan_query",

@@ -148,10 +148,6 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
     """Put NaN into a float mask: its queries, and the keys and values that they attend to, become NaN."""
     one = np.where((np.arange(4).reshape(4, 1) == 1) & (np.arange(4) == 2), np.nan, 0.25)
     lower = np.where(MASK, 0.25, HIDDEN)
-<<<<<<< HEAD
-    stored: dict[str, Any] = {"derived": STORED}
-    sinks: dict[str, Any] = {"sinks": [0.5, -1.25]}
-=======
     masks: tuple[tuple[str, str, NDArray[Any], dict[str, Any]], ...] = (
         ("alone", "at one query and key", one, {}),
         ("hiding", "beside minus infinity", np.where(np.eye(4) * np.arange(4) == 1, np.nan, lower), {}),
@@ -159,7 +155,6 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
         ("of_a_head", "at one head", np.stack([np.full((4, 4), 0.5), one]), {}),
         ("sinks", "beside sinks", one, {"sinks": [0.5, -1.25]}),
     )
->>>>>>> classes
     return tuple(
         gradients(
             f"nan_in_float_mask_{name}",
@@ -168,17 +163,7 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
             mask=mask,
             **arguments,
         )
-<<<<<<< HEAD
-        for name, what, mask, arguments in (
-            ("alone", "at one query and key", one, {}),
-            ("hiding", "beside minus infinity", np.where(np.eye(4) * np.arange(4) == 1, np.nan, lower), {}),
-            ("stored", "output and logsumexp are given", one, stored),
-            ("of_a_head", "at one head", np.stack([np.full((4, 4), 0.5), one]), {}),
-            ("sinks", "beside sinks", one, sinks),
-        )
-=======
         for name, what, mask, arguments in masks
->>>>>>> classes
     )
 
 
