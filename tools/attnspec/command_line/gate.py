@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.command_line.console import make_console, telling
-from attnspec.command_line.finite import FiniteRange
 from attnspec.command_line.running import run_target, write_reports
 from attnspec.command_line.target_options import TargetOptions, target_options
 from attnspec.errors import UsageError
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--minimum-accuracy",
-    type=FiniteRange(min=0),
+    type=click.FloatRange(min=0),
     metavar="X",
     help="The median of error / tolerance must not exceed X.",
 )

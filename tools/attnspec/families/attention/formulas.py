@@ -136,7 +136,8 @@ def _scaled_dot_product_attention_backward(case: Case) -> list[str]:
     lines.append(f"scores = query @ key.swapaxes(-1, -2) * {_scale(case, 'query.shape[-1]')}")
     lines += _exclusion(case, queries="query.shape[2]", keys="key.shape[2]")
     lines += _shares(case)
-    spoilt = not all(np.isfinite(array).all() for name, array in inputs.items() if name != "mask")
+    # Minus infinity in a mask excludes, and is no number that spreads.
+    spoilt = any(np.isnan(array).any() or (name != "mask" and np.isinf(array).any()) for name, array in inputs.items())
     selects = spoilt and _excludes(case)
     lines += [
         f"grad_value = {_summed('weights', 'grad_output', of_queries=False, selects=selects)}",
