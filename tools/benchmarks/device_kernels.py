@@ -51,14 +51,16 @@ its values. A kernel that declines says why. The judgements, with their seeds, a
 
 
 def judgements(device: str) -> Iterator[dict[str, Any]]:
-    """Judge every kernel at every shape in every dtype."""
+    """Judge every kernel at every shape in every dtype, by what is known of PyTorch's."""
+    from attnspec.adapters.builtin.torch.attention.kernels import CONVENTIONS
+
     for shape, stated in SHAPES.items():
         for dtype in DTYPES:
             for kernel, target in KERNELS.items():
                 entry = {"kernel": kernel, "shape": shape, "dtype": dtype}
                 shapes = {"operation": "scaled_dot_product_attention", "dtypes": [dtype], "shapes": [stated]}
                 try:
-                    found = judge(target, shapes, device=device).as_json()
+                    found = judge(target, shapes, device=device, conventions=CONVENTIONS).as_json()
                 except AttnspecError as error:
                     yield {**entry, "verdict": "not judged", "reason": str(error)}
                     continue

@@ -134,9 +134,9 @@ def judgement_of(
     stopped
         Why no more was asked; None where all was.
     """
-    sentences = (*recognised, *_explaining(report), *_of_own_conventions(report, own_conventions))
-    diagnosis = tuple(dict.fromkeys(map(plain_text, sentences)))
-    word, reason = _found(report, at, beside, diagnosis, stopped)
+    causes = tuple(dict.fromkeys(map(plain_text, (*recognised, *_explaining(report)))))
+    diagnosis = (*causes, *map(plain_text, _of_own_conventions(report, own_conventions)))
+    word, reason = _found(report, at, beside, causes, stopped)
     return Judgement(
         candidate=plain_text(candidate),
         verdict=word,

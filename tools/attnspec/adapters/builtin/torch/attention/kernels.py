@@ -30,6 +30,10 @@ CONVENTIONS: Mapping[str, str] = {
 """What every kernel of ``scaled_dot_product_attention`` does; the rest is as the spec has it."""
 
 
+_NO_KERNEL = ("No available kernel", "No viable backend")
+"""What PyTorch says where no kernel that is allowed takes the inputs, or the device has none."""
+
+
 class TorchKernel:
     """``torch.nn.functional.scaled_dot_product_attention``, and nothing else.
 
@@ -124,7 +128,7 @@ class TorchKernel:
                     query, key, value, scale=scale, enable_gqa=heads_differ(query, key), **exclusion
                 )
             except RuntimeError as error:
-                if self.kernel is not None and "No available kernel" in str(error):
+                if self.kernel is not None and any(said in str(error) for said in _NO_KERNEL):
                     raise Unsupported(f"torch's {self.kernel} kernel does not take these inputs") from None
                 raise
         return {"output": output}
