@@ -27,7 +27,7 @@ def _one_sequence(q, k, v, first, factor, softcap, slopes, sinks, mask, left, ri
                 see &= mask[h]
             elif mask is not None:
                 s += mask[h]
-                see &= mask[h] > -np.inf
+                see &= mask[h] != -np.inf
             for i in range(n):
                 idx = np.flatnonzero(see[i])
                 row = s[i, idx]

@@ -49,3 +49,4 @@ def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, n
     return {"output": out, "weights": all_weights}
 
 dtypes = ("float64", "float32")
+conventions = {"masked_nonfinite": "propagates"}

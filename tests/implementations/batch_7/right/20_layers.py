@@ -4,6 +4,9 @@ import numpy as np
 import base
 
 
+conventions = {"masked_nonfinite": "propagates"}
+
+
 def single_head_attention(x, w_query, w_key, w_value, w_output=None, scale=None):
     """w_value times w_output first, queries one by one."""
     factor = 1 / math.sqrt(w_query.shape[1]) if scale is None else scale

@@ -78,7 +78,7 @@ def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, pa
         if m5.dtype == bool:
             ok = ok & m5
         else:
-            ok = ok & (m5 > -np.inf)
+            ok = ok & (m5 != -np.inf)
             x = x + np.maximum(m5.astype(ft) * ft(LOG2E), np.finfo(ft).min)
     ok = np.broadcast_to(ok, x.shape)
     x = np.where(ok, x, ft(-np.inf))
