@@ -129,12 +129,12 @@ class Asking:
             self._tell_apart(results[0], question)
         self.results += results
         self._places += [question.where] * len(results)
+        self._seconds += sum(result.seconds for result in results)
         self._stop()
         return results
 
     def _stop(self) -> None:
         """Find out whether to ask no more."""
-        self._seconds += sum(result.seconds for result in self.results[-len(VARIANTS) :])
         limit = self.conditions.total_seconds
         last = self.results[-_GIVEN_UP:]
         if len(last) == _GIVEN_UP and all(result.status in _LOST for result in last):

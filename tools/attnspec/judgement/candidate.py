@@ -29,6 +29,9 @@ MESSAGE_LIMIT = 2**32
 _ROOM = 2**26
 """Bytes of a line beside what its tensors take: as many as any line of the protocol may have."""
 
+_CHARACTERS = 32
+"""Characters of a number at most, where a program writes it out; in base64 it has a third of them."""
+
 _BYTES_SENT = 4 / 3
 """Characters of base64 to a byte."""
 
@@ -89,7 +92,7 @@ class Candidate:
 
 def check_size(shape: Shape) -> None:
     """Raise `UsageError` if the inputs of a shape are too large for a message to the candidate."""
-    numbers = sum(math.prod(of) for of in shape.shapes.values())
+    numbers = _numbers_sent(shape)
     widest = max(numpy_dtype(dtype).itemsize for dtype in shape.dtypes)
     if numbers * widest * _BYTES_SENT > MESSAGE_LIMIT:
         raise UsageError(
@@ -163,7 +166,7 @@ def opened(candidate: Candidate, conditions: Conditions, shapes: Sequence[Shape]
         layout=candidate.layout,
         timeout=conditions.seconds,
         start_timeout=conditions.start_seconds,
-        line_limit=MESSAGE_LIMIT,
+        line_limit=limit,
         launcher=(*before, sys.executable),
         forbidden=conditions.forbidden,
         megabytes=conditions.megabytes,
@@ -190,10 +193,11 @@ def as_judged(candidate: Candidate, implementation: Implementation, shapes: Sequ
 
 
 def _line_limit(shapes: Sequence[Shape]) -> int:
-    """Return how long a line of an answer, or of a question, may be: what all outputs take, and some room."""
-    longest = 0
-    for shape in shapes:
-        widest = max(numpy_dtype(dtype).itemsize for dtype in shape.dtypes)
-        inputs = sum(math.prod(of) for of in shape.shapes.values())
-        longest = max(longest, int(max(inputs, shape.owed) * widest * _BYTES_SENT))
-    return min(MESSAGE_LIMIT, _ROOM + longest)
+    """Return how long a line of an answer, or of a question, may be: what all numbers take, and some room."""
+    numbers = max(max(_numbers_sent(shape), shape.owed) for shape in shapes)
+    return min(MESSAGE_LIMIT, _ROOM + numbers * _CHARACTERS)
+
+
+def _numbers_sent(shape: Shape) -> int:
+    """Return how many numbers the inputs of a shape have."""
+    return sum(math.prod(of) for of in shape.shapes.values())

@@ -98,10 +98,9 @@ def asked_again(question: Question, seed: str) -> Recipe:
 def smaller(question: Question) -> Iterator[Question]:
     """Give small draws that are like a question in all but their lengths."""
     extents = {axis: min(length, _LONG) for axis, length in question.shape.extents.items()}
+    limits = replace(question.recipe.limits, numbers="", sample="", extents=extents)
     for number in range(_EXPLAINING):
-        limits = replace(question.recipe.limits, numbers="", sample="")
-        recipe = replace(question.recipe, number=number, limits=limits).with_extents(extents)
-        yield Question(question.shape, "smaller", recipe)
+        yield Question(question.shape, "smaller", replace(question.recipe, number=number, limits=limits))
 
 
 def _beside(extents: Mapping[str, int], seed: str, number: int) -> Mapping[str, int]:

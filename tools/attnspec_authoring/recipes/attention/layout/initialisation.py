@@ -32,30 +32,27 @@ def cases() -> tuple[AuthoredCase, ...]:
 
 def _of_odd_size(rows: int, columns: int) -> AuthoredCase:
     """Make a case of an odd number of elements, which what draws two at a time does not fill."""
-    shape = {"fan_in": rows, "fan_out": columns}
-    return AuthoredCase(
-        id=f"layout/glorot_normal_odd_{rows}_{columns}",
-        title=f"Glorot normal weights of a {rows}x{columns} matrix: an odd number of elements",
-        operation="glorot_normal",
-        clauses=tuple(f"glorot_normal.{clause}" for clause in CLAUSES),
-        source=made_for("layout"),
-        attributes={**shape, "seed": 3},
-        dtypes=(),
-        properties={"distribution": "normal", **shape},
-    )
+    return _weights(f"odd_{rows}_{columns}", rows, columns, "an odd number of elements", 3, None)
 
 
 def _from_zero(rows: int, columns: int) -> AuthoredCase:
     """Make a case of the seed 0, which is a number like any other."""
+    return _weights(f"seed_zero_{rows}", rows, columns, "a seed of 0 is a seed", 0, ChangedArgument("seed", 1))
+
+
+def _weights(
+    name: str, rows: int, columns: int, about: str, seed: int, changed: ChangedArgument | None
+) -> AuthoredCase:
+    """Make a case of normal weights, which is about one thing."""
     shape = {"fan_in": rows, "fan_out": columns}
     return AuthoredCase(
-        id=f"layout/glorot_normal_seed_zero_{rows}",
-        title=f"Glorot normal weights of a {rows}x{columns} matrix: a seed of 0 is a seed",
+        id=f"layout/glorot_normal_{name}",
+        title=f"Glorot normal weights of a {rows}x{columns} matrix: {about}",
         operation="glorot_normal",
         clauses=tuple(f"glorot_normal.{clause}" for clause in CLAUSES),
         source=made_for("layout"),
-        attributes={**shape, "seed": 0},
+        attributes={**shape, "seed": seed},
         dtypes=(),
         properties={"distribution": "normal", **shape},
-        changed_argument=ChangedArgument("seed", 1),
+        changed_argument=changed,
     )
