@@ -33,8 +33,19 @@ _PACKAGES = (
 )
 """Packages of which some modules are loaded late, for a command that needs none of them starts sooner."""
 
-_OTHERS = ("numpy.ma", "encodings.idna", "unicodedata", "jsonschema")
-"""What NumPy and the standard library load late."""
+_OTHERS = (
+    "encodings.idna",
+    "importlib.metadata",
+    "jsonschema",
+    "ml_dtypes",
+    "numpy.ma",
+    "numpy.random",
+    "rich.padding",
+    "rich.table",
+    "rich.text",
+    "unicodedata",
+)
+"""What NumPy and the standard library load late, and what those packages import where they need it."""
 
 _OF_LIBRARIES = ("attnspec.adapters.builtin", "attnspec.adapters.tensors")
 """What needs other libraries, and runs in the candidate's process alone."""
