@@ -53,6 +53,7 @@ def test_what_never_meets_is_a_hole_until_a_case_has_it():
     few = coverage([plain, gapped, sinks])
     assert ("gapped", "plain") in few.holes("mask", "sinks")
     assert any(row[0] == "mask, sinks" for row in missing(few))
+    assert coverage([plain]) + coverage([gapped, sinks]) == few
     alone = coverage([plain])
     assert missing(alone) == []
     assert alone.levels["mask"] == {"none": 1}

@@ -89,7 +89,7 @@ def test_a_text_that_names_no_draw_is_quoted_and_told_why(text, said):
     assert said in str(raised.value)
 
 
-@pytest.mark.parametrize("seed", ["", "a/b", "a:b", "a b", "a\n"])
+@pytest.mark.parametrize("seed", ["", "a/b", "a:b", "a b", "a\n", "a\udcff"])
 def test_a_seed_that_no_text_could_name_is_refused(seed):
     with pytest.raises(UsageError, match="cannot be written in a recipe: choose a word without space, / and :"):
         Recipe("merge_states", seed, 7, Limits("float32"))

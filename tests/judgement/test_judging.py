@@ -46,6 +46,14 @@ def test_every_judgement_has_a_seed_of_its_own_and_can_be_seen_again():
     assert (first.is_replay, again.is_replay) == (False, True)
 
 
+def test_only_what_concerns_the_operation_is_said_to_be_held_to():
+    said = {"input_checks": "lenient", "softmax.fully_masked_row": "nan", f"{OPERATION}.fully_masked_row": "zero"}
+    assert judge("honest", conventions=said).conventions == {
+        "input_checks": "lenient",
+        f"{OPERATION}.fully_masked_row": "zero",
+    }
+
+
 def test_what_is_wrong_beside_the_shapes_is_said_as_that(tmp_path):
     (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
     (tmp_path / "candidate.py").write_text(WRONG_AT_ODD_LENGTHS)

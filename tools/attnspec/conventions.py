@@ -95,15 +95,32 @@ def resolve(
         The dtype of a run, and the capabilities that its case needs; what is declared for others alone is left out.
     """
     resolved = dict(_NORMATIVE)
-    concerning = OPERATIONS[operation].conventions
-    of = ("", OPERATIONS[operation].backward_of, operation)
-    declared = [(_read(key), choice) for key, choice in conventions.items()]
-    declared = [(key, choice) for key, choice in declared if key.operation in of]
+    of = _spoken_of(operation)
+    declared = [(_read(key), choice) for key, choice in concerning(conventions, operation).items()]
     for key, choice in sorted(declared, key=lambda entry: (entry[0].nearness, of.index(entry[0].operation))):
-        applies = all(word == dtype or word in needed for word in key.where)
-        if applies and key.name in concerning:
+        if all(word == dtype or word in needed for word in key.where):
             resolved[key.name] = choice
     return resolved
+
+
+def concerning(conventions: Mapping[str, str], operation: str) -> dict[str, str]:
+    """Return what is declared of one operation: of it by name, or of all where the convention has a choice for it.
+
+    Parameters
+    ----------
+    conventions
+        Declared conventions, as `check` takes them.
+    operation
+        The operation.
+    """
+    of, named = _spoken_of(operation), OPERATIONS[operation].conventions
+    keys = {key: _read(key) for key in conventions}
+    return {key: conventions[key] for key, read in keys.items() if read.operation in of and read.name in named}
+
+
+def _spoken_of(operation: str) -> tuple[str | None, ...]:
+    """Return which operations a declaration may name to be about one, from the farthest to the nearest."""
+    return "", OPERATIONS[operation].backward_of, operation
 
 
 def conditional(conventions: Mapping[str, str]) -> dict[str, str]:

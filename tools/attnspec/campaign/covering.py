@@ -36,14 +36,10 @@ def covered(part: Part) -> tuple[str, Coverage]:
 
 def together(every: Iterable[tuple[str, Coverage]]) -> dict[str, Coverage]:
     """Add up what several parts cover, by operation."""
-    levels: dict[str, dict[str, Counter[str]]] = {}
-    pairs: dict[str, Counter[tuple[tuple[str, str], tuple[str, str]]]] = {}
-    for operation, found in every:
-        of = levels.setdefault(operation, {})
-        for factor, counts in found.levels.items():
-            of.setdefault(factor, Counter()).update(counts)
-        pairs.setdefault(operation, Counter()).update(found.pairs)
-    return {operation: Coverage(levels[operation], pairs[operation]) for operation in levels}
+    found: dict[str, Coverage] = {}
+    for operation, covers in every:
+        found[operation] = found.get(operation, Coverage()) + covers
+    return found
 
 
 def coverage_page(golden: Sequence[Case], drawn: Mapping[str, Coverage]) -> str:

@@ -7,8 +7,9 @@ every attribute, every axis, and the class of its numbers. Nothing is asked of t
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -31,8 +32,9 @@ LARGE = 16
 """An extent from which on it is a large one; no two of them meet on purpose, for the size of the files."""
 
 
-class Coverage(NamedTuple):
-    """What the cases of one operation hold.
+@dataclass(frozen=True)
+class Coverage:
+    """What the cases of one operation hold; nothing, if nothing is said.
 
     Attributes
     ----------
@@ -42,8 +44,18 @@ class Coverage(NamedTuple):
         Two levels of two factors to the number of cases.
     """
 
-    levels: Mapping[str, Counter[str]]
-    pairs: Counter[tuple[Level, Level]]
+    levels: Mapping[str, Counter[str]] = field(default_factory=dict[str, "Counter[str]"])
+    pairs: Counter[tuple[Level, Level]] = field(default_factory=Counter["tuple[Level, Level]"])
+
+    def __add__(self, other: Coverage) -> Coverage:
+        """Count the cases of both."""
+        return Coverage(
+            {
+                factor: self.levels.get(factor, Counter()) + other.levels.get(factor, Counter())
+                for factor in {**self.levels, **other.levels}
+            },
+            self.pairs + other.pairs,
+        )
 
     def holes(self, one: str, other: str) -> list[tuple[str, str]]:
         """Return the levels of two factors that never meet, but for two large extents."""

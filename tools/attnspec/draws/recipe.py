@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 PREFIX = "draw:"
 _SIZES = ("elements", "longest", "rows", "variant")
 _TEXTS = ("numbers", "sample")
-_SEED = re.compile(r"[^\s/:]+")
+_SEED = re.compile(r"[^\s/:\ud800-\udfff]+")
+"""Half of a character, which Python makes of bytes that are no text, cannot be written down."""
+
 _NUMBER = re.compile(r"[0-9]{1,9}")
 """Larger numbers than these are lengths of nothing that could be drawn."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnspec.cases import suite_of
+from attnspec.conventions import concerning
 from attnspec.errors import ProtocolError, TargetError, UsageError
 from attnspec.judgement.asking import Asking
 from attnspec.judgement.candidate import (
@@ -140,13 +141,13 @@ def judged(
             found.append(not_loaded(candidate.name, str(error), seed=word, is_replay=bool(seed), conditions=conditions))
             continue
         with closing(implementation):
-            declared = dict(implementation.declaration.conventions)
+            declared = concerning(implementation.declaration.conventions, shapes[0].operation)
             asked = Asking(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
             for shape in shapes:
                 for dtype in shape.dtypes:
                     asked.put(tuple(questions(shape, dtype, word, draws)))
             asked.measure()
-        found.append(_judged(candidate, asked, declared, own_checks, is_replay=seed is not None))
+        found.append(_judged(candidate, shapes, asked, declared, own_checks, is_replay=seed is not None))
     return tuple(found)
 
 
@@ -164,6 +165,7 @@ def _named(follow: Follower | None, candidate: Candidate, found: Sequence[Judgem
 
 def _judged(
     candidate: Candidate,
+    shapes: Sequence[Shape],
     asked: Asking,
     declared: Mapping[str, str],
     own_checks: tuple[OwnCheckFound, ...],
@@ -177,7 +179,7 @@ def _judged(
         conventions=asked.conventions,
         measured=asked.measured,
     )
-    held_to = {**asked.declaration.conventions, **asked.conventions}
+    held_to = concerning({**asked.declaration.conventions, **asked.conventions}, shapes[0].operation)
     return judgement_of(
         candidate.name,
         report,
