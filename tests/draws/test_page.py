@@ -28,7 +28,7 @@ from attnspec.families.attention.drawing import (
 )
 from attnspec.families.lookup import family_of
 from attnspec.families.rotary.drawing import frequencies, rotation, tables
-from attnspec.lattice import Limits, Stream, changing, lengths, memory, presenting, refusing
+from attnspec.lattice import Limits, Stream, alike, changing, lengths, memory, presenting, refusing
 
 from .by_hand import Stream as ByHand
 from .by_hand import (
@@ -71,6 +71,7 @@ MODULES = (
     rotation,
     tables,
     weights,
+    alike,
     lengths,
     memory,
     presenting,
@@ -81,6 +82,7 @@ CHANGED_APART = {"rising", "tied", "nearly_tied", "equal"}
 
 IN_ONE_PLACE = frozenset({"one_array", "one_part_for_many"})
 REFUSED = frozenset({"refused"})
+ALIKE = frozenset({"alike"})
 NOT_FINITE = frozenset(
     {
         "excluded_nonfinite",
@@ -91,7 +93,7 @@ NOT_FINITE = frozenset(
         "nan_in_gradient",
     }
 )
-NOT_BY_HAND = NOT_FINITE | {"shared_prefix"} | IN_ONE_PLACE | REFUSED
+NOT_BY_HAND = NOT_FINITE | {"shared_prefix"} | IN_ONE_PLACE | REFUSED | ALIKE
 """What changes tokens of attention, and is not made by hand."""
 
 MAY_LIE_IN_ONE_PLACE = {
@@ -140,6 +142,7 @@ SHARES = {
     "whether for all of one shape, in 50 of 100": memory._OF_ALL,
     "stream `one part`: in 5 of 100": memory._ONE_PART,
     "Stream `refused`: in 4 of 100": refusing._REFUSED,
+    "are the same in 8 of 100 by the stream `alike NAME`": alike._ALIKE,
     "Stream `changed_argument`: in 12 of 100": changing._CHANGED,
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
     "`large`: in 8 of 100": projecting._LARGE,
@@ -285,7 +288,7 @@ def test_draws_of_short_operations_are_made_from_the_page(operation, dtype, elem
             operation,
             "by-hand",
             number,
-            Limits(dtype, IN_ONE_PLACE | REFUSED | left_out, elements=elements, longest=longest),
+            Limits(dtype, IN_ONE_PLACE | REFUSED | ALIKE | left_out, elements=elements, longest=longest),
         )
         drawn = drawn_of(recipe)
         made, attributes = BY_HAND[operation](f"{operation}/by-hand/{number}/{dtype}", dtype, elements, longest)
@@ -379,6 +382,40 @@ def test_numbers_in_one_place_of_memory_are_those_of_the_page(operation):
         assert {*drawn.presentation} == {*names}, recipe.text
         done.update(set(drawn.presentation.values()))
     assert len(done) > (3 if operation in (FORWARD, BACKWARD) else 1), done
+
+
+@pytest.mark.parametrize(
+    ("operation", "names"),
+    [
+        (operation.strip("`"), names.split(", "))
+        for operations, names in rows("operation", "inputs")
+        for operation in operations.split(", ")
+    ],
+)
+def test_inputs_that_are_alike_are_those_of_the_page(operation, names):
+    done = set()
+    for number in range(1_000):
+        limits = Limits("float32", NOT_BY_HAND - ALIKE | {"standing_tokens"}, elements=300, longest=40)
+        recipe = Recipe(operation, "by-hand", number, limits)
+        drawn, apart = drawn_of(recipe), drawn_of(recipe.leaving_out(ALIKE))
+        expected, alike_here = dict(apart.inputs), set()
+        for name in names:
+            stream = ByHand(f"{operation}/by-hand/{number}/float32/alike {name}")
+            makes, kind = stream.share(8), stream.by_weight(neutral=3, first=1)
+            if not makes or name not in expected:
+                continue
+            array = expected[name]
+            of_all = {"mask": array.dtype == np.bool_}
+            of_all |= {"key_lengths": drawn.extents.get("keys"), "query_lengths": drawn.extents.get("queries")}
+            is_first = kind == "first" and array.size and name != "mask"
+            expected[name] = np.full_like(array, array.ravel()[0] if is_first else of_all.get(name, 0))
+            alike_here.add(name)
+        done |= alike_here
+        assert ("alike" in drawn.features) == bool(alike_here), recipe.text
+        if drawn.inputs.keys() == expected.keys():
+            for name in expected.keys() - {"output", "logsumexp"}:
+                assert same(drawn.inputs[name], expected[name].ravel().tolist()), (recipe.text, name)
+    assert done == {*names}
 
 
 def table_of_refusals(operation):

@@ -3,6 +3,7 @@
 This room holds what all families draw with; what is drawn, and how often, is in the rooms of each family.
 """
 
+from attnspec.lattice.alike import ALIKE, make_alike
 from attnspec.lattice.changing import CHANGED, argument_to_change, other_value
 from attnspec.lattice.drawn import Drawn
 from attnspec.lattice.lattice import Lattice
@@ -16,6 +17,7 @@ from attnspec.lattice.spoiling import HOLDING, spoil_one
 from attnspec.lattice.words import REVERSED, Stream, Words
 
 __all__ = [
+    "ALIKE",
     "CHANGED",
     "FEWEST",
     "HOLDING",
@@ -36,6 +38,7 @@ __all__ = [
     "draw_presentation",
     "full_width",
     "lengthened",
+    "make_alike",
     "malformed",
     "other_value",
     "share_memory",

@@ -14,10 +14,10 @@ from attnspec.families.attention.drawing.softmax import MINUS_INFINITY, NEARLY_L
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, MASKED, OF_GRADIENT, PADDED, SCORES
 from attnspec.families.attention.drawing.tokens import CLASSES, PREFIX
 from attnspec.families.attention.drawing.weights import draw_weights
-from attnspec.lattice import ONE_ARRAY, ONE_PART, Lattice
+from attnspec.lattice import ALIKE, ONE_ARRAY, ONE_PART, Lattice
 
 _SPOILT = (EXCLUDED, ATTENDED, MASKED, PADDED)
-_ALIKE = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", "presentation", ONE_ARRAY, ONE_PART)) - {"plain"}
+_COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", "presentation", ALIKE, ONE_ARRAY, ONE_PART)) - {"plain"}
 """What attention and its backward pass can leave out."""
 
 LATTICES = {
@@ -28,13 +28,13 @@ LATTICES = {
     "combine_heads": Lattice(draw_combined, HEADS_WORDS),
     "scaled_dot_product_attention": Lattice(
         draw_forward,
-        _ALIKE | {SCORES, PREFIX} | {*LARGE_CLASSES} - {"plain"},
+        _COMMON | {SCORES, PREFIX} | {*LARGE_CLASSES} - {"plain"},
         REFUSALS["scaled_dot_product_attention"],
         classes_of_large=tuple(LARGE_CLASSES),
     ),
     "scaled_dot_product_attention_backward": Lattice(
         draw_backward,
-        _ALIKE | {OF_GRADIENT},
+        _COMMON | {OF_GRADIENT},
         REFUSALS["scaled_dot_product_attention_backward"],
         frozenset(("output", "logsumexp")),
     ),

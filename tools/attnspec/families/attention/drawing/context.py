@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.lattice import Drawn, as_stated, coarse, draw_presentation, full_width, lengthened
+from attnspec.lattice import ALIKE, Drawn, as_stated, coarse, draw_presentation, full_width, lengthened, make_alike
 
 if TYPE_CHECKING:
     from attnspec.lattice import Limits, Words
@@ -28,7 +28,7 @@ _SCALES = (1.0, 0.5, 0.25, 0.1, 2.0, -0.5)
 _FACTOR, _ITS_SCALE = 2.0**8, 2.0**-16
 """What large states are multiplied by, so that products of them exceed float16; and what their scale is."""
 
-CONTEXT_WORDS = frozenset(("full_width", "large", "negative_scale", "presentation"))
+CONTEXT_WORDS = frozenset(("full_width", "large", ALIKE, "negative_scale", "presentation"))
 
 
 def draw_context(words: Words, limits: Limits) -> Drawn:
@@ -60,6 +60,7 @@ def draw_context(words: Words, limits: Limits) -> Drawn:
         for name, shape in (("encoder_states", (tokens, width)), ("decoder_state", (width,)))
     }
     inputs["decoder_state"] *= sharpness
+    alike = make_alike(words, inputs, ("encoder_states", "decoder_state"), limits)
     stream = words.of("scale")
     stated, scale = stream.percent(_SCALED), stream.one_of(_SCALES)
     scale = abs(scale) if not limits.allow("negative_scale") else scale
@@ -74,7 +75,7 @@ def draw_context(words: Words, limits: Limits) -> Drawn:
     return Drawn(
         inputs=inputs,
         attributes=attributes,
-        features=tuple(name for name, holds in features.items() if holds),
+        features=(*(name for name, holds in features.items() if holds), *alike),
         extents=extents,
         clauses=tuple(f"context_vector.{name}" for name in (*clauses, *(("memory_layout",) if presentation else ()))),
         presentation=presentation,

@@ -23,7 +23,7 @@ from attnspec.families.attention.drawing.spoiling import (
     spoil_padding,
 )
 from attnspec.families.attention.drawing.tokens import draw_tokens, share_prefix
-from attnspec.lattice import Drawn, coarse, draw_presentation, share_memory
+from attnspec.lattice import Drawn, coarse, draw_presentation, make_alike, share_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +51,9 @@ _SCALED, _CAPPED, _WITH_SINKS, _WITH_SLOPES = 30, 15, 12, 12
 """Of a hundred draws, how many have a scale, a cap, sinks, and slopes of ALiBi."""
 
 _SIZES_OF_SINKS = (1.0, 2.0, 4.0)
+
+_MAY_BE_ALIKE = ("mask", "key_lengths", "query_lengths", "sinks", "alibi_slopes")
+"""Optional inputs that all numbers may be one of."""
 
 _LARGE_LACKS = frozenset(("mask", "past_key", "past_value", "query_scale", "key_scale", "value_scale"))
 """What no large draw has: its inputs are made where they are read, and none of these is."""
@@ -164,6 +167,9 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
         inputs["mask"] = mask
     inputs |= draw_lengths(words, extents, limits)
     _add_for_each_head(words, extents, limits, inputs)
+    alike = make_alike(
+        words, inputs, _MAY_BE_ALIKE, limits, {"key_lengths": extents.keys, "query_lengths": extents.queries}
+    )
     attributes |= limits.stated
     _align(words, extents, limits, inputs, attributes)
     keys = _attended(extents, limits, inputs, attributes)
@@ -178,7 +184,7 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
     }
     optional = [name for name in inputs if name not in ("query", "key", "value", "past_key", "past_value")]
     features = [numbers] if numbers != "plain" else []
-    features += [*optional, *attributes]
+    features += [*optional, *attributes, *alike]
     features += ["past_key"] if extents.past else []
     features += _combined(inputs, attributes, extents)
     features += ["grouped_query"] if extents.group > 1 else []

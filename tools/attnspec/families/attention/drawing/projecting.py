@@ -13,6 +13,7 @@ from attnspec.families.attention.drawing.exclusions import draw_mask
 from attnspec.families.attention.drawing.extents import Extents
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, spoil_mask
 from attnspec.lattice import (
+    ALIKE,
     HOLDING,
     ONE_ARRAY,
     ONE_PART,
@@ -22,6 +23,7 @@ from attnspec.lattice import (
     draw_presentation,
     full_width,
     lengthened,
+    make_alike,
     share_memory,
 )
 
@@ -60,7 +62,10 @@ _EXCLUDED, _ATTENDED = 12, 4
 """Of a hundred draws of several heads, in how many tokens that no query may attend hold what is not finite, and in how
 many one token that some query may."""
 
-PROJECTED_WORDS = frozenset((LARGE, "full_width", "fully_masked_row", ONE_ARRAY, ONE_PART, "presentation"))
+PROJECTED_WORDS = frozenset((LARGE, "full_width", "fully_masked_row", ALIKE, ONE_ARRAY, ONE_PART, "presentation"))
+
+_MATRICES = ("w_query", "w_key", "w_value", "w_output")
+_BIASES = ("b_query", "b_key", "b_value", "b_output")
 
 _IN_MEMORY = {
     "single_head": ("x", "w_query", "w_key", "w_value"),
@@ -91,9 +96,10 @@ def draw_one_head(words: Words, limits: Limits) -> Drawn:
     inputs, numbers = _numbers(words, shapes, limits)
     attributes = _scale(words, limits)
     large = _enlarge(words, inputs, attributes, limits)
+    alike = make_alike(words, inputs, _MATRICES, limits)
     clauses = ["projections", "scores", "softmax.keys", "output", f"scale.{'explicit' if attributes else 'default'}"]
     clauses += ["output_projection"] if mixes else []
-    features_had = [numbers, *large, *(("w_output",) if mixes else ()), *attributes]
+    features_had = [numbers, *large, *alike, *(("w_output",) if mixes else ()), *attributes]
     return _drawn(words, limits, "single_head", inputs, attributes, extents, clauses, features_had)
 
 
@@ -118,8 +124,8 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     features = heads * width
     shapes: dict[str, tuple[int, ...]] = {"query": (batch, queries, features)}
     shapes |= dict.fromkeys(("key", "value"), (batch, keys, features))
-    shapes |= dict.fromkeys(("w_query", "w_key", "w_value", "w_output"), (features, features))
-    biases = [name for name in ("b_query", "b_key", "b_value", "b_output") if _has_bias(words, name, limits)]
+    shapes |= dict.fromkeys(_MATRICES, (features, features))
+    biases = [name for name in _BIASES if _has_bias(words, name, limits)]
     inputs, numbers = _numbers(words, shapes | dict.fromkeys(biases, (features,)), limits)
     attributes: dict[str, Any] = {"num_heads": heads}
     if words.of("causal").percent(_CAUSAL) and limits.allow("is_causal"):
@@ -130,14 +136,16 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     is_causal = "is_causal" in attributes
     # Each token has all heads beside one another: of no mask it could be said that it has the shape of both.
     mask = draw_mask(words, over_keys, limits, is_causal=is_causal) if limits.allow("broadcast_mask") else None
-    given: dict[str, NDArray[Any]] = {} if mask is None else {"mask": mask}
+    inputs |= {} if mask is None else {"mask": mask}
+    alike = make_alike(words, inputs, ("mask", *_MATRICES, *_BIASES), limits)
+    given: dict[str, NDArray[Any]] = {"mask": inputs.pop("mask")} if mask is not None else {}
     attended = attendance(over_keys.over_keys, 0, given, is_causal=is_causal)
     dead = attended.fully_masked is not None
     if dead and not limits.allow("fully_masked_row"):
         given, dead = {}, False
         attended = attendance(over_keys.over_keys, 0, given, is_causal=is_causal)
     inputs |= given
-    features_had = [numbers, *large, *biases, *given, *(name for name in attributes if name != "num_heads")]
+    features_had = [numbers, *large, *alike, *biases, *given, *(name for name in attributes if name != "num_heads")]
     if given:
         features_had += ["broadcast_mask", "boolean_mask" if inputs["mask"].dtype == np.bool_ else "float_mask"]
         features_had += ["mask_and_causal"] if is_causal else []

@@ -3,7 +3,7 @@
 from attnspec.families.rotary.drawing.frequencies import draw_frequencies
 from attnspec.families.rotary.drawing.rotation import NONFINITE, PARTIAL, STANDING, draw_rotation
 from attnspec.families.rotary.drawing.tables import TURNED, draw_tables
-from attnspec.lattice import ONE_ARRAY, ONE_PART, Lattice, Refusals
+from attnspec.lattice import ALIKE, ONE_ARRAY, ONE_PART, Lattice, Refusals
 
 _TABLE = Refusals(("apply_rotary.rejects.tables",) * 3, "apply_rotary.rejects.rank")
 _TOKENS, _WIDTH = "apply_rotary.rejects.tokens", "apply_rotary.rejects.width"
@@ -12,7 +12,9 @@ _RANK = Refusals(rank="rotary_tables.rejects.rank")
 LATTICES = {
     "apply_rotary": Lattice(
         draw_rotation,
-        frozenset(("full_width", "quarter_turns", PARTIAL, NONFINITE, STANDING, ONE_ARRAY, ONE_PART, "presentation")),
+        frozenset(
+            ("full_width", "quarter_turns", PARTIAL, NONFINITE, STANDING, ALIKE, ONE_ARRAY, ONE_PART, "presentation")
+        ),
         {
             "x": Refusals((_TOKENS, None, _TOKENS, _WIDTH), "apply_rotary.rejects.rank"),
             "cos": _TABLE,

@@ -14,6 +14,7 @@ from attnspec.lattice import (
     draw_presentation,
     full_width,
     lengthened,
+    make_alike,
     share_memory,
     spoil_one,
     whole_numbers,
@@ -66,6 +67,7 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
     kind = words.of("tables").weighted(_TABLES)
     kind = kind if limits.allow(kind) else "coarse"
     inputs = _numbers(words, extents, kind, limits)
+    alike = make_alike(words, inputs, ("cos", "sin"), limits)
     spoilt = words.of("spoilt").percent(_NONFINITE) and limits.allow(NONFINITE)
     if spoilt:
         spoil_one(words, inputs["x"])
@@ -82,7 +84,7 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
     return Drawn(
         inputs=inputs,
         attributes={"pairing": pairing} if stated else {},
-        features=(*(name for name, holds in features.items() if holds), *in_memory),
+        features=(*(name for name, holds in features.items() if holds), *alike, *in_memory),
         extents=extents,
         clauses=tuple(f"apply_rotary.{name}" for name, holds in clauses.items() if holds),
         presentation=presentation,
