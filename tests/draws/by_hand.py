@@ -89,11 +89,18 @@ def merged_states(seed, dtype, elements, longest):
     wide = stream.share(30)
     factor, shift = max(stream.one_of((0, 1, 8, 64, 512)), 1), stream.one_of((0, 0, 16, -256))
     has_empty, holding = stream.share(30), stream.one_of((0.0, 1024.0, float("nan"), float("inf")))
+    stream = Stream(f"{seed}/nearly largest")
+    nearly, where = stream.share(6), stream.by_weight(above=2, below=2, both=1)
     parts = {}
     for side in "ab":
         stream = Stream(f"{seed}/{side}")
         output = stream.full_width(rows * width, dtype) if wide else stream.coarse(rows * width)
         logarithm = [ROUNDED[dtype](number * factor + shift) for number in stream.coarse(rows)]
+        if nearly:
+            turned = -1 if where == "below" or (where == "both" and side == "b") else 1
+            most = turned * {"float32": 2.0**127, "float64": 2.0**1023}[dtype]
+            coarse = Stream(f"{seed}/nearly largest {side}").coarse(rows)
+            logarithm = [(1.5 + number / 4) * most for number in coarse]
         empty = [number < 30 for number in Stream(f"{seed}/empty {side}").whole(rows, 0, 99)]
         for row in range(rows if has_empty else 0):
             if empty[row]:
@@ -102,9 +109,9 @@ def merged_states(seed, dtype, elements, longest):
         parts |= {f"output_{side}": output, f"logsumexp_{side}": logarithm}
     stream = Stream(f"{seed}/spoilt")
     spoils, name = stream.share(6), stream.one_of([*parts])
-    both = [row for row in range(rows) if float("-inf") not in (parts["logsumexp_a"][row], parts["logsumexp_b"][row])]
-    if spoils and both:
-        row, feature = both[stream.below(len(both))], stream.below(width)
+    with_keys = [row for row in range(rows) if parts[f"logsumexp_{name[-1]}"][row] != float("-inf")]
+    if spoils and with_keys:
+        row, feature = with_keys[stream.below(len(with_keys))], stream.below(width)
         parts[name][row * width + feature if name.startswith("output") else row] = float("nan")
     return shape, parts
 
@@ -475,6 +482,7 @@ def causal_mask(seed, _, elements, longest):
         found = {"query_length": queries}
     else:
         queries, keys = halved(lengths, lambda found: found["queries"] * found["keys"], elements).values()
+        keys = 0 if Stream(f"{seed}/empty").share(4) else keys
         found = {"query_length": queries, "key_length": keys}
     stream = Stream(f"{seed}/offset")
     kind = stream.of_pairs([("unstated", 3), ("zero", 1), ("last", 3), ("any", 5)])

@@ -30,8 +30,8 @@ from attnspec.families.lookup import family_of
 from attnspec.families.rotary.drawing import frequencies, rotation, tables
 from attnspec.lattice import Limits, Stream, alike, changing, lengths, memory, presenting, refusing
 
-from .by_hand import Stream as ByHand
 from .by_hand import (
+    NEEDED,
     axes_of_attention,
     causal_mask,
     combined_heads,
@@ -47,6 +47,7 @@ from .by_hand import (
     tables_of_rotary,
     tokens_of_attention,
 )
+from .by_hand import Stream as ByHand
 from .memory_by_hand import in_one_place
 from .quantized_by_hand import quantized_of
 from .refused_by_hand import refused_of
@@ -153,6 +154,8 @@ SHARES = {
     "in 12 of 100 all that no query of any head": projecting._EXCLUDED,
     "else in 4 of 100 one that some": projecting._ATTENDED,
     "Stream `spoilt`: in 6 of 100": merging._SPOILT,
+    "Stream `nearly largest`: in 6 of 100": merging._NEARLY_LARGEST,
+    "Stream `empty`: in 4 of 100 there are no keys": causal._EMPTY,
     "Stream `nearly largest`: in 8 of 100": softmax._NEARLY_LARGEST,
     "Stream `standing`: in 8 of 100": rotation._STANDING,
     "Then in 50 of 100 the first of them": rotation._SPOILT,
@@ -452,6 +455,27 @@ def test_refused_inputs_are_made_from_the_page(operation):
     assert clauses
 
 
+def test_frequencies_are_refused_without_what_their_scaling_needs():
+    done = set()
+    for number in range(2_000):
+        drawn = drawn_of(Recipe("rotary_frequencies", "by-hand", number, Limits("float32")))
+        right = drawn_of(Recipe("rotary_frequencies", "by-hand", number, Limits("float32", REFUSED)))
+        stream = ByHand(f"rotary_frequencies/by-hand/{number}/float32/refused")
+        needed = sorted(NEEDED.get(right.attributes.get("scaling"), "").split())
+        if not stream.share(4) or not needed:
+            assert drawn.attributes == right.attributes
+            assert not drawn.is_refused
+            continue
+        missing = stream.one_of(needed)
+        assert {**drawn.attributes, missing: right.attributes[missing]} == right.attributes
+        assert drawn.clauses == ("rotary_frequencies.rejects.parameters",)
+        case = case_of(Recipe("rotary_frequencies", "by-hand", number, Limits("float32")), drawn)
+        assert case.rejects is not None
+        assert case.rejects.convention is None
+        done.add((right.attributes["scaling"], missing))
+    assert len(done) > 10
+
+
 def test_the_page_has_every_input_that_is_refused():
     for operation in drawable():
         refusals = family_of(operation).lattices[operation].refusals
@@ -472,7 +496,8 @@ def test_changed_arguments_are_those_of_the_page(operation):
             continue
         others = {name for name, value in drawn.attributes.items() if value is True or (type(value) is float and value)}
         held = {"theta", "beta_fast", "beta_slow"} if drawn.attributes.get("scaling") == "yarn" else set()
-        left = sorted({*drawn.inputs} | others - held | ({"seed"} & drawn.attributes.keys()))
+        counts = {"seed"} | ({"offset", "query_length", "key_length"} if operation == "causal_mask" else set())
+        left = sorted({*drawn.inputs} | others - held | (counts & drawn.attributes.keys()))
         assert drawn.changed == (stream.one_of(left) if left else None), recipe.text
         stored = operation == BACKWARD and "output" in drawn.inputs
         done = case_of(recipe, drawn).changed_argument

@@ -164,7 +164,8 @@ def case_of(recipe: Recipe, drawn: Drawn) -> Case:
 def _rejection(recipe: Recipe, drawn: Drawn) -> Rejection:
     """Return why a draw must be refused; its twin is the draw as it is right."""
     reason = f"The reference says: {_refusal(recipe, drawn)}"
-    return Rejection(reason, recipe.leaving_out((REFUSED,)).text, _STRICT)
+    strict = None if {*drawn.clauses} <= {*drawn.needed.values()} else _STRICT
+    return Rejection(reason, recipe.leaving_out((REFUSED,)).text, strict)
 
 
 def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArray[Any]]) -> ChangedArgument | None:
@@ -184,12 +185,16 @@ def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArr
         others = reference_outputs(recipe.operation, inputs, attributes_in(REFERENCE_DTYPE, attributes))
     except ValueError:
         return None
-    if first not in expected or first not in others or expected[first].shape != others[first].shape:
+    if first not in expected or first not in others:
         return None
+    before, after = (np.asarray(outputs[first], np.float64) for outputs in (expected, others))
+    if before.shape != after.shape or not np.array_equal(np.isneginf(before), np.isneginf(after)):
+        # With inputs, NaN may be owed for infinity; without any, these are masks.
+        return None if inputs else change
     noise = _NOISE * max(map(_largest, (*expected.values(), *others.values())))
-    own = _FAR * max(_largest(expected[first]), _largest(others[first]))
+    own = _FAR * max(_largest(before), _largest(after))
     with np.errstate(invalid="ignore"):
-        moved = _largest(expected[first] - others[first])
+        moved = _largest(before - after)
     return change if moved > max(noise, own) else None
 
 

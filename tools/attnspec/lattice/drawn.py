@@ -46,6 +46,8 @@ class Drawn:
         Attributes that are not changed alone, since the page does not say what is owed with another value.
     others
         Attribute to another value that it may have, of those that have no other one by a rule.
+    needed
+        Attribute to the clause by which it is refused to leave it away, of those that cannot be.
     properties
         What its results must have, of a draw that is graded by properties; None for any other.
     """
@@ -65,4 +67,5 @@ class Drawn:
     changed: str | None = None
     held: frozenset[str] = frozenset()
     others: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    needed: Mapping[str, str] = field(default_factory=dict[str, str])
     properties: Mapping[str, Any] | None = None

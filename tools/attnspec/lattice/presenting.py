@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from attnspec.lattice.limits import Limits
     from attnspec.lattice.words import Words
 
-_LAYOUTS = {"fortran": 3, "heads_last": 4, "reversed": 3, "gapped": 3, "inside": 3, "readonly": 1, "fused": 3}
+_LAYOUTS = {
+    "fortran": 3,
+    "heads_last": 4,
+    "reversed": 3,
+    "gapped": 3,
+    "inside": 3,
+    "readonly": 1,
+    "fused": 3,
+    "prefix": 3,
+}
 """Memory layouts that any numbers can have, with weights."""
 
 _PRESENTED, _EVERYWHERE = 25, 40
@@ -36,6 +45,7 @@ def draw_presentation(words: Words, inputs: Mapping[str, NDArray[Any]], limits: 
         and array.ndim
         and array.size
         and (array.ndim == 4 or layout != "heads_last")
+        and (array.ndim > 1 or layout != "prefix")
     }
     beside = Counter(map(_beside, laid_out.values()))
     return {name: layout for name, array in laid_out.items() if layout != "fused" or beside[_beside(array)] > 1}

@@ -46,7 +46,7 @@ class Refusals:
 
 
 def malformed(words: Words, drawn: Drawn, refusals: Mapping[str, Refusals], limits: Limits) -> Drawn | None:
-    """Give one input of a case another shape, or, for most draws, return None.
+    """Give one input of a case another shape, leave away what it needs, or, for most draws, return None.
 
     Whether what comes of it must be refused is not known yet: a length may fit by chance.
 
@@ -62,10 +62,13 @@ def malformed(words: Words, drawn: Drawn, refusals: Mapping[str, Refusals], limi
         What the draw keeps to.
     """
     stream = words.of(REFUSED)
-    names = [name for name in refusals if name in drawn.inputs]
+    names = [name for name in refusals if name in drawn.inputs] or sorted(drawn.needed)
     if not stream.percent(_REFUSED) or not names or drawn.sample or not limits.allow(REFUSED):
         return None
     name, change = stream.one_of(names), stream.weighted(_OF_AN_AXIS | _OF_THE_RANK)
+    if name in drawn.needed:
+        attributes = {other: value for other, value in drawn.attributes.items() if other != name}
+        return _refused(drawn, drawn.needed[name], attributes=attributes)
     array = drawn.inputs[name]
     axis = stream.below(max(array.ndim, 1))
     clause = _clause(refusals[name], change, axis, array.ndim)
@@ -74,9 +77,13 @@ def malformed(words: Words, drawn: Drawn, refusals: Mapping[str, Refusals], limi
     changed = _CHANGED[change](array, axis)
     if changed.shape == array.shape or changed.size > limits.elements:
         return None
+    return _refused(drawn, clause, inputs={**drawn.inputs, name: changed})
+
+
+def _refused(drawn: Drawn, clause: str, **changed: Any) -> Drawn:
     return replace(
         drawn,
-        inputs={**drawn.inputs, name: changed},
+        **changed,
         features=(*drawn.features, REFUSED),
         clauses=(clause,),
         conventions=(),

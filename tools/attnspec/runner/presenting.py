@@ -156,6 +156,18 @@ def inside(array: NDArray[Any]) -> NDArray[Any]:
     return larger[3:-2].reshape(array.shape)
 
 
+def prefix(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the beginning of a longer array along the last axis but one, as what a cache holds so far lies in it."""
+    longer = np.full(
+        (*array.shape[:-2], array.shape[-2] + 2, array.shape[-1]) if array.ndim > 1 else array.shape,
+        np.nan if array.dtype.kind not in "bi" else 1,
+        dtype=array.dtype,
+    )
+    beginning = longer[..., : array.shape[-2], :] if array.ndim > 1 else longer
+    beginning[...] = array
+    return beginning
+
+
 def unmoved(array: NDArray[Any]) -> NDArray[Any]:
     """Return the array itself: what several inputs share is laid out with all of them."""
     return array
@@ -178,6 +190,7 @@ PRESENTATIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "features_broadcast": one_along(-1),
     "one_number": one_along(),
     "inside": inside,
+    "prefix": prefix,
     "readonly": readonly,
     SHARED: unmoved,
     FUSED: unmoved,

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_ORDINARY, _READ_ONLY, _BACKWARDS, _GAPPED, _INSIDE, _FORTRAN, _SWAPPED = (
+_ORDINARY, _READ_ONLY, _BACKWARDS, _GAPPED, _INSIDE, _PREFIX, _FORTRAN, _SWAPPED = (
     "ordinary",
     "read-only",
     "backwards",
     "gapped",
     "inside",
+    "prefix",
     "fortran",
     "swapped",
 )
@@ -59,7 +60,9 @@ def _kind(array: NDArray[Any]) -> str:
         return _BACKWARDS
     is_part = isinstance(array.base, np.ndarray) and array.base.size > array.size
     if is_part:
-        return _INSIDE if array.flags.c_contiguous else _GAPPED
+        if array.flags.c_contiguous:
+            return _INSIDE
+        return _PREFIX if array.strides[-2:] == (array.shape[-1] * array.itemsize, array.itemsize) else _GAPPED
     if array.flags.c_contiguous:
         return _ORDINARY
     return _FORTRAN if array.flags.f_contiguous else _SWAPPED
@@ -93,6 +96,13 @@ def _inside(array: NDArray[Any]) -> NDArray[Any]:
     return np.stack([array, _elsewhere(array)], axis=1)[:, 0]
 
 
+def _prefix(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the beginning of an array that is twice as long along the last axis but one."""
+    if array.ndim == 1:
+        return array
+    return np.concatenate([array, _elsewhere(array)], axis=-2)[..., : array.shape[-2], :]
+
+
 def _elsewhere(array: NDArray[Any]) -> NDArray[Any]:
     """Return what stands beside an array: NaN, or another whole number that is there, too."""
     return np.roll(array, 1) if array.dtype.kind in "iu" else np.full_like(array, np.nan)
@@ -104,5 +114,6 @@ _LAID_OUT: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     _BACKWARDS: _backwards,
     _GAPPED: _gapped,
     _INSIDE: _inside,
+    _PREFIX: _prefix,
     _FORTRAN: np.asfortranarray,
 }

@@ -6,6 +6,7 @@ from attnspec.families.attention.drawing.context import CONTEXT_WORDS, draw_cont
 from attnspec.families.attention.drawing.forward import draw_forward
 from attnspec.families.attention.drawing.heads import HEADS_WORDS, draw_combined, draw_split
 from attnspec.families.attention.drawing.large import LARGE_CLASSES
+from attnspec.families.attention.drawing.merging import NEARLY_LARGEST as LARGE_LOGARITHMS
 from attnspec.families.attention.drawing.merging import draw_merging
 from attnspec.families.attention.drawing.projecting import PROJECTED_WORDS, draw_one_head, draw_several_heads
 from attnspec.families.attention.drawing.refusals import REFUSALS
@@ -44,7 +45,7 @@ LATTICES = {
     ),
     "merge_states": Lattice(
         draw_merging,
-        frozenset(("empty_parts", EXCLUDED, ATTENDED, "full_width", "presentation")),
+        frozenset(("empty_parts", LARGE_LOGARITHMS, EXCLUDED, ATTENDED, "full_width", "presentation")),
         REFUSALS["merge_states"],
     ),
     "glorot_normal": Lattice(draw_weights, frozenset()),

@@ -20,6 +20,9 @@ _OFFSETS = {None: 3, "zero": 1, "last": 3, "any": 5}
 """Where the first query stands, with weights: where the page puts it, so that the last query and the last key stand in
 one place, or anywhere from before all keys to behind them."""
 
+_EMPTY = 4
+"""Of a hundred draws, how many have no keys."""
+
 _ADDITIVE = 50
 """Of a hundred draws, how many ask for numbers to add."""
 
@@ -43,19 +46,26 @@ def draw_causal_mask(words: Words, limits: Limits) -> Drawn:
         extents["keys"] = extents["queries"]
     else:
         extents = as_stated(lengths, limits, lambda found: found["queries"] * found["keys"])
-    attributes: dict[str, Any] = {"query_length": extents["queries"]}
+    if words.of("empty").percent(_EMPTY) and not is_square and "keys" not in limits.extents:
+        extents["keys"] = 0
+    queries, keys = extents["queries"], extents["keys"]
+    attributes: dict[str, Any] = {"query_length": queries}
     optional = {
-        "key_length": None if is_square else extents["keys"],
-        "offset": _offset(words.of("offset"), extents["queries"], extents["keys"]),
+        "key_length": None if is_square else keys,
+        "offset": _offset(words.of("offset"), queries, keys),
         "additive": True if words.of("additive").percent(_ADDITIVE) else None,
     }
     stated = {name: value for name, value in optional.items() if value is not None and limits.allow(name)}
+    # As many keys as queries and none are what a key of kept masks takes for one another.
+    others = {"query_length": queries + 1, "key_length": 0 if keys == queries else queries}
+    others |= {"offset": stated["offset"] + 1} if "offset" in stated else {}
     clauses = ("shape", "definition", "additive" if "additive" in stated else "boolean")
     return Drawn(
         inputs={},
         attributes=attributes | stated,
         features=tuple(stated),
         extents=extents,
+        others={name: other for name, other in others.items() if name in attributes | stated},
         clauses=tuple(f"causal_mask.{name}" for name in clauses),
     )
 

@@ -20,6 +20,8 @@ from attnspec.lattice import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from attnspec.lattice import Limits, Stream, Words
@@ -48,6 +50,13 @@ empty then."""
 _SPOILT = 6
 """Of a hundred draws, in how many one number of a part that has keys is NaN."""
 
+NEARLY_LARGEST = "nearly_largest"
+_NEARLY_LARGEST = 6
+_SIGNS = {"above": 2, "below": 2, "both": 1}
+_LARGEST = {"float16": 2.0**15, "float32": 2.0**127, "bfloat16": 2.0**127, "float64": 2.0**1023}
+"""Of a hundred draws, in how many all logarithms are nearly the largest numbers; on which side of 0, with weights; and
+the powers of two below these."""
+
 _LONG = {"queries": 5, "width": 4, "heads": 1}
 """Which axes are long, with weights."""
 
@@ -75,6 +84,7 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
         own = words.varied(side)
         inputs[f"output_{side}"] = full_width(own, shape, limits.dtype) if wide else coarse(own, shape)
         inputs[f"logsumexp_{side}"] = rounded_to(coarse(own, shape[:3]) * max(apart, 1.0) + shift, limits.dtype)
+    enlarged = _enlarge(words, inputs, limits)
     none = {side: np.zeros(shape[:3], np.bool_) for side in "ab"}
     if empty and limits.allow("empty_parts"):
         none = {side: whole_numbers(words.of(f"empty {side}"), shape[:3], 0, 99) < _EMPTY for side in "ab"}
@@ -83,8 +93,9 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
     for side in "ab":
         inputs[f"logsumexp_{side}"][none[side]] = -np.inf
         inputs[f"output_{side}"][none[side]] = holding if spoilt or np.isfinite(holding) else 0.0
-    attended = _spoil(words, inputs, ~(none["a"] | none["b"]), limits)
+    attended = _spoil(words, inputs, none, limits)
     features = ["full_width"] if wide else []
+    features += [NEARLY_LARGEST] if enlarged else []
     features += [ATTENDED] if attended else []
     features += ["empty_parts"] if one or both else []
     features += ["excluded_nonfinite"] if spoilt else []
@@ -109,11 +120,30 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
     )
 
 
-def _spoil(words: Words, inputs: dict[str, NDArray[np.float64]], rows: NDArray[np.bool_], limits: Limits) -> bool:
-    """Put NaN into one number of a row of which both parts have keys, or, for most draws, do nothing; tell which."""
+def _enlarge(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits) -> bool:
+    """Let all logarithms be nearly the largest of the dtype, on either side of 0, or do nothing; tell which."""
+    stream = words.of("nearly largest")
+    enlarges, signs = stream.percent(_NEARLY_LARGEST), stream.weighted(_SIGNS)
+    if not enlarges or not limits.allow(NEARLY_LARGEST):
+        return False
+    for side in "ab":
+        shape = inputs[f"logsumexp_{side}"].shape
+        numbers = (1.5 + coarse(words.varied(f"nearly largest {side}"), shape) / 4) * _LARGEST[limits.dtype]
+        is_below = signs == "below" or (signs == "both" and side == "b")
+        inputs[f"logsumexp_{side}"] = -numbers if is_below else numbers
+    return True
+
+
+def _spoil(
+    words: Words,
+    inputs: dict[str, NDArray[np.float64]],
+    none: Mapping[str, NDArray[np.bool_]],
+    limits: Limits,
+) -> bool:
+    """Put NaN into one number of a row of a part that has keys there, or, for most draws, do nothing; tell which."""
     stream = words.of("spoilt")
     spoils, name = stream.percent(_SPOILT), stream.one_of(tuple(inputs))
-    places, width = np.flatnonzero(rows), inputs["output_a"].shape[-1]
+    places, width = np.flatnonzero(~none[name[-1]]), inputs["output_a"].shape[-1]
     if not spoils or not places.size or not width or not limits.allow(ATTENDED):
         return False
     row, feature = places[stream.below(places.size)], stream.below(width)

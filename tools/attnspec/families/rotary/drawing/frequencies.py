@@ -108,6 +108,7 @@ def draw_frequencies(words: Words, limits: Limits) -> Drawn:
         features=tuple(f"scaling={value}" if name == "scaling" else name for name, value in attributes.items()),
         extents=extents,
         clauses=tuple(f"rotary_frequencies.{clause}" for clause in _clauses(attributes)),
+        needed=dict.fromkeys(_NEEDED.get(attributes.get("scaling"), ()), "rotary_frequencies.rejects.parameters"),
         held=_HELD if attributes.get("scaling") == "yarn" else frozenset(),
     )
 

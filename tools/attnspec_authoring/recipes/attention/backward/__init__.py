@@ -18,6 +18,7 @@ from attnspec_authoring.recipes.attention.backward import (
     masks,
     memory,
     misfits,
+    neutral,
     nonfinite,
     nonfinite_places,
     numbers,
@@ -53,6 +54,7 @@ RECIPES = (
     nonfinite_places,
     arrangements,
     many_queries,
+    neutral,
 )
 
 

@@ -31,6 +31,7 @@ LAYOUTS = {
     "gapped": "with gaps in memory",
     "inside": "inside of larger arrays",
     "readonly": "in memory that cannot be written to",
+    "prefix": "at the beginning of longer arrays",
 }
 _LAYOUT = ("memory_layout",)
 

@@ -38,12 +38,15 @@ def causal_mask(
 
 
 def far_masks() -> tuple[tuple[str, str, dict[str, Any]], ...]:
-    """Return lengths of zero, and positions beyond a byte on either side."""
+    """Return lengths of zero, a single query that is not the last, and positions beyond a byte on either side."""
     return (
         ("no_keys", "three queries, no keys", {"query_length": 3, "key_length": 0}),
         ("no_keys_offset", "three queries, no keys, an offset", {"query_length": 3, "key_length": 0, "offset": 2}),
         ("no_queries", "no queries, three keys", {"query_length": 0, "key_length": 3}),
         ("nothing", "no queries, no keys", {"query_length": 0}),
+        ("single_query_at_the_first", "one query of five keys", {"query_length": 1, "key_length": 5}),
+        ("single_query_at_0", "one query at the first of five keys", {"query_length": 1, "key_length": 5, "offset": 0}),
+        ("single_query_at_2", "one query at the third of five keys", {"query_length": 1, "key_length": 5, "offset": 2}),
         ("keys_131", "two queries at the end of 131 keys", {"query_length": 2, "key_length": 131, "offset": 128}),
         ("keys_260", "two queries at the end of 260 keys", {"query_length": 2, "key_length": 260, "offset": 257}),
         (
@@ -115,6 +118,20 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
             query_length=6,
             key_length=5,
             changed_argument=ChangedArgument("key_length", 3),
+        ),
+        causal_mask(
+            "no_keys_afterwards",
+            "four queries, as many keys, and none afterwards",
+            query_length=4,
+            key_length=4,
+            changed_argument=ChangedArgument("key_length", 0),
+        ),
+        causal_mask(
+            "square_after_no_keys",
+            "five queries, no keys, and as many afterwards",
+            query_length=5,
+            key_length=0,
+            changed_argument=ChangedArgument("key_length", None),
         ),
         causal_mask(
             "fewer_queries_afterwards",

@@ -92,6 +92,17 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
         softmax("many_rows", "thirty-three rows of two", (33, 2)),
         softmax("one_column", "rows of one number: all weights are one", (4, 1)),
         softmax("equal", "rows of equal numbers", np.broadcast_to(rows[:, :1], (3, 5))),
+        *(
+            softmax(
+                f"equal_everywhere_{name}", f"equal numbers, {how}", np.full(shape, 0.5), clauses=clauses, axis=axis
+            )
+            for name, how, shape, axis, clauses in (
+                ("first", "along the first of two axes", (3, 5), 0, AXIS),
+                ("last_but_one", "along the last axis but one", (3, 5), -2, AXIS),
+                ("middle", "along the middle one of three axes", (2, 3, 4), 1, AXIS),
+                ("whole", "as a whole", (2, 3, 4), None, ("softmax.axis.whole",)),
+            )
+        ),
         softmax("large", "numbers around 1000", rows * 4.0 + 1000.0, clauses=stability, dtypes=SINGLE_AND_DOUBLE),
         softmax(
             "negative", "numbers around minus 1000", rows * 4.0 - 1000.0, clauses=stability, dtypes=SINGLE_AND_DOUBLE

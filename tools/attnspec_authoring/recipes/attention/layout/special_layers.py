@@ -1,8 +1,8 @@
-"""Layers at the ends of what they may be: one token, one query, matrices of zeros."""
+"""Layers at the ends of what they may be: one token, one query, one key, matrices of zeros, masks of one number."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,9 +11,13 @@ from attnspec_authoring.recipes.attention.layout.projections import multi_head, 
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 WITH_WEIGHTS = ("output", "weights")
+MATRICES = ("w_query", "w_key", "w_value")
+BIASES = ("b_query", "b_key", "b_value", "b_output")
 
 
 def single_head_cases() -> tuple[AuthoredCase, ...]:
@@ -36,6 +40,21 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
             (4, 4, 4, 4),
             replaced={"w_output": np.zeros((4, 4))},
         ),
+        *(
+            single_head(
+                f"{name}_{kind}",
+                f"a matrix {name} {what}",
+                4,
+                (3, 3, 3, 3),
+                replaced={name: matrix},
+            )
+            for name in (*MATRICES, "w_output")
+            for kind, what, matrix in (
+                ("of_zeros", "of zeros", np.zeros((3, 3))),
+                ("identity", "that leaves what it gets", np.eye(3)),
+                ("of_one_number", "of one number", np.full((3, 3), 0.375)),
+            )
+        ),
         single_head("values_of_zeros", "values of zeros", 4, (5, 3, 2, 2), replaced={"w_value": np.zeros((5, 2))}),
         single_head(
             "large_matrices_small_tokens",
@@ -49,6 +68,67 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
             },
         ),
     )
+
+
+def alike() -> Iterator[AuthoredCase]:
+    """Give layers with a matrix or a bias of one number, and with a mask that excludes nothing, or looks like truth."""
+    for name in (*MATRICES, "w_output"):
+        for kind, what, matrix in (
+            ("of_zeros", "of zeros", np.zeros((6, 6))),
+            ("identity", "that leaves what it gets", np.eye(6)),
+            ("of_one_number", "of one number", np.full((6, 6), 0.1875)),
+        ):
+            yield multi_head(
+                f"{name}_{kind}",
+                f"a matrix {name} {what}, and biases",
+                (2, 4, 5),
+                biases=BIASES,
+                replaced={name: matrix},
+                outputs=WITH_WEIGHTS,
+            )
+    for name in BIASES:
+        for kind, number in (("of_zeros", 0.0), ("of_one_number", 0.75)):
+            yield multi_head(
+                f"{name}_{kind}",
+                f"a bias {name} {kind.replace('_', ' ')} beside others",
+                (2, 4, 5),
+                biases=BIASES,
+                replaced={name: np.full(6, number)},
+            )
+    truth = np.array([[0.0, 1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0, 1.0], [0.0] * 5, [1.0] * 5])
+    masks: Mapping[str, Any] = {
+        "boolean_that_leaves_all": np.ones((4, 5), np.bool_),
+        "boolean_that_leaves_all_of_heads": np.ones((2, 3, 4, 5), np.bool_),
+        "float_of_zeros": np.zeros((4, 5)),
+        "float_of_zeros_and_ones": truth,
+        "float_of_ones": np.ones((2, 1, 4, 5)),
+    }
+    for name, mask in masks.items():
+        for is_causal in (False, True):
+            yield multi_head(
+                f"mask_{name}{'_causal' if is_causal else ''}",
+                f"a mask {name.replace('_', ' ')}{', causal' if is_causal else ''}",
+                (2, 4, 5),
+                mask=mask,
+                outputs=WITH_WEIGHTS,
+                is_causal=is_causal,
+            )
+
+
+def one_key() -> Iterator[AuthoredCase]:
+    """Give layers with a single key that some query may not attend."""
+    for kind, mask in (
+        ("boolean", np.array([[True], [False], [True]])),
+        ("float", np.array([[0.5], [-np.inf], [0.0]])),
+    ):
+        yield multi_head(
+            f"one_key_{kind}_mask",
+            f"one key, which a {kind} mask takes from one query",
+            (2, 3, 1),
+            mask=mask,
+            outputs=WITH_WEIGHTS,
+            conventions=("fully_masked_row",),
+        )
 
 
 def multi_head_cases() -> tuple[AuthoredCase, ...]:
@@ -89,6 +169,8 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             biases=("b_output",),
             replaced={"w_output": np.zeros((6, 6))},
         ),
+        *alike(),
+        *one_key(),
     )
 
 

@@ -23,6 +23,7 @@ LAYOUTS = {
     "gapped": "has gaps in memory",
     "broadcast": "is one batch entry that stands for all",
     "readonly": "cannot be written to",
+    "prefix": "is the beginning of a longer array",
 }
 TENSORS: tuple[str, ...] = ("query", "key", "value", "mask")
 REPORTS = {
@@ -39,8 +40,8 @@ def same_for_every_entry(tensor: NDArray[Any]) -> NDArray[Any]:
 
 
 def sizes_for(presentation: dict[str, str]) -> Sizes:
-    """Return three batch entries where one is to stand for all, else a single one."""
-    return BATCH if "broadcast" in presentation.values() else SIZES
+    """Return three batch entries where one is to stand for all or they lie apart, else a single one."""
+    return SIZES if {"broadcast", "prefix"}.isdisjoint(presentation.values()) else BATCH
 
 
 def laid_out(case_id: str, presentation: dict[str, str]) -> dict[str, Any]:

@@ -24,8 +24,9 @@ LAYOUTS = {
     "reversed": "backwards in memory",
     "gapped": "with gaps in memory",
     "inside": "inside of larger arrays",
+    "prefix": "at the beginning of longer arrays",
 }
-ONE_AXIS = tuple(layout for layout in LAYOUTS if layout != "fortran")
+ONE_AXIS = tuple(layout for layout in LAYOUTS if layout not in ("fortran", "prefix"))
 """Layouts that an array of one axis can have."""
 WEIGHTS = ("w_query", "w_key", "w_value", "w_output")
 
@@ -281,6 +282,32 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
                 axis=0,
             )
             for layout, how in LAYOUTS.items()
+        ),
+        *(
+            softmax(
+                f"{layout}_table_{name}",
+                f"a table that lies {LAYOUTS[layout]}, along the axis {axis}",
+                (4, 6),
+                clauses=AXIS,
+                profile=MEMORY,
+                presentation=layout,
+                axis=axis,
+            )
+            for layout in ("fortran", "reversed")
+            for name, axis in (("1", 1), ("minus_2", -2), ("minus_1", -1))
+        ),
+        *(
+            softmax(
+                f"{layout}_cube_{name}",
+                f"a cube that lies {LAYOUTS[layout]}, along the axis {axis}",
+                (2, 3, 4),
+                clauses=AXIS,
+                profile=MEMORY,
+                presentation=layout,
+                axis=axis,
+            )
+            for layout in ("fortran", "reversed")
+            for name, axis in (("1", 1), ("2", 2), ("minus_2", -2), ("minus_3", -3))
         ),
         *(
             softmax(

@@ -17,6 +17,7 @@ KEYS = {
     "gapped": "with gaps in memory",
     "inside": "inside of larger arrays",
     "readonly": "where nobody may write",
+    "prefix": "at the beginning of longer arrays",
 }
 LENGTHS = ("reversed", "gapped", "inside", "readonly")
 

@@ -17,6 +17,7 @@ LAYOUTS = {
     "gapped": "with gaps in memory",
     "inside": "inside of larger arrays",
     "readonly": "where nobody may write",
+    "prefix": "at the beginning of longer arrays",
 }
 PARTS = {
     "outputs": ("output_a", "output_b"),

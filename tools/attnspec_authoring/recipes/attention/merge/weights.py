@@ -184,6 +184,25 @@ def logarithms() -> tuple[AuthoredCase, ...]:
             0.5,
             WITHOUT_FLOAT16,
         ),
+        *(
+            (
+                f"nearly_largest_{kind}_{dtypes[-1]}",
+                f"logarithms nearly the largest of {dtypes[-1]}, {how}",
+                a,
+                b,
+                dtypes,
+            )
+            for dtypes, largest in (
+                (("float64",), 2.0**1023),
+                (("float64", "float32", "bfloat16"), 2.0**127),
+                (("float64", "float32", "bfloat16", "float16"), 2.0**15),
+            )
+            for kind, how, a, b in (
+                ("alike", "both above 0", 1.75 * largest, 1.75 * largest),
+                ("below", "both below 0", -1.5 * largest, -1.5 * largest),
+                ("apart", "on either side of 0", 1.25 * largest, -1.5 * largest),
+            )
+        ),
         ("opposite", "logarithms of opposite sign", 0.75, -0.75, ()),
         (
             "sum_of_one",

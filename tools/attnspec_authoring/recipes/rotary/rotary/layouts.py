@@ -19,6 +19,7 @@ LAYOUTS = {
     "reversed": "backwards in memory",
     "gapped": "with gaps in memory",
     "inside": "inside of larger arrays",
+    "prefix": "at the beginning of longer arrays",
 }
 SHAPE = (2, 3, 2, 6)
 POSITIONS = [[3, 0, 7], [1, 12, 5]]
@@ -103,7 +104,7 @@ def of_tables() -> tuple[AuthoredCase, ...]:
                 presentation={"inverse_frequencies": layout},
             )
             for layout, how in LAYOUTS.items()
-            if layout != "fortran"
+            if layout not in ("fortran", "prefix")
         ),
         replace(one_row, presentation={"position_ids": "broadcast"}),
     )

@@ -47,6 +47,31 @@ LONGROPE: Mapping[str, Any] = {
 PROPORTIONAL: Mapping[str, Any] = {"width": 8, "scaling": "proportional", "proportion": 0.5}
 YARN: Mapping[str, Any] = {"width": 8, "scaling": "yarn", "factor": 4.0, "original_length": 1000}
 
+EVERYTHING: Mapping[str, Any] = {
+    "width": 8,
+    "factor": 4.0,
+    "original_length": 1000,
+    "sequence_length": 2000,
+    "low_frequency_factor": 1.0,
+    "high_frequency_factor": 4.0,
+    "short_factors": [1.0, 1.25, 1.5, 2.0],
+    "long_factors": [2.0, 4.0, 8.0, 16.0],
+    "proportion": 0.5,
+    "magnitude_scaling": 1.0,
+    "magnitude_scaling_all_dimensions": 0.5,
+    "attention_factor": 1.25,
+}
+"""Every parameter that any scaling uses, and that is not usual."""
+
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "linear": ("factor",),
+    "dynamic": ("factor", "original_length"),
+    "llama3": ("factor", "original_length", "low_frequency_factor", "high_frequency_factor"),
+    "longrope": ("factor", "original_length", "short_factors", "long_factors"),
+    "yarn": ("factor", "original_length"),
+}
+"""Scaling to what it needs."""
+
 POSITIONS = [[0, 1, 2], [3, 4, 5]]
 
 
@@ -89,6 +114,22 @@ def twins() -> tuple[AuthoredCase, ...]:
         ),
         frequencies("twin_proportional", "valid twin, proportional", ("proportional", one), **PROPORTIONAL),
         frequencies("twin_yarn", "valid twin, yarn", ("yarn.blend", "attention_factor.yarn"), **YARN),
+        *(
+            frequencies(
+                f"everything_beside_{scaling}",
+                f"every parameter that any scaling uses, under {scaling}",
+                ("parameters", effect, f"attention_factor.{factor}"),
+                scaling=scaling,
+                **EVERYTHING,
+            )
+            for scaling, effect, factor in (
+                ("linear", "linear", "one"),
+                ("dynamic", "dynamic.base", "one"),
+                ("llama3", "llama3.between", "one"),
+                ("longrope", "longrope.long", "given"),
+                ("yarn", "yarn.blend", "given"),
+            )
+        ),
         tables("twin", "valid twin", POSITIONS),
         rotation("twin", "valid twin", (2, 1, 3, 5), 4, pairing="half"),
         rotation("twin_interleaved", "valid twin, neighbours", (2, 1, 3, 5), 4, pairing="interleaved"),
@@ -255,6 +296,18 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
                 attributes=without(parameters, name),
             )
             for scaling, name, parameters in missing
+        ),
+        *(
+            refused(
+                f"{scaling}_without_{name}_beside_everything",
+                f"The scaling {scaling} without {name} is refused beside every other parameter",
+                "rotary_frequencies.rejects.parameters",
+                f"frequencies_everything_beside_{scaling}",
+                f"{name} is not given.",
+                attributes=without(EVERYTHING, name, scaling=scaling),
+            )
+            for scaling, names in NEEDED.items()
+            for name in names
         ),
     )
 

@@ -92,6 +92,24 @@ def cases() -> tuple[AuthoredCase, ...]:
         tables(
             "kept_2_in_float64", "the same numbers in float64", [[3, 40, 1001]], clauses=(precise,), dtypes=("float64",)
         ),
+        # Frequencies that no other case has, so that what is kept of them begins with half precision.
+        *(
+            tables(
+                f"kept_{turn}_in_{dtype}",
+                f"frequencies that are asked for in half precision first, here in {dtype}",
+                [[2, 41, 1000]],
+                (0.8125, 0.046875),
+                clauses=(precise,),
+                dtypes=(dtype,),
+            )
+            for turn, dtype in ((3, "bfloat16"), (4, "float32"), (5, "float64"))
+        ),
+        tables(
+            "same_first_and_last",
+            "entries that begin and end alike",
+            [[4, 5, 6, 9], [4, 7, 8, 9], [4, 4, 4, 9]],
+            clauses=(order, batch),
+        ),
         tables("gaps", "positions that rise with gaps between them", [[1, 2, 5, 6, 11, 40], [0, 3, 4, 9, 10, 12]]),
         tables("seventy", "seventy tokens, each third position left out", [[3 * n // 2 for n in range(70)]], (1.0,)),
         tables("repeated", "positions that occur twice", [[5, 5, 0, 5, 0]], clauses=(order,)),
@@ -164,6 +182,14 @@ def cases() -> tuple[AuthoredCase, ...]:
         ),
         tables(
             "attention_factor", "an attention factor of 1.25", [[0, 1, 2, 30]], clauses=(factor,), attention_factor=1.25
+        ),
+        tables(
+            "attention_factor_of_still_pairs",
+            "pairs of frequency 0 do not turn, and are stretched all the same",
+            [[0, 3, 4095]],
+            (1.0, 0.5, 0.0, 0.0),
+            clauses=(factor,),
+            attention_factor=1.5,
         ),
         tables(
             "attention_factor_below_one",
