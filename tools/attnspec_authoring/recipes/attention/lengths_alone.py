@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attendance import depends_on_alignment
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, attention
+from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, attention, float_mask
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -62,3 +62,27 @@ def alone_cases() -> tuple[AuthoredCase, ...]:
                         )
                     )
     return tuple(made)
+
+
+def all_short_cases() -> tuple[AuthoredCase, ...]:
+    """Return lengths below those of the tensors in every entry: who cuts what nobody needs must put all of it back."""
+    several, one = Sizes(3, 2, 1, 4, 6), Sizes(1, 2, 2, 3, 5)
+    named: dict[str, tuple[str, Sizes, dict[str, Any]]] = {
+        "keys": ("Keys", several, {"key_lengths": [2, 4, 3]}),
+        "queries": ("Queries", several, {"query_lengths": [1, 3, 2]}),
+        "both": ("Keys and queries", several, {"key_lengths": [4, 2, 1], "query_lengths": [2, 1, 3]}),
+        "of_one_entry": ("Keys and queries of one entry", one, {"key_lengths": [2], "query_lengths": [2]}),
+        "and_none": ("Keys, of one entry none", several, {"key_lengths": [0, 4, 3]}),
+        "beside_mask": ("Keys", several, {"key_lengths": [2, 4, 3], "mask": float_mask("varlen/all_short", (4, 6))}),
+        "beside_sinks": ("Keys", several, {"key_lengths": [2, 4, 3], "sinks": [0.5, -1.0]}),
+    }
+    return tuple(
+        attention(
+            f"varlen/all_short_{name}",
+            f"{what} that are fewer than there is room for in every entry, and every step",
+            sizes,
+            outputs=("output", "scores", "logits", "weights", "logsumexp"),
+            **arguments,
+        )
+        for name, (what, sizes, arguments) in named.items()
+    )
