@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from attnspec.adapters.implementation import Request
 
 
+_MOST = 4096
+"""Sets of shapes that are remembered: more than golden cases have, and a bound for draws, each of which has its own."""
+
+
 class _Call(NamedTuple):
     """The outputs of one call: its dtype and shapes, the arrays that were returned, and what they held."""
 
@@ -71,7 +75,11 @@ class HandedOut:
             if names:
                 self._last.pop(call.of_shapes, None)  # told once
         if reachable:
+            # What was remembered first is forgotten first.
+            self._last.pop(of_shapes, None)
             self._last[of_dtype] = self._last[of_shapes] = _Call(of_shapes, reachable, held)
+            while len(self._last) > _MOST:
+                del self._last[next(iter(self._last))]
         elif found:
             self._last.pop(of_dtype, None)
         return tuple(found)
