@@ -98,9 +98,9 @@ def merged_states(seed, dtype, elements, longest):
         logarithm = [ROUNDED[dtype](number * factor + shift) for number in stream.coarse(rows)]
         if nearly:
             turned = -1 if where == "below" or (where == "both" and side == "b") else 1
-            most = turned * {"float32": 2.0**127, "float64": 2.0**1023}[dtype]
+            most = turned * {"float32": 2.0**127, "float64": 2.0**1020}[dtype]
             coarse = Stream(f"{seed}/nearly largest {side}").coarse(rows)
-            logarithm = [(1.5 + number / 4) * most for number in coarse]
+            logarithm = [ROUNDED[dtype](1.125 + number / 16) * most for number in coarse]
         empty = [number < 30 for number in Stream(f"{seed}/empty {side}").whole(rows, 0, 99)]
         for row in range(rows if has_empty else 0):
             if empty[row]:
@@ -109,7 +109,8 @@ def merged_states(seed, dtype, elements, longest):
         parts |= {f"output_{side}": output, f"logsumexp_{side}": logarithm}
     stream = Stream(f"{seed}/spoilt")
     spoils, name = stream.share(6), stream.one_of([*parts])
-    with_keys = [row for row in range(rows) if parts[f"logsumexp_{name[-1]}"][row] != float("-inf")]
+    needed = name[-1] if name.startswith("output") else "ab"
+    with_keys = [row for row in range(rows) if all(parts[f"logsumexp_{of}"][row] != float("-inf") for of in needed)]
     if spoils and with_keys:
         row, feature = with_keys[stream.below(len(with_keys))], stream.below(width)
         parts[name][row * width + feature if name.startswith("output") else row] = float("nan")

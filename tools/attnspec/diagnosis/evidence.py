@@ -360,7 +360,7 @@ class Evidence:
         """Return the elements of rows that a convention decides."""
         bound = self.result.run.bound
         decided = None if bound is None else bound.by_convention.get(name)
-        if decided is None:
+        if decided is None or self._owed(name) is None:
             return np.zeros(self.given[name].shape, dtype=np.bool_)
         return np.broadcast_to(decided, self.given[name].shape)
 

@@ -19,7 +19,7 @@ BOTH = (
     *("is_causal", "scale", "softcap", "window", "causal_alignment"),
     *("boolean_mask", "float_mask", "mask_and_causal", "broadcast_mask", "open_window", "zero_scale", "negative_scale"),
     *("grouped_query", "value_width", "unequal_lengths", "fully_masked_row", "presentation"),
-    *("one_array", "one_part_for_many", "refused", "changed_argument"),
+    *("alike", "one_array", "one_part_for_many", "refused", "changed_argument"),
     *("empty_keys", "empty_queries", "empty_heads", "empty_batch"),
     *("causal_alignment=top_left", "causal_alignment=bottom_right"),
     *("excluded_nonfinite", "attended_nan", "nan_in_mask", "padded_nonfinite"),
@@ -37,13 +37,14 @@ WORDS = {
         "empty_parts",
         "excluded_nonfinite",
         "attended_nan",
+        "nearly_largest",
         "empty_queries",
         "presentation",
         "refused",
         "changed_argument",
     },
 }
-LAYOUTS = {"fortran", "heads_last", "reversed", "gapped", "inside", "readonly", "fused"}
+LAYOUTS = {"fortran", "heads_last", "reversed", "gapped", "inside", "readonly", "fused", "prefix"}
 IN_ONE_PLACE = {"shared", "broadcast", "heads_broadcast", "tokens_broadcast", "features_broadcast"}
 SMALL = Limits("float32", elements=1_000, longest=64)
 each_operation = pytest.mark.parametrize("operation", WORDS)

@@ -19,6 +19,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.attention.divided_past import divided_cases
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.attention.present_outputs import present_output_cases
 from attnspec_authoring.recipes.generator import grid
@@ -372,6 +373,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *past_cases(),
         *present_cases(),
         *present_output_cases(),
+        *divided_cases(),
         *chunk_cases(),
         *mask_cases(),
         *buffer_cases(),

@@ -66,6 +66,7 @@ def alone_cases() -> tuple[AuthoredCase, ...]:
 
 def all_short_cases() -> tuple[AuthoredCase, ...]:
     """Return lengths below those of the tensors in every entry: who cuts what nobody needs must put all of it back."""
+    mask = float_mask("varlen/all_short", (4, 6))
     several, one = Sizes(3, 2, 1, 4, 6), Sizes(1, 2, 2, 3, 5)
     named: dict[str, tuple[str, Sizes, dict[str, Any]]] = {
         "keys": ("Keys", several, {"key_lengths": [2, 4, 3]}),
@@ -73,8 +74,12 @@ def all_short_cases() -> tuple[AuthoredCase, ...]:
         "both": ("Keys and queries", several, {"key_lengths": [4, 2, 1], "query_lengths": [2, 1, 3]}),
         "of_one_entry": ("Keys and queries of one entry", one, {"key_lengths": [2], "query_lengths": [2]}),
         "and_none": ("Keys, of one entry none", several, {"key_lengths": [0, 4, 3]}),
-        "beside_mask": ("Keys", several, {"key_lengths": [2, 4, 3], "mask": float_mask("varlen/all_short", (4, 6))}),
-        "beside_sinks": ("Keys", several, {"key_lengths": [2, 4, 3], "sinks": [0.5, -1.0]}),
+        "beside_mask": (
+            "Keys beside a mask",
+            several,
+            {"key_lengths": [2, 4, 3], "mask": mask},
+        ),
+        "beside_sinks": ("Keys beside sinks", several, {"key_lengths": [2, 4, 3], "sinks": [0.5, -1.0]}),
     }
     return tuple(
         attention(

@@ -53,9 +53,9 @@ _SPOILT = 6
 NEARLY_LARGEST = "nearly_largest"
 _NEARLY_LARGEST = 6
 _SIGNS = {"above": 2, "below": 2, "both": 1}
-_LARGEST = {"float16": 2.0**15, "float32": 2.0**127, "bfloat16": 2.0**127, "float64": 2.0**1023}
+_LARGEST = {"float16": 2.0**15, "float32": 2.0**127, "bfloat16": 2.0**127, "float64": 2.0**1020}
 """Of a hundred draws, in how many all logarithms are nearly the largest numbers; on which side of 0, with weights; and
-the powers of two below these."""
+the powers of two below these. To the base 2 they are larger, and still numbers, and so is their rounding."""
 
 _LONG = {"queries": 5, "width": 4, "heads": 1}
 """Which axes are long, with weights."""
@@ -128,7 +128,8 @@ def _enlarge(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limit
         return False
     for side in "ab":
         shape = inputs[f"logsumexp_{side}"].shape
-        numbers = (1.5 + coarse(words.varied(f"nearly largest {side}"), shape) / 4) * _LARGEST[limits.dtype]
+        spread = rounded_to(1.125 + coarse(words.varied(f"nearly largest {side}"), shape) / 16, limits.dtype)
+        numbers = spread * _LARGEST[limits.dtype]
         is_below = signs == "below" or (signs == "both" and side == "b")
         inputs[f"logsumexp_{side}"] = -numbers if is_below else numbers
     return True
@@ -143,7 +144,9 @@ def _spoil(
     """Put NaN into one number of a row of a part that has keys there, or, for most draws, do nothing; tell which."""
     stream = words.of("spoilt")
     spoils, name = stream.percent(_SPOILT), stream.one_of(tuple(inputs))
-    places, width = np.flatnonzero(~none[name[-1]]), inputs["output_a"].shape[-1]
+    # Of a logarithm that is NaN beside a part without keys, nothing is said.
+    unused = none[name[-1]] if name.startswith("output") else none["a"] | none["b"]
+    places, width = np.flatnonzero(~unused), inputs["output_a"].shape[-1]
     if not spoils or not places.size or not width or not limits.allow(ATTENDED):
         return False
     row, feature = places[stream.below(places.size)], stream.below(width)

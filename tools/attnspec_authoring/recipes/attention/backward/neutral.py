@@ -8,12 +8,12 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import gradients
-from attnspec_authoring.recipes.attention.neutral import SIZES, pairs
+from attnspec_authoring.recipes.attention.masking.neutral import SIZES, pairs
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-ROWS = (2, 4, 4)
+ROWS = (2, 6, 4)
 
 
 def cases() -> tuple[AuthoredCase, ...]:
@@ -31,7 +31,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             SIZES,
             grad_output=np.zeros((*ROWS, 2)),
             with_grad_logsumexp=True,
-            mask=np.zeros((2, 4, 4, 5)),
+            mask=np.zeros((2, 6, 4, 5)),
         ),
         gradients(
             "neutral_no_gradient_of_output_sinks",
@@ -39,7 +39,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             SIZES,
             grad_output=np.zeros((*ROWS, 2)),
             with_grad_logsumexp=True,
-            sinks=[0.5, -1.0, 2.0, 0.25],
+            sinks=[0.5, -1.0, 2.0, 0.25, 0.0, -0.5],
         ),
         gradients(
             "neutral_no_gradient_of_logsumexp",
@@ -58,9 +58,9 @@ def cases() -> tuple[AuthoredCase, ...]:
         gradients(
             "neutral_one_key_and_logsumexp",
             "A single key, whose weight is 1, and a gradient of the logsumexp",
-            Sizes(2, 4, 2, 3, 1, 3, 2),
+            Sizes(2, 6, 2, 3, 1, 3, 2),
             with_grad_logsumexp=True,
-            mask=np.zeros((2, 4, 3, 1)),
+            mask=np.zeros((2, 6, 3, 1)),
         ),
         *(
             gradients(

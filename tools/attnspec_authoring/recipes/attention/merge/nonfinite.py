@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.merge.parts import NONE, merging, of_side
+from attnspec_authoring.recipes.attention.merge.parts import NONE, merging
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -95,17 +95,6 @@ def cases() -> tuple[AuthoredCase, ...]:
             SHAPE,
             CLAUSES,
             logsumexp_b=holding("logarithm_b", np.nan, rank=3),
-        ),
-        *(
-            merging(
-                f"nan_logarithm_beside_no_keys_{side}",
-                f"a logarithm of the {ordinal} part that is NaN, where the other has no keys, and one where it has",
-                SHAPE,
-                (*CLAUSES, "empty.one"),
-                **of_side(side, logsumexp=[[[np.nan, 0.5, np.nan], [1.0, np.nan, -0.5]]]),
-                **of_side(other, logsumexp=[[[NONE, NONE, 0.25], [NONE, NONE, 0.5]]]),
-            )
-            for side, other, ordinal in (("a", "b", "first"), ("b", "a", "second"))
         ),
         merging(
             "nan_of_a_light_part",
