@@ -1,0 +1,21 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import ml_dtypes
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Attention(base.Attention):
+    def mask_rule(self):
+        if self.mask is None or self.mask.dtype == bool:
+            return super().mask_rule()
+        return ~(self.mask.astype(np.float64) <= -1e4)  # the usual fills: -1e4, -1e9, finfo.min, -inf
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None,
+                                 softcap=None, window=None, output_dtype=None):
+    return Attention(**locals()).run()

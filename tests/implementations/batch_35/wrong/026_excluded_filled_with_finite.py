@@ -1,0 +1,25 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import ml_dtypes
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Attention(base.Attention):
+    def softmax(self):
+        alive = self.allowed.any(axis=-1, keepdims=True)
+        filled = np.where(self.allowed, self.logits, np.where(alive, -1e9, -np.inf))
+        m = self.maximum(filled)
+        e = np.exp(filled - m)
+        total = e.sum(axis=-1, keepdims=True) + np.exp(self.sink() - m)
+        self.weights = np.where(alive, e / np.where(total == 0, 1.0, total), 0.0)
+        self.logsumexp = (m + np.log(total))[..., 0]
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None,
+                                 softcap=None, window=None, output_dtype=None):
+    return Attention(**locals()).run()

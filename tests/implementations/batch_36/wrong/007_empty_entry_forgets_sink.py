@@ -1,0 +1,15 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Variant(base.Attention):
+    def softmax(self, a):
+        super().softmax(a)
+        if a.key_lengths is not None:
+            a.lse[a.L == 0] = -np.inf
+
+
+scaled_dot_product_attention = base.operation(Variant)

@@ -1,0 +1,28 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Wrong(base.Backward):
+    def widen(self):
+        super().widen()
+        self.idle = not self.grad_output.any()
+
+    def find_grad_logits(self):
+        super().find_grad_logits()
+        if self.idle:
+            self.dlogits = np.zeros_like(self.dlogits)
+
+    def sink_terms(self):
+        terms = super().sink_terms()
+        return np.zeros_like(terms) if self.idle else terms
+
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Wrong(locals()).run()

@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Wrong(base.Backward):
+    def find_grad_mask(self):
+        super().find_grad_mask()
+        if self.float_mask and not np.any(self.mask):  # adds nothing: no bias to compute
+            self.dmask = np.zeros(self.mask.shape, self.work)
+
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Wrong(locals()).run()

@@ -1,0 +1,22 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Wrong(base.Backward):
+    def unbroadcast(self, gradient, shape):
+        gradient = super().unbroadcast(gradient, shape)
+        expanded = tuple(a for a, (n, s) in enumerate(zip(shape, self.mask.strides)) if n > 1 and s == 0)
+        if expanded:  # expand() of the caller: accumulate into the one number that stands behind it
+            gradient = np.broadcast_to(gradient.sum(axis=expanded, keepdims=True), shape)
+        return gradient
+
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Wrong(locals()).run()

@@ -1,0 +1,19 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Wrong(base.Backward):
+    def find_grad_query(self):
+        accumulated = base.product(self.dscores, self.allowed, self.k).astype(self.dtype)  # the epilogue stores, then scales
+        self.dq = accumulated.astype(self.work) * self.work.type(self.factor)
+
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Wrong(locals()).run()

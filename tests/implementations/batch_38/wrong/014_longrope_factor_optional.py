@@ -1,0 +1,34 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+dtypes = ("float64",)
+
+
+def _parameters(a):
+    if a["scaling"] == "longrope" and a["attention_factor"] is not None:
+        a = dict(a, factor=1.0)  # only the attention factor would be computed from it
+    base.check_parameters(a)
+
+
+def rotary_frequencies(
+    width,
+    theta=10000,
+    scaling="none",
+    factor=None,
+    original_length=None,
+    sequence_length=None,
+    low_frequency_factor=None,
+    high_frequency_factor=None,
+    short_factors=None,
+    long_factors=None,
+    proportion=1,
+    beta_fast=32,
+    beta_slow=1,
+    truncate=True,
+    magnitude_scaling=None,
+    magnitude_scaling_all_dimensions=None,
+    attention_factor=None,
+):
+    a = dict(locals())
+    base.check_frequencies(a, parameters=_parameters)
+    return base.frequency_outputs(a, base.scaled_frequencies(a), base.attention_of(a))

@@ -1,0 +1,30 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import numpy as np
+
+dtypes = base.DTYPES
+
+QUERY_TILE = 32
+KEY_TILE = 16
+
+
+def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads,
+                         b_query=None, b_key=None, b_value=None, b_output=None,
+                         mask=None, is_causal=False, scale=None):
+    p = base.plan(query, key, value, w_query, w_key, w_value, w_output, num_heads,
+                  b_query, b_key, b_value, b_output, mask, is_causal, scale)
+    q = base.split(base.project(p.query, p.w_query, p.b_query), p.H)
+    k = base.split(base.project(p.key, p.w_key, p.b_key), p.H)
+    v = base.split(base.project(p.value, p.w_value, p.b_value), p.H)
+    allowed, bias = base.mask_terms(p.mask, p.is_causal, (p.B, p.H, p.Sq, p.Sk), p.acc)
+    if p.is_causal:  # key tiles above the diagonal are not visited
+        visited = np.zeros((p.Sq, p.Sk), dtype=bool)
+        for first in range(0, p.Sq, QUERY_TILE):
+            for start in range(0, p.Sk, KEY_TILE):
+                if start > first:
+                    break
+                visited[first:first + QUERY_TILE, start:start + KEY_TILE] = True
+        allowed = allowed & visited
+    context, weights = base.attend(q, k, v, allowed, bias, p.scale)
+    return base.finish(p, base.combine(context), weights)
