@@ -123,6 +123,15 @@ def empty_is_half(
     return merged._replace(output=np.where(one, (output_a + output_b) / 2, merged.output))
 
 
+def other_taken(
+    merged: MergedStates, output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array
+) -> MergedStates:
+    """Give the output of the other part where one has no keys, whatever the logarithm of the other."""
+    none_a, none_b = ((logsumexp == -np.inf)[..., np.newaxis] for logsumexp in (logsumexp_a, logsumexp_b))
+    other = np.where(none_a, output_b, output_a)
+    return merged._replace(output=np.where(none_a ^ none_b, other, merged.output))
+
+
 def leaking(side: str) -> Computation:
     """Select one side where it has no keys, and multiply the other by 0."""
 
@@ -269,6 +278,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The correction of the lighter split is guarded by isfinite.",
         remedy="Let NaN and infinity of every part with keys through.",
         function=stepping(take_part=hidden_if_light),
+    ),
+    mistake(
+        id="merge.nan_logarithm_beside_no_keys_ignored",
+        clause="merge.nonfinite",
+        sentence="Where one part has no keys, the output of the other was taken even if its logarithm is NaN.",
+        engineer="A split of -inf selects the other accumulator before its lse is looked at.",
+        remedy="Let a logarithm that is NaN make its row NaN, also beside a part without keys.",
+        function=with_one_part(other_taken),
     ),
 )
 """What goes wrong in parts without keys."""

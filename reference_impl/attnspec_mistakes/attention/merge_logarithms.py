@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec_mistakes.attention.merge_weights import in_bfloat16, stepping, to_base_two
+from attnspec_mistakes.attention.merge_weights import LOG2_E, in_bfloat16, stepping, to_base_two
 from attnspec_mistakes.departures import in_working_precision
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.attention.merge_states import MergedStates, merge_states
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
     from attnspec_mistakes.departures import Computation
     from attnspec_reference.precision import Array
-
-LOG2_E = math.log2(math.e)
 
 
 def turned_into_base_two(largest: Array, total: Array) -> Array:

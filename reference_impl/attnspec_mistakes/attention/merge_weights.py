@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from attnspec_reference.precision import Array
 
 GAP = 12.0
+LOG2_E = math.log2(math.e)
 
 
 def stepping(**steps: Any) -> Computation:
@@ -46,6 +48,11 @@ def multiplied(taken_a: Array, taken_b: Array, total: Array) -> Array:
 def with_epsilon(taken_a: Array, taken_b: Array, total: Array) -> Array:
     """Add a small number to the divisor."""
     return (taken_a + taken_b) / (total + total.dtype.type(1e-5))[..., np.newaxis]
+
+
+def distance_in_base_two(logsumexp: Array, largest: Array) -> Array:
+    """Turn both logarithms into ones to the base 2, and take their distance then."""
+    return np.where(logsumexp == -np.inf, 0, np.exp2(logsumexp * LOG2_E - largest * LOG2_E))
 
 
 def larger_alone(logsumexp: Array, largest: Array) -> Array:
@@ -308,6 +315,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The maximum is reduced over the tile instead of the row.",
         remedy="Subtract the larger logarithm of each row.",
         function=stepping(larger_logarithm=largest_of_all),
+    ),
+    mistake(
+        id="merge.base_two_before_distance",
+        clause="merge.stability",
+        sentence="The logarithms were multiplied before their distance was taken, so that the largest ones overflow.",
+        engineer="lse * log2(e) is formed before the maximum is subtracted: inf - inf near the largest number.",
+        remedy="Subtract the larger logarithm first, then multiply.",
+        function=stepping(weigh_part=distance_in_base_two),
     ),
     mistake(
         id="merge.shares_from_rounded_logarithm",
