@@ -35,6 +35,19 @@ def without_gaps(array: Array) -> Array:
     return np.array(np.lib.stride_tricks.as_strided(array, strides=(*array.strides[:-1], array.itemsize)))
 
 
+def entries_close_together(array: Array) -> Array:
+    """Take entries whose rows lie densely to follow one another, also where more lies between them."""
+    if array.ndim < 3 or not array.size:
+        return array
+    row = array.shape[-1] * array.itemsize
+    entry = array.shape[-2] * row
+    # Entries that lie farther apart end behind the place where they are read: nothing outside of them is touched.
+    if array.strides[-2:] != (row, array.itemsize) or array.strides[-3] <= entry:
+        return array
+    strides = (*array.strides[:-3], entry, *array.strides[-2:])
+    return np.array(np.lib.stride_tricks.as_strided(array, strides=strides))
+
+
 def read_forwards(array: Array) -> Array:
     """Read an array forwards, also where it lies backwards."""
     forwards = tuple(slice(None, None, -1 if stride < 0 else 1) for stride in array.strides)

@@ -3,12 +3,19 @@
 import numpy as np
 import pytest
 
-from attnspec_mistakes.memory import as_it_lies_in_memory, overwriting, read_forwards, remembering, without_gaps
+from attnspec_mistakes.memory import (
+    as_it_lies_in_memory,
+    entries_close_together,
+    overwriting,
+    read_forwards,
+    remembering,
+    without_gaps,
+)
 
 TABLE = np.arange(6.0).reshape(2, 3)
 
 
-@pytest.mark.parametrize("read", [as_it_lies_in_memory, without_gaps, read_forwards])
+@pytest.mark.parametrize("read", [as_it_lies_in_memory, without_gaps, read_forwards, entries_close_together])
 def test_an_ordinary_array_is_read_rightly(read):
     assert np.array_equal(read(TABLE), TABLE)
     assert read(TABLE[:0]).shape == (0, 3)
@@ -18,6 +25,14 @@ def test_memory_is_misread_where_it_is_not_ordinary():
     assert as_it_lies_in_memory(np.asfortranarray(TABLE)).tolist() == [[0, 3, 1], [4, 2, 5]]
     assert without_gaps(TABLE[:, ::2]).tolist() == [[0, 1], [3, 4]]
     assert read_forwards(TABLE[:, ::-1]).tolist() == TABLE.tolist()
+
+
+def test_entries_that_lie_apart_are_read_as_if_they_followed_one_another():
+    longer = np.arange(24.0).reshape(2, 4, 3)
+    assert entries_close_together(longer[:, :2]).tolist() == longer.reshape(4, 2, 3)[:2].tolist()
+    one_for_all = np.broadcast_to(longer[:1], longer.shape)
+    for rightly_read in (longer, longer[:, :, :2], longer[:, :, ::-1], longer[::-1], one_for_all, longer[:0]):
+        assert np.array_equal(entries_close_together(rightly_read), rightly_read)
 
 
 def test_an_input_is_overwritten_and_the_outputs_are_right():

@@ -85,6 +85,17 @@ def padding_zeroed(*, key_lengths: Any = None, **arguments: Any) -> Attention:
     return scaled_dot_product_attention(**arguments)
 
 
+def cut_and_padded(**arguments: Any) -> Attention:
+    """Attend to no more keys than the longest entry has, and fill scores and logits up with zeros."""
+    attention, lengths = scaled_dot_product_attention(**arguments), arguments.get("key_lengths")
+    if lengths is None:
+        return attention
+    scores, logits = np.array(attention.scores), np.array(attention.logits)
+    behind = slice(int(np.max(lengths, initial=0)), None)
+    scores[..., behind] = logits[..., behind] = 0
+    return attention._replace(scores=scores, logits=logits)
+
+
 mistake = partial(Mistake, operation=OPERATION)
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -191,6 +202,14 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Set the scores of padded keys to minus infinity.",
         function=padding_zeroed,
         source="https://github.com/tenstorrent/tt-metal/issues/54833",
+    ),
+    mistake(
+        id="sdpa.cut_keys_padded_with_zeros",
+        clause="sdpa.key_lengths.exclusion",
+        sentence="Logits and scores of keys behind the longest sequence are 0.",
+        engineer="K and V are sliced to max(key_lengths), and the debug outputs are zero-padded back to Sk.",
+        remedy="Give excluded keys logits of minus infinity, and every key its score.",
+        function=cut_and_padded,
     ),
     mistake(
         id="sdpa.lengths_swapped",

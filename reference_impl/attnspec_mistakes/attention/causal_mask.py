@@ -35,6 +35,13 @@ def at_most_one_ahead(query_length: int, key_length: int, offset: int) -> Boolea
     return at_or_before(query_length, key_length, offset + 1)
 
 
+def all_for_a_single_query(query_length: int, key_length: int, offset: int) -> Booleans:
+    """Let a single query attend to every key."""
+    if query_length == 1:
+        return np.ones((1, key_length), dtype=np.bool_)
+    return at_or_before(query_length, key_length, offset)
+
+
 def written_as(kept: float, hidden: float, attendable: Booleans) -> Array:
     """Write numbers for keys that may be attended, and for those that may not."""
     return np.where(attendable, kept, hidden)
@@ -89,6 +96,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The diagonal offset is dropped, as when a cache position is not passed on.",
         remedy="Compare key j with the position i + offset of query i.",
         function=named_output(ignoring(causal_mask, "offset")),
+    ),
+    mistake(
+        id="causal_mask.single_query_sees_all",
+        clause="causal_mask.definition",
+        sentence="A single query may attend to every key, whatever the offset.",
+        engineer="With Sq = 1 the mask is skipped: the token is taken for the newest.",
+        remedy="Compare key j with the position of the query, also where there is one query.",
+        function=named_output(departure(causal_mask, at_or_before=all_for_a_single_query)),
     ),
     mistake(
         id="causal_mask.always_square",

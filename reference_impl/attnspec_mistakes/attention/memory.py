@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.departures import altered, named_output
-from attnspec_mistakes.memory import as_it_lies_in_memory, overwriting, remembering
+from attnspec_mistakes.memory import as_it_lies_in_memory, entries_close_together, overwriting, remembering
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
@@ -22,9 +22,33 @@ from attnspec_reference.attention.split_heads import split_heads
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from attnspec_mistakes.departures import Outputs
     from attnspec_reference.precision import Array
 
 WEIGHT_MATRICES = ("w_query", "w_key", "w_value", "w_output")
+
+
+def transpose_worked_on(x: Any, *, axis: int | None = -1) -> Array:
+    """Work on the transpose of a column-major array, and exchange the axes 0 and -1 alone for it."""
+    numbers = np.asarray(x)
+    if numbers.flags.c_contiguous or not numbers.flags.f_contiguous:
+        return softmax(numbers, axis=axis)
+    exchanged: dict[int | None, int] = {0: -1, -1: 0}
+    return softmax(numbers.T, axis=exchanged.get(axis, axis)).T
+
+
+class KeptUnderLengths:
+    """Causal masks that are kept, under lengths of which a key length of 0 is taken for none."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[Any, ...], Array] = {}
+
+    def __call__(self, *, query_length: int, key_length: int | None = None, **others: Any) -> Outputs:
+        """Give the mask that was made for these lengths first."""
+        place = (query_length, key_length or query_length, *sorted(others.items()))
+        if place not in self.kept:
+            self.kept[place] = causal_mask(query_length=query_length, key_length=key_length, **others)
+        return {"output": np.array(self.kept[place])}
 
 
 def output_in_its_place(arguments: Mapping[str, Any], outputs: Mapping[str, Array]) -> Array:
@@ -73,6 +97,14 @@ OF_TABLES: tuple[Mistake, ...] = (
         function=altered(named_output(softmax), x=as_it_lies_in_memory),
     ),
     of_softmax(
+        id="softmax.column_major_axes_exchanged",
+        clause="softmax.memory_layout",
+        sentence="Of an array that lies column by column the transpose was worked on, along the wrong axis.",
+        engineer="For a column-major input the kernel runs on x.T, and only the axes 0 and -1 are mapped onto it.",
+        remedy="Count the axis of the transpose from the other end: -1 - axis.",
+        function=named_output(transpose_worked_on),
+    ),
+    of_softmax(
         id="softmax.axis_remembered",
         clause="softmax.repeatable",
         sentence="The axis of an earlier call with the same shape was used again.",
@@ -88,6 +120,16 @@ OF_TABLES: tuple[Mistake, ...] = (
         engineer="Masks are cached by query and key length; the offset is not part of the key.",
         remedy="Let everything that the mask depends on be part of the key.",
         **remembering(named_output(causal_mask), "offset", "query_length", "key_length", "additive"),
+    ),
+    Mistake(
+        operation="causal_mask",
+        id="causal_mask.no_keys_kept_as_square",
+        clause="causal_mask.repeatable",
+        sentence="A mask without keys and the square one stood for one another, whichever was asked for first.",
+        engineer="Masks are cached under `key_length or query_length`, where 0 is false.",
+        remedy="Ask whether a key length is given, not whether it is true: 0 is a length.",
+        function=named_output(causal_mask),
+        begin=KeptUnderLengths,
     ),
 )
 """What goes wrong around softmax and causal masks."""
@@ -108,6 +150,14 @@ OF_HEADS: tuple[Mistake, ...] = (
         engineer="The view is made from the pointer and the shape, as if the input were contiguous.",
         remedy="Use the strides, or make a contiguous copy first.",
         function=altered(named_output(split_heads), x=as_it_lies_in_memory),
+    ),
+    of_splitting(
+        id="split_heads.batch_stride_assumed",
+        clause="split_heads.memory_layout",
+        sentence="The batch entries were taken to follow one another, although there are further tokens between them.",
+        engineer="Dense rows pass for a contiguous input: the batch stride is S * H * E, whatever it says.",
+        remedy="Use the stride of every axis, or make a contiguous copy first.",
+        function=altered(named_output(split_heads), x=entries_close_together),
     ),
     of_splitting(
         id="split_heads.number_remembered",

@@ -44,6 +44,18 @@ def rows_as_entries(**given: Any) -> MultiHeadAttention:
     return multi_head_attention(**given)
 
 
+def as_truth_values_if_they_could_be(mask: Array) -> Array:
+    """Take a float mask of zeros and ones alone for a Boolean one."""
+    return attention_masks.as_truth_values(mask) if ((mask == 0) | (mask == 1)).all() else mask
+
+
+def one_key_for_all(**given: Any) -> MultiHeadAttention:
+    """Give a single key all the weight, whether the mask excludes it or not."""
+    if np.shape(given["key"])[1] == 1:
+        given = {**given, "mask": None}
+    return multi_head_attention(**given)
+
+
 def causal_for_several(**given: Any) -> MultiHeadAttention:
     """Forget causality for a single query."""
     if np.shape(given["query"])[1] == 1:
@@ -325,6 +337,22 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="mask.shape[0] == B is taken for a padding mask (B, Sk).",
         remedy="Read rank 2 as (queries, keys).",
         function=rows_as_entries,
+    ),
+    mistake(
+        id="multi_head.zeros_and_ones_as_boolean",
+        clause="multi_head.mask",
+        sentence="A float mask of zeros and ones was read as truth values: 0 hid the key.",
+        engineer="A mask that holds 0 and 1 alone passes for a predicate, whatever its dtype.",
+        remedy="Tell a Boolean mask by its dtype, and add every float mask.",
+        function=altered(multi_head_attention, mask=as_truth_values_if_they_could_be),
+    ),
+    mistake(
+        id="multi_head.one_key_not_masked",
+        clause="multi_head.mask",
+        sentence="A single key got all the weight, also from queries that the mask takes it from.",
+        engineer="With Sk = 1 the softmax is skipped and the probability is 1; the mask is not read.",
+        remedy="Read the mask of a single key, too: who may attend to no key gets zeros.",
+        function=one_key_for_all,
     ),
     mistake(
         id="multi_head.one_query_not_causal",

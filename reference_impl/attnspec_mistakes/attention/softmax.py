@@ -38,6 +38,14 @@ def over_the_last_axis_if_null(x: Any, *, axis: int | None = -1) -> Array:
     return softmax(x, axis=-1 if axis is None else axis)
 
 
+def equal_by_the_last_axis(x: Any, *, axis: int | None = -1) -> Array:
+    """Give numbers that are all equal the share of one along the last axis."""
+    weights, numbers = softmax(x, axis=axis), np.asarray(x)
+    if not numbers.size or not numbers.ndim or not (numbers == numbers.flat[0]).all():
+        return weights
+    return np.full_like(weights, 1.0 / numbers.shape[-1])
+
+
 def unshifted(x: Array, _amount: Array) -> Array:
     """Subtract nothing."""
     return x
@@ -156,6 +164,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The axis index is counted from the wrong end.",
         remedy="Axis 0 runs down the columns of a table; axis 1, or -1, runs along its rows.",
         function=named_output(over_the_opposite_axis),
+    ),
+    mistake(
+        id="softmax.equal_numbers_by_last_axis",
+        clause="softmax.axis.explicit",
+        sentence="Of equal numbers, each weight is 1 over the length of the last axis, whatever axis is given.",
+        engineer="The shortcut for a constant input fills 1 / x.shape[-1] and does not read the axis.",
+        remedy="Divide 1 by the number of elements along the given axis, or take no shortcut.",
+        function=named_output(equal_by_the_last_axis),
     ),
     mistake(
         id="softmax.null_axis_as_last",

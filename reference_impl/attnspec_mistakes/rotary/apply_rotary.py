@@ -119,6 +119,14 @@ def of_first(axis: int) -> Callable[[Array], Array]:
     return repeated
 
 
+def of_first_if_alike_at_first(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Take the tables of the first entry for all where the first tokens of all have the same rows."""
+    tables = [np.asarray(table) for table in (cos, sin)]
+    if all((table[:, :1] == table[:1, :1]).all() for table in tables):
+        tables = [np.broadcast_to(table[:1], table.shape) for table in tables]
+    return apply_rotary(x, *tables, pairing=pairing)
+
+
 def reversed_tokens(table: Array) -> Array:
     """Read the rows of the tables from the last to the first."""
     return table[:, ::-1]
@@ -279,6 +287,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="cos[0] and sin[0] are used for the whole batch.",
         remedy="Turn each batch entry by its own tables.",
         function=named_output(altered(apply_rotary, cos=of_first(0), sin=of_first(0))),
+    ),
+    mistake(
+        id="apply_rotary.entries_alike_at_first",
+        clause="apply_rotary.tokens",
+        sentence="Batch entries whose first tokens are turned alike were all turned by the tables of the first entry.",
+        engineer="Whether cos and sin can be shared over the batch is told from their first rows.",
+        remedy="Look at every row, or turn each batch entry by its own tables.",
+        function=named_output(of_first_if_alike_at_first),
     ),
     mistake(
         id="apply_rotary.tokens_reversed",

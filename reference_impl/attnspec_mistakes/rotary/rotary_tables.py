@@ -133,6 +133,13 @@ def on_the_cosine_only(**arguments: Any) -> RotaryTables:
     return RotaryTables(given.cos, rotary_tables(**{**arguments, "attention_factor": 1.0}).sin)
 
 
+def but_for_still_pairs(position_ids: Any, inverse_frequencies: Any, **attention_factor: float) -> RotaryTables:
+    """Give pairs that do not turn ones and zeros."""
+    cos, sin = rotary_tables(position_ids, inverse_frequencies, **attention_factor)
+    still = np.asarray(inverse_frequencies) == 0
+    return RotaryTables(np.where(still, np.ones_like(cos), cos), np.where(still, np.zeros_like(sin), sin))
+
+
 def in_the_phase(position_ids: Any, inverse_frequencies: Any, *, attention_factor: float = 1.0) -> RotaryTables:
     """Multiply the phases by the attention factor."""
 
@@ -294,6 +301,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="mscale is in the cache already and is applied again.",
         remedy="Multiply each table by the attention factor once.",
         function=altered(rotary_tables, attention_factor=squared),
+    ),
+    mistake(
+        id="rotary_tables.still_pairs_not_stretched",
+        clause="rotary_tables.attention_factor",
+        sentence="Pairs of frequency 0 got a cosine of 1, without the attention factor.",
+        engineer="The cache is filled with 1 and 0 where inv_freq is 0, after mscale has been applied.",
+        remedy="Multiply the tables of every pair by the attention factor.",
+        function=but_for_still_pairs,
     ),
     mistake(
         id="rotary_tables.attention_factor_in_phase",

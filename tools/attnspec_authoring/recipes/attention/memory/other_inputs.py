@@ -246,6 +246,14 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
             for layout, how in LAYOUTS.items()
         ),
         of_heads(
+            "prefix_three_entries",
+            "tokens of three batch entries at the beginning of longer arrays",
+            (3, 2, 6),
+            num_heads=3,
+            profile=MEMORY,
+            presentation="prefix",
+        ),
+        of_heads(
             "broadcast",
             "tokens of one batch entry that stands for all",
             tokens,

@@ -112,6 +112,13 @@ def twins() -> tuple[AuthoredCase, ...]:
         frequencies(
             "twin_longrope", "valid twin, longrope", ("longrope.short", "attention_factor.longrope"), **LONGROPE
         ),
+        frequencies(
+            "twin_longrope_given",
+            "valid twin, longrope with an attention factor",
+            ("longrope.short", "attention_factor.given"),
+            attention_factor=1.25,
+            **LONGROPE,
+        ),
         frequencies("twin_proportional", "valid twin, proportional", ("proportional", one), **PROPORTIONAL),
         frequencies("twin_yarn", "valid twin, yarn", ("yarn.blend", "attention_factor.yarn"), **YARN),
         *(
@@ -296,6 +303,14 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
                 attributes=without(parameters, name),
             )
             for scaling, name, parameters in missing
+        ),
+        refused(
+            "longrope_without_factor_beside_attention_factor",
+            "The scaling longrope without factor is refused beside an attention factor alone",
+            "rotary_frequencies.rejects.parameters",
+            "frequencies_twin_longrope_given",
+            "factor is not given.",
+            attributes=without(LONGROPE, "factor", attention_factor=1.25),
         ),
         *(
             refused(

@@ -104,6 +104,17 @@ def cases() -> tuple[AuthoredCase, ...]:
             )
             for turn, dtype in ((3, "bfloat16"), (4, "float32"), (5, "float64"))
         ),
+        *(
+            tables(
+                f"kept_{turn}_in_{dtype}",
+                f"other frequencies that are asked for in float16 first, here in {dtype}",
+                [[3, 37], [5, 900]],
+                (0.6875, 0.03515625),
+                clauses=(precise, batch),
+                dtypes=(dtype,),
+            )
+            for turn, dtype in ((6, "float16"), (7, "float32"))
+        ),
         tables(
             "same_first_and_last",
             "entries that begin and end alike",
@@ -190,6 +201,14 @@ def cases() -> tuple[AuthoredCase, ...]:
             (1.0, 0.5, 0.0, 0.0),
             clauses=(factor,),
             attention_factor=1.5,
+        ),
+        tables(
+            "attention_factor_of_a_still_pair",
+            "a pair of frequency 0 between others is made smaller as they are",
+            [[2, 9], [1, 100]],
+            (0.5, 0.0, 0.25),
+            clauses=(factor, batch),
+            attention_factor=0.75,
         ),
         tables(
             "attention_factor_below_one",
