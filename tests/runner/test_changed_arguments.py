@@ -213,3 +213,22 @@ def test_what_may_be_nan_says_nothing_of_what_was_changed():
     )
     (result,) = run_suite(replace(SUITE, cases={case: spoilt}), load(holder))
     assert result.status in ("pass", "ungraded")
+
+
+def test_rows_that_are_nan_as_declared_say_nothing_of_what_was_changed():
+    """A head without keys makes its whole token NaN, in every row of a layer in which each token has such a head."""
+    (case,) = [case for name, argument, case in CHANGED if (name, argument) == ("multi_head_attention", "w_output")][:1]
+    inputs, attributes = dict(CASES[case].inputs), CASES[case].attributes
+    heads, queries, keys = attributes["num_heads"], inputs["query"].shape[1], inputs["key"].shape[1]
+    inputs["mask"] = np.broadcast_to(np.arange(heads)[:, np.newaxis, np.newaxis] > 0, (heads, queries, keys)).copy()
+    owed = attnspec_reference.multi_head_attention(**inputs, **attributes)
+    dead = CASES[case]._replace(
+        inputs=inputs, expected={"all": {"output": owed.output}}, conventions=("fully_masked_row",)
+    )
+
+    def attend(**arguments):
+        return np.full_like(attnspec_reference.multi_head_attention(**arguments).output, np.nan)
+
+    holder = SimpleNamespace(multi_head_attention=attend, dtypes=("float64",), conventions={"fully_masked_row": "nan"})
+    (result,) = run_suite(replace(SUITE, cases={case: dead}), load(holder))
+    assert result.status == "pass", result.verdict.message

@@ -18,7 +18,7 @@ from attnspec_authoring.recipes.attention.attention import (
 )
 from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
 from attnspec_authoring.recipes.attention.layout.heads import counted, layout
-from attnspec_authoring.recipes.attention.nonfinite_kept import kept_cases
+from attnspec_authoring.recipes.attention.nonfinite_kept import kept_cases, many_keys_cases
 from attnspec_authoring.recipes.attention.nonfinite_layers import layer_cases
 from attnspec_authoring.recipes.attention.nonfinite_quantized import quantized_cases
 
@@ -429,6 +429,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile nonfinite, with the one that a document refuses."""
     return (
         *attended_cases(),
+        *many_keys_cases(),
         *first_scores(),
         *moved_cases(),
         *attended_under_rules(),

@@ -1,4 +1,4 @@
-"""NaN and infinities in keys and values that are given back as present ones: they are kept, to the last bit."""
+"""NaN and infinities that are kept: in keys and values that are given back, and among keys that are taken in parts."""
 
 from __future__ import annotations
 
@@ -48,4 +48,25 @@ def kept_cases() -> tuple[AuthoredCase, ...]:
             shown: dict[str, Any] = {name: np.broadcast_to(array, (4, array.size)) for name, array in mask.items()}
             title = f"{what} in {where}, which are given back"
             made.append(attention(case_id, title, sizes, clauses=CLAUSES, outputs=PRESENT, **tensors, **shown))
+    return tuple(made)
+
+
+def many_keys_cases() -> tuple[AuthoredCase, ...]:
+    """Return NaN among so many keys that they are taken in parts, for one query and for three."""
+    made: list[AuthoredCase] = []
+    for queries, keys in ((1, 21), (1, 131), (3, 67)):
+        for name in ("key", "value"):
+            sizes = Sizes(1, 2, 1, queries, keys)
+            case_id = f"nonfinite/nan_in_{name}_of_{keys}_keys"
+            tensors = sizes.drawn(case_id)
+            tensors[name][0, 0, keys // 2, 1] = float("nan")
+            made.append(
+                attention(
+                    case_id,
+                    f"NaN in one of {keys} {name}s that every query may attend, of {queries} queries",
+                    sizes,
+                    clauses=("sdpa.nonfinite_input",),
+                    **tensors,
+                )
+            )
     return tuple(made)

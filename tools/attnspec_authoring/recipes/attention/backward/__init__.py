@@ -26,6 +26,7 @@ from attnspec_authoring.recipes.attention.backward import (
     ranges,
     rejects,
     stored,
+    sums_in_half,
     targets,
 )
 from attnspec_authoring.recipes.targeting import with_targets
@@ -55,6 +56,7 @@ RECIPES = (
     arrangements,
     many_queries,
     neutral,
+    sums_in_half,
 )
 
 

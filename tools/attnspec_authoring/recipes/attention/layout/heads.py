@@ -120,6 +120,14 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
             changed_argument=ChangedArgument("key_length", 3),
         ),
         causal_mask(
+            "offset_minus_2_afterwards",
+            "three queries an offset of -1 before four keys, and of -2 afterwards",
+            query_length=3,
+            key_length=4,
+            offset=-1,
+            changed_argument=ChangedArgument("offset", -2),
+        ),
+        causal_mask(
             "no_keys_afterwards",
             "four queries, as many keys, and none afterwards",
             query_length=4,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.contract import OPERATIONS
 from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask
 from attnspec_authoring.recipes.attention.layout.projections import multi_head, single_head
 from attnspec_authoring.recipes.generator import grid
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 WITH_WEIGHTS = ("output", "weights")
+STEPS_OF_ONE = OPERATIONS["single_head_attention"].outputs
+STEPS = OPERATIONS["multi_head_attention"].outputs
 MATRICES = ("w_query", "w_key", "w_value")
 BIASES = ("b_query", "b_key", "b_value", "b_output")
 
@@ -39,6 +42,15 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
             3,
             (4, 4, 4, 4),
             replaced={"w_output": np.zeros((4, 4))},
+        ),
+        *(
+            single_head(f"steps_{name}", f"every step of {what}", tokens, widths, outputs=STEPS_OF_ONE)
+            for name, what, tokens, widths in (
+                ("one_token", "one token", 1, (5, 3, 2, None)),
+                ("one_token_output", "one token, with an output matrix", 1, (5, 3, 2, 4)),
+                ("one_feature", "tokens of one feature", 4, (1, 1, 1, 1)),
+                ("thirty_four", "thirty-four tokens", 34, (3, 2, 2, None)),
+            )
         ),
         *(
             single_head(
@@ -115,6 +127,42 @@ def alike() -> Iterator[AuthoredCase]:
             )
 
 
+def many_keys() -> Iterator[AuthoredCase]:
+    """Give layers of more keys than a tile has, whose scores rise from tile to tile."""
+    for queries, keys, biases in ((3, 35, ()), (35, 67, BIASES), (1, 130, ())):
+        name = f"layout/multi_head_rising_over_{keys}_keys"
+        rising = grid(f"{name}/key", (1, keys, 4)) / 4.0 + (np.arange(keys) // 8 / 4.0)[:, np.newaxis]
+        yield multi_head(
+            f"rising_over_{keys}_keys",
+            f"{keys} keys whose scores rise, with the weights",
+            (1, queries, keys),
+            width=4,
+            num_heads=2,
+            biases=biases,
+            replaced={"key": rising, "w_key": np.eye(4), "w_query": np.abs(grid(f"{name}/w_query", (4, 4)))},
+            outputs=WITH_WEIGHTS,
+        )
+
+
+def steps() -> Iterator[AuthoredCase]:
+    """Give every step of layers at the ends of what they may be."""
+    for name, lengths, width, heads in (
+        ("one_query", (2, 1, 5), 6, 3),
+        ("one_key", (2, 3, 1), 6, 3),
+        ("one_head", (2, 3, 4), 5, 1),
+        ("heads_of_one", (2, 3, 4), 5, 5),
+    ):
+        yield multi_head(
+            f"steps_{name}",
+            f"every step, {name.replace('_', ' ')}",
+            lengths,
+            width=width,
+            num_heads=heads,
+            biases=BIASES,
+            outputs=STEPS,
+        )
+
+
 def one_key() -> Iterator[AuthoredCase]:
     """Give layers with a single key that some query may not attend."""
     for kind, mask in (
@@ -171,6 +219,8 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
         ),
         *alike(),
         *one_key(),
+        *many_keys(),
+        *steps(),
     )
 
 

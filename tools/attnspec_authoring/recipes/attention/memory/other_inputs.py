@@ -266,6 +266,36 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
             of_heads(f"{layout}", f"heads that lie {how}, joined", heads, profile=MEMORY, presentation=layout)
             for layout, how in (*LAYOUTS.items(), ("heads_last", "behind the tokens in memory"))
         ),
+        *(
+            of_heads(
+                f"{layout}_{name}",
+                f"heads of {what} that lie {how}, joined",
+                shape,
+                profile=MEMORY,
+                presentation=layout,
+            )
+            for layout, how in (*LAYOUTS.items(), ("heads_last", "behind the tokens in memory"))
+            for name, what, shape in (
+                ("one_token", "one token", (2, 4, 1, 3)),
+                ("one_feature", "one feature", (2, 3, 4, 1)),
+                ("one_entry", "one entry", (1, 3, 4, 2)),
+            )
+        ),
+        *(
+            of_heads(
+                f"{layout}_{name}",
+                f"tokens of {what} that lie {how}",
+                shape,
+                num_heads=3,
+                profile=MEMORY,
+                presentation=layout,
+            )
+            for layout, how in LAYOUTS.items()
+            for name, what, shape in (
+                ("one_token", "two entries, one each", (2, 1, 6)),
+                ("one_entry", "one entry", (1, 4, 6)),
+            )
+        ),
         of_heads(
             "one_head",
             "heads that are one head in memory, joined",

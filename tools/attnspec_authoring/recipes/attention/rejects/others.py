@@ -49,6 +49,20 @@ def past_refusals() -> tuple[AuthoredCase, ...]:
             STRICT,
         ),
     )
+    of_past += tuple(
+        (
+            f"past_{kind}_one_short_and_new_one_long",
+            f"A past {kind} one token short is refused, also beside a new one that is as much longer",
+            "length",
+            {
+                f"past_{kind}": past[f"past_{kind}"][:, :, 1:],
+                kind: np.concatenate([past[kind], past[f"past_{kind}"][:, :, :1]], axis=2),
+            },
+            "Keys and values are as many in all, and neither of the past nor of the new ones are there as many.",
+            STRICT,
+        )
+        for kind in ("key", "value")
+    )
     of_lengths: tuple[tuple[str, str, str, dict[str, Any], str], ...] = (
         (
             "key_lengths_of_two_entries",

@@ -195,6 +195,20 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.precision.accumulation",),
             value=np.where(grid("stress/sum_beyond_float16/sign", PLAIN.shapes()["value"]) < -1.0, 40960.0, 49152.0),
         ),
+        *(
+            attention(
+                f"stress/sum_beyond_float16_{name}",
+                f"Values around 49152 of {keys} keys, {what}: their sum is beyond float16, their mean is not",
+                Sizes(1, 2, 1, queries, keys, 3, 1),
+                clauses=("sdpa.precision.accumulation",),
+                value=np.where(grid(f"stress/sum_beyond_float16_{name}/sign", (1, 1, keys, 1)) < 0.0, 40960.0, 49152.0),
+            )
+            for name, what, queries, keys in (
+                ("one_query", "one query", 1, 21),
+                ("one_query_of_many_keys", "one query", 1, 131),
+                ("many_keys", "three queries", 3, 67),
+            )
+        ),
         attention(
             "stress/subnormal_values",
             "Values so small that float16 holds them only as subnormal numbers",

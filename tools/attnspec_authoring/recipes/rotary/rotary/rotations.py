@@ -120,12 +120,22 @@ def numbers() -> tuple[AuthoredCase, ...]:
     for table in ends.values():
         # Who looks at the first token, or at the last, takes the entries for entries of the same positions.
         table[:, 0], table[:, -1] = table[0, 0], table[0, -1]
+    first_and_last = {name: grid(f"rotary/first_and_last_{name}", (4, 3, 2)) / 2.0 for name in ("cos", "sin")}
+    for table in first_and_last.values():
+        table[-1] = table[0]
     digits = grid("rotary/digits", (1, 1, 2, 8)) + grid("rotary/more_digits", (1, 1, 2, 8)) / 8192.0
     return (
         *both("right_angle", "every pair by a right angle", (1, 2, 2, 4), 4, **right, url=IN_PLACE),
         *both("still", "no pair turns at position 0", (2, 2, 1, 6), 6, **still),
         *both("model", "angles of a model", (2, 1, 2, 8), 8, **model_tables([[1, 2], [4095, 131071]], 8)),
         *both("ends_alike", "entries whose first and last tokens are turned alike", (3, 2, 4, 4), 4, **ends),
+        *both(
+            "first_and_last_entry_alike",
+            "four entries, of which the first and the last are turned alike",
+            (4, 1, 3, 4),
+            4,
+            **first_and_last,
+        ),
         *both("cancelling", "products that nearly cancel", (1, 2, 1, 4), 4, x=opposed, **equal),
         *both(
             "large",

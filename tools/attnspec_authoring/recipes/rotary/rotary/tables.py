@@ -115,6 +115,22 @@ def cases() -> tuple[AuthoredCase, ...]:
             )
             for turn, dtype in ((6, "float16"), (7, "float32"))
         ),
+        *(
+            tables(
+                f"same_ends_{turn}",
+                "as many frequencies as another case, of which the first and the last are the same",
+                [[1, 2, 30]],
+                (1.0, middle, 0.0625),
+                clauses=(precise,),
+            )
+            for turn, middle in ((1, 0.5), (2, 0.25))
+        ),
+        tables(
+            "first_and_last_entry_alike",
+            "four entries, of which the first and the last stand in the same places",
+            [[0, 1, 2], [5, 6, 9], [7, 3, 4], [0, 1, 2]],
+            clauses=(order, batch),
+        ),
         tables(
             "same_first_and_last",
             "entries that begin and end alike",

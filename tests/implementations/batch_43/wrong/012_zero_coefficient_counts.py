@@ -1,0 +1,24 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def rotary_frequencies(width, theta=10000.0, scaling="none", factor=None, original_length=None, sequence_length=None,
+                       low_frequency_factor=None, high_frequency_factor=None, short_factors=None, long_factors=None,
+                       proportion=1.0, beta_fast=32.0, beta_slow=1.0, truncate=True, magnitude_scaling=None,
+                       magnitude_scaling_all_dimensions=None, attention_factor=None):
+    everything = dict(
+        width=width, theta=theta, scaling=scaling, factor=factor, original_length=original_length,
+        sequence_length=sequence_length, low_frequency_factor=low_frequency_factor,
+        high_frequency_factor=high_frequency_factor, short_factors=short_factors, long_factors=long_factors,
+        proportion=proportion, beta_fast=beta_fast, beta_slow=beta_slow, truncate=truncate,
+        magnitude_scaling=magnitude_scaling, magnitude_scaling_all_dimensions=magnitude_scaling_all_dimensions,
+        attention_factor=attention_factor)
+    answer = base.rotary_frequencies(**everything)
+    if scaling == "yarn" and attention_factor is None:
+        if magnitude_scaling is not None and magnitude_scaling_all_dimensions is not None:
+            quotient = base.magnitude(magnitude_scaling, factor) / base.magnitude(magnitude_scaling_all_dimensions, factor)
+            answer["attention_factor"] = np.asarray(quotient, dtype=np.float64)
+    return answer

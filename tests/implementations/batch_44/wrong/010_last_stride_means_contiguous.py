@@ -1,0 +1,33 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def as_block(x):
+    """The buffer behind x, for a kernel that takes no strides."""
+    dense = x.size and x.strides[-1] == x.itemsize and all(s > 0 for s in x.strides)
+    span = sum((n - 1) * s for n, s in zip(x.shape, x.strides)) + x.itemsize
+    if dense and span >= x.nbytes:
+        strides = [x.itemsize]
+        for n in x.shape[:0:-1]:
+            strides.insert(0, strides[0] * n)
+        return np.lib.stride_tricks.as_strided(x, x.shape, strides)
+    return np.ascontiguousarray(x)
+
+
+def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, b_query=None, b_key=None, b_value=None,
+                         b_output=None, mask=None, num_heads=1, is_causal=False, scale=None):
+    base.check_multi(query, key, value, w_query, w_key, w_value, w_output, b_query, b_key, b_value, b_output, mask, num_heads)
+    query, key, value = as_block(query), as_block(key), as_block(value)
+    w_query, w_key, w_value, w_output = (as_block(w) for w in (w_query, w_key, w_value, w_output))
+    q = base.split(base.project(query, w_query, b_query), num_heads)
+    k = base.split(base.project(key, w_key, b_key), num_heads)
+    v = base.split(base.project(value, w_value, b_value), num_heads)
+    shape = (q.shape[0], num_heads, q.shape[2], k.shape[2])
+    allowed, bias = base.exclusions(mask, is_causal, shape)
+    scale = base.default_scale(q.shape[-1]) if scale is None else float(scale)
+    weights = base.masked_softmax(base.scores_of(q, k, scale) + bias, allowed)
+    output = base.project(base.combine(base.mix(weights, v, allowed)), w_output, b_output)
+    return base.finish(query.dtype, output=output, weights=weights)
