@@ -48,14 +48,6 @@ def missing_parameters_filled_in(**arguments: Any) -> RotaryFrequencies:
     return rotary_frequencies(**arguments)
 
 
-def longrope_without_factor(**arguments: Any) -> RotaryFrequencies:
-    """Take longrope without a factor where the attention factor is given, which is all that it would be used for."""
-    is_longrope = arguments.get("scaling") == "longrope"
-    if is_longrope and arguments.get("factor") is None and arguments.get("attention_factor") is not None:
-        arguments["factor"] = 1.0
-    return rotary_frequencies(**arguments)
-
-
 def lists_cut(**arguments: Any) -> RotaryFrequencies:
     """Take as many factors as there are pairs, from lists that are longer or are begun anew."""
     pairs = arguments["width"] // 2
@@ -150,14 +142,6 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="dict.get with a default hides a key that the scaling needs.",
         remedy="Refuse a scaling without the parameters that it needs.",
         function=missing_parameters_filled_in,
-    ),
-    mistake_of_frequencies(
-        id="rotary_frequencies.longrope_factor_not_asked_for",
-        clause="rotary_frequencies.rejects.parameters",
-        sentence="Longrope was taken without a factor because the attention factor is given.",
-        engineer="factor is read only where attention_factor has to be computed from it.",
-        remedy="Refuse longrope without a factor, whatever else is given.",
-        function=longrope_without_factor,
     ),
     mistake_of_frequencies(
         id="rotary_frequencies.lists_cut",

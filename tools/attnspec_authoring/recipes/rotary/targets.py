@@ -132,9 +132,6 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "rotary_frequencies.yarn_factor_missing",
     ),
     "rotary/rejects_dynamic_width_2": ("rotary_frequencies.ranges_not_checked",),
-    "rotary/rejects_longrope_without_factor_beside_attention_factor": (
-        "rotary_frequencies.longrope_factor_not_asked_for",
-    ),
     "rotary/rejects_misspelt_pairing": ("apply_rotary.unknown_pairing_as_half",),
     "rotary/rejects_misspelt_scaling": ("rotary_frequencies.unknown_scaling_as_none",),
     "rotary/rejects_no_features": ("rotary_frequencies.odd_feature_dropped",),

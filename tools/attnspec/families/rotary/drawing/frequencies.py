@@ -108,9 +108,15 @@ def draw_frequencies(words: Words, limits: Limits) -> Drawn:
         features=tuple(f"scaling={value}" if name == "scaling" else name for name, value in attributes.items()),
         extents=extents,
         clauses=tuple(f"rotary_frequencies.{clause}" for clause in _clauses(attributes)),
-        needed=dict.fromkeys(_NEEDED.get(attributes.get("scaling"), ()), "rotary_frequencies.rejects.parameters"),
+        needed=dict.fromkeys(_refused_without(attributes.get("scaling")), "rotary_frequencies.rejects.parameters"),
         held=_HELD if attributes.get("scaling") == "yarn" else frozenset(),
     )
+
+
+def _refused_without(scaling: str | None) -> tuple[str, ...]:
+    """Return what it is refused to leave away; models of longrope derive the factor from their longest text."""
+    needed = _NEEDED.get(scaling, ())
+    return tuple(name for name in needed if name != "factor") if scaling == "longrope" else needed
 
 
 def _extents(stream: Stream, limits: Limits) -> dict[str, int]:

@@ -67,10 +67,10 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "linear": ("factor",),
     "dynamic": ("factor", "original_length"),
     "llama3": ("factor", "original_length", "low_frequency_factor", "high_frequency_factor"),
-    "longrope": ("factor", "original_length", "short_factors", "long_factors"),
+    "longrope": ("original_length", "short_factors", "long_factors"),
     "yarn": ("factor", "original_length"),
 }
-"""Scaling to what it needs."""
+"""Scaling to what it needs; models of longrope derive the factor from their longest text."""
 
 POSITIONS = [[0, 1, 2], [3, 4, 5]]
 
@@ -111,13 +111,6 @@ def twins() -> tuple[AuthoredCase, ...]:
         frequencies("twin_llama3", "valid twin, llama3", ("llama3.between", one), **LLAMA3),
         frequencies(
             "twin_longrope", "valid twin, longrope", ("longrope.short", "attention_factor.longrope"), **LONGROPE
-        ),
-        frequencies(
-            "twin_longrope_given",
-            "valid twin, longrope with an attention factor",
-            ("longrope.short", "attention_factor.given"),
-            attention_factor=1.25,
-            **LONGROPE,
         ),
         frequencies("twin_proportional", "valid twin, proportional", ("proportional", one), **PROPORTIONAL),
         frequencies("twin_yarn", "valid twin, yarn", ("yarn.blend", "attention_factor.yarn"), **YARN),
@@ -303,14 +296,6 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
                 attributes=without(parameters, name),
             )
             for scaling, name, parameters in missing
-        ),
-        refused(
-            "longrope_without_factor_beside_attention_factor",
-            "The scaling longrope without factor is refused beside an attention factor alone",
-            "rotary_frequencies.rejects.parameters",
-            "frequencies_twin_longrope_given",
-            "factor is not given.",
-            attributes=without(LONGROPE, "factor", attention_factor=1.25),
         ),
         *(
             refused(
