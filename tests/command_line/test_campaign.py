@@ -237,7 +237,8 @@ def test_killed_at_any_moment_it_goes_on_and_nothing_is_lost_or_counted_twice(tm
             (["reference", "--cases", "1", "--seed", seed], f"The seed {seed!r} cannot be written in a recipe")
             for seed in ("", "a/b", "a b", "a:b")
         ),
-        (["reference", "--cases", "1", "--seed", "\udcff"], "choose a word of letters or digits"),
+        (["reference", "--cases", "1", "--seed", "\udcff"], "choose a word without space, / and :"),
+        (["reference", "--cases", "1", "--seed", "\a"], "choose a word of letters or digits"),
         (["reference", "--cases", "1", "--operation", "adding"], "There is no operation 'adding'"),
         (["reference", "--cases", "1", "--dtype", "float7"], "float7"),
         (["reference", "--cases", "1", "--executor", "moon:1"], "--executor moon:1"),

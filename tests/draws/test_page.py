@@ -408,9 +408,13 @@ def test_inputs_that_are_alike_are_those_of_the_page(operation, names):
             if not makes or name not in expected:
                 continue
             array = expected[name]
-            of_all = {"mask": array.dtype == np.bool_}
-            of_all |= {"key_lengths": drawn.extents.get("keys"), "query_lengths": drawn.extents.get("queries")}
-            is_first = kind == "first" and array.size and name != "mask"
+            is_truth = array.dtype == np.bool_
+            of_all = {
+                "mask": is_truth,
+                "key_lengths": drawn.extents.get("keys"),
+                "query_lengths": drawn.extents.get("queries"),
+            }
+            is_first = kind == "first" and array.size and not is_truth and np.isfinite(array.ravel()[0])
             expected[name] = np.full_like(array, array.ravel()[0] if is_first else of_all.get(name, 0))
             alike_here.add(name)
         done |= alike_here

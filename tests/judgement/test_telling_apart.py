@@ -149,6 +149,7 @@ def test_padding_is_not_ungraded():
         for number in range(200)
         if "query_lengths" in (run := run_with(lambda call: dict(call.right), number=number)).case.inputs
         and run.bound.unowed
+        and (run.case.inputs["query_lengths"] < run.case.inputs["query"].shape[2]).any()
     ]
     assert padded
     for run in padded:

@@ -55,8 +55,8 @@ def make_alike(
         if not alike or name not in inputs or not limits.allow(ALIKE):
             continue
         array = inputs[name]
-        neutral = array.dtype == np.bool_ if name == "mask" else (whole or {}).get(name, 0)
-        takes_first = kind == "first" and name != "mask" and array.size
+        neutral = array.dtype == np.bool_ or (whole or {}).get(name, 0)
+        takes_first = kind == "first" and array.dtype != np.bool_ and array.size and np.isfinite(array.flat[0])
         inputs[name] = np.full_like(array, array.flat[0] if takes_first else neutral)
         done = True
     return (ALIKE,) if done else ()

@@ -56,7 +56,7 @@ def many_keys_cases() -> tuple[AuthoredCase, ...]:
     made: list[AuthoredCase] = []
     for queries, keys in ((1, 21), (1, 131), (3, 67)):
         for name in ("key", "value"):
-            sizes = Sizes(1, 2, 1, queries, keys)
+            sizes = Sizes(2, 4, 1, queries, keys)
             case_id = f"nonfinite/nan_in_{name}_of_{keys}_keys"
             tensors = sizes.drawn(case_id)
             tensors[name][0, 0, keys // 2, 1] = float("nan")

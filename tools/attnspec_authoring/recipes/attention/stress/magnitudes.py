@@ -199,9 +199,9 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
             attention(
                 f"stress/sum_beyond_float16_{name}",
                 f"Values around 49152 of {keys} keys, {what}: their sum is beyond float16, their mean is not",
-                Sizes(1, 2, 1, queries, keys, 3, 1),
+                Sizes(2, 4, 1, queries, keys, 3, 1),
                 clauses=("sdpa.precision.accumulation",),
-                value=np.where(grid(f"stress/sum_beyond_float16_{name}/sign", (1, 1, keys, 1)) < 0.0, 40960.0, 49152.0),
+                value=np.where(grid(f"stress/sum_beyond_float16_{name}/sign", (2, 1, keys, 1)) < 0.0, 40960.0, 49152.0),
             )
             for name, what, queries, keys in (
                 ("one_query", "one query", 1, 21),

@@ -118,7 +118,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *(
             tables(
                 f"same_ends_{turn}",
-                "as many frequencies as another case, of which the first and the last are the same",
+                f"as many frequencies as another case, the same at both ends, and {middle} between them",
                 [[1, 2, 30]],
                 (1.0, middle, 0.0625),
                 clauses=(precise,),
