@@ -126,9 +126,10 @@ class BackwardBound(Tolerance):
         live = self._gradients.scores.live
         answered = live.any(axis=-1)
         open_elements = [
-            # Without any key, a query with NaN gives 0 or NaN: both are 0 times NaN.
+            # Without any key, a query with NaN, or whose gradient is NaN, gives 0 or NaN: both are 0 times NaN.
             self.made_of(not_finite.scores_infinite | (not_finite.scores_nan & ~answered)),
             self._reached_by(not_finite.gradients_infinite, not_finite.gradients_infinite[..., None] & live),
+            self.of_queries(not_finite.nan & ~answered),
             self._of_delta(not_finite.nan & ~answered),
             self._from_excluded(not_finite),
         ]
