@@ -5,19 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from attnspec_mistakes.departures import altered, named_output
 from attnspec_mistakes.memory import as_it_lies_in_memory, overwriting, remembering, without_gaps
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.rotary.apply_rotary import apply_rotary
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
-from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
+from attnspec_reference.rotary.rotary_tables import rotary_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec_mistakes.departures import Outputs
     from attnspec_reference.precision import Array
 
 
@@ -34,22 +31,6 @@ def factors_inverted(**arguments: Any) -> RotaryFrequencies:
 def next_positions(arguments: Mapping[str, Any], _outputs: Mapping[str, Array]) -> Array:
     """Count every token on by one."""
     return arguments["position_ids"] + 1
-
-
-class KeptWhateverTheDtype:
-    """Rotary tables that are kept under everything but the dtype of their frequencies."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[Any, ...], RotaryTables] = {}
-
-    def __call__(self, *, position_ids: Any, inverse_frequencies: Any, attention_factor: float = 1.0) -> Outputs:
-        """Give the tables that were made for these numbers first, in the dtype that is asked for now."""
-        positions, frequencies = np.asarray(position_ids), np.asarray(inverse_frequencies)
-        numbers = frequencies.astype(np.float64)
-        place = (positions.shape, positions.tobytes(), numbers.tobytes(), attention_factor)
-        if place not in self.kept:
-            self.kept[place] = rotary_tables(positions, frequencies, attention_factor=attention_factor)
-        return RotaryTables(*(table.astype(frequencies.dtype) for table in self.kept[place]))
 
 
 def rotated(_arguments: Mapping[str, Any], outputs: Mapping[str, Array]) -> Array:
@@ -101,15 +82,6 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="cos_cached and sin_cached are kept by the number of tokens.",
         remedy="Make the tables anew when the positions are others.",
         **remembering(rotary_tables, "position_ids", "inverse_frequencies"),
-    ),
-    of_tables(
-        id="rotary_tables.kept_whatever_the_dtype",
-        clause="rotary_tables.repeatable",
-        sentence="The tables of an earlier call with the same numbers in another dtype were used again.",
-        engineer="cos_cached and sin_cached are cast to the dtype asked for, which is not part of the key.",
-        remedy="Let the dtype be part of the key, or keep the tables in the widest dtype.",
-        function=rotary_tables,
-        begin=KeptWhateverTheDtype,
     ),
     of_applying(
         id="apply_rotary.written_in_place",

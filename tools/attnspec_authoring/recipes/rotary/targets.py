@@ -163,8 +163,6 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "rotary_tables.phases_in_half_precision",
     ),
     "rotary/tables_gapped_positions": ("rotary_tables.gaps_ignored",),
-    "rotary/tables_kept_4_in_float32": ("rotary_tables.kept_whatever_the_dtype",),
-    "rotary/tables_kept_5_in_float64": ("rotary_tables.kept_whatever_the_dtype",),
     "rotary/tables_left_padding": ("rotary_tables.positions_of_first_entry",),
     "rotary/tables_model_32": ("rotary_tables.phases_reduced_roughly",),
     "rotary/tables_offset": ("rotary_tables.positions_from_first",),
