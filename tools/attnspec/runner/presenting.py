@@ -158,14 +158,12 @@ def inside(array: NDArray[Any]) -> NDArray[Any]:
 
 def prefix(array: NDArray[Any]) -> NDArray[Any]:
     """Return the beginning of a longer array along the last axis but one, as what a cache holds so far lies in it."""
-    longer = np.full(
-        (*array.shape[:-2], array.shape[-2] + 2, array.shape[-1]) if array.ndim > 1 else array.shape,
-        np.nan if array.dtype.kind not in "bi" else 1,
-        dtype=array.dtype,
-    )
-    beginning = longer[..., : array.shape[-2], :] if array.ndim > 1 else longer
-    beginning[...] = array
-    return beginning
+    if array.ndim == 1:
+        return array
+    *before, tokens, width = array.shape
+    longer = np.full((*before, tokens + 2, width), np.nan if array.dtype.kind not in "bi" else 1, dtype=array.dtype)
+    longer[..., :tokens, :] = array
+    return longer[..., :tokens, :]
 
 
 def unmoved(array: NDArray[Any]) -> NDArray[Any]:
