@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec.bounds.alike_columns import alike_columns
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -88,12 +90,15 @@ class Estimate(NamedTuple):
         Whether all errors are 0, as those of an input.
     is_whole
         Whether an input held finite numbers alone.
+    kinds
+        The same number for features that carry one and the same error (E, or H, E for heads); None where none do.
     """
 
     value: NDArray[Any]
     error: NDArray[Any]
     is_exact: bool = False
     is_whole: bool = True
+    kinds: NDArray[np.int64] | None = None
 
 
 class Reach(NamedTuple):
@@ -164,26 +169,21 @@ def summation_error(
     return of_total * np.abs(total) + of_spread * spread
 
 
-def matrix_product(left: Estimate, right: Estimate, precision: Precision) -> Estimate:
-    """Return ``left @ right``: what its inputs carry, and what summing adds."""
-    value = left.value @ right.value
-    left_squares, right_squares = left.value**2, right.value**2
-    spread = np.sqrt(left_squares @ right_squares)
-    own = summation_error(value, spread, left.value.shape[-1], precision)
-    if left.is_exact and right.is_exact:
-        return Estimate(value, own)
-    return Estimate(value, own + np.sqrt(left.error**2 @ right_squares + left_squares @ right.error**2))
-
-
 def linear(x: Estimate, weight: Estimate, bias: Estimate | None, precision: Precision) -> Estimate:
-    """Return ``x @ weight + bias`` as it is stored between phases."""
-    product = matrix_product(x, weight, precision)
-    precision = precision.at_rank(product.value.ndim)
+    """Return ``x @ weight + bias`` of inputs, as it is stored between phases.
+
+    The bias may be added to the product, or be what the sum begins with: then every partial sum is about as large.
+    """
+    product, terms = x.value @ weight.value, x.value.shape[-1]
+    spread = np.sqrt(x.value**2 @ weight.value**2)
+    error, kinds = summation_error(product, spread, terms, precision), alike_columns(weight.value)
+    stored = precision.at_rank(product.ndim).stored
     if bias is None:
-        return Estimate(product.value, product.error + precision.stored * np.abs(product.value))
-    value = product.value + bias.value
-    stored = precision.stored * (np.abs(product.value) + np.abs(bias.value) + np.abs(value))
-    return Estimate(value, product.error + stored)
+        return Estimate(product, error + stored * np.abs(product), kinds=kinds)
+    value, size = product + bias.value, np.abs(bias.value)
+    begun = summation_error(np.maximum(size, np.abs(value)), np.hypot(spread, size), terms + 1, precision)
+    error = np.maximum(error + stored * (np.abs(product) + size), begun)
+    return Estimate(value, error + stored * np.abs(value), kinds=kinds)
 
 
 def settled(estimate: Estimate, precision: Precision) -> Estimate:
@@ -280,6 +280,7 @@ def share_error(
     drift: NDArray[Any],
     logarithm: NDArray[Any],
     precision: Precision,
+    moved_at_once: NDArray[Any] | float = 0.0,
 ) -> NDArray[Any]:
     """Return the error of softmax shares along the last axis.
 
@@ -298,13 +299,15 @@ def share_error(
         Absolute value of the logarithm of each denominator (..., 1); 0 for an empty one.
     precision
         Unit roundoffs of the run.
+    moved_at_once
+        How far an error moves each share that is one and the same for all exponentials of a row.
     """
     precision = precision.at_rank(shares.ndim)
     moved = shares * relative
     squares = moved * moved
     others = np.maximum(squares.sum(axis=-1, keepdims=True) - squares, 0.0)
     own = relative - moved
-    normalised = shares * np.sqrt(own * own + others)
+    normalised = np.hypot(shares * np.sqrt(own * own + others), moved_at_once)
     # Beside the division, the share itself is rounded once, and once more where it is stored between phases.
     rounding = precision.output * (1 + ROUNDED_TWICE * precision.rounds_between_phases)
     denominator = denominator_error(drift, precision) + logarithm_error(logarithm, precision)

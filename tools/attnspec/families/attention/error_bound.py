@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec.bounds.alike_columns import carried, gathered
 from attnspec.bounds.estimates import (
     INNER,
     ROUNDED_TWICE,
@@ -28,6 +29,7 @@ from attnspec.bounds.estimates import (
 from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.nonfinite import special_scores
 from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes, roundings_of_merges
+from attnspec.families.attention.projected_query import ProjectedQuery
 from attnspec.families.attention.quantized import NOTHING_QUANTIZED, Quantization
 from attnspec.families.attention.rounding_cells import Norms, coherent_norms
 
@@ -132,6 +134,8 @@ class AttentionTolerance:
         What the call has of quantized tensors.
     not_numbers
         Logits (B, Hq, Sq, K) that make their row NaN where they count; None where there are none.
+    projected
+        A query that carries errors, with the keys that it meets; None for one that is an input.
     """
 
     precision: Precision
@@ -147,6 +151,7 @@ class AttentionTolerance:
     logsumexp_base_2: bool
     quantized: Quantization = NOTHING_QUANTIZED
     not_numbers: NDArray[np.bool_] | None = None
+    projected: ProjectedQuery | None = None
 
     @property
     def excluded_beside_nan(self) -> NDArray[np.bool_] | None:
@@ -185,7 +190,8 @@ class AttentionTolerance:
     def weights(self) -> Estimate:
         """Shares of the keys."""
         softmax = self.softmax
-        error = share_error(softmax.shares, softmax.relative, softmax.drift, softmax.logarithm, self.precision)
+        moved = 0.0 if self.projected is None else self.projected.moves_of_shares(softmax.shares)
+        error = share_error(softmax.shares, softmax.relative, softmax.drift, softmax.logarithm, self.precision, moved)
         return Estimate(self._of_keys(softmax.shares), self._of_keys(error))
 
     @property
@@ -227,8 +233,10 @@ class AttentionTolerance:
         output = shares @ value.value
         size, spread = np.abs(output), np.sqrt((shares * shares) @ (value.value * value.value))
         inner = _norm_of_moves(softmax.moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
+        if self.projected is not None:
+            inner = np.hypot(inner, self.projected.moves_of_output(shares, value.value, output))
         if not value.is_exact:
-            inner += np.sqrt((shares * shares) @ (value.error * value.error))
+            inner = inner + np.sqrt((shares * shares) @ (value.error * value.error))
         norms = coherent_norms(shares, value.value, output, spread, self.precision)
         inner = inner + self.quantized.error_of_values(shares, value.value, output, spread)
         rounded = self.quantized.error_of_weights(shares, value.value, output, spread)
@@ -402,8 +410,8 @@ def attention_tolerance(
     factor = 1 / math.sqrt(query.value.shape[-1]) if scale is None else scale
     raw, scores = _scores(query, key, factor, precision)
     if quantized is not NOTHING_QUANTIZED:
-        carried = quantized.error_of_scores(query.value, key.value, scores.value, factor)
-        scores = Estimate(scores.value, scores.error + carried)
+        of_quantized = quantized.error_of_scores(query.value, key.value, scores.value, factor)
+        scores = Estimate(scores.value, scores.error + of_quantized)
     keys = attendance(
         scores.value.shape,
         past,
@@ -459,6 +467,7 @@ def attention_tolerance(
         alternatives.logsumexp_base_2,
         quantized,
         not_numbers,
+        _projected(query, key, factor),
     )
 
 
@@ -483,8 +492,16 @@ def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision)
     own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
     if query.is_exact and key.is_exact:
         return raw, Estimate(scores, own)
-    carried = abs(factor) * np.sqrt(query.error**2 @ keys**2 + query.value**2 @ key.error.swapaxes(-1, -2) ** 2)
-    return raw, Estimate(scores, carried + own)
+    from_query = carried(query.error, keys, query.kinds)
+    from_key = carried(key.error, query.value.swapaxes(-1, -2), key.kinds).swapaxes(-1, -2)
+    return raw, Estimate(scores, abs(factor) * np.hypot(from_query, from_key) + own)
+
+
+def _projected(query: Estimate, key: Estimate, factor: float) -> ProjectedQuery | None:
+    """Return a query that carries errors with the keys that it meets; None for an input, which carries none."""
+    if query.is_exact:
+        return None
+    return ProjectedQuery(query.error, gathered(key.value.swapaxes(-1, -2), query.kinds).swapaxes(-1, -2), factor)
 
 
 def _products_of_squares(query: NDArray[Any], key: NDArray[Any]) -> NDArray[Any]:

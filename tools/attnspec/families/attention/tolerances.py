@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.bounds.alike_columns import carried
 from attnspec.bounds.estimates import (
     Estimate,
     Reach,
@@ -292,7 +293,9 @@ def _single_head(
     if "w_output" in inputs:
         weight = exactly(inputs["w_output"])
         width = weight.value.shape[-1]
-        estimates["output"] = lambda: _projected_output(_of_one_head(result.output), weight, None, precision)
+        estimates["output"] = lambda: _projected_output(
+            _of_one_head(result.output), weight, None, precision, value.kinds
+        )
     else:
         vacuous["output"] = lambda: result.vacuous[..., 0, 0, :, :]
         reach["output"] = lambda: Reach(*(bound[..., 0, 0, :, :] for bound in result.reach))
@@ -310,7 +313,8 @@ def _of_one_head(estimate: Estimate) -> Estimate:
 
 
 def _as_one_head(estimate: Estimate) -> Estimate:
-    return Estimate(estimate.value[None, None], estimate.error[..., None, None, :, :], estimate.is_exact)
+    error = estimate.error[..., None, None, :, :]
+    return Estimate(estimate.value[None, None], error, estimate.is_exact, kinds=estimate.kinds)
 
 
 def _multi_head(
@@ -351,7 +355,7 @@ def _multi_head(
     )
     return AttentionBound(
         {
-            "output": lambda: _projected_output(_combine(result.output), weight, bias, precision),
+            "output": lambda: _projected_output(_combine(result.output), weight, bias, precision, value.kinds),
             "weights": lambda: result.weights,
         },
         {"weights": lambda: result.vacuous_weights},
@@ -388,18 +392,28 @@ def _bias(inputs: Mapping[str, Any], name: str) -> Estimate | None:
     return exactly(inputs[name]) if name in inputs else None
 
 
-def _projected_output(attended: Estimate, weight: Estimate, bias: Estimate | None, precision: Precision) -> Estimate:
-    """Return the output projection: the tolerance before it is carried over, its own error is doubled."""
+def _projected_output(
+    attended: Estimate,
+    weight: Estimate,
+    bias: Estimate | None,
+    precision: Precision,
+    kinds: NDArray[np.int64] | None,
+) -> Estimate:
+    """Return the output projection: the tolerance before it is carried over, its own error is doubled.
+
+    `kinds` are those of the projected values, which features of the combined heads inherit.
+    """
     own = linear(exactly(attended.value), weight, bias, precision)
-    carried = np.sqrt(attended.error**2 @ weight.value**2)
-    return Estimate(own.value, carried + settled(own, precision).error)
+    before = carried(attended.error, weight.value, None if kinds is None else kinds.reshape(-1))
+    return Estimate(own.value, before + settled(own, precision).error)
 
 
 def _split(estimate: Estimate, heads: int) -> Estimate:
     def split(x: NDArray[Any]) -> NDArray[Any]:
         return x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads).swapaxes(-2, -3)
 
-    return Estimate(split(estimate.value), split(estimate.error))
+    kinds = None if estimate.kinds is None else estimate.kinds.reshape(heads, -1)
+    return Estimate(split(estimate.value), split(estimate.error), kinds=kinds)
 
 
 def _combine(estimate: Estimate) -> Estimate:
