@@ -91,10 +91,12 @@ def merged_states(seed, dtype, elements, longest):
     has_empty, holding = stream.share(30), stream.one_of((0.0, 1024.0, float("nan"), float("inf")))
     stream = Stream(f"{seed}/nearly largest")
     nearly, where = stream.share(6), stream.by_weight(above=2, below=2, both=1)
+    is_heavy = Stream(f"{seed}/heavy").share(5)
     parts = {}
     for side in "ab":
         stream = Stream(f"{seed}/{side}")
         output = stream.full_width(rows * width, dtype) if wide else stream.coarse(rows * width)
+        output = [ROUNDED[dtype](number + 4) * 2**13 for number in output] if is_heavy else output
         logarithm = [ROUNDED[dtype](number * factor + shift) for number in stream.coarse(rows)]
         if nearly:
             turned = -1 if where == "below" or (where == "both" and side == "b") else 1

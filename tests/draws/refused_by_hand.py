@@ -1,5 +1,7 @@
 """Inputs of another shape, made from ``spec/draws.md`` in plain Python and nested lists."""
 
+import numpy as np
+
 from .by_hand import Stream
 
 OF_THE_RANK = {"in_front", "behind", "first"}
@@ -22,11 +24,27 @@ def swapped(array, rank, axis):
     return array
 
 
-def refused_of(seed, inputs, table):
-    """Name, clause and numbers of the input that has another shape; None where the draw stays as it is.
+def reshaped(array, rank, change, axis, elements):
+    """The numbers of an input of another shape; None where there is no such axis, or nothing would change."""
+    if np.size(array) == 0 or axis >= max(rank, 1) or (rank == 0 and change not in ("in_front", "behind")):
+        return None
+    changed = {
+        "longer": lambda: along(array, axis, lambda parts: [*parts, parts[-1]]),
+        "shorter": lambda: along(array, axis, lambda parts: parts[:-1]),
+        "single": lambda: along(array, axis, lambda parts: parts[:1]),
+        "swapped": lambda: swapped(array, rank, axis),
+        "in_front": lambda: [array],
+        "behind": lambda: along(array, rank, lambda number: [number]),
+        "first": lambda: array[0],
+    }[change]()
+    return None if np.shape(changed) == np.shape(array) or np.size(changed) > elements else changed
+
+
+def refused_of(seed, inputs, table, elements):
+    """Clause, and by name the numbers of the inputs that have another shape; None where the draw stays as it is.
 
     `inputs` has the inputs by name as nested lists and their ranks; `table` the clauses of axes, and that of the rank,
-    by the name of the input.
+    by the name of the input; `elements` is how many an input may have.
     """
     stream = Stream(f"{seed}/refused")
     names = [name for name in table if name in inputs]
@@ -40,15 +58,13 @@ def refused_of(seed, inputs, table):
     following = axes[(axis + 1) % max(rank, 1)] if len(axes) == rank else None
     clause = of_rank if change in OF_THE_RANK else axes[0] if len(axes) == 1 else axes[axis]
     clause = following if change == "swapped" and clause is None else clause
-    if clause is None or (rank == 0 and change not in ("in_front", "behind")):
+    changed = reshaped(array, rank, change, axis, elements)
+    if clause is None or changed is None:
         return None
-    changed = {
-        "longer": lambda: along(array, axis, lambda parts: [*parts, parts[-1]]),
-        "shorter": lambda: along(array, axis, lambda parts: parts[:-1]),
-        "single": lambda: along(array, axis, lambda parts: parts[:1]),
-        "swapped": lambda: swapped(array, rank, axis),
-        "in_front": lambda: [array],
-        "behind": lambda: along(array, rank, lambda number: [number]),
-        "first": lambda: array[0],
-    }[change]()
-    return name, clause, changed
+    found = {name: changed}
+    stream, others = Stream(f"{seed}/refused_twice"), [other for other in names if other != name]
+    if stream.share(30) and others:
+        other = stream.one_of(others)
+        changed = reshaped(*inputs[other], change, axis, elements)
+        found |= {} if changed is None else {other: changed}
+    return clause, found

@@ -18,6 +18,7 @@ from attnspec.families.attention.drawing import (
     extents,
     forward,
     heads,
+    heavy,
     merging,
     projecting,
     quantizing,
@@ -36,6 +37,7 @@ from .by_hand import (
     causal_mask,
     combined_heads,
     context_of,
+    in_float32,
     merged_states,
     numbers_of_softmax,
     one_head,
@@ -94,7 +96,7 @@ NOT_FINITE = frozenset(
         "nan_in_gradient",
     }
 )
-NOT_BY_HAND = NOT_FINITE | {"shared_prefix"} | IN_ONE_PLACE | REFUSED | ALIKE
+NOT_BY_HAND = NOT_FINITE | {"shared_prefix", "heavy"} | IN_ONE_PLACE | REFUSED | ALIKE
 """What changes tokens of attention, and is not made by hand."""
 
 MAY_LIE_IN_ONE_PLACE = {
@@ -143,6 +145,8 @@ SHARES = {
     "whether for all of one shape, in 50 of 100": memory._OF_ALL,
     "stream `one part`: in 5 of 100": memory._ONE_PART,
     "Stream `refused`: in 4 of 100": refusing._REFUSED,
+    "In 30 of 100 of these, by the stream `refused_twice`": refusing._TWICE,
+    "in 5 of 100 by the stream `heavy`": heavy._HEAVY,
     "are the same in 8 of 100 by the stream `alike NAME`": alike._ALIKE,
     "Stream `changed_argument`: in 12 of 100": changing._CHANGED,
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
@@ -362,6 +366,24 @@ def test_quantized_tensors_are_made_from_the_page():
     assert min(formats.values()) > 20
 
 
+def test_heavy_values_are_made_from_the_page():
+    done = 0
+    for number in range(800):
+        limits = Limits("float32", NOT_BY_HAND - {"heavy"} | {*FORMATS}, elements=300, longest=40)
+        recipe = Recipe(FORWARD, "by-hand", number, limits)
+        drawn, plain = drawn_of(recipe), drawn_of(recipe.leaving_out(["heavy"]))
+        makes = ByHand(f"{FORWARD}/by-hand/{number}/float32/heavy").share(5)
+        is_heavy = makes and not {"cancelling", "tiny"} & {*plain.features}
+        assert ("heavy" in drawn.features) == is_heavy, recipe.text
+        for name, array in plain.inputs.items():
+            numbers = array.ravel().tolist()
+            if is_heavy and name in ("value", "past_value"):
+                numbers = [in_float32(each + 4) * 2**13 for each in numbers]
+            assert same(drawn.inputs[name], numbers), (recipe.text, name)
+        done += is_heavy
+    assert done > 20
+
+
 @pytest.mark.parametrize("operation", [FORWARD, BACKWARD, "single_head_attention", "multi_head_attention", ROTATION])
 def test_numbers_in_one_place_of_memory_are_those_of_the_page(operation):
     done = Counter()
@@ -437,7 +459,7 @@ def table_of_refusals(operation):
 
 @pytest.mark.parametrize("operation", [operation for operation in drawable() if table_of_refusals(operation)])
 def test_refused_inputs_are_made_from_the_page(operation):
-    table, clauses = table_of_refusals(operation), set()
+    table, clauses, twice = table_of_refusals(operation), set(), 0
     for number in range(1_500):
         recipe = Recipe(operation, "by-hand", number, Limits("float32", elements=300, longest=40))
         drawn, twin = drawn_of(recipe), drawn_of(recipe.leaving_out(REFUSED))
@@ -447,16 +469,20 @@ def test_refused_inputs_are_made_from_the_page(operation):
                 name: array.shape for name, array in twin.inputs.items()
             }
             continue
-        name, clause, changed = refused_of(f"{operation}/by-hand/{number}/float32", inputs, table)
-        expected = np.array(changed)
-        # Nested lists do not say how long an axis is behind one that is empty.
-        assert drawn.inputs[name].shape == expected.shape or not expected.size, recipe.text
-        assert same(drawn.inputs[name], expected.ravel()), recipe.text
+        clause, changed = refused_of(f"{operation}/by-hand/{number}/float32", inputs, table, recipe.limits.elements)
+        for name, numbers in {**twin.inputs, **changed}.items():
+            expected = np.asarray(numbers)
+            # Nested lists do not say how long an axis is behind one that is empty.
+            assert drawn.inputs[name].shape == expected.shape or not expected.size, (recipe.text, name)
+            assert same(drawn.inputs[name], expected.ravel()), (recipe.text, name)
+        assert ("refused_twice" in drawn.features) == (len(changed) == 2), recipe.text
+        twice += len(changed) == 2
         assert [each.partition(".rejects.")[2] for each in drawn.clauses] == [clause], recipe.text
         clauses.add(clause)
     known = {each for axes, rank in table.values() for each in (*axes, rank)} - {None}
     assert clauses >= known - {"mask_shape", "scale_shape", "gradient_shape"}
     assert clauses
+    assert (twice > 0) == (len(table) > 1)
 
 
 def test_frequencies_are_refused_without_what_their_scaling_needs():

@@ -15,7 +15,7 @@ from attnspec.conventions import CHOICES, settling
 from attnspec.dtypes import REFERENCE_DTYPE
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
-from attnspec.lattice import CHANGED, ONE_ARRAY, REFUSED, Words, argument_to_change, malformed, other_value
+from attnspec.lattice import CHANGED, ONE_ARRAY, REFUSED, TWICE, Words, argument_to_change, malformed, other_value
 from attnspec.reference_answers import reference_outputs, reference_refusal
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
 def words_of_draws() -> tuple[str, ...]:
     """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
     lattices = [family_of(operation).lattices[operation] for operation in drawable()]
-    return tuple(sorted({CHANGED, REFUSED, *(word for lattice in lattices for word in lattice.own_words)}))
+    return tuple(sorted({CHANGED, REFUSED, TWICE, *(word for lattice in lattices for word in lattice.own_words)}))
 
 
 def can_be_left_out(word: str) -> bool:

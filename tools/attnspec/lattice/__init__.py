@@ -12,7 +12,7 @@ from attnspec.lattice.limits import FEWEST, NO_AXES, Limits
 from attnspec.lattice.memory import ONE_ARRAY, ONE_PART, share_memory
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
 from attnspec.lattice.presenting import draw_presentation
-from attnspec.lattice.refusing import REFUSED, Refusals, malformed
+from attnspec.lattice.refusing import REFUSED, TWICE, Refusals, malformed
 from attnspec.lattice.spoiling import HOLDING, spoil_one
 from attnspec.lattice.words import REVERSED, Stream, Words
 
@@ -26,6 +26,7 @@ __all__ = [
     "ONE_PART",
     "REFUSED",
     "REVERSED",
+    "TWICE",
     "Drawn",
     "Lattice",
     "Limits",

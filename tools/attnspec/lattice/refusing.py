@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 REFUSED = "refused"
 """The word for a case that must be refused."""
 
+TWICE = "refused_twice"
+"""The word for one of which two inputs have another shape."""
+
 _REFUSED = 4
 """Of a hundred draws, in how many an input is given another shape."""
+
+_TWICE = 30
+"""Of a hundred of these, in how many another input is changed likewise: their errors may make up for each other."""
 
 _OF_AN_AXIS = {"longer": 3, "shorter": 3, "single": 3, "swapped": 2}
 _OF_THE_RANK = {"in_front": 2, "behind": 2, "first": 1}
@@ -69,22 +75,42 @@ def malformed(words: Words, drawn: Drawn, refusals: Mapping[str, Refusals], limi
     if name in drawn.needed:
         attributes = {other: value for other, value in drawn.attributes.items() if other != name}
         return _refused(drawn, drawn.needed[name], attributes=attributes)
-    array = drawn.inputs[name]
-    axis = stream.below(max(array.ndim, 1))
-    clause = _clause(refusals[name], change, axis, array.ndim)
-    if clause is None or not array.size or (not array.ndim and change not in _NEW_AXIS):
+    axis = stream.below(max(drawn.inputs[name].ndim, 1))
+    clause = _clause(refusals[name], change, axis, drawn.inputs[name].ndim)
+    changed = _reshaped(drawn.inputs[name], change, axis, limits)
+    if clause is None or changed is None:
+        return None
+    others = [other for other in names if other != name]
+    another = _another(words, drawn, others, change, axis, limits)
+    features = (*drawn.features, TWICE) if another else drawn.features
+    return _refused(drawn, clause, inputs={**drawn.inputs, name: changed, **another}, features=features)
+
+
+def _another(
+    words: Words, drawn: Drawn, names: Sequence[str], change: str, axis: int, limits: Limits
+) -> dict[str, NDArray[Any]]:
+    """Give another input another shape in the same way, or, for most draws, none."""
+    stream = words.of(TWICE)
+    if not stream.percent(_TWICE) or not names or not limits.allow(TWICE):
+        return {}
+    name = stream.one_of(names)
+    changed = _reshaped(drawn.inputs[name], change, axis, limits)
+    return {} if changed is None else {name: changed}
+
+
+def _reshaped(array: NDArray[Any], change: str, axis: int, limits: Limits) -> NDArray[Any] | None:
+    """Return an array of another shape; None where the change would make it too large, or is none."""
+    if not array.size or (not array.ndim and change not in _NEW_AXIS) or axis >= max(array.ndim, 1):
         return None
     changed = _CHANGED[change](array, axis)
-    if changed.shape == array.shape or changed.size > limits.elements:
-        return None
-    return _refused(drawn, clause, inputs={**drawn.inputs, name: changed})
+    return None if changed.shape == array.shape or changed.size > limits.elements else changed
 
 
 def _refused(drawn: Drawn, clause: str, **changed: Any) -> Drawn:
+    wrong = replace(drawn, **changed)
     return replace(
-        drawn,
-        **changed,
-        features=(*drawn.features, REFUSED),
+        wrong,
+        features=(*wrong.features, REFUSED),
         clauses=(clause,),
         conventions=(),
         presentation={},

@@ -19,7 +19,7 @@ BOTH = (
     *("is_causal", "scale", "softcap", "window", "causal_alignment"),
     *("boolean_mask", "float_mask", "mask_and_causal", "broadcast_mask", "open_window", "zero_scale", "negative_scale"),
     *("grouped_query", "value_width", "unequal_lengths", "fully_masked_row", "presentation"),
-    *("alike", "one_array", "one_part_for_many", "refused", "changed_argument"),
+    *("alike", "one_array", "one_part_for_many", "refused", "refused_twice", "changed_argument"),
     *("empty_keys", "empty_queries", "empty_heads", "empty_batch"),
     *("causal_alignment=top_left", "causal_alignment=bottom_right"),
     *("excluded_nonfinite", "attended_nan", "nan_in_mask", "padded_nonfinite"),
@@ -27,7 +27,7 @@ BOTH = (
 WORDS = {
     FORWARD: {
         *BOTH,
-        *("past_key", "infinite_scores", "shared_prefix"),
+        *("past_key", "infinite_scores", "shared_prefix", "heavy"),
         *("query_scale", "key_scale", "value_scale", "scale_per_head", "scale_per_batch_entry", "mixed_quantization"),
         *("float8_e4m3fn", "float8_e5m2", "int8"),
     },
@@ -38,9 +38,11 @@ WORDS = {
         "excluded_nonfinite",
         "attended_nan",
         "nearly_largest",
+        "heavy",
         "empty_queries",
         "presentation",
         "refused",
+        "refused_twice",
         "changed_argument",
     },
 }

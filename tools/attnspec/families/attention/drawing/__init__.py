@@ -5,6 +5,7 @@ from attnspec.families.attention.drawing.causal import draw_causal_mask
 from attnspec.families.attention.drawing.context import CONTEXT_WORDS, draw_context
 from attnspec.families.attention.drawing.forward import draw_forward
 from attnspec.families.attention.drawing.heads import HEADS_WORDS, draw_combined, draw_split
+from attnspec.families.attention.drawing.heavy import HEAVY
 from attnspec.families.attention.drawing.large import LARGE_CLASSES
 from attnspec.families.attention.drawing.merging import NEARLY_LARGEST as LARGE_LOGARITHMS
 from attnspec.families.attention.drawing.merging import draw_merging
@@ -29,7 +30,7 @@ LATTICES = {
     "combine_heads": Lattice(draw_combined, HEADS_WORDS),
     "scaled_dot_product_attention": Lattice(
         draw_forward,
-        _COMMON | {SCORES, PREFIX} | {*LARGE_CLASSES} - {"plain"},
+        _COMMON | {SCORES, PREFIX, HEAVY} | {*LARGE_CLASSES} - {"plain"},
         REFUSALS["scaled_dot_product_attention"],
         classes_of_large=tuple(LARGE_CLASSES),
     ),
@@ -45,7 +46,7 @@ LATTICES = {
     ),
     "merge_states": Lattice(
         draw_merging,
-        frozenset(("empty_parts", LARGE_LOGARITHMS, EXCLUDED, ATTENDED, "full_width", "presentation")),
+        frozenset(("empty_parts", LARGE_LOGARITHMS, HEAVY, EXCLUDED, ATTENDED, "full_width", "presentation")),
         REFUSALS["merge_states"],
     ),
     "glorot_normal": Lattice(draw_weights, frozenset()),

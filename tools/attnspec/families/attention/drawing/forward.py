@@ -12,6 +12,7 @@ from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.drawing.clauses import BOTTOM_RIGHT, TOP_LEFT, clauses_of_forward
 from attnspec.families.attention.drawing.exclusions import draw_lengths, draw_mask, draw_window
 from attnspec.families.attention.drawing.extents import draw_extents
+from attnspec.families.attention.drawing.heavy import make_heavy
 from attnspec.families.attention.drawing.large import draw_large
 from attnspec.families.attention.drawing.quantizing import clauses_of_quantized, quantize
 from attnspec.families.attention.drawing.spoiling import (
@@ -61,6 +62,9 @@ _LARGE_LACKS = frozenset(("mask", "past_key", "past_value", "query_scale", "key_
 _EMPTYING = ("window", "mask", "key_lengths", "query_lengths", "is_causal")
 """What may leave a query without any key, in the order in which it is given up where that is left out."""
 
+_NOT_HEAVY = {"cancelling", "tiny"}
+"""Classes whose values would be too large, or all the same."""
+
 
 class Attending(NamedTuple):
     """What attention and its backward pass have in common.
@@ -103,6 +107,13 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     if not quantized:
         layouts, in_memory = share_memory(words, drawn.inputs, TOKENS, limits)
     spoilt: tuple[str, ...] = ()
+    heavy = make_heavy(
+        words,
+        drawn.inputs,
+        ("value", "past_value"),
+        limits,
+        may_be=not quantized and not in_memory and _NOT_HEAVY.isdisjoint(drawn.features),
+    )
     if not quantized and not in_memory:
         spoilt = spoil(words, drawn.extents, drawn.inputs, drawn.keys, limits)
         spoilt = spoilt or make_infinite(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
@@ -114,7 +125,7 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
         "masked_nonfinite": bool(spoilt),
         "nonfinite_input": bool(spoilt),
     }
-    beside = (*shared, *quantized, *in_memory, *spoilt, *(("presentation",) if presentation else ()))
+    beside = (*shared, *quantized, *in_memory, *heavy, *spoilt, *(("presentation",) if presentation else ()))
     clauses = [*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys)]
     clauses += clauses_of_quantized(drawn.inputs, drawn.attributes)
     clauses += ["memory_layout"] if presentation else []

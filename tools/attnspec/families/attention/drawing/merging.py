@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.dtypes import rounded_to
+from attnspec.families.attention.drawing.heavy import make_heavy
 from attnspec.families.attention.drawing.spoiling import ATTENDED
 from attnspec.lattice import (
     Drawn,
@@ -85,6 +86,7 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
         inputs[f"output_{side}"] = full_width(own, shape, limits.dtype) if wide else coarse(own, shape)
         inputs[f"logsumexp_{side}"] = rounded_to(coarse(own, shape[:3]) * max(apart, 1.0) + shift, limits.dtype)
     enlarged = _enlarge(words, inputs, limits)
+    heavy = make_heavy(words, inputs, ("output_a", "output_b"), limits)
     none = {side: np.zeros(shape[:3], np.bool_) for side in "ab"}
     if empty and limits.allow("empty_parts"):
         none = {side: whole_numbers(words.of(f"empty {side}"), shape[:3], 0, 99) < _EMPTY for side in "ab"}
@@ -96,6 +98,7 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
     attended = _spoil(words, inputs, none, limits)
     features = ["full_width"] if wide else []
     features += [NEARLY_LARGEST] if enlarged else []
+    features += [*heavy]
     features += [ATTENDED] if attended else []
     features += ["empty_parts"] if one or both else []
     features += ["excluded_nonfinite"] if spoilt else []
