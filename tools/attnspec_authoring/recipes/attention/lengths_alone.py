@@ -65,6 +65,44 @@ def alone_cases() -> tuple[AuthoredCase, ...]:
     return tuple(made)
 
 
+def coinciding_cases() -> tuple[AuthoredCase, ...]:
+    """Return lengths of which a sum is the number of entries, or of the other kind of tokens, entry by entry another.
+
+    Packed one behind the other, such tokens look like one for each entry, or like as many queries as keys.
+    """
+    sizes = Sizes(3, 2, 1, 3, 4)
+    named: dict[str, tuple[str, dict[str, Any]]] = {
+        "as_many_queries_as_entries": ("As many queries in all as entries", {"query_lengths": [2, 0, 1]}),
+        "as_many_queries_as_entries_in_one": ("As many queries in one entry as entries", {"query_lengths": [0, 3, 0]}),
+        "as_many_keys_as_entries": ("As many keys in all as entries", {"key_lengths": [0, 1, 2]}),
+        "as_many_of_both_as_entries": (
+            "As many queries in all, and as many keys, as entries",
+            {"query_lengths": [1, 0, 2], "key_lengths": [2, 1, 0]},
+        ),
+        "as_many_queries_as_keys": (
+            "As many queries in all as keys, in no entry",
+            {"query_lengths": [1, 3, 2], "key_lengths": [3, 1, 2]},
+        ),
+        "as_many_queries_as_longest": (
+            "As many queries in all as the longest entry could have, and its keys",
+            {"query_lengths": [1, 1, 1], "key_lengths": [1, 1, 2]},
+        ),
+    }
+    made: list[AuthoredCase] = []
+    for name, (what, lengths) in named.items():
+        for feature, arguments in (("", {}), ("_causal", {"is_causal": True, "causal_alignment": BOTTOM_RIGHT})):
+            made.append(
+                attention(
+                    f"varlen/{name}{feature}",
+                    f"{what}{', causal, bottom right' if feature else ''}",
+                    sizes,
+                    **lengths,
+                    **arguments,
+                )
+            )
+    return tuple(made)
+
+
 def all_short_cases() -> tuple[AuthoredCase, ...]:
     """Return lengths below those of the tensors in every entry: who cuts what nobody needs must put all of it back."""
     mask = float_mask("varlen/all_short", (4, 6))

@@ -22,7 +22,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
-from attnspec_authoring.recipes.attention.lengths_alone import all_short_cases, alone_cases
+from attnspec_authoring.recipes.attention.lengths_alone import all_short_cases, alone_cases, coinciding_cases
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
@@ -349,5 +349,6 @@ def cases() -> tuple[AuthoredCase, ...]:
         *combined_cases(),
         *alone_cases(),
         *all_short_cases(),
+        *coinciding_cases(),
         *pairwise_cases("varlen"),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.attention.backward import (
     arrangements,
+    beyond_float16,
     blocks,
     borders,
     caps,
@@ -57,6 +58,7 @@ RECIPES = (
     many_queries,
     neutral,
     sums_in_half,
+    beyond_float16,
 )
 
 

@@ -20,6 +20,14 @@ def cases() -> tuple[AuthoredCase, ...]:
     ladder = np.arange(129.0).reshape(1, 1, 129)
     return (
         merging("plain", "drawn numbers", (1, 2, 3, 4), ("average", "weights")),
+        merging(
+            "outputs_tiny_beyond_float16",
+            "outputs too small for float16",
+            (1, 2, 3, 2),
+            dtypes=("float64", "float32", "bfloat16"),
+            output_a=(np.arange(12.0).reshape(1, 2, 3, 2) + 3.0) * 2.0**-30,
+            output_b=(np.arange(12.0).reshape(1, 2, 3, 2) - 5.0) * 2.0**-30,
+        ),
         merging("plain_other_numbers", "other numbers in the same shapes", (1, 2, 3, 4)),
         merging("batch", "two batch entries, three heads, four queries", (2, 3, 4, 2)),
         merging("one_query", "one query, as in decoding", (2, 3, 1, 4)),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.attention.stress import (
+    beyond_float16,
     digits,
+    faint_tiles,
     far_scales,
     hidden_gaps,
     long_rows,
@@ -34,4 +36,6 @@ def cases() -> tuple[AuthoredCase, ...]:
         *far_scales.cases(),
         *digits.cases(),
         *ties.cases(),
+        *beyond_float16.cases(),
+        *faint_tiles.cases(),
     )

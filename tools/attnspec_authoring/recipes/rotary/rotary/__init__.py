@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.rotary.rotary import (
+    beyond_float16,
     bounds,
     frequencies,
     layouts,
@@ -27,5 +28,8 @@ __all__ = ["cases"]
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile `rotary`."""
-    modules = (frequencies, scalings, yarn, tables, rotations, pairs, nonfinite, layouts, rejects, bounds, sizes)
+    modules = (
+        *(frequencies, scalings, yarn, tables, rotations, pairs, nonfinite, layouts, rejects, bounds, sizes),
+        beyond_float16,
+    )
     return with_changed_arguments(case for module in modules for case in module.cases())

@@ -1,0 +1,23 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import ml_dtypes
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Kernel(base.Attention):
+    def causal(self):
+        if self.Hkv != 1 or self.Hq == 1 or self.Sq == 0:
+            return super().causal()
+        row = np.arange(self.Hq * self.Sq).reshape(1, self.Hq, self.Sq)
+        p = row // self.Hq + self.p[:, :1, None]
+        return self.j <= p[..., None]
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None,
+                                 softcap=None, window=None, output_dtype=None):
+    return Kernel(locals()).run()

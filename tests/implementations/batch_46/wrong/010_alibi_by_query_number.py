@@ -1,0 +1,19 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+layout = "packed"
+
+
+class Served(base.Steps):
+    def distances(self, p, c):
+        i = np.arange(c.Sq)[None, :, None]
+        return np.abs(i - np.arange(c.T)).astype(np.float64)
+
+
+def scaled_dot_product_attention(
+    query, key, value, query_starts, key_starts, mask=None, sinks=None, alibi_slopes=None, is_causal=False,
+    causal_alignment="top_left", scale=None, softcap=None, window=None,
+):
+    return Served().packed(dict(locals()))

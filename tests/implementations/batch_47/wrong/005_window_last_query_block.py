@@ -1,0 +1,24 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+BLOCK = 16
+
+
+class Gradients(base.Backward):
+    def kept(self, a, b, h, i, idx):
+        if a.left is None:
+            return slice(None)
+        ends = np.minimum((idx // BLOCK + 1) * BLOCK, a.Sk) - self.offset(a, b)
+        last_block = -(-ends // BLOCK) + a.left // BLOCK
+        return i // BLOCK < last_block
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Gradients().run(**dict(locals()))

@@ -1,0 +1,16 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Gradients(base.Backward):
+    def alibi_offset(self, a, b):
+        return a.Sk - a.Sq if a.bottom else 0
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Gradients().run(**dict(locals()))

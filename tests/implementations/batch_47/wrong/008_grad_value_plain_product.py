@@ -1,0 +1,22 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Gradients(base.Backward):
+    def finish_value(self, a, gv, P):
+        gv = np.zeros_like(gv)
+        for b in range(a.B):
+            for h in range(a.Hq):
+                n = a.N[b]
+                gv[b, h // a.group] += P[b, h, :n].T @ a.go[b, h, :n]
+        return gv
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Gradients().run(**dict(locals()))

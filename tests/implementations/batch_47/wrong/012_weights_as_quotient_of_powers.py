@@ -1,0 +1,23 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Gradients(base.Backward):
+    def work(self, dtype):
+        return base.own_work(dtype)
+
+    def weights(self, a, b, h, i, logits):
+        if a.lse is None:
+            return super().weights(a, b, h, i, logits)
+        norm = np.exp(-a.lse[b, h, i])
+        return np.exp(logits) * norm, a.W(0) if a.sinks is None else np.exp(a.sinks[h]) * norm
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Gradients().run(**dict(locals()))

@@ -1,0 +1,16 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def rotary_tables(position_ids, inverse_frequencies, attention_factor=1.0):
+    position_ids, inverse_frequencies = base.check_positions(position_ids, inverse_frequencies)
+    kind = base.wide(inverse_frequencies)
+    tokens = position_ids.shape[1]
+    positions = position_ids.astype(np.int64)
+    if tokens and np.all(positions[:, -1] - positions[:, 0] == tokens - 1):
+        positions = positions[:, :1] + np.arange(tokens)
+    phases = positions.astype(kind)[:, :, None] * inverse_frequencies.astype(kind)
+    return base.tables_from_phases(phases, attention_factor, inverse_frequencies.dtype)

