@@ -29,7 +29,7 @@ from attnspec.families.attention.drawing import (
 )
 from attnspec.families.lookup import family_of
 from attnspec.families.rotary.drawing import frequencies, rotation, tables
-from attnspec.lattice import Limits, Stream, alike, changing, lengths, memory, presenting, refusing
+from attnspec.lattice import Limits, Stream, alike, changing, lengths, memory, presenting, refusing, resizing
 
 from .by_hand import (
     NEEDED,
@@ -96,7 +96,8 @@ NOT_FINITE = frozenset(
         "nan_in_gradient",
     }
 )
-NOT_BY_HAND = NOT_FINITE | {"shared_prefix", "heavy"} | IN_ONE_PLACE | REFUSED | ALIKE
+BEYOND = frozenset({"beyond_float16"})
+NOT_BY_HAND = NOT_FINITE | {"shared_prefix", "heavy"} | BEYOND | IN_ONE_PLACE | REFUSED | ALIKE
 """What changes tokens of attention, and is not made by hand."""
 
 MAY_LIE_IN_ONE_PLACE = {
@@ -147,6 +148,7 @@ SHARES = {
     "Stream `refused`: in 4 of 100": refusing._REFUSED,
     "In 30 of 100 of these, by the stream `refused_twice`": refusing._TWICE,
     "in 5 of 100 by the stream `heavy`": heavy._HEAVY,
+    "Stream `beyond_float16`: in 5 of 100": resizing._BEYOND_FLOAT16,
     "are the same in 8 of 100 by the stream `alike NAME`": alike._ALIKE,
     "Stream `changed_argument`: in 12 of 100": changing._CHANGED,
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
@@ -262,7 +264,7 @@ def test_known_elements():
 @pytest.mark.parametrize(("elements", "longest"), [(400, 4_096), (60, 20), (2, 1)])
 def test_states_to_be_merged_are_made_from_the_page(dtype, elements, longest):
     for number in range(60):
-        recipe = Recipe(MERGE, "by-hand", number, Limits(dtype, REFUSED, elements=elements, longest=longest))
+        recipe = Recipe(MERGE, "by-hand", number, Limits(dtype, REFUSED | BEYOND, elements=elements, longest=longest))
         drawn = drawn_of(recipe)
         shape, parts = merged_states(f"{MERGE}/by-hand/{number}/{dtype}", dtype, elements, longest)
         assert drawn.inputs["output_a"].shape == shape
@@ -295,7 +297,7 @@ def test_draws_of_short_operations_are_made_from_the_page(operation, dtype, elem
             operation,
             "by-hand",
             number,
-            Limits(dtype, IN_ONE_PLACE | REFUSED | ALIKE | left_out, elements=elements, longest=longest),
+            Limits(dtype, IN_ONE_PLACE | REFUSED | ALIKE | BEYOND | left_out, elements=elements, longest=longest),
         )
         drawn = drawn_of(recipe)
         made, attributes = BY_HAND[operation](f"{operation}/by-hand/{number}/{dtype}", dtype, elements, longest)
@@ -388,7 +390,9 @@ def test_heavy_values_are_made_from_the_page():
 def test_numbers_in_one_place_of_memory_are_those_of_the_page(operation):
     done = Counter()
     for number in range(400):
-        limits = Limits("float32", NOT_IN_ONE_PLACE.get(operation, REFUSED) | REFUSED, elements=300, longest=40)
+        limits = Limits(
+            "float32", NOT_IN_ONE_PLACE.get(operation, REFUSED) | REFUSED | BEYOND, elements=300, longest=40
+        )
         recipe = Recipe(operation, "by-hand", number, limits)
         drawn, apart = drawn_of(recipe), drawn_of(recipe.leaving_out(IN_ONE_PLACE))
         inputs = {name: apart.inputs[name] for name in MAY_LIE_IN_ONE_PLACE[operation]}
@@ -445,6 +449,44 @@ def test_inputs_that_are_alike_are_those_of_the_page(operation, names):
             for name in expected.keys() - {"output", "logsumexp"}:
                 assert same(drawn.inputs[name], expected[name].ravel().tolist()), (recipe.text, name)
     assert done == {*names}
+
+
+def resizings(operation):
+    """What is multiplied and what is divided, as the page's table has it."""
+    return [
+        [[] if names == "none" else [name.strip("`") for name in names.split(", ")] for names in (more, less)]
+        for of, more, less in rows("operation", "multiplied", "divided")
+        if of.strip("`") == operation
+    ]
+
+
+@pytest.mark.parametrize("operation", drawable())
+def test_inputs_beyond_float16_are_those_of_the_page(operation):
+    choices, done = resizings(operation), 0
+    for number in range(500):
+        limits = Limits("float32", REFUSED, elements=300, longest=40)
+        recipe = Recipe(operation, "by-hand", number, limits)
+        drawn, plain = drawn_of(recipe), drawn_of(recipe.leaving_out(BEYOND))
+        stream = ByHand(f"{operation}/by-hand/{number}/float32/beyond_float16")
+        expected, is_beyond = dict(plain.inputs), False
+        if choices and stream.share(5):
+            factor, (more, less) = stream.one_of((2.0**20, 2.0**-30)), stream.one_of(choices)
+            inputs = [expected[name] for name in (*more, *less) if name in expected]
+            is_beyond = {*less} <= {*expected} and all(array.dtype == np.float64 for array in inputs)
+            is_beyond &= not IN_ONE_PLACE & {*plain.features}
+            if is_beyond:
+                expected |= {name: expected[name] * factor for name in more if name in expected}
+                expected |= {name: expected[name] / factor for name in less}
+        assert ("beyond_float16" in drawn.features) == is_beyond, recipe.text
+        for name, array in expected.items():
+            assert same(drawn.inputs[name], array.ravel().tolist()), (recipe.text, name)
+        done += is_beyond
+    assert (done > 5) == bool(choices)
+
+
+def test_nothing_is_beyond_float16_in_float16():
+    drawn = [drawn_of(Recipe("split_heads", "by-hand", number, Limits("float16"))) for number in range(200)]
+    assert not any("beyond_float16" in one.features for one in drawn)
 
 
 def table_of_refusals(operation):

@@ -15,7 +15,18 @@ from attnspec.conventions import CHOICES, settling
 from attnspec.dtypes import REFERENCE_DTYPE
 from attnspec.errors import UsageError
 from attnspec.families.lookup import family_of
-from attnspec.lattice import CHANGED, ONE_ARRAY, REFUSED, TWICE, Words, argument_to_change, malformed, other_value
+from attnspec.lattice import (
+    BEYOND_FLOAT16,
+    CHANGED,
+    ONE_ARRAY,
+    REFUSED,
+    TWICE,
+    Words,
+    argument_to_change,
+    beyond_float16,
+    malformed,
+    other_value,
+)
 from attnspec.reference_answers import reference_outputs, reference_refusal
 
 if TYPE_CHECKING:
@@ -70,6 +81,7 @@ def drawn_of(recipe: Recipe) -> Drawn:
     unknown = sorted(recipe.limits.extents.keys() - drawn.extents.keys())
     if unknown:
         raise UsageError(f"{recipe.text}: there is no axis {unknown[0]!r}; the axes are {', '.join(drawn.extents)}.")
+    drawn = beyond_float16(words, drawn, lattice.resized, recipe.limits)
     changed = argument_to_change(words, drawn, recipe.limits)
     if changed is not None:
         drawn = replace(drawn, changed=changed, features=(*drawn.features, CHANGED))
@@ -92,7 +104,9 @@ def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
 def words_of_draws() -> tuple[str, ...]:
     """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
     lattices = [family_of(operation).lattices[operation] for operation in drawable()]
-    return tuple(sorted({CHANGED, REFUSED, TWICE, *(word for lattice in lattices for word in lattice.own_words)}))
+    return tuple(
+        sorted({BEYOND_FLOAT16, CHANGED, REFUSED, TWICE, *(word for lattice in lattices for word in lattice.own_words)})
+    )
 
 
 def can_be_left_out(word: str) -> bool:

@@ -13,11 +13,13 @@ from attnspec.lattice.memory import ONE_ARRAY, ONE_PART, share_memory
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
 from attnspec.lattice.presenting import draw_presentation
 from attnspec.lattice.refusing import REFUSED, TWICE, Refusals, malformed
+from attnspec.lattice.resizing import BEYOND_FLOAT16, Resized, beyond_float16
 from attnspec.lattice.spoiling import HOLDING, spoil_one
 from attnspec.lattice.words import REVERSED, Stream, Words
 
 __all__ = [
     "ALIKE",
+    "BEYOND_FLOAT16",
     "CHANGED",
     "FEWEST",
     "HOLDING",
@@ -31,10 +33,12 @@ __all__ = [
     "Lattice",
     "Limits",
     "Refusals",
+    "Resized",
     "Stream",
     "Words",
     "argument_to_change",
     "as_stated",
+    "beyond_float16",
     "coarse",
     "draw_presentation",
     "full_width",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from attnspec.lattice.drawn import Drawn
     from attnspec.lattice.limits import Limits
     from attnspec.lattice.refusing import Refusals
+    from attnspec.lattice.resizing import Resized
     from attnspec.lattice.words import Words
 
 
@@ -28,6 +29,8 @@ class Lattice:
         Input name to the clauses by which other shapes of it are refused.
     classes_of_large
         Classes of the numbers of draws that are too large to be held whole; none where there are no such draws.
+    resized
+        What can be made too large or too small for float16 together.
     derived
         Inputs that follow from the others, as a stored output does.
     """
@@ -37,3 +40,4 @@ class Lattice:
     refusals: Mapping[str, Refusals] = field(default_factory=dict[str, "Refusals"])
     derived: frozenset[str] = frozenset()
     classes_of_large: tuple[str, ...] = ()
+    resized: tuple[Resized, ...] = ()

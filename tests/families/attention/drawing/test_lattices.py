@@ -19,7 +19,7 @@ BOTH = (
     *("is_causal", "scale", "softcap", "window", "causal_alignment"),
     *("boolean_mask", "float_mask", "mask_and_causal", "broadcast_mask", "open_window", "zero_scale", "negative_scale"),
     *("grouped_query", "value_width", "unequal_lengths", "fully_masked_row", "presentation"),
-    *("alike", "one_array", "one_part_for_many", "refused", "refused_twice", "changed_argument"),
+    *("alike", "one_array", "one_part_for_many", "refused", "refused_twice", "changed_argument", "beyond_float16"),
     *("empty_keys", "empty_queries", "empty_heads", "empty_batch"),
     *("causal_alignment=top_left", "causal_alignment=bottom_right"),
     *("excluded_nonfinite", "attended_nan", "nan_in_mask", "padded_nonfinite"),
@@ -43,6 +43,7 @@ WORDS = {
         "presentation",
         "refused",
         "refused_twice",
+        "beyond_float16",
         "changed_argument",
     },
 }

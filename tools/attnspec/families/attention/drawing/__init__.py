@@ -16,7 +16,7 @@ from attnspec.families.attention.drawing.softmax import MINUS_INFINITY, NEARLY_L
 from attnspec.families.attention.drawing.spoiling import ATTENDED, EXCLUDED, MASKED, OF_GRADIENT, PADDED, SCORES
 from attnspec.families.attention.drawing.tokens import CLASSES, PREFIX
 from attnspec.families.attention.drawing.weights import draw_weights
-from attnspec.lattice import ALIKE, ONE_ARRAY, ONE_PART, Lattice
+from attnspec.lattice import ALIKE, ONE_ARRAY, ONE_PART, Lattice, Resized
 
 _SPOILT = (EXCLUDED, ATTENDED, MASKED, PADDED)
 _COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", "presentation", ALIKE, ONE_ARRAY, ONE_PART)) - {"plain"}
@@ -24,30 +24,48 @@ _COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", "presentation", ALI
 
 LATTICES = {
     "softmax": Lattice(draw_softmax, frozenset((*NUMBERS, NEARLY_LARGEST, MINUS_INFINITY, "presentation")) - {"plain"}),
-    "context_vector": Lattice(draw_context, CONTEXT_WORDS, REFUSALS["context_vector"]),
+    "context_vector": Lattice(
+        draw_context,
+        CONTEXT_WORDS,
+        REFUSALS["context_vector"],
+        resized=(Resized(("encoder_states",), ("decoder_state",)),),
+    ),
     "causal_mask": Lattice(draw_causal_mask, frozenset()),
-    "split_heads": Lattice(draw_split, HEADS_WORDS, REFUSALS["split_heads"]),
-    "combine_heads": Lattice(draw_combined, HEADS_WORDS),
+    "split_heads": Lattice(draw_split, HEADS_WORDS, REFUSALS["split_heads"], resized=(Resized(("x",)),)),
+    "combine_heads": Lattice(draw_combined, HEADS_WORDS, resized=(Resized(("x",)),)),
     "scaled_dot_product_attention": Lattice(
         draw_forward,
         _COMMON | {SCORES, PREFIX, HEAVY} | {*LARGE_CLASSES} - {"plain"},
         REFUSALS["scaled_dot_product_attention"],
         classes_of_large=tuple(LARGE_CLASSES),
+        resized=(Resized(("value", "past_value")),),
     ),
     "scaled_dot_product_attention_backward": Lattice(
         draw_backward,
         _COMMON | {OF_GRADIENT},
         REFUSALS["scaled_dot_product_attention_backward"],
         frozenset(("output", "logsumexp")),
+        resized=(Resized(("value", "output")), Resized(("grad_output", "grad_logsumexp"))),
     ),
-    "single_head_attention": Lattice(draw_one_head, PROJECTED_WORDS),
+    "single_head_attention": Lattice(
+        draw_one_head,
+        PROJECTED_WORDS,
+        resized=(Resized(("x",), ("w_query", "w_key", "w_value")), Resized(("w_value",), ("w_output",))),
+    ),
     "multi_head_attention": Lattice(
-        draw_several_heads, PROJECTED_WORDS | {EXCLUDED, ATTENDED, MASKED}, REFUSALS["multi_head_attention"]
+        draw_several_heads,
+        PROJECTED_WORDS | {EXCLUDED, ATTENDED, MASKED},
+        REFUSALS["multi_head_attention"],
+        resized=(
+            Resized(("query", "key", "value"), ("w_query", "w_key", "w_value")),
+            Resized(("w_value", "b_value"), ("w_output",)),
+        ),
     ),
     "merge_states": Lattice(
         draw_merging,
         frozenset(("empty_parts", LARGE_LOGARITHMS, HEAVY, EXCLUDED, ATTENDED, "full_width", "presentation")),
         REFUSALS["merge_states"],
+        resized=(Resized(("output_a", "output_b")),),
     ),
     "glorot_normal": Lattice(draw_weights, frozenset()),
 }

@@ -3,7 +3,7 @@
 from attnspec.families.rotary.drawing.frequencies import draw_frequencies
 from attnspec.families.rotary.drawing.rotation import NONFINITE, PARTIAL, STANDING, draw_rotation
 from attnspec.families.rotary.drawing.tables import TURNED, draw_tables
-from attnspec.lattice import ALIKE, ONE_ARRAY, ONE_PART, Lattice, Refusals
+from attnspec.lattice import ALIKE, ONE_ARRAY, ONE_PART, Lattice, Refusals, Resized
 
 _TABLE = Refusals(("apply_rotary.rejects.tables",) * 3, "apply_rotary.rejects.rank")
 _TOKENS, _WIDTH = "apply_rotary.rejects.tokens", "apply_rotary.rejects.width"
@@ -20,6 +20,7 @@ LATTICES = {
             "cos": _TABLE,
             "sin": _TABLE,
         },
+        resized=(Resized(("x",)),),
     ),
     "rotary_frequencies": Lattice(draw_frequencies, frozenset()),
     "rotary_tables": Lattice(
