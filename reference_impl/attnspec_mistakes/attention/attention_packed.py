@@ -197,6 +197,13 @@ def logsumexp_heads_before_tokens(**arguments: Any) -> ServedAttention:
     return ServedAttention(output, np.ascontiguousarray(logsumexp.swapaxes(0, 1)).reshape(logsumexp.shape))
 
 
+def one_query_each(queries: list[slice], keys: list[slice]) -> list[Cut]:
+    """Give each sequence one query where there are as many of these as sequences."""
+    if not queries or queries[-1].stop != len(queries):
+        return right(queries, keys)
+    return [(slice(place, place + 1), part) for place, part in enumerate(keys)]
+
+
 def packed_mistake(function: Callable[..., ServedAttention], **words: Any) -> Mistake:
     """Return a mistake of the layout packed."""
     return mistake(function=function, in_layout={"packed": function}, **words)
@@ -332,5 +339,13 @@ MISTAKES: tuple[Mistake, ...] = (
         sentence="The logsumexp was written with heads before tokens.",
         engineer="The logsumexp is stored with the strides of (Hq, Tq).",
         remedy="Return the logsumexp as (Tq, Hq).",
+    ),
+    packed_mistake(
+        cutting(one_query_each),
+        id="sdpa.packed_one_query_each",
+        clause="sdpa.packed.starts",
+        sentence="As many queries as sequences were taken for one query of each.",
+        engineer="total_q == batch switches to the decode kernel, without a look at cu_seqlens_q.",
+        remedy="Take one query of each sequence only where query_starts says so.",
     ),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import defaulting, departure, ignoring
+from attnspec_mistakes.departures import defaulting, departure, ignoring, through_float16
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.attention.context_vector import ContextVector, context_vector
 
@@ -171,5 +171,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The inner loop bound is taken from one operand and not checked against the other.",
         remedy="Refuse encoder and decoder states of different numbers of features.",
         function=features_cut,
+    ),
+    mistake(
+        id="context_vector.through_float16",
+        clause="context_vector.context",
+        sentence="Numbers of bfloat16 were read by way of float16, where large ones are infinite and small ones zero.",
+        engineer="bf16 inputs are cast with .half() before they are widened.",
+        remedy="Widen bfloat16 to float32 at once.",
+        function=departure(context_vector, widen=through_float16),
+        shows_in=("bfloat16",),
     ),
 )

@@ -70,7 +70,7 @@ def coinciding_cases() -> tuple[AuthoredCase, ...]:
 
     Packed one behind the other, such tokens look like one for each entry, or like as many queries as keys.
     """
-    sizes = Sizes(3, 2, 1, 3, 4)
+    sizes = Sizes(3, 2, 1, 4, 5)
     named: dict[str, tuple[str, dict[str, Any]]] = {
         "as_many_queries_as_entries": ("As many queries in all as entries", {"query_lengths": [2, 0, 1]}),
         "as_many_queries_as_entries_in_one": ("As many queries in one entry as entries", {"query_lengths": [0, 3, 0]}),
@@ -85,7 +85,7 @@ def coinciding_cases() -> tuple[AuthoredCase, ...]:
         ),
         "as_many_queries_as_longest": (
             "As many queries in all as the longest entry could have, and its keys",
-            {"query_lengths": [1, 1, 1], "key_lengths": [1, 1, 2]},
+            {"query_lengths": [1, 1, 2], "key_lengths": [1, 2, 2]},
         ),
     }
     made: list[AuthoredCase] = []

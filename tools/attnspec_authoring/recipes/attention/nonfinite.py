@@ -95,6 +95,30 @@ def attended_cases() -> tuple[AuthoredCase, ...]:
             {"key": ((0, 1, 2, 0), NAN)},
             None,
         ),
+        *(
+            (
+                f"nan_in_{tensor}_of_one_key",
+                f"NaN in the {tensor} of a single key: its weight is NaN, and not 1",
+                Sizes(3, 2, 2, 4, 1),
+                {tensor: ((1, 0, 0, 1), NAN)},
+                None,
+            )
+            for tensor in ("query", "key", "value")
+        ),
+        (
+            "nan_in_query_of_one_key_and_one_query",
+            "NaN in one query beside a single key",
+            Sizes(3, 2, 2, 1, 1),
+            {"query": ((1, 0, 0, 1), NAN)},
+            None,
+        ),
+        (
+            "nan_in_past_of_one_key",
+            "NaN in a past key, the only one",
+            Sizes(3, 2, 2, 4, 0, past=1),
+            {"past_key": ((1, 0, 0, 0), NAN)},
+            None,
+        ),
         (
             "nan_in_past",
             "NaN in a past key",
@@ -110,7 +134,7 @@ def attended_cases() -> tuple[AuthoredCase, ...]:
             sizes,
             clauses=ATTENDED,
             url=url,
-            outputs=("output", "weights") if name == "grouped_head" else ("output",),
+            outputs=("output", "weights") if name == "grouped_head" or "one_key" in name else ("output",),
             **spoilt(f"nonfinite/{name}", sizes, **put),
         )
         for name, title, sizes, put, url in spots

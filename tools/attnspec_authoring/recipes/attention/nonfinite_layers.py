@@ -41,6 +41,22 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
                     **arguments,
                 )
             )
+    for tensor in ("query", "key"):
+        name = f"nan_{tensor}_of_one_key"
+        length = 3 if tensor == "query" else 1
+        tokens = grid(f"nonfinite/multi_head_{name}/{tensor}", (2, length, 6))
+        tokens[1, 0, 2] = np.nan
+        made.append(
+            multi_head(
+                name,
+                f"NaN in a {tensor} beside a single key, whose weight is NaN and not 1",
+                (2, 3, 1),
+                profile="nonfinite",
+                replaced={tensor: tokens},
+                conventions=("nonfinite_input",),
+                outputs=("output", "weights"),
+            )
+        )
     for word, number in (("nan", np.nan), ("infinity", np.inf)):
         name = f"hidden_{word}"
         both = {

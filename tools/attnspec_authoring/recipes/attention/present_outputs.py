@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes, attention, coarse
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
+from attnspec_authoring.recipes.generator import decimals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +23,30 @@ ALONE = Sizes(2, 1, 1, 3, 4, 1)
 AFTER_A_PAST = Sizes(2, 1, 1, 3, 3, 1, past=2)
 EMPTY = Sizes(2, 1, 1, 3, 0, 1)
 PRESENT = ("output", "present_key", "present_value")
+
+
+def of_all_digits() -> tuple[AuthoredCase, ...]:
+    """Return numbers that use every digit of each dtype: what is stored loses none of them."""
+    made: list[AuthoredCase] = []
+    for name, what, sizes in (
+        ("alone", "no past", Sizes(1, 2, 2, 3, 4, 2)),
+        ("after_a_past", "a past", Sizes(1, 2, 2, 3, 4, 2, past=3)),
+        ("of_one_token", "a past, and one new token", Sizes(3, 2, 1, 1, 1, 2, past=4)),
+    ):
+        case_id = f"cache/present_of_all_digits_{name}"
+        drawn = {tensor: decimals(f"{case_id}/{tensor}", shape) for tensor, shape in sizes.shapes().items()}
+        made.append(
+            attention(
+                case_id,
+                f"Keys and values of all digits, stored whole: {what}",
+                sizes,
+                outputs=PRESENT,
+                dtypes=SINGLE_AND_DOUBLE,
+                exact=False,
+                **drawn,
+            )
+        )
+    return tuple(made)
 
 
 def features(sizes: Sizes) -> Mapping[str, tuple[str, dict[str, Any]]]:
@@ -143,4 +169,5 @@ def present_output_cases() -> tuple[AuthoredCase, ...]:
         beside("without_new_keys", "a past and no new keys", Sizes(2, 1, 1, 3, 0, 1, past=3), {}),
         beside("one_query", "one query behind a past, grouped", Sizes(2, 3, 1, 1, 1, 1, past=2), {}),
         *window_cases(),
+        *of_all_digits(),
     )

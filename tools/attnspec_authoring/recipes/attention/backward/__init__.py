@@ -11,6 +11,7 @@ from attnspec_authoring.recipes.attention.backward import (
     borders,
     caps,
     counts,
+    empty_features,
     empty_rows,
     extents,
     extremes,
@@ -59,6 +60,7 @@ RECIPES = (
     neutral,
     sums_in_half,
     beyond_float16,
+    empty_features,
 )
 
 

@@ -211,6 +211,31 @@ def stated_padding_cases() -> tuple[AuthoredCase, ...]:
     return tuple(made)
 
 
+def one_key_cases() -> tuple[AuthoredCase, ...]:
+    """Put NaN into a query or a key beside a single key: its weight is NaN and not 1, and so are the gradients."""
+    sizes, second = Sizes(1, 2, 2, 4, 1, 2, 3), (np.arange(2) == 1).reshape(1, 2, 1, 1)
+    return tuple(
+        gradients(
+            name,
+            f"A {tensor} of one head holds NaN, beside a single key",
+            sizes,
+            clauses=("nonfinite_input",),
+            **spoilt(
+                name,
+                sizes,
+                (tensor,),
+                second if tensor == "key" else second & (np.arange(4) == 2).reshape(4, 1),
+                np.nan,
+            ),
+        )
+        for tensor in ("query", "key")
+        for name in (f"nan_in_{tensor}_of_one_key",)
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases by place."""
-    return (*query_cases(), *key_cases(), *dead_cases(), *mask_cases(), *padding_cases(), *stated_padding_cases())
+    return (
+        *(*query_cases(), *key_cases(), *dead_cases(), *mask_cases(), *padding_cases(), *stated_padding_cases()),
+        *one_key_cases(),
+    )

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from attnspec_authoring.recipes.attention.attention import boolean_mask
 from attnspec_authoring.recipes.attention.layout.heads import layout
 from attnspec_authoring.recipes.attention.layout.projections import BIASES, multi_head
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, softmax
@@ -39,7 +42,28 @@ def of_softmax() -> tuple[AuthoredCase, ...]:
 
 def of_projections() -> tuple[AuthoredCase, ...]:
     """Attend without queries and without batch entries, behind projections."""
+    beside = tuple(
+        multi_head(
+            f"{name}_{kind}",
+            f"{what}, beside {kind.replace('_', ' ')}",
+            lengths,
+            width=4,
+            num_heads=2,
+            biases=BIASES,
+            outputs=("output", "weights"),
+            mask=mask,
+        )
+        for name, what, lengths in (
+            ("no_batch_entries", "no batch entry", (0, 3, 5)),
+            ("no_queries", "no query", (1, 0, 5)),
+        )
+        for kind, mask in (
+            ("boolean_mask_of_all", boolean_mask("layout/no_entries", (lengths[1], 5))),
+            ("float_mask_of_entries", np.zeros((lengths[0], 1, lengths[1], 5))),
+        )
+    )
     return (
+        *beside,
         multi_head("no_queries", "no query at all", (2, 0, 3), width=2, num_heads=2),
         multi_head("no_queries_biases", "no query at all, with biases", (1, 0, 2), width=2, num_heads=1, biases=BIASES),
         multi_head("no_batch_entries", "no batch entry at all", (0, 3, 4), width=2, num_heads=2),

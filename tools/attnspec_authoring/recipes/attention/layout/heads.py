@@ -8,7 +8,8 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase
+from attnspec_authoring.recipes.generator import decimals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -219,6 +220,28 @@ def layout(
     )
 
 
+def of_all_digits() -> tuple[AuthoredCase, ...]:
+    """Move numbers that use every digit of each dtype."""
+    name = "layout/heads_of_all_digits/x"
+    return (
+        layout(
+            "all_digits",
+            "numbers of all digits",
+            (1, 3, 8),
+            num_heads=2,
+            x=decimals(name, (1, 3, 8)),
+            dtypes=SINGLE_AND_DOUBLE,
+        ),
+        layout(
+            "all_digits",
+            "numbers of all digits",
+            (1, 2, 3, 4),
+            x=decimals(name, (1, 2, 3, 4)),
+            dtypes=SINGLE_AND_DOUBLE,
+        ),
+    )
+
+
 def head_cases() -> tuple[AuthoredCase, ...]:
     """Hold heads of unequal numbers of batch entries, tokens, heads and features."""
     unlike = "https://github.com/onnx/onnx/issues/7118"
@@ -262,4 +285,4 @@ def head_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of causal masks and of heads."""
-    return (*mask_cases(), *head_cases())
+    return (*mask_cases(), *head_cases(), *of_all_digits())

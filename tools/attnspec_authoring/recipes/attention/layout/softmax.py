@@ -195,6 +195,34 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def of_length_one() -> tuple[AuthoredCase, ...]:
+    """Hold axes of length 1 beside the one that is summed: they are not it."""
+    shapes: tuple[tuple[tuple[int, ...], int | None], ...] = (
+        ((4, 1), 0),
+        ((5, 1), None),
+        ((1, 4), 0),
+        ((1, 5), None),
+        ((2, 3, 1), 1),
+        ((3, 2, 1), 0),
+        ((1, 3, 2), 1),
+        ((1, 6, 1), None),
+    )
+    made: list[AuthoredCase] = []
+    for shape, axis in shapes:
+        spelt = "_by_".join(map(str, shape))
+        along = "the whole" if axis is None else f"axis {axis}"
+        made.append(
+            softmax(
+                f"{spelt}_over_{along.replace(' ', '_')}",
+                f"{' x '.join(map(str, shape))} numbers, over {along}",
+                grid(f"layout/softmax_{spelt}_{along}", shape) * 2.0,
+                clauses=("softmax.axis.whole",) if axis is None else AXIS,
+                axis=axis,
+            )
+        )
+    return tuple(made)
+
+
 def context(
     name: str,
     title: str,
@@ -304,4 +332,7 @@ def context_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of softmax and of the context vector."""
-    return (*softmax_cases(), *first_at_minus_infinity(), *nearly_largest(), *sum_cases(), *context_cases())
+    return (
+        *(*softmax_cases(), *of_length_one(), *first_at_minus_infinity(), *nearly_largest(), *sum_cases()),
+        *context_cases(),
+    )

@@ -226,6 +226,25 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def masks_of_equal_lengths() -> Iterator[AuthoredCase]:
+    """Give masks of four axes, some of length 1, where another axis is as long: none stands in the place of another."""
+    for name, what, lengths, heads, shape in (
+        ("entries_and_queries", "as many entries as queries", (3, 3, 5), 2, (3, 1, 1, 5)),
+        ("entries_and_heads", "as many entries as heads", (3, 2, 5), 3, (3, 1, 1, 5)),
+        ("heads_and_queries", "as many heads as queries", (2, 3, 5), 3, (1, 3, 1, 5)),
+    ):
+        for kind, mask_of in (("boolean", boolean_mask), ("float", float_mask)):
+            case_name = f"mask_of_{name}_{kind}"
+            yield multi_head(
+                case_name,
+                f"{what}, and a {kind} mask of shape {shape}",
+                lengths,
+                num_heads=heads,
+                mask=mask_of(f"layout/multi_head_{case_name}", shape),
+                outputs=WITH_WEIGHTS,
+            )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    return (*single_head_cases(), *multi_head_cases())
+    return (*single_head_cases(), *multi_head_cases(), *masks_of_equal_lengths())

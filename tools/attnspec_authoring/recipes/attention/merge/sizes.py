@@ -28,6 +28,18 @@ def cases() -> tuple[AuthoredCase, ...]:
             output_a=(np.arange(12.0).reshape(1, 2, 3, 2) + 3.0) * 2.0**-30,
             output_b=(np.arange(12.0).reshape(1, 2, 3, 2) - 5.0) * 2.0**-30,
         ),
+        *(
+            merging(
+                f"outputs_of_which_two_exceed_float16_{name}",
+                f"outputs of which two exceed float16 once they are added, {what}",
+                (1, 2, 3, 2),
+                output_a=(np.arange(12.0).reshape(1, 2, 3, 2) * 512.0 + 40960.0) * sign,
+                output_b=(55296.0 - np.arange(12.0).reshape(1, 2, 3, 2) * 256.0) * sign,
+                logsumexp_a=np.array([0.0, 0.5, 8.0, -0.25, 0.0, 1.0]).reshape(1, 2, 3),
+                logsumexp_b=np.array([0.0, 0.25, 8.0, 0.0, -0.5, 1.0]).reshape(1, 2, 3),
+            )
+            for name, what, sign in (("above", "above zero", 1.0), ("below", "below zero", -1.0))
+        ),
         merging("plain_other_numbers", "other numbers in the same shapes", (1, 2, 3, 4)),
         merging("batch", "two batch entries, three heads, four queries", (2, 3, 4, 2)),
         merging("one_query", "one query, as in decoding", (2, 3, 1, 4)),

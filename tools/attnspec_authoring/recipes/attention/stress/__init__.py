@@ -9,9 +9,11 @@ from attnspec_authoring.recipes.attention.stress import (
     digits,
     faint_tiles,
     far_scales,
+    far_sinks,
     hidden_gaps,
     long_rows,
     longer_than_a_tile,
+    lowest_logits,
     lowest_masks,
     magnitudes,
     overflow,
@@ -38,4 +40,6 @@ def cases() -> tuple[AuthoredCase, ...]:
         *ties.cases(),
         *beyond_float16.cases(),
         *faint_tiles.cases(),
+        *far_sinks.cases(),
+        *lowest_logits.cases(),
     )

@@ -29,7 +29,7 @@ LARGE, TINY = 2.0**20, 2.0**-30
 SIZES_OF_NUMBERS = {"large": LARGE, "tiny": TINY}
 PRECISION = ("sdpa.precision.accumulation",)
 PLAIN = Sizes(1, 2, 1, 3, 4, 3, 2)
-WITH_PAST = Sizes(2, 2, 1, 2, 3, 3, 2, 2)
+WITH_PAST = Sizes(1, 2, 1, 3, 4, 3, 2, 2)
 
 
 def resized(tensors: Mapping[str, NDArray[Any]], **factors: float) -> dict[str, NDArray[Any]]:
@@ -66,11 +66,11 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/large_beyond_float16_sinks",
             "A sink too large for float16, as large as the greatest score",
-            Sizes(1, 2, 1, 2, 4, 1, 2),
+            Sizes(1, 2, 1, 3, 4, 1, 2),
             clauses=PRECISION,
             dtypes=WITHOUT_FLOAT16,
             outputs=("output", "weights"),
-            query=np.ones((1, 2, 2, 1)),
+            query=np.ones((1, 2, 3, 1)),
             key=heights,
             sinks=[2.0**18, 2.0**17],
             scale=1.0,
@@ -97,7 +97,7 @@ def quantized_cases() -> tuple[AuthoredCase, ...]:
                 quantized(
                     f"{size}_beyond_float16_scale_of_{what}",
                     f"A scale of {what} that is too {size} for float16",
-                    Sizes(1, 2, 2, 2, 3, 3, 2),
+                    Sizes(1, 2, 2, 3, 4, 3, 2),
                     clauses=("sdpa.quantized.precision",),
                     profile="stress",
                     dtypes=WITHOUT_FLOAT16,

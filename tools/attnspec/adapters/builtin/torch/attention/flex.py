@@ -75,8 +75,11 @@ class TorchFlex:
                 keys = torch.cat([to_tensor(past_key, self._device), keys], dim=2)
                 values = torch.cat([to_tensor(past_value, self._device), values], dim=2)
                 present = {"present_key": keys, "present_value": values}
-            if sinks is not None and keys.shape[-2] == 0:
-                raise Unsupported("FlexAttention takes no empty keys, and sinks come after it")
+            if sinks is not None and 0 in (queries.numel(), keys.shape[-2]):
+                raise Unsupported("FlexAttention gives no logsumexp of nothing, and sinks come after it")
+            tables = (mask, alibi_slopes, key_lengths, query_lengths, window)
+            if queries.numel() == 0 and any(table is not None for table in tables):
+                raise Unsupported("FlexAttention asks what a mask or a bias says of the first query, and there is none")
             shape = (*queries.shape[:3], keys.shape[-2]) if query.ndim == key.ndim == 4 else ()
             places = _Places(
                 offsets=self._offsets(query, keys, past_key, key_lengths, query_lengths, causal_alignment),

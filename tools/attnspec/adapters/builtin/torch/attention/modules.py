@@ -79,7 +79,7 @@ def module_mask(
         excluded = to_tensor(~mask, device) | future
     else:
         excluded = to_tensor(mask, device).masked_fill(future, -math.inf)
-    return torch.broadcast_to(excluded, shape).reshape(-1, *shape[-2:])
+    return torch.broadcast_to(excluded, shape).flatten(0, 1)
 
 
 def run_module(

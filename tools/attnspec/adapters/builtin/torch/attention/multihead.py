@@ -86,8 +86,10 @@ class TorchMultihead:
         Raises
         ------
         Unsupported
-            For another `scale` than the default.
+            For another `scale` than the default, and for a mask without batch entries.
         """
+        if mask is not None and query.shape[0] == 0:
+            raise Unsupported("MultiheadAttention, asked for no weights, cannot take a mask of no batch entries")
         with torch.inference_mode():
             output, _ = run_module(
                 tuple(to_tensor(array, self._device) for array in (query, key, value)),
