@@ -157,7 +157,7 @@ def axes_of_attention(seed, elements, longest, *, has_past):
         case "batch":
             x["queries"] = x["batch"]
     x = {axis: min(length, longest) for axis, length in x.items()}
-    empty = stream.by_weight(none=970, keys=14, queries=8, batch=4, shared=4)
+    empty = stream.by_weight(none=950, keys=16, queries=12, batch=14, shared=8)
     if empty != "none":
         x[empty] = 0
     x["past"] = x["past"] if past else 0
@@ -184,7 +184,7 @@ def tokens_of_attention(seed, dtype, x):
     stream = Stream(f"{seed}/numbers")
     sharpness = stream.of_pairs([(1, 1), (2, 3), (4, 4), (8, 2)])
     chosen = stream.by_weight(
-        plain=46,
+        plain=43,
         full_width=14,
         peaked=7,
         large=4,
@@ -195,6 +195,7 @@ def tokens_of_attention(seed, dtype, x):
         uniform=3,
         cancelling=4,
         tiny=3,
+        far_below=3,
     )
     counts = {
         "query": x["batch"] * x["shared"] * x["group"] * x["queries"] * x["width"],

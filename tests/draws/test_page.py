@@ -80,7 +80,7 @@ MODULES = (
     presenting,
     refusing,
 )
-CHANGED_APART = {"rising", "tied", "nearly_tied", "equal"}
+CHANGED_APART = {"rising", "tied", "nearly_tied", "equal", "far_below"}
 """Classes whose elements depend on others, which are not made by hand."""
 
 IN_ONE_PLACE = frozenset({"one_array", "one_part_for_many"})
@@ -127,6 +127,7 @@ SHARES = {
     "whether there is one, in 30 of 100": forward._SCALED,
     "`softcap` | in 15 of 100": forward._CAPPED,
     "`sinks` | in 12 of 100": forward._WITH_SINKS,
+    "whether their sum is the number of entries, in 15 of 100": exclusions._COINCIDING,
     "`alibi` | in 12 of 100": forward._WITH_SLOPES,
     "`window` | in 20 of 100": exclusions._WINDOWED,
     "A mask, in 30 of 100": exclusions._MASKED,
@@ -366,6 +367,50 @@ def test_quantized_tensors_are_made_from_the_page():
             assert same(drawn.inputs[name], plain.inputs[name].ravel().tolist()), (recipe.text, name)
     assert {*FORMATS} < formats.keys()
     assert min(formats.values()) > 20
+
+
+def test_scores_far_below_are_made_from_the_page():
+    done, with_sinks = 0, 0
+    for number in range(1_500):
+        recipe = Recipe(
+            FORWARD, "by-hand", number, Limits("float32", NOT_BY_HAND | {*FORMATS}, elements=300, longest=40)
+        )
+        drawn = drawn_of(recipe)
+        if "far_below" not in drawn.features:
+            continue
+        plain = drawn_of(recipe.leaving_out({"far_below"}))
+        changed = {name: array.copy() for name, array in plain.inputs.items()}
+        changed["query"][..., 0] = 1
+        for name in {"key", "past_key"} & changed.keys():
+            changed[name][..., 0] = -4096
+        if "sinks" in changed:
+            scale = drawn.attributes.get("scale", drawn.extents["width"] ** -0.5)
+            changed["sinks"] = [in_float32(sink - 4096 * scale) for sink in changed["sinks"].tolist()]
+            with_sinks += 1
+        for name, array in changed.items():
+            assert same(drawn.inputs[name], np.ravel(array).tolist()), (recipe.text, name)
+        done += 1
+    assert min(done, 10 * with_sinks) > 10
+
+
+def test_lengths_that_coincide_are_made_from_the_page():
+    done = Counter()
+    for number in range(1_500):
+        recipe = Recipe(FORWARD, "by-hand", number, Limits("float32", NOT_BY_HAND, elements=300, longest=40))
+        drawn = drawn_of(recipe)
+        for name, axis in (("key_lengths", "keys"), ("query_lengths", "queries")):
+            if name not in drawn.inputs:
+                continue
+            stream = ByHand(f"{FORWARD}/by-hand/{number}/float32/{name} coincide")
+            entries = drawn.inputs[name].size
+            if not stream.share(15) or min(entries, drawn.extents[axis]) < 2:
+                continue
+            expected, more = [1] * entries, stream.below(entries)
+            fewer = (more + stream.below(entries - 1) + 1) % entries
+            expected[more], expected[fewer] = 2, 0
+            assert drawn.inputs[name].tolist() == expected, recipe.text
+            done[name] += 1
+    assert min(done["key_lengths"], done["query_lengths"]) > 3
 
 
 def test_heavy_values_are_made_from_the_page():

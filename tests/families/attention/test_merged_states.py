@@ -231,12 +231,12 @@ def step_by_step(output_a, logsumexp_a, output_b, logsumexp_b):
     with np.errstate(all="ignore"):
         weights = [np.exp(logsumexp - largest) for logsumexp in (logsumexp_a, logsumexp_b)]
         total = weights[0] + weights[1]
+        shares = [weight / np.where(total == 0, np.ones_like(total), total) for weight in weights]
         taken = [
-            np.where(none[..., None], np.zeros_like(output), weight[..., None] * output)
-            for none, weight, output in zip(empty, weights, (output_a, output_b), strict=True)
+            np.where(none[..., None], np.zeros_like(output), share[..., None] * output)
+            for none, share, output in zip(empty, shares, (output_a, output_b), strict=True)
         ]
-        output = (taken[0] + taken[1]) / np.where(total == 0, np.ones_like(total), total)[..., None]
-        return output, largest + np.log(total)
+        return taken[0] + taken[1], largest + np.log(total)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -51,6 +51,10 @@ _WINDOWED, _LENGTHS_OF_NONE = 20, 10
 _NEAR = 9
 """How many keys to one side are few, less one."""
 
+_COINCIDING = 15
+"""Of a hundred lengths of one kind, how many come to as many tokens as there are entries: packed, they look like one
+token for each."""
+
 _LENGTHS = {"": 82, "key_lengths": 9, "query_lengths": 2, "both": 7}
 """Which lengths are given, with weights."""
 
@@ -143,7 +147,10 @@ def _side(stream: Stream, columns: int) -> int:
 
 
 def draw_lengths(words: Words, extents: Extents, limits: Limits) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Draw how many keys and queries of each batch entry count; nothing for all of them."""
+    """Draw how many keys and queries of each batch entry count; nothing for all of them.
+
+    In large draws they do not coincide: of so many tokens hardly any would be left.
+    """
     stream = words.of("lengths")
     given = stream.weighted(_LENGTHS)
     if extents.past:
@@ -152,4 +159,26 @@ def draw_lengths(words: Words, extents: Extents, limits: Limits) -> Iterator[tup
         may_be_none = stream.percent(_LENGTHS_OF_NONE) and limits.allow("fully_masked_row")
         if limits.has(name, drawn=given in (name, "both")):
             least = 0 if may_be_none else min(1, extent)
-            yield name, whole_numbers(words.of(name), (extents.batch,), least, extent)
+            lengths = whole_numbers(words.of(name), (extents.batch,), least, extent)
+            yield (
+                name,
+                _coinciding(words.of(f"{name} coincide"), lengths)
+                if _may_coincide(extents, extent, limits)
+                else lengths,
+            )
+
+
+def _may_coincide(extents: Extents, tokens: int, limits: Limits) -> bool:
+    """Tell whether lengths may come to as many tokens as there are entries, one of which then has none."""
+    is_large = limits.rows and extents.largest > limits.elements
+    return min(extents.batch, tokens) > 1 and not is_large and limits.allow("fully_masked_row")
+
+
+def _coinciding(stream: Stream, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return lengths whose sum is the number of entries, though not all are one, or, for most draws, what was drawn."""
+    if not stream.percent(_COINCIDING):
+        return lengths
+    entries, found = lengths.size, np.ones_like(lengths)
+    more = stream.below(entries)
+    found[more], found[(more + 1 + stream.below(entries - 1)) % entries] = 2, 0
+    return found

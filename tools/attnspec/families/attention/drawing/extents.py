@@ -35,7 +35,7 @@ _ONE_QUERY, _USUAL_WIDTH, _SAME_WIDTHS = 18, 20, 75
 _COUPLED = {"": 80, "tokens": 10, "heads": 3, "width": 3, "keys": 2, "batch": 2}
 """Which two axes are made equal, with weights: what takes one for the other is right only there."""
 
-_EMPTIED = {"": 970, "keys": 14, "queries": 8, "batch": 4, "shared": 4}
+_EMPTIED = {"": 950, "keys": 16, "queries": 12, "batch": 14, "shared": 8}
 """Which axis is made empty, with weights; none, for the most part."""
 
 _MOST_HEADS = 70

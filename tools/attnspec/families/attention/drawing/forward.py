@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec.dtypes import rounded_to
 from attnspec.errors import UsageError
 from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.drawing.clauses import BOTTOM_RIGHT, TOP_LEFT, clauses_of_forward
@@ -23,7 +25,7 @@ from attnspec.families.attention.drawing.spoiling import (
     spoil_mask,
     spoil_padding,
 )
-from attnspec.families.attention.drawing.tokens import draw_tokens, share_prefix
+from attnspec.families.attention.drawing.tokens import FAR_BELOW, draw_tokens, share_prefix
 from attnspec.lattice import Drawn, coarse, draw_presentation, make_alike, share_memory
 
 if TYPE_CHECKING:
@@ -178,6 +180,9 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
         inputs["mask"] = mask
     inputs |= draw_lengths(words, extents, limits)
     _add_for_each_head(words, extents, limits, inputs)
+    if numbers == "far_below" and "sinks" in inputs:
+        scale = {**attributes, **limits.stated}.get("scale", 1 / math.sqrt(extents.width))
+        inputs["sinks"] = rounded_to(inputs["sinks"] + scale * FAR_BELOW, limits.dtype)
     alike = make_alike(
         words, inputs, _MAY_BE_ALIKE, limits, {"key_lengths": extents.keys, "query_lengths": extents.queries}
     )

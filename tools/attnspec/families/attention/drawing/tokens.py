@@ -39,12 +39,16 @@ _TINY = {"float16": 2.0**-10, "float32": 2.0**-60, "bfloat16": 2.0**-60, "float6
 _APART = 64.0
 """What values that cancel lie away from 0, in turns above and below it."""
 
+FAR_BELOW = -4096.0
+"""The product of every query and key, but for what other features add: no exponential of it is a number of any dtype,
+nor is that of a quarter of it."""
+
 PREFIX = "shared_prefix"
 _PREFIXED = 30
 """Of a hundred draws with lengths of keys, in how many all entries begin with the same keys and values."""
 
 CLASSES: Mapping[str, int] = {
-    "plain": 46,
+    "plain": 43,
     "full_width": 14,
     "peaked": 7,
     "large": 4,
@@ -55,6 +59,7 @@ CLASSES: Mapping[str, int] = {
     "uniform": 3,
     "cancelling": 4,
     "tiny": 3,
+    "far_below": 3,
 }
 """Classes of numbers, with weights."""
 
@@ -189,6 +194,16 @@ def _tiny(tokens: Tokens, _stream: Stream, dtype: str) -> None:
             tokens[name] *= _TINY[dtype]
 
 
+def _far_below(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
+    """Let every score lie far below zero, or far above it for a negative scale."""
+    if tokens["key"].shape[3] == 0:
+        return
+    tokens["query"][..., 0] = 1.0
+    for name in ("key", "past_key"):
+        if name in tokens:
+            tokens[name][..., 0] = FAR_BELOW
+
+
 _CHANGES: Mapping[str, Callable[[Tokens, Stream, str], None]] = {
     "peaked": _peaked,
     "large": _large,
@@ -199,4 +214,5 @@ _CHANGES: Mapping[str, Callable[[Tokens, Stream, str], None]] = {
     "uniform": _uniform,
     "cancelling": _cancelling,
     "tiny": _tiny,
+    "far_below": _far_below,
 }
