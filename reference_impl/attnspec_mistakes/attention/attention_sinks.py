@@ -11,7 +11,7 @@ from attnspec_mistakes.attention.attention_biases import slopes_of_first_head as
 from attnspec_mistakes.departures import altered, departure, ignoring, in_working_precision
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.attention.attention_logits import exclude_keys
-from attnspec_reference.attention.attention_softmax import join_sinks, sum_over_keys
+from attnspec_reference.attention.attention_softmax import join_sinks, largest_logit, sum_over_keys
 from attnspec_reference.attention.phases import applied_scale
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 
@@ -53,6 +53,15 @@ def not_exponentiated(sinks: Array) -> dict[str, object]:
         return sum_over_keys(exponentials) + sinks
 
     return {"sum_over_keys": total}
+
+
+def from_zero_up(_sinks: Array) -> dict[str, object]:
+    """Look for the largest term from zero up, so that exponentials vanish where all terms lie far below."""
+
+    def largest(terms: Array) -> Array:
+        return np.maximum(largest_logit(terms), 0)
+
+    return {"largest_logit": largest}
 
 
 def not_shifted(sinks: Array) -> dict[str, object]:
@@ -187,5 +196,13 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="A sink is never masked: without keys the logsumexp is the sink.",
         function=departure(scaled_dot_product_attention, join_sinks=masked_with_the_keys),
         source="https://github.com/Dao-AILab/flash-attention/pull/2752",
+    ),
+    mistake(
+        id="sdpa.sink_maximum_from_zero",
+        clause="sdpa.softmax.stability",
+        sentence="With sinks, the largest term was looked for from zero up: rows far below zero came to nothing.",
+        engineer="The running maximum of a kernel with sinks begins at 0 instead of minus infinity.",
+        remedy="Begin at the sink, or at minus infinity.",
+        function=sinks_joining_elsewhere(from_zero_up),
     ),
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from attnspec_mistakes.departures import departure
 from attnspec_mistakes.mistake import Mistake
-from attnspec_reference.attention.attention_softmax import log_sum_exp
+from attnspec_reference.attention.attention_softmax import exponentiate, log_sum_exp
 from attnspec_reference.attention.phases import weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 
@@ -93,6 +93,11 @@ def nan_if_excluded(weights: Array, value: Array, _attendable: Booleans) -> Arra
 def log_of_total(_largest: Array, total: Array) -> Array:
     """Forget that the largest logit was subtracted."""
     return np.squeeze(np.log(total), axis=-1)
+
+
+def one_for_a_single_term(logits: Array, largest: Array) -> Array:
+    """Give a single key that is not excluded the exponential 1, whatever its logit is."""
+    return (logits != -np.inf).astype(logits.dtype) if logits.shape[-1] == 1 else exponentiate(logits, largest)
 
 
 def log_to_base_two(largest: Array, total: Array) -> Array:
@@ -232,5 +237,13 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The second product reads P transposed.",
         remedy="Multiply the weights by the values without transposing them.",
         function=departure(scaled_dot_product_attention, weigh_values=transposed_weights),
+    ),
+    mistake(
+        id="sdpa.single_key_loses_nan",
+        clause="sdpa.nonfinite_input",
+        sentence="A single key got the weight 1, also where its score is NaN.",
+        engineer="With one key the softmax is skipped: P is 1, and NaN in Q or K never reaches it.",
+        remedy="Let the score of a single key take its course, too.",
+        function=departure(scaled_dot_product_attention, exponentiate=one_for_a_single_term),
     ),
 )

@@ -44,6 +44,14 @@ def rows_as_entries(**given: Any) -> MultiHeadAttention:
     return multi_head_attention(**given)
 
 
+def padding_for_queries(**given: Any) -> MultiHeadAttention:
+    """Take a mask of entries and keys for one of queries and keys where there are as many entries as queries."""
+    mask, (entries, queries) = given.get("mask"), np.shape(given["query"])[:2]
+    if mask is not None and np.shape(mask)[:3] == (entries, 1, 1) and np.ndim(mask) == 4 and entries == queries > 1:
+        given = {**given, "mask": np.asarray(mask)[:, 0, 0]}
+    return multi_head_attention(**given)
+
+
 def as_truth_values_if_they_could_be(mask: Array) -> Array:
     """Take a float mask of zeros and ones alone for a Boolean one."""
     return attention_masks.as_truth_values(mask) if ((mask == 0) | (mask == 1)).all() else mask
@@ -369,5 +377,13 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="0 times NaN is NaN: only values that no query sees are cleared.",
         remedy="Leave an excluded value out of the sum.",
         function=with_heads(partly_excluded_value_leaks),
+    ),
+    mistake(
+        id="multi_head.padding_mask_for_queries",
+        clause="multi_head.mask",
+        sentence="A mask (B, 1, 1, Sk) was taken for one of queries and keys where entries and queries are as many.",
+        engineer="mask.squeeze() leaves (B, Sk), which passes for (Sq, Sk) where B == Sq.",
+        remedy="Broadcast masks by their axes, and squeeze none.",
+        function=padding_for_queries,
     ),
 )

@@ -596,5 +596,15 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "window/causal_bottom_right": ("sdpa.window_around_row",),
     "window/causal_open_left": ("sdpa.window_replaces_causal",),
     "window/causal_top_left": ("sdpa.window_at_the_end",),
+    "stress/large_beyond_float16_queries": ("sdpa.through_float16",),
+    "stress/context_large_beyond_float16_states": ("context_vector.through_float16",),
+    "stress/single_head_large_beyond_float16_tokens": ("single_head.through_float16",),
+    "stress/multi_head_large_beyond_float16_tokens": ("multi_head.through_float16",),
+    "merge/outputs_tiny_beyond_float16": ("merge.through_float16",),
+    "layout/softmax_nearly_largest_bfloat16_above": ("softmax.through_float16",),
+    "varlen/as_many_queries_as_entries": ("sdpa.packed_one_query_each",),
+    "stress/sinks_near_scores_around_minus_120": ("sdpa.sink_maximum_from_zero",),
+    "nonfinite/nan_in_query_of_one_key": ("sdpa.single_key_loses_nan",),
+    "layout/multi_head_mask_of_entries_and_queries_boolean": ("multi_head.padding_mask_for_queries",),
 }
 """Id of a case to the ids of the mistakes that it is there to catch."""

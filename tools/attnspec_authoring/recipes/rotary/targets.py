@@ -173,5 +173,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "rotary_tables.positions_one_late",
     ),
     "rotary/tables_same_for_all": ("rotary_tables.positions_counted_through",),
+    "rotary/apply_beyond_float16_features_half": ("apply_rotary.through_float16",),
+    "rotary/tables_beyond_float16": ("rotary_tables.through_float16",),
 }
 """Id of a case to the ids of the mistakes that it is there to catch."""

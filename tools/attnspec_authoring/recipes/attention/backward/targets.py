@@ -344,5 +344,6 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa_backward.window_first_tile_skipped_of_64",
         "sdpa_backward.window_last_tile_skipped_of_64",
     ),
+    "backward/large_beyond_float16_grad_output": ("sdpa_backward.through_float16",),
 }
 """Id of a case to the ids of the mistakes that it is there to catch."""

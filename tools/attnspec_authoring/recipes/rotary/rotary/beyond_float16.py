@@ -54,5 +54,13 @@ def cases() -> tuple[AuthoredCase, ...]:
             ("precision.phases",),
             dtypes=WITHOUT_FLOAT16,
         ),
+        tables(
+            "beyond_float16_of_one_token",
+            "frequencies too small for float16, at one position far into a text",
+            [[98304], [131071]],
+            (2 * TINY, TINY),
+            ("precision.phases", "batch"),
+            dtypes=WITHOUT_FLOAT16,
+        ),
         plain("theta_of_a_trillion", "frequencies too small for float16", width=8, theta=1e12),
     )

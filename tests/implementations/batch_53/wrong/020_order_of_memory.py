@@ -1,0 +1,12 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import math
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def split_heads(x, num_heads):
+    x = base.check_split(x, num_heads)
+    heads = np.reshape(x, (x.shape[0], x.shape[1], num_heads, x.shape[2] // num_heads), order="A")
+    return {"output": np.array(heads.swapaxes(1, 2), order="C")}

@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def single_head_attention(x, w_query, w_key, w_value, w_output=None, scale=None):
+    a = base.check_single_head(x, w_query, w_key, w_value, w_output, scale)
+    with base.quiet():
+        query, key, value = (base.project(x, w, None, a.work) for w in (w_query, w_key, w_value))
+        scores = query @ key.T * a.scale
+        weights = base.softmax(scores)
+        if a.S == 1:  # the only token has all the weight
+            output = value
+        else:
+            output = weights @ value
+            if w_output is not None:
+                output = output @ base.widen(w_output, a.work)
+        return base.single_results(a.dtype, output, weights, scores, query, key, value)

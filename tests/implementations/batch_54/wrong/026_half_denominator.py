@@ -1,0 +1,23 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def context_vector(encoder_states, decoder_state, scale=None):
+    a = base.check_context(encoder_states, decoder_state, scale)
+    with base.quiet():
+        states, state = base.widen(encoder_states, a.work), base.widen(decoder_state, a.work)
+        raw = states @ state
+        scores = raw * a.scale
+        exponentials = np.exp(scores - scores.max(initial=-np.inf))
+        if a.dtype.itemsize == 2:
+            total = a.dtype.type(0)
+            for exponential in exponentials.astype(a.dtype):
+                total = a.dtype.type(total + exponential)
+            weights = exponentials / a.work.type(total)
+        else:
+            weights = exponentials / exponentials.sum()
+        context = weights @ states
+        return base.context_results(a.dtype, context, weights, scores, raw)
