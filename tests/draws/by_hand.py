@@ -379,7 +379,7 @@ def tables_of_rotary(seed, dtype, elements, longest):
     standing = [n if pair % 2 == 0 else 0.0 for pair, n in enumerate(full_width)]
     frequencies = {"halving": halving, "full_width": full_width, "standing": standing}[kind]
     stream = Stream(f"{seed}/factor")
-    attributes = {"attention_factor": stream.one_of((0.5, 1, 1.25, 1.1386, 2))} if stream.share(40) else {}
+    attributes = {"attention_factor": stream.one_of((0.5, 1, 1.25, 1.1386, 2, 0, -0.5))} if stream.share(40) else {}
     return {"position_ids": ((batch, tokens), positions), "inverse_frequencies": ((pairs,), frequencies)}, attributes
 
 
@@ -443,7 +443,7 @@ def rotary_frequencies(seed, _, elements, longest):
     first, second = stream.one_of((0.5, 0.75, 1, 1.25)), stream.one_of((0.5, 0.75, 1, 1.25))
     given["magnitude_scaling"] = first if which in ("both", "first", "zero") else None
     given["magnitude_scaling_all_dimensions"] = {"both": second, "second": second, "zero": 0}.get(which)
-    given["attention_factor"] = stream.of_pairs([(None, 8), (1.25, 1), (0.5, 1)])
+    given["attention_factor"] = stream.of_pairs([(None, 8), (1.25, 1), (0.5, 1), (0, 1)])
     for name in ("short_factors", "long_factors"):
         given[name] = [number / 8 for number in Stream(f"{seed}/{name}").whole(pairs, 8, 32)]
     stream = Stream(f"{seed}/unused")

@@ -73,7 +73,8 @@ def _of_table(
 
 
 def _beyond(estimate: Estimate, half_of_range: float) -> NDArray[np.bool_]:
-    return estimate.error > half_of_range
+    # A range of 0, where the factor is 0, makes no tolerance vacuous.
+    return (half_of_range > 0) & (estimate.error > half_of_range)
 
 
 def _apply_rotary(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:

@@ -58,7 +58,7 @@ _SLOW = {None: 5, 2.0: 2, 0.5: 2, 4.0: 1}
 _TRUNCATE = {None: 5, False: 4, True: 2}
 _MAGNITUDES = {None: 5, "both": 4, "first": 2, "second": 1, "zero": 1}
 _COEFFICIENTS = (0.5, 0.75, 1.0, 1.25)
-_ATTENTION_FACTORS = {None: 8, 1.25: 1, 0.5: 1}
+_ATTENTION_FACTORS = {None: 8, 1.25: 1, 0.5: 1, 0.0: 1}
 """Values of the parameters, with weights; none is not stated."""
 
 _UNUSED = 25

@@ -36,7 +36,7 @@ _HALVINGS = 10
 """Numbers of the frequencies, with weights; how often the last of those that fall has been halved."""
 
 _WITH_FACTOR = 40
-_FACTORS = (0.5, 1.0, 1.25, 1.1386, 2.0)
+_FACTORS = (0.5, 1.0, 1.25, 1.1386, 2.0, 0.0, -0.5)
 """Of a hundred draws, how many state an attention factor, and which."""
 
 

@@ -155,6 +155,21 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def one_query_cases() -> tuple[AuthoredCase, ...]:
+    """Masks for each head of a group, with one query: packed as its queries, the heads keep masks of their own."""
+    sizes = Sizes(3, 4, 2, 1, 5, 1, 2)
+    return tuple(
+        gradients(
+            f"{kind}_mask_{name}_of_grouped_heads_one_query",
+            f"One query of four heads that share two, and a {kind} mask of the shape {shape} for each of the four",
+            sizes,
+            mask=draw(f"backward/{kind}_mask_{name}_of_grouped_heads_one_query", shape),
+        )
+        for kind, draw in (("boolean", boolean_mask), ("float", float_mask))
+        for name, shape in (("3", (4, 1, 5)), ("4", (3, 4, 1, 5)), ("4_no_batch", (1, 4, 1, 5)))
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases that are about masks."""
-    return (*shape_cases(), *combined_cases())
+    return (*shape_cases(), *combined_cases(), *one_query_cases())

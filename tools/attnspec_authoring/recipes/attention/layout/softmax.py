@@ -276,6 +276,21 @@ def nearly_largest() -> tuple[AuthoredCase, ...]:
                     dtypes=(dtype,),
                 )
             )
+    for dtype, lowest in (
+        ("float16", -65504.0),
+        ("bfloat16", -(2.0 - 2.0**-7) * 2.0**127),
+        ("float32", -(2.0 - 2.0**-23) * 2.0**127),
+        ("float64", -(2.0 - 2.0**-52) * 2.0**1023),
+    ):
+        made.append(
+            softmax(
+                f"lowest_{dtype}_beside_minus_infinity",
+                f"minus infinity beside nothing but the lowest number of {dtype}",
+                np.array([[lowest, -np.inf, lowest, -np.inf], [-np.inf, -np.inf, lowest, -np.inf], [lowest] * 4]),
+                clauses=("softmax.stability", "softmax.definition"),
+                dtypes=(dtype,),
+            )
+        )
     return (
         *made,
         softmax(

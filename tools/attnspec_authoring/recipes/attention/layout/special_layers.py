@@ -50,6 +50,9 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
                 ("one_token", "one token", 1, (5, 3, 2, None)),
                 ("one_token_output", "one token, with an output matrix", 1, (5, 3, 2, 4)),
                 ("one_feature", "tokens of one feature", 4, (1, 1, 1, 1)),
+                ("narrow_output", "an output narrower than the values", 4, (5, 3, 4, 2)),
+                ("wide_output", "an output wider than the values", 3, (5, 2, 2, 6)),
+                ("square_output", "an output as wide as the values", 4, (5, 2, 3, 3)),
                 ("eighteen", "eighteen tokens", 18, (3, 2, 2, None)),
             )
         ),

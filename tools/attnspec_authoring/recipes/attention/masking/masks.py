@@ -68,6 +68,20 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
                     mask=draw(case_id, shape),
                 )
             )
+    # Heads of a group are packed as queries where there is but one: each has a mask of its own all the same.
+    grouped = Sizes(3, 4, 2, 1, 5)
+    for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
+        for name, shape in (("rank_3", (4, 1, 5)), ("rank_4", (3, 4, 1, 5)), ("rank_4_head", (1, 4, 1, 5))):
+            case_id = f"masking/{kind}_{name}_of_grouped_heads_one_query"
+            made.append(
+                attention(
+                    case_id,
+                    f"One query of four heads that share two, and a {kind} mask of shape {shape} for each of the four",
+                    grouped,
+                    clauses=("sdpa.mask.broadcast",),
+                    mask=draw(case_id, shape),
+                )
+            )
     # Only with as many heads as batch entries does a rank-3 mask fit both readings.
     square = Sizes(2, 2, 2, 3, 5)
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):

@@ -123,6 +123,11 @@ def numbers() -> tuple[AuthoredCase, ...]:
     first_and_last = {name: grid(f"rotary/first_and_last_{name}", (4, 3, 2)) / 2.0 for name in ("cos", "sin")}
     for table in first_and_last.values():
         table[-1] = table[0]
+    one_table = {name: grid(f"rotary/one_table_{name}", (3, 2, 2)) / 2.0 for name in ("cos", "sin")}
+    half_still = {"cos": one_table["cos"], "sin": np.zeros((3, 2, 2))}
+    half_right = {"cos": np.zeros((3, 2, 2)), "sin": one_table["sin"]}
+    same_cosines = {"cos": np.broadcast_to(one_table["cos"][:1], (3, 2, 2)).copy(), "sin": one_table["sin"]}
+    same_sines = {"cos": one_table["cos"], "sin": np.broadcast_to(one_table["sin"][:1], (3, 2, 2)).copy()}
     digits = grid("rotary/digits", (1, 1, 2, 8)) + grid("rotary/more_digits", (1, 1, 2, 8)) / 8192.0
     return (
         *both("right_angle", "every pair by a right angle", (1, 2, 2, 4), 4, **right, url=IN_PLACE),
@@ -136,6 +141,10 @@ def numbers() -> tuple[AuthoredCase, ...]:
             4,
             **first_and_last,
         ),
+        *both("sines_of_zero", "sines of zero, beside cosines other than one", (3, 2, 2, 5), 4, **half_still),
+        *both("cosines_of_zero", "cosines of zero, beside sines other than one", (3, 2, 2, 5), 4, **half_right),
+        *both("same_cosines", "entries of the same cosines and other sines", (3, 2, 2, 4), 4, **same_cosines),
+        *both("same_sines", "entries of the same sines and other cosines", (3, 2, 2, 4), 4, **same_sines),
         *both("cancelling", "products that nearly cancel", (1, 2, 1, 4), 4, x=opposed, **equal),
         *both(
             "large",

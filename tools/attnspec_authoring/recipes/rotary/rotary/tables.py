@@ -233,6 +233,16 @@ def cases() -> tuple[AuthoredCase, ...]:
             clauses=(factor, batch),
             attention_factor=0.75,
         ),
+        *(
+            tables(
+                f"attention_factor_{name}",
+                f"an attention factor of {value:g}, stated",
+                [[0, 5, 6], [2, 1, 9]],
+                clauses=(factor, batch),
+                attention_factor=value,
+            )
+            for name, value in (("zero", 0.0), ("below_zero", -0.5))
+        ),
         tables(
             "attention_factor_one",
             "an attention factor of one, stated",

@@ -165,6 +165,14 @@ def attention_factors() -> tuple[AuthoredCase, ...]:
             attention_factor=0.75,
             **settings,
         ),
+        yarn(
+            "attention_factor_zero",
+            "an attention factor of zero, stated",
+            GIVEN,
+            factor=4.0,
+            attention_factor=0.0,
+            **settings,
+        ),
         yarn("factor_1", "a factor of one", ("attention_factor.yarn", "yarn.blend"), factor=1.0, **settings),
         yarn(
             "magnitudes_one",

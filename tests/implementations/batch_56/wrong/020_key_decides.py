@@ -1,0 +1,17 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None,
+                                 softcap=None, window=None, output_dtype=None):
+    c = base.prepare(**locals())
+    if value_scale is not None and not base.quantized(c.present_key):
+        c.v = c.present_value.astype(c.work)
+    allowed = base.allowed_of(c)
+
+    scores = base.scores_of(c)
+    return base.finish(c, scores, base.biased(c, scores), allowed)

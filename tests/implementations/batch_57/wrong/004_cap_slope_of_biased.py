@@ -1,0 +1,23 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Gradients(base.Backward):
+    def score(self):
+        super().score()
+        if self.softcap:
+            capped = self.softcap * np.tanh(self.scores / self.softcap)
+            if self.alibi_slopes is not None:
+                capped -= base.wide(self.alibi_slopes)[None, :, None, None] * self.distances()
+            self.slope_of_cap = 1.0 - (capped / self.softcap) ** 2
+
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Gradients(locals()).run()

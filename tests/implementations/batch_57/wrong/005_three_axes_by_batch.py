@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Gradients(base.Backward):
+    def placed_mask(self):
+        if self.mask.ndim == 3 and self.mask.shape[0] == self.B:
+            return self.mask[:, None]  # one mask for each sequence
+        return super().placed_mask()
+
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Gradients(locals()).run()

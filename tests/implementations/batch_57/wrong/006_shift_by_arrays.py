@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Gradients(base.Backward):
+    def shift(self):
+        if self.causal_alignment == "bottom_right" and self.key_lengths is None:
+            return np.full(self.B, self.Sk - self.Sq)
+        return super().shift()
+
+
+def scaled_dot_product_attention_backward(
+    grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+    query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+    softcap=None, window=None,
+):
+    return Gradients(locals()).run()

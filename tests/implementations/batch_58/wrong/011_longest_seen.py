@@ -1,0 +1,22 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+_longest = {}
+
+
+def rotary_frequencies(width, theta=10000.0, scaling="none", factor=None, original_length=None, sequence_length=None,
+                       low_frequency_factor=None, high_frequency_factor=None, short_factors=None, long_factors=None,
+                       proportion=1.0, beta_fast=32.0, beta_slow=1.0, truncate=True, magnitude_scaling=None,
+                       magnitude_scaling_all_dimensions=None, attention_factor=None):
+    given = dict(locals())
+    base.check_frequencies(given)
+    if scaling == "dynamic":
+        length = original_length if sequence_length is None else sequence_length
+        model = (width, float(theta), float(factor), original_length)
+        # frequencies grow with the longest text so far, and are not computed again for shorter ones
+        _longest[model] = max(_longest.get(model, 0), length)
+        given["sequence_length"] = _longest[model]
+    return base.frequencies(**given)

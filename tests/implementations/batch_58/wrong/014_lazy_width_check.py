@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+def rotary_frequencies(width, theta=10000.0, scaling="none", factor=None, original_length=None, sequence_length=None,
+                       low_frequency_factor=None, high_frequency_factor=None, short_factors=None, long_factors=None,
+                       proportion=1.0, beta_fast=32.0, beta_slow=1.0, truncate=True, magnitude_scaling=None,
+                       magnitude_scaling_all_dimensions=None, attention_factor=None):
+    given = dict(locals())
+    if scaling == "dynamic" and width == 2 and original_length is not None and factor is not None:
+        length = original_length if sequence_length is None else sequence_length
+        if length <= original_length:  # nothing is stretched
+            given["scaling"] = "none"
+            base.check_frequencies(given)
+            if not factor > 0:
+                raise ValueError("factor is not above 0")
+            return base.frequencies(**given)
+    base.check_frequencies(given)
+    return base.frequencies(**given)

@@ -1,0 +1,21 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+def context_vector(encoder_states, decoder_state, scale=None):
+    encoder_states, decoder_state = base.check_context(encoder_states, decoder_state)
+    dtype, work = encoder_states.dtype, base.work_dtype(encoder_states)
+    states, asks = encoder_states.astype(work), decoder_state.astype(work)
+    scale = work.type(base.default_scale(states.shape[1]) if scale is None else scale)
+    with np.errstate(all="ignore"):
+        raw = states @ asks
+        scores = raw * scale
+        # the scale is folded into the exponent, as in fused kernels
+        exponentials = np.exp(scale * (raw - raw.max(initial=-np.inf)))
+        weights = exponentials / exponentials.sum()
+        context = weights @ states
+    return {"context": context.astype(dtype), "weights": weights.astype(dtype),
+            "scores": scores.astype(dtype), "raw_scores": raw.astype(dtype)}
