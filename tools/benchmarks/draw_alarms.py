@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 CONTROLS_NAME = "controls"
 KEPT = MEASUREMENTS / "draw-alarms.json"
-_NAMED = 5
-"""Failures that are named; who has more looks at these first."""
+_NAMED, _KEPT = 5, 100
+"""Failures that are named, and that are kept beside the page: each has to be looked at."""
 
 ABOUT = """
 Draws of up to 60,000 elements, axes up to 4,096 long, every class of numbers (equal, tied, nearly tied and uniform
@@ -196,7 +196,7 @@ def row_of(asked: Asked, tally: Tally, seconds: float) -> dict[str, Any]:
         "shapes": asked.shapes,
         "seed": asked.seed,
         "left out": list(asked.without),
-        "failures": [f"`{wrong.recipe}`: {wrong.message}" for wrong in tally.wrong[:_NAMED]],
+        "failures": [f"`{wrong.recipe}`: {wrong.message}" for wrong in tally.wrong[:_KEPT]],
     }
 
 
@@ -204,7 +204,7 @@ def figures_of(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the table of all rows, and below it the failures."""
     heading = [name for name in rows[0] if name != "failures"]
     cells = [[_cell(row[name]) for name in heading] for row in rows]
-    named = [f"- {row['implementation']}, {row['dtype']}: {failure}" for row in rows for failure in row["failures"]]
+    named = [f"- {row['implementation']}, {row['dtype']}: {failure}" for row in rows for failure in row["failures"][:_NAMED]]
     return [*table(heading, cells), "", *(named or ["No draw failed."])]
 
 
