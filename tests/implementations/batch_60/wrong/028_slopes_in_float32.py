@@ -1,0 +1,15 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Kernel(base.Attention):
+    def alibi(self, s, p=None):
+        s.slopes = s.slopes.astype(np.float32).astype(s.work)
+        return super().alibi(s, p)
+
+
+scaled_dot_product_attention = base.build(Kernel)

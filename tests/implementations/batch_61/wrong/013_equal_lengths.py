@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Mine(base.Attention):
+    def counted(self, s):
+        if s.key_lengths is not None and len(set(s.L.tolist())) == 1:
+            return np.ones((s.B, 1, 1, s.K), dtype=bool)  # nothing is padded
+        return super().counted(s)
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None, key_scale=None,
+                                 value_scale=None, is_causal=False, causal_alignment="top_left", scale=None, softcap=None,
+                                 window=None, output_dtype=None):
+    return Mine().run(**locals())

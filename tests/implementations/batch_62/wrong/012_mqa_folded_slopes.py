@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Kernel(base.Backward):
+    def bias(self):
+        if self.slopes is not None and self.Hkv == 1 and self.Hq > 1:  # rows are (head, query)
+            slopes = np.tile(self.slopes, self.Sq).reshape(1, self.Hq, self.Sq, 1)
+            return -slopes * np.abs(self.p - self.j)
+        return super().bias()
+
+
+def scaled_dot_product_attention_backward(
+        grad_output, query, key, value, output=None, logsumexp=None, grad_logsumexp=None, mask=None, key_lengths=None,
+        query_lengths=None, sinks=None, alibi_slopes=None, is_causal=False, causal_alignment="top_left", scale=None,
+        softcap=None, window=None):
+    return Kernel().run(**locals())

@@ -1,0 +1,14 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def merge_states(output_a, logsumexp_a, output_b, logsumexp_b):
+    a, la, b, lb = base.merge_checks(output_a, logsumexp_a, output_b, logsumexp_b)
+    dtype = a.dtype
+    a, la, b, lb = map(base.wide, (a, la, b, lb))
+    la = np.where(np.isfinite(la), la, -np.inf)
+    lb = np.where(np.isfinite(lb), lb, -np.inf)
+    return base.merge_result(*base.merge_core(a, la, b, lb), dtype)

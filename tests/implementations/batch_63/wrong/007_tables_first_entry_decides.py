@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def rotary_tables(position_ids, inverse_frequencies, attention_factor=1.0):
+    position_ids, inverse_frequencies = np.asarray(position_ids), np.asarray(inverse_frequencies)
+    base.check_tables(position_ids, inverse_frequencies)
+    dtype = inverse_frequencies.dtype
+    wide = base.work(dtype)
+    b, s = position_ids.shape
+    if b and np.array_equal(position_ids[0], np.arange(s)):  # plain positions: one table, repeated
+        phases = np.arange(s).astype(wide)[:, None] * inverse_frequencies.astype(wide)
+        one = base.turn(phases, attention_factor, dtype)
+        return {name: np.array(np.broadcast_to(table, (b, *table.shape))) for name, table in one.items()}
+    phases = position_ids.astype(wide)[..., None] * inverse_frequencies.astype(wide)
+    return base.turn(phases, attention_factor, dtype)

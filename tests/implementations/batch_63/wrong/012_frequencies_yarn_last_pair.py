@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def rotary_frequencies(
+    width, theta=10000.0, scaling="none", factor=None, original_length=None, sequence_length=None,
+    low_frequency_factor=None, high_frequency_factor=None, short_factors=None, long_factors=None, proportion=1.0,
+    beta_fast=32.0, beta_slow=1.0, truncate=True, magnitude_scaling=None, magnitude_scaling_all_dimensions=None,
+    attention_factor=None,
+):
+    p = dict(locals())
+    base.check_frequencies(p)
+    if scaling == "yarn":
+        low, high = base.yarn_range(p, last=max(width // 2 - 1, 0))
+        f = base.yarn_blend(base.powers(theta, width), p, low, high)
+        return base.frequency_outputs(f, base.yarn_factor(p))
+    return base.frequency_outputs(*base.frequencies(p))

@@ -1,0 +1,12 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def causal_mask(query_length, key_length=None, offset=0, additive=False):
+    query_length, key_length = base.mask_lengths(query_length, key_length or query_length)
+    mask = np.tri(query_length, key_length, k=offset, dtype=bool)
+    return {"output": base.written(mask, additive)}

@@ -1,0 +1,14 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def context_vector(encoder_states, decoder_state, scale=None):
+    c = base.prepare_context(encoder_states, decoder_state, scale, width=False)
+    with np.errstate(all="ignore"):
+        raw = (c.states * c.asks).sum(axis=-1)  # other widths do not broadcast
+        scores = raw * c.scale
+        weights = base.shares(scores, np.ones(scores.shape, bool))
+        return base.finish_context(c, weights @ c.states, weights, scores, raw)
