@@ -204,7 +204,9 @@ def figures_of(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the table of all rows, and below it the failures."""
     heading = [name for name in rows[0] if name != "failures"]
     cells = [[_cell(row[name]) for name in heading] for row in rows]
-    named = [f"- {row['implementation']}, {row['dtype']}: {failure}" for row in rows for failure in row["failures"][:_NAMED]]
+    named = [
+        f"- {row['implementation']}, {row['dtype']}: {failure}" for row in rows for failure in row["failures"][:_NAMED]
+    ]
     return [*table(heading, cells), "", *(named or ["No draw failed."])]
 
 
