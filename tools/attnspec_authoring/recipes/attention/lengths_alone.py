@@ -88,9 +88,10 @@ def coinciding_cases() -> tuple[AuthoredCase, ...]:
             {"query_lengths": [1, 1, 2], "key_lengths": [1, 2, 2]},
         ),
     }
+    ways: dict[str, dict[str, Any]] = {"": {}, "_causal": {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}}
     made: list[AuthoredCase] = []
     for name, (what, lengths) in named.items():
-        for feature, arguments in (("", {}), ("_causal", {"is_causal": True, "causal_alignment": BOTTOM_RIGHT})):
+        for feature, arguments in ways.items():
             made.append(
                 attention(
                     f"varlen/{name}{feature}",

@@ -34,7 +34,9 @@ def of_all_digits() -> tuple[AuthoredCase, ...]:
         ("of_one_token", "a past, and one new token", Sizes(3, 2, 1, 1, 1, 2, past=4)),
     ):
         case_id = f"cache/present_of_all_digits_{name}"
-        drawn = {tensor: decimals(f"{case_id}/{tensor}", shape) for tensor, shape in sizes.shapes().items()}
+        drawn: dict[str, Any] = {
+            tensor: decimals(f"{case_id}/{tensor}", shape) for tensor, shape in sizes.shapes().items()
+        }
         made.append(
             attention(
                 case_id,

@@ -32,7 +32,7 @@ PLAIN = Sizes(1, 2, 1, 3, 4, 3, 2)
 WITH_PAST = Sizes(1, 2, 1, 3, 4, 3, 2, 2)
 
 
-def resized(tensors: Mapping[str, NDArray[Any]], **factors: float) -> dict[str, NDArray[Any]]:
+def resized(tensors: Mapping[str, NDArray[Any]], **factors: float) -> dict[str, Any]:
     """Multiply some of the tensors by powers of two; return those alone."""
     return {name: tensors[name] * factor for name, factor in factors.items()}
 
