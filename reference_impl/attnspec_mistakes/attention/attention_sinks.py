@@ -55,13 +55,14 @@ def not_exponentiated(sinks: Array) -> dict[str, object]:
     return {"sum_over_keys": total}
 
 
-def from_zero_up(_sinks: Array) -> dict[str, object]:
-    """Look for the largest term from zero up, so that exponentials vanish where all terms lie far below."""
+def largest_from_zero_up(**arguments: Any) -> Attention:
+    """Look for the largest term from zero up where there are sinks: exponentials vanish where all lie far below."""
 
     def largest(terms: Array) -> Array:
         return np.maximum(largest_logit(terms), 0)
 
-    return {"largest_logit": largest}
+    steps = {} if arguments.get("sinks") is None else {"largest_logit": largest}
+    return departure(scaled_dot_product_attention, **steps)(**arguments)
 
 
 def not_shifted(sinks: Array) -> dict[str, object]:
@@ -203,6 +204,6 @@ MISTAKES: tuple[Mistake, ...] = (
         sentence="With sinks, the largest term was looked for from zero up: rows far below zero came to nothing.",
         engineer="The running maximum of a kernel with sinks begins at 0 instead of minus infinity.",
         remedy="Begin at the sink, or at minus infinity.",
-        function=sinks_joining_elsewhere(from_zero_up),
+        function=largest_from_zero_up,
     ),
 )

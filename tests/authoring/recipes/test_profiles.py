@@ -240,6 +240,7 @@ def test_queries_and_keys_are_equally_many_only_where_positions_or_repetition_as
         positional = {"is_causal", "window"} & set(case.attributes) or {"alibi_slopes", "past_key"} & set(case.inputs)
         if size["Sq"] == size["Sk"] and not positional:
             expected = ("core/self_attention", "causal/square", "memory/", "varlen/", "sinks/halves_a_single_key")
+            expected += ("nonfinite/nan_in_query_of_one_key_and_one_query",)
             assert case.id.startswith(expected) or case.id.endswith("_row_square"), case.id
 
 
@@ -297,7 +298,9 @@ def test_scaled_scores_stay_within_float16_where_it_is_offered() -> None:
         key = np.repeat(case.inputs["key"], lengths(case)["Hq"] // lengths(case)["Hkv"], axis=1)
         query, key = products(case, "query", case.inputs["query"]), products(case, "key", key)
         scores = query @ key.swapaxes(-1, -2) * (width**-0.5 if scale is None else scale)
-        assert np.abs(scores).max(initial=0.0) <= 6e4, case.id
+        # One group of cases is about the most negative number itself, which float16 holds.
+        largest = 65504 if case.id.startswith("stress/lowest_logits_of_float16") else 6e4
+        assert np.abs(scores).max(initial=0.0) <= largest, case.id
 
 
 def is_finite(name, array) -> bool:

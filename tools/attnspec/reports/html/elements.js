@@ -25,7 +25,9 @@ function fill(element, attributes, children) {
 /** A number as it is read: seven digits at most, with a power of ten where it is very large or small. */
 function inDigits(value, digits = 7) {
   if (typeof value !== "number") return String(value);
-  const rounded = Number(value.toPrecision(digits));
+  const fewer = Number(value.toPrecision(digits));
+  // The largest number of float64 has none above it that it could be rounded to.
+  const rounded = Number.isFinite(fewer) ? fewer : value;
   const size = Math.abs(rounded);
   if (size === 0 || (size >= 1e-4 && size < 1e7)) return String(rounded);
   const [digit, power] = rounded.toExponential().split("e");

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import ChangedArgument
-from attnspec_authoring.recipes.attention import empty_features
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, probe, probe_sizes
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
@@ -346,5 +345,4 @@ def cases() -> tuple[AuthoredCase, ...]:
         *value_width_cases(),
         *length_cases(),
         *value_cases(),
-        *empty_features.cases(),
     )

@@ -43,8 +43,10 @@ def _of_a_byte(call: Answered) -> Outputs:
 
 
 def _times(call: Answered, power: int) -> Outputs:
+    attributes = {name: value for name, value in call.attributes.items() if name != "attention_factor"}
+    plain = answer_of("rotary_tables", BOTH, call.inputs, attributes)
     factor = float(call.attributes.get("attention_factor", 1.0))
-    return {name: call.right[name] * factor ** (power - 1) for name in BOTH}
+    return {name: plain[name] * factor**power for name in BOTH}
 
 
 def _with_coarse_phases(call: Answered) -> Outputs:

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
 from attnspec_authoring.recipes.generator import decimals
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def layout(
 
 
 def of_all_digits() -> tuple[AuthoredCase, ...]:
-    """Move numbers that use every digit of each dtype."""
+    """Move numbers that use every digit of float64."""
     name = "layout/heads_of_all_digits/x"
     return (
         layout(
@@ -230,14 +230,14 @@ def of_all_digits() -> tuple[AuthoredCase, ...]:
             (1, 3, 8),
             num_heads=2,
             x=decimals(name, (1, 3, 8)),
-            dtypes=SINGLE_AND_DOUBLE,
+            dtypes=("float64",),
         ),
         layout(
             "all_digits",
             "numbers of all digits",
             (1, 2, 3, 4),
             x=decimals(name, (1, 2, 3, 4)),
-            dtypes=SINGLE_AND_DOUBLE,
+            dtypes=("float64",),
         ),
     )
 

@@ -69,14 +69,14 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
                 )
             )
     # Heads of a group are packed as queries where there is but one: each has a mask of its own all the same.
-    grouped = Sizes(3, 4, 2, 1, 5)
+    grouped = Sizes(3, 6, 2, 1, 5)
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
-        for name, shape in (("rank_3", (4, 1, 5)), ("rank_4", (3, 4, 1, 5)), ("rank_4_head", (1, 4, 1, 5))):
+        for name, shape in (("rank_3", (6, 1, 5)), ("rank_4", (3, 6, 1, 5)), ("rank_4_head", (1, 6, 1, 5))):
             case_id = f"masking/{kind}_{name}_of_grouped_heads_one_query"
             made.append(
                 attention(
                     case_id,
-                    f"One query of four heads that share two, and a {kind} mask of shape {shape} for each of the four",
+                    f"One query of six heads that share two, and a {kind} mask of shape {shape} for each of the six",
                     grouped,
                     clauses=("sdpa.mask.broadcast",),
                     mask=draw(case_id, shape),

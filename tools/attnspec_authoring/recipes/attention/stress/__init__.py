@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attnspec_authoring.recipes.attention.stress import (
     beyond_float16,
     digits,
+    empty_features,
     faint_tiles,
     far_scales,
     far_sinks,
@@ -40,6 +41,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *ties.cases(),
         *beyond_float16.cases(),
         *faint_tiles.cases(),
+        *empty_features.cases(),
         *far_sinks.cases(),
         *lowest_logits.cases(),
     )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import TOP_LEFT, Sizes, attention
-from attnspec_authoring.recipes.attention.quantized.numbers import quantized
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 EVERY_OUTPUT = ("output", "weights", "logsumexp")
 WITHOUT: Mapping[str, tuple[str, Sizes]] = {
     "no_batch_entries": ("no batch entry", Sizes(0, 2, 1, 3, 4, 2)),
-    "no_queries": ("no query", Sizes(2, 2, 1, 0, 4, 2)),
-    "no_heads": ("no head", Sizes(2, 0, 1, 3, 3, 2)),
+    "no_queries": ("no query", Sizes(2, 3, 1, 0, 4, 2)),
+    "no_heads": ("no head", Sizes(2, 0, 1, 3, 4, 2)),
 }
 
 
@@ -44,20 +43,20 @@ def features_of(sizes: Sizes) -> Mapping[str, dict[str, Any]]:
         **(lengths if heads else {}),
         "boolean_mask": {"mask": np.broadcast_to(ordinary, (entries, 1, queries, keys)).copy()},
         "float_mask": {"mask": np.zeros((entries, heads, queries, keys))},
-        "sinks": {"sinks": np.array([0.5, -1.0][:heads])},
-        "alibi": {**aligned, "alibi_slopes": np.array([0.5, 0.25][:heads])},
+        "sinks": {"sinks": np.linspace(-1.0, 0.5, heads).round(2)},
+        "alibi": {**aligned, "alibi_slopes": np.array([0.5, 0.25, 0.125][:heads])},
         "window_softcap": {"window": [1, 0], "softcap": 2.0},
     }
 
 
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of each feature and of quantized tensors."""
+    """Return the cases of each feature and of a past."""
     made: list[AuthoredCase] = []
     for name, (what, sizes) in WITHOUT.items():
         for feature, arguments in features_of(sizes).items():
             made.append(
                 attention(
-                    f"core/{name}_{feature}",
+                    f"stress/{name}_{feature}",
                     f"There is {what}, beside {feature.replace('_', ' ')}",
                     sizes,
                     outputs=EVERY_OUTPUT,
@@ -67,13 +66,5 @@ def cases() -> tuple[AuthoredCase, ...]:
     past = Sizes(0, 2, 2, 3, 4, 2, past=3)
     return (
         *made,
-        attention("core/no_batch_entries_past", "There is no batch entry, beside a past", past),
-        quantized(
-            "no_batch_entries_quantized",
-            "There is no batch entry of quantized keys and values",
-            Sizes(0, 2, 2, 3, 4, 2),
-            profile="core",
-            key_scale=np.zeros((0, 2)),
-            value_scale=np.zeros((0, 2)),
-        ),
+        attention("stress/no_batch_entries_past", "There is no batch entry, beside a past", past),
     )
