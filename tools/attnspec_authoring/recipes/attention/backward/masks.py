@@ -165,8 +165,10 @@ def one_query_cases() -> tuple[AuthoredCase, ...]:
             sizes,
             mask=draw(f"backward/{kind}_mask_{name}_of_grouped_heads_one_query", shape),
         )
-        for kind, draw in (("boolean", boolean_mask), ("float", float_mask))
-        for name, shape in (("3", (4, 1, 5)), ("4", (3, 4, 1, 5)), ("4_no_batch", (1, 4, 1, 5)))
+        for kind, draw, name, shape in (
+            ("boolean", boolean_mask, "3", (4, 1, 5)),
+            ("float", float_mask, "4", (3, 4, 1, 5)),
+        )
     )
 
 

@@ -17,7 +17,7 @@ from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-HEIGHTS = {"minus_120": -120.0, "plus_120": 120.0, "minus_1500": -1500.0, "plus_1500": 1500.0}
+HEIGHTS = {"minus_120": -120.0, "plus_120": 120.0, "minus_800": -800.0, "minus_1500": -1500.0, "plus_1500": 1500.0}
 """Beyond where exponentials of float32, and of float64, vanish or overflow."""
 BESIDE = np.array(
     [[0.0, 1.0, -2.0, -1.0, 0.5, -3.0], [-1.0, 2.0, 0.0, -2.0, 1.0, 0.0], [3.0, 0.0, 1.0, -1.0, 0.0, 2.0]]
@@ -28,7 +28,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     """Return rows of each height, with sinks of the same height, of none, and of the opposite one."""
     made: list[AuthoredCase] = []
     for name, height in HEIGHTS.items():
-        dtypes = EVERY_DTYPE if abs(height) < 1000.0 else SINGLE_AND_DOUBLE
+        dtypes = EVERY_DTYPE if abs(height) < 500.0 else SINGLE_AND_DOUBLE
         for where, of_sinks in (("near", height), ("opposite", -height)):
             made.append(
                 attention(
