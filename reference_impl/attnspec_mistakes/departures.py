@@ -17,8 +17,6 @@ import numpy as np
 from attnspec_reference.precision import result_dtype, round_to, widen
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from attnspec_reference.precision import Array
 
 Parameters = ParamSpec("Parameters")
@@ -78,13 +76,6 @@ def departure(function: Callable[Parameters, Returned], **replaced: object) -> C
     # The rebuilt function must not lead back to the original, or a departure from it would lose this one.
     del rebuilt.__wrapped__
     return np.errstate(all="ignore")(cast("Callable[Parameters, Returned]", rebuilt))
-
-
-def through_float16(array: ArrayLike, dtype: np.dtype[Any]) -> Array:
-    """Read bfloat16 by way of float16, which holds neither its large numbers nor its small ones."""
-    numbers = np.asarray(array)
-    # Known by name, so that the package that defines bfloat16 need not be imported.
-    return widen(numbers.astype(np.float16) if numbers.dtype.name == "bfloat16" else numbers, dtype)
 
 
 def altered(function: Callable[..., Returned], **changes: Callable[[Any], Any]) -> Callable[..., Returned]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import by_name, departure, through_float16
+from attnspec_mistakes.departures import by_name, departure
 from attnspec_mistakes.mistake import Mistake
+from attnspec_mistakes.through_float16 import through_float16, widened_through_float16
 from attnspec_reference.attention.attention_softmax import divide_by_total, exponentiate, largest_logit, log_sum_exp
 from attnspec_reference.attention.phases import score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
@@ -381,13 +382,7 @@ MISTAKES: tuple[Mistake, ...] = (
         function=weights_before_exclusion,
         source="https://github.com/pytorch/pytorch/issues/160064",
     ),
-    mistake(
-        id="sdpa.through_float16",
-        clause="sdpa.precision.accumulation",
-        sentence="Numbers of bfloat16 were read by way of float16, where large ones are infinite and small ones zero.",
-        engineer="bf16 inputs are cast with .half() before they are widened.",
-        remedy="Widen bfloat16 to float32 at once.",
-        function=departure(scaled_dot_product_attention, widen=through_float16),
-        shows_in=("bfloat16",),
+    widened_through_float16(
+        "sdpa", OPERATION, "sdpa.precision.accumulation", departure(scaled_dot_product_attention, widen=through_float16)
     ),
 )

@@ -9,7 +9,8 @@ import numpy as np
 from attnspec_mistakes.attention.backward_departures import mistake
 from attnspec_mistakes.attention.backward_masks import replaying
 from attnspec_mistakes.attention.backward_memory import added_in_dtype
-from attnspec_mistakes.departures import departure, through_float16
+from attnspec_mistakes.departures import departure
+from attnspec_mistakes.through_float16 import through_float16, widened_through_float16
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries, sum_to_mask
 from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores
 from attnspec_reference.attention.attention_softmax import largest_logit
@@ -215,14 +216,11 @@ MISTAKES = (
             ("softmax", "The row sum", "The softmax was summed in half precision.", softmax_in_half),
         )
     ),
-    mistake(
-        id="sdpa_backward.through_float16",
-        clause="sdpa_backward.precision.accumulation",
-        sentence="Numbers of bfloat16 were read by way of float16, where large ones are infinite and small ones zero.",
-        engineer="bf16 inputs are cast with .half() before they are widened.",
-        remedy="Widen bfloat16 to float32 at once.",
-        function=departure(scaled_dot_product_attention_backward, widen=through_float16),
-        shows_in=("bfloat16",),
+    widened_through_float16(
+        "sdpa_backward",
+        "scaled_dot_product_attention_backward",
+        "sdpa_backward.precision.accumulation",
+        departure(scaled_dot_product_attention_backward, widen=through_float16),
     ),
 )
 """In the order of the steps."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import defaulting, departure, ignoring, through_float16
+from attnspec_mistakes.departures import defaulting, departure, ignoring
 from attnspec_mistakes.mistake import Mistake
+from attnspec_mistakes.through_float16 import through_float16, widened_through_float16
 from attnspec_reference.attention.context_vector import ContextVector, context_vector
 
 if TYPE_CHECKING:
@@ -172,13 +173,7 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Refuse encoder and decoder states of different numbers of features.",
         function=features_cut,
     ),
-    mistake(
-        id="context_vector.through_float16",
-        clause="context_vector.context",
-        sentence="Numbers of bfloat16 were read by way of float16, where large ones are infinite and small ones zero.",
-        engineer="bf16 inputs are cast with .half() before they are widened.",
-        remedy="Widen bfloat16 to float32 at once.",
-        function=departure(context_vector, widen=through_float16),
-        shows_in=("bfloat16",),
+    widened_through_float16(
+        "context_vector", OPERATION, "context_vector.context", departure(context_vector, widen=through_float16)
     ),
 )

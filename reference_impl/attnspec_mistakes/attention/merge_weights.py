@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import departure, in_working_precision, through_float16
+from attnspec_mistakes.departures import departure, in_working_precision
 from attnspec_mistakes.mistake import Mistake
+from attnspec_mistakes.through_float16 import through_float16, widened_through_float16
 from attnspec_reference.attention.merge_states import MergedStates, merge_states
 
 if TYPE_CHECKING:
@@ -317,14 +318,6 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Divide by the sum of the weights, or take distances from the larger logarithm.",
         function=unequal_shares,
     ),
-    mistake(
-        id="merge.through_float16",
-        clause="merge.average",
-        sentence="Numbers of bfloat16 were read by way of float16, where large ones are infinite and small ones zero.",
-        engineer="bf16 inputs are cast with .half() before they are widened.",
-        remedy="Widen bfloat16 to float32 at once.",
-        function=stepping(widen=through_float16),
-        shows_in=("bfloat16",),
-    ),
+    widened_through_float16("merge", "merge_states", "merge.average", stepping(widen=through_float16)),
 )
 """What goes wrong in the weights."""

@@ -19,9 +19,9 @@ from attnspec_mistakes.departures import (
     exchanging,
     ignoring,
     in_working_precision,
-    through_float16,
 )
 from attnspec_mistakes.mistake import Mistake
+from attnspec_mistakes.through_float16 import through_float16, widened_through_float16
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
 from attnspec_reference.attention.split_heads import split_heads
@@ -221,13 +221,7 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Refuse a number of features that is no multiple of num_heads.",
         function=leftover_features_dropped,
     ),
-    mistake(
-        id="multi_head.through_float16",
-        clause="multi_head.projections",
-        sentence="Numbers of bfloat16 were read by way of float16, where large ones are infinite and small ones zero.",
-        engineer="bf16 inputs are cast with .half() before they are widened.",
-        remedy="Widen bfloat16 to float32 at once.",
-        function=departure(multi_head_attention, widen=through_float16),
-        shows_in=("bfloat16",),
+    widened_through_float16(
+        "multi_head", OPERATION, "multi_head.projections", departure(multi_head_attention, widen=through_float16)
     ),
 )

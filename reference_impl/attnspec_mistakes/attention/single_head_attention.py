@@ -10,8 +10,9 @@ import numpy as np
 
 from attnspec_mistakes.attention.attention_scores import transposed_scores
 from attnspec_mistakes.attention.softmax import largest_of_all, unshifted
-from attnspec_mistakes.departures import altered, defaulting, departure, exchanging, ignoring, through_float16
+from attnspec_mistakes.departures import altered, defaulting, departure, exchanging, ignoring
 from attnspec_mistakes.mistake import Mistake
+from attnspec_mistakes.through_float16 import through_float16, widened_through_float16
 from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
 from attnspec_reference.attention.softmax import softmax
 
@@ -251,13 +252,7 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Multiply by w_output whatever it holds.",
         function=not_projected(lambda _, w_output: not np.any(w_output)),
     ),
-    mistake(
-        id="single_head.through_float16",
-        clause="single_head.projections",
-        sentence="Numbers of bfloat16 were read by way of float16, where large ones are infinite and small ones zero.",
-        engineer="bf16 inputs are cast with .half() before they are widened.",
-        remedy="Widen bfloat16 to float32 at once.",
-        function=departure(single_head_attention, widen=through_float16),
-        shows_in=("bfloat16",),
+    widened_through_float16(
+        "single_head", OPERATION, "single_head.projections", departure(single_head_attention, widen=through_float16)
     ),
 )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import departure, in_working_precision, named_output, through_float16
+from attnspec_mistakes.departures import departure, in_working_precision, named_output
 from attnspec_mistakes.mistake import Mistake
+from attnspec_mistakes.through_float16 import through_float16, widened_through_float16
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.precision import result_dtype
 
@@ -284,13 +285,7 @@ MISTAKES: tuple[Mistake, ...] = (
         function=named_output(departure(softmax, largest=largest_from_lowest_float32)),
         shows_in=("float64",),
     ),
-    mistake(
-        id="softmax.through_float16",
-        clause="softmax.definition",
-        sentence="Numbers of bfloat16 were read by way of float16, where large ones are infinite and small ones zero.",
-        engineer="bf16 inputs are cast with .half() before they are widened.",
-        remedy="Widen bfloat16 to float32 at once.",
-        function=named_output(departure(softmax, widen=through_float16)),
-        shows_in=("bfloat16",),
+    widened_through_float16(
+        "softmax", "softmax", "softmax.definition", named_output(departure(softmax, widen=through_float16))
     ),
 )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, departure, ignoring, named_output, through_float16
+from attnspec_mistakes.departures import altered, departure, ignoring, named_output
 from attnspec_mistakes.mistake import Mistake
+from attnspec_mistakes.through_float16 import through_float16, widened_through_float16
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
 
@@ -437,14 +438,6 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Return all E features.",
         function=rest(dropped),
     ),
-    mistake(
-        id="apply_rotary.through_float16",
-        clause="apply_rotary.rotation",
-        sentence="Numbers of bfloat16 were read by way of float16, where large ones are infinite and small ones zero.",
-        engineer="bf16 inputs are cast with .half() before they are widened.",
-        remedy="Widen bfloat16 to float32 at once.",
-        function=stepping(widen=through_float16),
-        shows_in=("bfloat16",),
-    ),
+    widened_through_float16("apply_rotary", OPERATION, "apply_rotary.rotation", stepping(widen=through_float16)),
 )
 """What goes wrong in applying a rotation."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, departure, ignoring, through_float16
+from attnspec_mistakes.departures import altered, departure, ignoring
 from attnspec_mistakes.mistake import Mistake
+from attnspec_mistakes.through_float16 import through_float16, widened_through_float16
 from attnspec_reference.precision import result_dtype
 from attnspec_reference.rotary.rotary_tables import RotaryTables, multiply, phases_of, rotary_tables
 
@@ -342,14 +343,8 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Look at every position.",
         function=at(counted_between),
     ),
-    mistake(
-        id="rotary_tables.through_float16",
-        clause="rotary_tables.precision.phases",
-        sentence="Numbers of bfloat16 were read by way of float16, where large ones are infinite and small ones zero.",
-        engineer="bf16 inputs are cast with .half() before they are widened.",
-        remedy="Widen bfloat16 to float32 at once.",
-        function=departure(rotary_tables, widen=through_float16),
-        shows_in=("bfloat16",),
+    widened_through_float16(
+        "rotary_tables", OPERATION, "rotary_tables.precision.phases", departure(rotary_tables, widen=through_float16)
     ),
 )
 """What goes wrong in rotary tables."""

@@ -75,9 +75,10 @@ def malformed(words: Words, drawn: Drawn, refusals: Mapping[str, Refusals], limi
     if name in drawn.needed:
         attributes = {other: value for other, value in drawn.attributes.items() if other != name}
         return _refused(drawn, drawn.needed[name], attributes=attributes)
-    axis = stream.below(max(drawn.inputs[name].ndim, 1))
-    clause = _clause(refusals[name], change, axis, drawn.inputs[name].ndim)
-    changed = _reshaped(drawn.inputs[name], change, axis, limits)
+    array = drawn.inputs[name]
+    axis = stream.below(max(array.ndim, 1))
+    clause = _clause(refusals[name], change, axis, array.ndim)
+    changed = _reshaped(array, change, axis, limits)
     if clause is None or changed is None:
         return None
     others = [other for other in names if other != name]

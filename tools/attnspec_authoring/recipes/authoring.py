@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 EVERY_DTYPE = ("float64", "float32", "float16", "bfloat16")
 SINGLE_AND_DOUBLE = ("float64", "float32")
+WITHOUT_FLOAT16 = ("float64", "float32", "bfloat16")
+
+BEYOND_FLOAT16 = {"large": 2.0**20, "tiny": 2.0**-30}
+"""Factors of numbers that float16 does not hold: a sixteenth of the first is its largest number; the second is a
+sixty-fourth of its smallest."""
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 from attnspec_authoring.recipes.attention.attention import Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import STORED, gradients, of_logsumexp
 from attnspec_authoring.recipes.attention.backward.numbers import scaled
+from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, WITHOUT_FLOAT16
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-SIZES_OF_NUMBERS = {"large": 2.0**20, "tiny": 2.0**-30}
-"""A sixteenth of the first is the largest number of float16; the second is a sixty-fourth of its smallest."""
-WITHOUT_FLOAT16 = ("float64", "float32", "bfloat16")
 PLAIN = Sizes(1, 2, 1, 3, 4, 3, 2)
 
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases; a scale makes up for queries and keys, so that scores stay ordinary."""
     made: list[AuthoredCase] = []
-    for size, factor in SIZES_OF_NUMBERS.items():
+    for size, factor in BEYOND_FLOAT16.items():
         for tensor, what, derived in (
             ("grad_output", "a gradient of the output", ()),
             ("query", "queries", ()),

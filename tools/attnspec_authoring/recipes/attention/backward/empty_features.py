@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import TOP_LEFT, Sizes
+from attnspec_authoring.recipes.attention.attention import Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import STORED, gradients
+from attnspec_authoring.recipes.attention.no_elements import alignment_of, lengths_of, mask_and_sinks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,20 +23,10 @@ WITHOUT: Mapping[str, tuple[str, Sizes]] = {
 
 def features_of(sizes: Sizes) -> Mapping[str, dict[str, Any]]:
     """Return each feature with inputs that are as long as what there is none of."""
-    entries, heads, queries, keys = sizes.batch, sizes.heads, sizes.queries, sizes.keys
-    # Where there are no queries, it is still told where they would stand.
-    aligned = {} if queries == keys or not entries else {"causal_alignment": TOP_LEFT}
-    of_keys, of_queries = np.array([3, 0][:entries], np.int64), np.array([2, 1][:entries], np.int64)
     return {
-        "key_lengths": {"key_lengths": of_keys},
-        "both_lengths_causal": {
-            "key_lengths": of_keys,
-            "query_lengths": np.minimum(of_queries, queries),
-            "is_causal": True,
-        },
-        "boolean_mask": {"mask": np.broadcast_to(np.arange(keys) % 3 != 1, (entries, 1, queries, keys)).copy()},
-        "sinks": {"sinks": np.linspace(-1.0, 0.5, heads)},
-        "alibi": {**aligned, "alibi_slopes": np.full(heads, 0.25)},
+        **lengths_of(sizes),
+        **mask_and_sinks_of(sizes),
+        "alibi": {**alignment_of(sizes), "alibi_slopes": np.full(sizes.heads, 0.25)},
         "stored": {"derived": STORED},
     }
 

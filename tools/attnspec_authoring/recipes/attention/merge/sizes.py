@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_authoring.recipes.attention.merge.parts import merging
+from attnspec_authoring.recipes.authoring import WITHOUT_FLOAT16
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -24,7 +25,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             "outputs_tiny_beyond_float16",
             "outputs too small for float16",
             (1, 2, 3, 2),
-            dtypes=("float64", "float32", "bfloat16"),
+            dtypes=WITHOUT_FLOAT16,
             output_a=(np.arange(12.0).reshape(1, 2, 3, 2) + 3.0) * 2.0**-30,
             output_b=(np.arange(12.0).reshape(1, 2, 3, 2) - 5.0) * 2.0**-30,
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.merge.parts import merging, of_side
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ MANTISSAS = "https://github.com/ROCm/fleet-chiplet-megakernel/pull/8"
 ALIASED = "https://github.com/paiml/aprender/issues/2753"
 RENORMALISED = "https://github.com/pytorch/torchtitan/pull/2211"
 
-WITHOUT_FLOAT16 = ("float64", "float32", "bfloat16")
 SMALL = (1, 1, 3, 2)
 GAPS = (20.0, 90.0, 200.0)
 LIGHTER = np.array([13.0, 16.0, 19.0, 22.0, 25.0, 28.0, 31.0])
@@ -194,7 +193,7 @@ def logarithms() -> tuple[AuthoredCase, ...]:
             )
             for dtypes, largest in (
                 (("float64",), 2.0**1020),
-                (("float64", "float32", "bfloat16"), 2.0**127),
+                (WITHOUT_FLOAT16, 2.0**127),
                 (("float64", "float32", "bfloat16", "float16"), 2.0**15),
             )
             for kind, how, a, b in (

@@ -15,7 +15,7 @@ from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.attention.layout.projections import drawn, multi_head, single_head
 from attnspec_authoring.recipes.attention.layout.softmax import context
 from attnspec_authoring.recipes.attention.quantized.numbers import E4M3, quantized
-from attnspec_authoring.recipes.attention.stress.magnitudes import WITHOUT_FLOAT16
+from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, WITHOUT_FLOAT16
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-LARGE, TINY = 2.0**20, 2.0**-30
-"""A sixteenth of the first is the largest number of float16; the second is a sixty-fourth of its smallest."""
-SIZES_OF_NUMBERS = {"large": LARGE, "tiny": TINY}
+LARGE, TINY = BEYOND_FLOAT16.values()
 PRECISION = ("sdpa.precision.accumulation",)
 PLAIN = Sizes(1, 2, 1, 3, 4, 3, 2)
 WITH_PAST = Sizes(1, 2, 1, 3, 4, 3, 2, 2)
@@ -40,7 +38,7 @@ def resized(tensors: Mapping[str, NDArray[Any]], **factors: float) -> dict[str, 
 def attention_cases() -> tuple[AuthoredCase, ...]:
     """Hold queries, keys and values, past ones included, and what is added to scores."""
     made: list[AuthoredCase] = []
-    for size, factor in SIZES_OF_NUMBERS.items():
+    for size, factor in BEYOND_FLOAT16.items():
         for name, what, sizes, tensors in (
             ("queries", "Queries", PLAIN, ("query",)),
             ("keys", "Keys", PLAIN, ("key",)),
@@ -89,7 +87,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
 def quantized_cases() -> tuple[AuthoredCase, ...]:
     """Hold scales of quantized tensors."""
     made: list[AuthoredCase] = []
-    for size, factor in SIZES_OF_NUMBERS.items():
+    for size, factor in BEYOND_FLOAT16.items():
         for tensor, what in (("key", "keys"), ("value", "values"), ("query", "queries")):
             stated: dict[str, Any] = {f"{tensor}_scale": 0.0117 * factor * 4.0}
             stated |= {} if tensor == "value" else {"scale": 0.5 / factor}
@@ -119,7 +117,7 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
         **dict.fromkeys((*projecting, "w_output"), (4, 4)),
         **dict.fromkeys(("b_query", "b_key", "b_value", "b_output"), (4,)),
     }
-    for size, factor in SIZES_OF_NUMBERS.items():
+    for size, factor in BEYOND_FLOAT16.items():
         one: dict[str, tuple[str, dict[str, float]]] = {
             "tokens": ("tokens, and matrices that make up for them", {"x": factor, **_all_of(projecting, 1 / factor)}),
             "queries": ("a matrix of queries, and one of keys for it", {"w_query": factor, "w_key": 1 / factor}),
@@ -187,7 +185,7 @@ def other_cases() -> tuple[AuthoredCase, ...]:
     """Hold states of a context vector, and heads that are split and combined."""
     states = {"encoder_states": (4, 3), "decoder_state": (3,)}
     made: list[AuthoredCase] = []
-    for size, factor in SIZES_OF_NUMBERS.items():
+    for size, factor in BEYOND_FLOAT16.items():
         name = f"{size}_beyond_float16_states"
         tensors = {tensor: 4.0 * array for tensor, array in drawn(f"stress/context_{name}", states).items()}
         made.append(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import TOP_LEFT, Sizes, attention
+from attnspec_authoring.recipes.attention.attention import Sizes, attention
+from attnspec_authoring.recipes.attention.no_elements import alignment_of, lengths_of, mask_and_sinks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,25 +27,12 @@ WITHOUT: Mapping[str, tuple[str, Sizes]] = {
 
 def features_of(sizes: Sizes) -> Mapping[str, dict[str, Any]]:
     """Return each feature with inputs that are as long as what there is none of."""
-    entries, heads, queries, keys = sizes.batch, sizes.heads, sizes.queries, sizes.columns
-    # Where there are no queries, it is still told where they would stand.
-    aligned = {} if queries == keys or not entries else {"causal_alignment": TOP_LEFT}
-    ordinary = np.arange(keys) % 3 != 1
-    of_keys, of_queries = np.array([3, 0][:entries], np.int64), np.array([2, 1][:entries], np.int64)
-    lengths: dict[str, dict[str, Any]] = {
-        "key_lengths": {"key_lengths": of_keys},
-        "both_lengths_causal": {
-            "key_lengths": of_keys,
-            "query_lengths": np.minimum(of_queries, queries),
-            "is_causal": True,
-        },
-    }
+    entries, heads, queries, keys = sizes.batch, sizes.heads, sizes.queries, sizes.keys
     return {
-        **(lengths if heads else {}),
-        "boolean_mask": {"mask": np.broadcast_to(ordinary, (entries, 1, queries, keys)).copy()},
+        **(lengths_of(sizes) if heads else {}),
+        **mask_and_sinks_of(sizes),
         "float_mask": {"mask": np.zeros((entries, heads, queries, keys))},
-        "sinks": {"sinks": np.linspace(-1.0, 0.5, heads).round(2)},
-        "alibi": {**aligned, "alibi_slopes": np.array([0.5, 0.25, 0.125][:heads])},
+        "alibi": {**alignment_of(sizes), "alibi_slopes": np.array([0.5, 0.25, 0.125][:heads])},
         "window_softcap": {"window": [1, 0], "softcap": 2.0},
     }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, attention
 from attnspec_authoring.recipes.attention.stress.one_feature import asked, row, shared
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ PLAIN = Sizes(1, 2, 2, 4, 5)
 SMALL = Sizes(1, 2, 2, 4, 6)
 STEPS = ("output", "weights", "logsumexp")
 STABLE = ("sdpa.softmax.stability",)
-WITHOUT_FLOAT16 = ("float64", "float32", "bfloat16")
 
 
 def with_scores(scores: list[list[float]], *, of_values: NDArray[Any] | None = None) -> dict[str, Any]:

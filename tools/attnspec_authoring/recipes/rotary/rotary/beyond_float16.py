@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, WITHOUT_FLOAT16
 from attnspec_authoring.recipes.generator import grid
 from attnspec_authoring.recipes.rotary.rotary.frequencies import plain
 from attnspec_authoring.recipes.rotary.rotary.rotations import rotation
@@ -14,9 +15,7 @@ from attnspec_authoring.recipes.rotary.rotary.tables import tables
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-LARGE, TINY = 2.0**20, 2.0**-30
-"""A sixteenth of the first is the largest number of float16; the second is a sixty-fourth of its smallest."""
-WITHOUT_FLOAT16 = ("float64", "float32", "bfloat16")
+LARGE, TINY = BEYOND_FLOAT16.values()
 
 
 def cases() -> tuple[AuthoredCase, ...]:
