@@ -48,6 +48,20 @@ def entries_close_together(array: Array) -> Array:
     return np.array(np.lib.stride_tricks.as_strided(array, strides=strides))
 
 
+def tokens_close_together(array: Array) -> Array:
+    """Take tokens whose heads lie side by side to follow one another, also where more lies between them."""
+    if array.ndim != 4 or not array.size:
+        return array
+    entries, heads, tokens, width = array.shape
+    head = width * array.itemsize
+    token = heads * head
+    # Tokens that lie farther apart end behind the place where they are read: nothing outside of them is touched.
+    if array.strides[1::2] != (head, array.itemsize) or array.strides[2] <= token:
+        return array
+    strides = (tokens * token if entries > 1 else array.strides[0], head, token, array.itemsize)
+    return np.array(np.lib.stride_tricks.as_strided(array, strides=strides))
+
+
 def read_forwards(array: Array) -> Array:
     """Read an array forwards, also where it lies backwards."""
     forwards = tuple(slice(None, None, -1 if stride < 0 else 1) for stride in array.strides)

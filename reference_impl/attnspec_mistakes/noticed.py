@@ -8,7 +8,7 @@ unknown mistake fails tell which known ones it resembles. The file is written by
 from __future__ import annotations
 
 import json
-from base64 import b64decode
+from base64 import b85decode
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from attnspec_mistakes.mistake import Mistake
 
-FORMAT = 1
+FORMAT = 2
 
 NOTICED = Path(__file__).with_name("noticed.json")
 
@@ -66,5 +66,5 @@ def _document() -> Mapping[str, Any]:
 
 
 def _named(bits: str, cases: list[str]) -> frozenset[str]:
-    flags = np.unpackbits(np.frombuffer(b64decode(bits), np.uint8), count=len(cases))
+    flags = np.unpackbits(np.frombuffer(b85decode(bits), np.uint8), count=len(cases))
     return frozenset(cases[index] for index in np.flatnonzero(flags).tolist())

@@ -92,15 +92,17 @@ def merged_states(seed, dtype, elements, longest):
     stream = Stream(f"{seed}/nearly largest")
     nearly, where = stream.share(6), stream.by_weight(above=2, below=2, both=1)
     is_heavy = Stream(f"{seed}/heavy").share(5)
+    turned = is_heavy and Stream(f"{seed}/opposite").share(50)
     parts = {}
     for side in "ab":
         stream = Stream(f"{seed}/{side}")
         output = stream.full_width(rows * width, dtype) if wide else stream.coarse(rows * width)
         output = [ROUNDED[dtype](number + 4) * 2**13 for number in output] if is_heavy else output
+        output = [-number for number in output] if turned and side == "b" else output
         logarithm = [ROUNDED[dtype](number * factor + shift) for number in stream.coarse(rows)]
         if nearly:
-            turned = -1 if where == "below" or (where == "both" and side == "b") else 1
-            most = turned * {"float32": 2.0**127, "float64": 2.0**1020}[dtype]
+            sign = -1 if where == "below" or (where == "both" and side == "b") else 1
+            most = sign * {"float32": 2.0**127, "float64": 2.0**1020}[dtype]
             coarse = Stream(f"{seed}/nearly largest {side}").coarse(rows)
             logarithm = [ROUNDED[dtype](1.125 + number / 16) * most for number in coarse]
         empty = [number < 30 for number in Stream(f"{seed}/empty {side}").whole(rows, 0, 99)]
@@ -613,6 +615,8 @@ def several_heads(seed, dtype, elements, longest):
     halved(lengths, lambda found: largest_of(**found), elements)
     if alike:
         lengths["queries"] = lengths["keys"] = min(lengths["queries"], lengths["keys"])
+    elif Stream(f"{seed}/no keys").share(3):
+        lengths["keys"] = 0
     batch, heads, queries, keys, width = lengths.values()
     features = heads * width
     shapes = {"query": (batch, queries, features), "key": (batch, keys, features), "value": (batch, keys, features)}

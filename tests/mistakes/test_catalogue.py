@@ -202,6 +202,7 @@ NEEDS_MORE = {
     "causal_mask.single_query_sees_all",
     "glorot_normal.drawn_in_pairs",
     "multi_head.one_key_not_masked",
+    "multi_head.output_bias_dropped_without_keys",
     "multi_head.square_mask_as_padding",
     "multi_head.zeros_and_ones_as_boolean",
     "multi_head.one_query_not_causal",

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from attnspec_mistakes.departures import altered
-from attnspec_mistakes.memory import as_it_lies_in_memory, read_forwards, remembering, without_gaps
+from attnspec_mistakes.memory import (
+    as_it_lies_in_memory,
+    read_forwards,
+    remembering,
+    tokens_close_together,
+    without_gaps,
+)
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.phases import applied_scale
@@ -158,6 +164,16 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Use the innermost stride, or make a contiguous copy first.",
         function=altered(
             scaled_dot_product_attention, query=without_gaps, key=without_gaps, value=without_gaps, mask=without_gaps
+        ),
+    ),
+    mistake(
+        id="sdpa.gaps_between_tokens",
+        clause="sdpa.memory_layout",
+        sentence="Tokens whose heads lie side by side were read without the gaps between them.",
+        engineer="The stride of tokens is computed from heads and width, as if no other projection lay beside them.",
+        remedy="Use the stride of tokens, or make a contiguous copy first.",
+        function=altered(
+            scaled_dot_product_attention, **dict.fromkeys(("query", "key", "value"), tokens_close_together)
         ),
     ),
     mistake(

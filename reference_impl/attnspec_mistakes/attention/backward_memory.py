@@ -14,6 +14,7 @@ from attnspec_mistakes.memory import (
     overwriting,
     read_forwards,
     remembering,
+    tokens_close_together,
     told_apart,
     without_gaps,
 )
@@ -204,6 +205,14 @@ MISTAKES = (
         engineer="The innermost stride is assumed to be 1 in the backward kernel.",
         remedy="Use the innermost stride, or make a contiguous copy first.",
         function=reading(without_gaps, *TENSORS),
+    ),
+    mistake(
+        id="sdpa_backward.gaps_between_tokens",
+        clause="sdpa_backward.memory_layout",
+        sentence="Tokens whose heads lie side by side were read without the gaps between them.",
+        engineer="The stride of tokens is computed from heads and width in the backward kernel.",
+        remedy="Use the stride of tokens, or make a contiguous copy first.",
+        function=reading(tokens_close_together, *TENSORS),
     ),
     mistake(
         id="sdpa_backward.direction_ignored",

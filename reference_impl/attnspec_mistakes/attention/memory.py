@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.departures import altered, named_output
-from attnspec_mistakes.memory import as_it_lies_in_memory, entries_close_together, overwriting, remembering
+from attnspec_mistakes.memory import (
+    as_it_lies_in_memory,
+    entries_close_together,
+    overwriting,
+    remembering,
+    tokens_close_together,
+)
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
@@ -182,6 +188,14 @@ OF_HEADS: tuple[Mistake, ...] = (
         engineer="The kernel takes a pointer and a shape, and assumes that the input is contiguous.",
         remedy="Use the strides, or make a contiguous copy first.",
         function=altered(named_output(combine_heads), x=as_it_lies_in_memory),
+    ),
+    of_combining(
+        id="combine_heads.gaps_between_tokens",
+        clause="combine_heads.memory_layout",
+        sentence="Tokens whose heads lie side by side were read without the gaps between them.",
+        engineer="The copy is left out where heads are innermost already, whatever the stride of tokens.",
+        remedy="Use the stride of tokens, or make a contiguous copy first.",
+        function=altered(named_output(combine_heads), x=tokens_close_together),
     ),
     of_combining(
         id="combine_heads.heads_remembered",

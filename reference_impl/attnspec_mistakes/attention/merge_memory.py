@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.departures import altered
-from attnspec_mistakes.memory import as_it_lies_in_memory, overwriting, read_forwards, remembering, without_gaps
+from attnspec_mistakes.memory import (
+    as_it_lies_in_memory,
+    overwriting,
+    read_forwards,
+    remembering,
+    tokens_close_together,
+    without_gaps,
+)
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.attention.merge_states import MergedStates, merge_states
 
@@ -130,6 +137,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The innermost stride is assumed to be 1.",
         remedy="Use the innermost stride, or make contiguous copies first.",
         function=altered(merge_states, **dict.fromkeys(NAMES, without_gaps)),
+    ),
+    mistake(
+        id="merge.gaps_between_tokens",
+        clause="merge.memory_layout",
+        sentence="Tokens whose heads lie side by side were read without the gaps between them.",
+        engineer="The stride of tokens is computed from heads and width.",
+        remedy="Use the stride of tokens, or make a contiguous copy first.",
+        function=altered(merge_states, **dict.fromkeys(("output_a", "output_b"), tokens_close_together)),
     ),
     mistake(
         id="merge.read_forwards",

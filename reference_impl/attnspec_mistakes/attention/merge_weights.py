@@ -49,6 +49,17 @@ def with_epsilon(taken_a: Array, taken_b: Array, total: Array) -> Array:
     return (taken_a + taken_b) / (total + total.dtype.type(1e-5))[..., np.newaxis]
 
 
+def moved_by_a_difference(**arguments: Any) -> MergedStates:
+    """Go from the second output to the first by the share of the first, in the dtype of the outputs."""
+    merged = merge_states(**arguments)
+    first, second = (np.asarray(arguments[f"output_{side}"]) for side in "ab")
+    none = np.isneginf(arguments["logsumexp_a"]) | np.isneginf(arguments["logsumexp_b"])
+    with np.errstate(all="ignore"):
+        share = np.exp(np.subtract(arguments["logsumexp_a"], merged.logsumexp, dtype=np.float64)).astype(first.dtype)
+        moved = second + share[..., np.newaxis] * (first - second)
+    return merged._replace(output=np.where(none[..., np.newaxis], merged.output, moved).astype(first.dtype))
+
+
 def larger_alone(logsumexp: Array, largest: Array) -> Array:
     """Give all weight to the heavier part."""
     return np.where((logsumexp == largest) & (logsumexp != -np.inf), 1, 0).astype(logsumexp.dtype)
@@ -196,6 +207,15 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The division is guarded by adding an epsilon.",
         remedy="Divide by the sum itself, and treat a row without keys apart.",
         function=stepping(average_outputs=with_epsilon),
+    ),
+    mistake(
+        id="merge.moved_by_a_difference",
+        clause="merge.stability",
+        sentence="The second output was moved towards the first by a share of their difference, which overflows.",
+        engineer="lerp(b, a, share) is taken in the dtype of the outputs.",
+        remedy="Weigh each output by its share, and add them.",
+        function=moved_by_a_difference,
+        shows_in=("float16",),
     ),
     mistake(
         id="merge.heavier_alone",

@@ -50,6 +50,12 @@ def residual_added(**arguments: Any) -> MultiHeadAttention:
     return attention._replace(output=attention.output + arguments["query"])
 
 
+def nothing_without_keys(**arguments: Any) -> MultiHeadAttention:
+    """Return zeros at once where there are no keys at all."""
+    attention = multi_head_attention(**arguments)
+    return attention if np.shape(arguments["key"])[1] else attention._replace(output=np.zeros_like(attention.output))
+
+
 def axes_added(**arguments: Any) -> MultiHeadAttention:
     """Add a batch axis where there is none, and join the first axes where there are too many."""
     for name in ("query", "key", "value"):
@@ -139,6 +145,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The bias epilogue of the output projection is missing.",
         remedy="Add b_output after the output projection.",
         function=ignoring(multi_head_attention, "b_output"),
+    ),
+    mistake(
+        id="multi_head.output_bias_dropped_without_keys",
+        clause="multi_head.output_projection",
+        sentence="Where there are no keys at all, zeros were returned before the bias of the output was added.",
+        engineer="An early return for empty keys leaves the epilogue out.",
+        remedy="Project the zeros, too: without keys the output is b_output.",
+        function=nothing_without_keys,
     ),
     mistake(
         id="multi_head.split_not_transposed",

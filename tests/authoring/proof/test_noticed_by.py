@@ -21,7 +21,7 @@ def test_bits_stand_for_cases_in_the_order_of_their_ids():
     document = noticed_document(Matrix("0", "0", KEPT_IN, cases, {}, (trial,), 0.0))
     # Two cases, the bits of the first one foremost: 11 and 10.
     assert document["operations"] == {
-        "softmax": {"cases": ["a/1", "a/3"], "noticed": {"softmax.some": {"float64": "wA==", "bfloat16": "gA=="}}}
+        "softmax": {"cases": ["a/1", "a/3"], "noticed": {"softmax.some": {"float64": "zy", "bfloat16": "fB"}}}
     }
 
 

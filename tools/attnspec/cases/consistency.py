@@ -102,7 +102,7 @@ def _of_presentation(inputs: Mapping[str, Any], presentation: Mapping[str, str])
             return pointer, f"there is no such input; there are {', '.join(inputs)}"
         if layout == "tokens_broadcast" and len(inputs[name]["shape"]) < 2:
             return pointer, "tokens_broadcast is for tensors of rank 2 or more"
-        if layout in ("heads_last", "heads_broadcast") and len(inputs[name]["shape"]) != 4:
+        if layout in ("heads_last", "heads_last_gapped", "heads_broadcast") and len(inputs[name]["shape"]) != 4:
             return pointer, f"{layout} is for tensors of rank 4"
         if "data" not in inputs[name]:
             return pointer, "a generated input lies in memory as usual"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _LAYOUTS = {
     "fortran": 3,
     "heads_last": 4,
+    "heads_last_gapped": 2,
     "reversed": 3,
     "gapped": 3,
     "inside": 3,
@@ -44,7 +45,7 @@ def draw_presentation(words: Words, inputs: Mapping[str, NDArray[Any]], limits: 
         if (everywhere or words.of(f"presentation {name}").percent(share))
         and array.ndim
         and array.size
-        and (array.ndim == 4 or layout != "heads_last")
+        and (array.ndim == 4 or layout not in ("heads_last", "heads_last_gapped"))
         and (array.ndim > 1 or layout != "prefix")
     }
     beside = Counter(map(_beside, laid_out.values()))

@@ -123,6 +123,20 @@ def heads_last(array: NDArray[Any]) -> NDArray[Any]:
     return array.swapaxes(1, 2).copy().swapaxes(1, 2)
 
 
+def heads_last_gapped(array: NDArray[Any]) -> NDArray[Any]:
+    """Return (B, H, S, E) as a view of memory with the heads of a token side by side, and gaps between tokens.
+
+    So the queries lie in an array that holds the projections to queries, keys and values of each token.
+    """
+    batch, heads, tokens, width = array.shape
+    larger = np.full(
+        (batch, tokens, heads * width + 3), np.nan if array.dtype.kind not in "bi" else 1, dtype=array.dtype
+    )
+    view = larger[..., : heads * width].reshape(batch, tokens, heads, width).swapaxes(1, 2)
+    view[...] = array
+    return view
+
+
 def reversed_in_memory(array: NDArray[Any]) -> NDArray[Any]:
     """Return a view that runs backwards through memory along every axis."""
     backwards = (slice(None, None, -1),) * array.ndim
@@ -180,6 +194,7 @@ def readonly(array: NDArray[Any]) -> NDArray[Any]:
 PRESENTATIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "fortran": np.asfortranarray,
     "heads_last": heads_last,
+    "heads_last_gapped": heads_last_gapped,
     "reversed": reversed_in_memory,
     "gapped": gapped,
     "broadcast": one_along(0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b85encode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,4 +39,4 @@ def noticed_document(matrix: Matrix) -> dict[str, Any]:
 
 
 def _bits(flags: list[bool]) -> str:
-    return b64encode(np.packbits(flags).tobytes()).decode("ascii")
+    return b85encode(np.packbits(flags).tobytes()).decode("ascii")

@@ -47,7 +47,7 @@ WORDS = {
         "changed_argument",
     },
 }
-LAYOUTS = {"fortran", "heads_last", "reversed", "gapped", "inside", "readonly", "fused", "prefix"}
+LAYOUTS = {"fortran", "heads_last", "heads_last_gapped", "reversed", "gapped", "inside", "readonly", "fused", "prefix"}
 IN_ONE_PLACE = {"shared", "broadcast", "heads_broadcast", "tokens_broadcast", "features_broadcast"}
 SMALL = Limits("float32", elements=1_000, longest=64)
 each_operation = pytest.mark.parametrize("operation", WORDS)

@@ -51,6 +51,10 @@ empty then."""
 _SPOILT = 6
 """Of a hundred draws, in how many one number of a part that has keys is NaN."""
 
+_OPPOSITE = 50
+"""Of a hundred draws of heavy outputs, in how many those of the second part are below 0: by their difference no float16
+can go from the one to the other."""
+
 NEARLY_LARGEST = "nearly_largest"
 _NEARLY_LARGEST = 6
 _SIGNS = {"above": 2, "below": 2, "both": 1}
@@ -87,6 +91,8 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
         inputs[f"logsumexp_{side}"] = rounded_to(coarse(own, shape[:3]) * max(apart, 1.0) + shift, limits.dtype)
     enlarged = _enlarge(words, inputs, limits)
     heavy = make_heavy(words, inputs, ("output_a", "output_b"), limits)
+    if heavy and words.of("opposite").percent(_OPPOSITE):
+        inputs["output_b"] = -inputs["output_b"]
     none = {side: np.zeros(shape[:3], np.bool_) for side in "ab"}
     if empty and limits.allow("empty_parts"):
         none = {side: whole_numbers(words.of(f"empty {side}"), shape[:3], 0, 99) < _EMPTY for side in "ab"}

@@ -46,6 +46,9 @@ _LONG_OF_SEVERAL = {"keys": 5, "queries": 4, "heads": 3, "width": 3, "batch": 1}
 _WITH_OUTPUT, _ALIKE, _WITH_BIAS, _CAUSAL, _SCALED = 60, 20, 50, 30, 35
 """Of a hundred draws, how many have an output projection, as many queries as keys, each bias, causality and a scale."""
 
+_NO_KEYS = 3
+"""Of a hundred draws of several heads, how many have no keys at all."""
+
 _NUMBERS = {"coarse": 7, "full_width": 3}
 _SHARPNESS = {1: 2, 2: 3, 4: 2}
 """Numbers of all tensors, and what queries' weights are multiplied by, with weights."""
@@ -120,6 +123,8 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     extents = as_stated(lengths, limits, _elements_of_several)
     if alike and not stated:
         extents |= dict.fromkeys(_TOKENS, min(extents["queries"], extents["keys"]))
+    if words.of("no keys").percent(_NO_KEYS) and not alike and "keys" not in limits.extents:
+        extents |= {"keys": 0} if limits.allow("empty_keys") else {}
     batch, heads, queries, keys, width = (extents[axis] for axis in _OF_SEVERAL)
     features = heads * width
     shapes: dict[str, tuple[int, ...]] = {"query": (batch, queries, features)}
@@ -141,7 +146,7 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     given: dict[str, NDArray[Any]] = {"mask": inputs.pop("mask")} if mask is not None else {}
     attended = attendance(over_keys.over_keys, 0, given, is_causal=is_causal)
     dead = attended.fully_masked is not None
-    if dead and not limits.allow("fully_masked_row"):
+    if dead and keys and not limits.allow("fully_masked_row"):
         given, dead = {}, False
         attended = attendance(over_keys.over_keys, 0, given, is_causal=is_causal)
     inputs |= given
@@ -150,13 +155,14 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
         features_had += ["broadcast_mask", "boolean_mask" if inputs["mask"].dtype == np.bool_ else "float_mask"]
         features_had += ["mask_and_causal"] if is_causal else []
     features_had += ["unequal_lengths"] if queries != keys else []
-    features_had += ["fully_masked_row"] if dead else []
+    features_had += ["fully_masked_row"] if dead and keys else []
+    features_had += [] if keys else ["empty_keys"]
     clauses = ["projections", "split", "softmax.keys", "combine", "output_projection"]
     clauses += [f"scale.{'explicit' if 'scale' in attributes else 'default'}", "weights"]
     clauses += ["biases"] if biases else []
     clauses += ["mask"] if given else []
     clauses += ["causal"] if is_causal else []
-    conventions = ("fully_masked_row",) if dead else ()
+    conventions = ("fully_masked_row" if keys else "no_keys",) if dead else ()
     drawn = _drawn(words, limits, "multi_head", inputs, attributes, extents, clauses, features_had, conventions)
     return _spoilt(words, drawn, attended, limits)
 

@@ -27,6 +27,7 @@ MATRICES = ("grad_output", "query", "key", "value")
 LAYOUTS = {
     "fortran": "with the first axis first in memory",
     "heads_last": "behind the tokens in memory",
+    "heads_last_gapped": "with the heads of a token side by side in memory and gaps between tokens",
     "reversed": "backwards in memory",
     "gapped": "with gaps in memory",
     "inside": "inside of larger arrays",
@@ -42,7 +43,7 @@ def layout_cases() -> tuple[AuthoredCase, ...]:
     for layout, how in LAYOUTS.items():
         name = f"{layout}_everything"
         stored: dict[str, Any] = {"mask": float_mask(f"backward/{name}", (1, 1, 4, 5)), "derived": STORED}
-        every = (*MATRICES, "mask", *(() if layout == "heads_last" else ("logsumexp",)), "output")
+        every = (*MATRICES, "mask", *(() if layout.startswith("heads_last") else ("logsumexp",)), "output")
         made += [
             gradients(
                 f"{layout}_grad_output",

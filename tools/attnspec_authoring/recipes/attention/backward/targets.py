@@ -80,6 +80,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa_backward.group_in_fours",
         "sdpa_backward.group_of_a_power_of_two",
     ),
+    "backward/heads_last_gapped_everything": ("sdpa_backward.gaps_between_tokens",),
     "backward/heads_last_everything": (
         "sdpa_backward.strides_ignored",
         "sdpa_backward.output_strides_ignored",

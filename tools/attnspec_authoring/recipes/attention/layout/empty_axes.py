@@ -64,6 +64,25 @@ def of_projections() -> tuple[AuthoredCase, ...]:
     )
     return (
         *beside,
+        *(
+            multi_head(
+                f"no_keys_{name}",
+                f"no key at all, and {what}",
+                (2, 3, 0),
+                width=4,
+                num_heads=2,
+                biases=biases,
+                outputs=("output", "weights"),
+                conventions=("no_keys",),
+                **attributes,
+            )
+            for name, what, biases, attributes in (
+                ("plain", "no bias", (), {}),
+                ("biases", "every bias", BIASES, {}),
+                ("output_bias", "a bias of the output alone", ("b_output",), {}),
+                ("causal", "causality beside biases", BIASES, {"is_causal": True}),
+            )
+        ),
         multi_head("no_queries", "no query at all", (2, 0, 3), width=2, num_heads=2),
         multi_head("no_queries_biases", "no query at all, with biases", (1, 0, 2), width=2, num_heads=1, biases=BIASES),
         multi_head("no_batch_entries", "no batch entry at all", (0, 3, 4), width=2, num_heads=2),

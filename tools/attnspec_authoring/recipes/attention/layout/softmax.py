@@ -103,6 +103,14 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
                 ("whole", "as a whole", (2, 3, 4), None, ("softmax.axis.whole",)),
             )
         ),
+        *(
+            softmax(
+                f"same_numbers_{length}_long",
+                f"the same twelve numbers as those beside it, in rows of {length}",
+                grid("layout/softmax_same_numbers/x", (12,)).reshape(-1, length),
+            )
+            for length in (3, 4, 6)
+        ),
         softmax("large", "numbers around 1000", rows * 4.0 + 1000.0, clauses=stability, dtypes=SINGLE_AND_DOUBLE),
         softmax(
             "negative", "numbers around minus 1000", rows * 4.0 - 1000.0, clauses=stability, dtypes=SINGLE_AND_DOUBLE

@@ -8,6 +8,7 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, boolean_mask, float_mask
+from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,7 @@ BATCH = Sizes(3, 2, 2, 4, 5)
 LAYOUTS = {
     "fortran": "lies in memory with its first axis first",
     "heads_last": "lies in memory with tokens before heads",
+    "heads_last_gapped": "lies in memory with the heads of a token side by side and gaps between tokens",
     "reversed": "runs backwards through memory",
     "gapped": "has gaps in memory",
     "broadcast": "is one batch entry that stands for all",
@@ -99,7 +101,20 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     only_head = Sizes(1, 2, 1, 2, 3, 2)
     long = Sizes(3, 2, 1, 4, 33, 1)
     repeated = long.drawn("memory/broadcast_33_keys")
+    numbers = grid("memory/same_numbers", (36,))
     return (
+        *(
+            attention(
+                f"memory/same_numbers_{heads}_heads",
+                f"The numbers of the case beside it, in {heads} heads",
+                sizes,
+                clauses=("sdpa.repeatable",),
+                query=numbers[:12].reshape(sizes.shapes()["query"]),
+                key=numbers[:24].reshape(sizes.shapes()["key"]),
+                value=numbers[12:].reshape(sizes.shapes()["value"]),
+            )
+            for heads, sizes in ((2, Sizes(1, 2, 2, 3, 6, 2)), (3, Sizes(1, 3, 3, 2, 4, 2)))
+        ),
         attention(
             "memory/mixed",
             "Each input lies in memory in its own way, the key of the only key head with gaps",

@@ -26,6 +26,11 @@ LAYOUTS = {
     "inside": "inside of larger arrays",
     "prefix": "at the beginning of longer arrays",
 }
+OF_HEADS = {
+    "heads_last": "behind the tokens in memory",
+    "heads_last_gapped": "side by side for each token, with gaps between tokens",
+}
+"""Layouts that only arrays with an axis of heads can have."""
 ONE_AXIS = tuple(layout for layout in LAYOUTS if layout not in ("fortran", "prefix"))
 """Layouts that an array of one axis can have."""
 WEIGHTS = ("w_query", "w_key", "w_value", "w_output")
@@ -264,7 +269,7 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
         ),
         *(
             of_heads(f"{layout}", f"heads that lie {how}, joined", heads, profile=MEMORY, presentation=layout)
-            for layout, how in (*LAYOUTS.items(), ("heads_last", "behind the tokens in memory"))
+            for layout, how in (LAYOUTS | OF_HEADS).items()
         ),
         *(
             of_heads(
@@ -274,7 +279,7 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
                 profile=MEMORY,
                 presentation=layout,
             )
-            for layout, how in (*LAYOUTS.items(), ("heads_last", "behind the tokens in memory"))
+            for layout, how in (LAYOUTS | OF_HEADS).items()
             for name, what, shape in (
                 ("one_token", "one token", (2, 4, 1, 3)),
                 ("one_feature", "one feature", (2, 3, 4, 1)),

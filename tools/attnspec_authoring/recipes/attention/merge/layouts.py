@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 LAYOUTS = {
     "fortran": "with their first axis first in memory",
     "heads_last": "with tokens before heads in memory",
+    "heads_last_gapped": "with the heads of a token side by side in memory and gaps between tokens",
     "reversed": "backwards in memory",
     "gapped": "with gaps in memory",
     "inside": "inside of larger arrays",
@@ -45,7 +46,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             for layout, how in LAYOUTS.items()
             for which, names in PARTS.items()
             # Logarithms have no features that could lie behind their heads.
-            if layout != "heads_last" or which == "outputs"
+            if not layout.startswith("heads_last") or which == "outputs"
         ),
         *(
             merging(

@@ -302,6 +302,13 @@ def outputs() -> tuple[AuthoredCase, ...]:
             dtypes=WITHOUT_FLOAT16,
         ),
         merging(
+            "opposite_outputs_nearly_largest",
+            "opposite outputs whose difference exceeds float16",
+            SMALL,
+            output_a=np.sign(one) * 1.5 * 2.0**15,
+            output_b=np.sign(one) * -1.25 * 2.0**15,
+        ),
+        merging(
             "huge_outputs",
             "outputs whose squares overflow float32",
             SMALL,

@@ -163,6 +163,14 @@ def numbers() -> tuple[AuthoredCase, ...]:
             pairing="half",
             presentation={"x": "heads_last"},
         ),
+        rotation(
+            "heads_last_gapped",
+            "heads that lie side by side for each token, with gaps between tokens",
+            (2, 3, 2, 4),
+            4,
+            pairing="half",
+            presentation={"x": "heads_last_gapped"},
+        ),
     )
 
 
