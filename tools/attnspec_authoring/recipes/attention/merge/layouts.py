@@ -58,6 +58,12 @@ def cases() -> tuple[AuthoredCase, ...]:
             for layout in ("fortran", "reversed")
         ),
         merging(
+            "heads_last_gapped_second_output",
+            "the second output alone lies with gaps between tokens",
+            BATCH,
+            presentation={"output_b": "heads_last_gapped"},
+        ),
+        merging(
             "one_entry_of_outputs",
             "one batch entry of the first output in memory stands for all",
             BATCH,
