@@ -53,7 +53,7 @@ def moved_by_a_difference(**arguments: Any) -> MergedStates:
     """Go from the second output to the first by the share of the first, in the dtype of the outputs."""
     merged = merge_states(**arguments)
     first, second = (np.asarray(arguments[f"output_{side}"]) for side in "ab")
-    none = np.isneginf(arguments["logsumexp_a"]) | np.isneginf(arguments["logsumexp_b"])
+    none = np.logical_or(*(np.equal(arguments[f"logsumexp_{side}"], -np.inf) for side in "ab"))
     with np.errstate(all="ignore"):
         share = np.exp(np.subtract(arguments["logsumexp_a"], merged.logsumexp, dtype=np.float64)).astype(first.dtype)
         moved = second + share[..., np.newaxis] * (first - second)

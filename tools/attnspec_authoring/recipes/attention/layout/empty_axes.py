@@ -6,7 +6,7 @@ features, and values without features. Softmax over no numbers is left out: ther
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,14 @@ from attnspec_authoring.recipes.attention.layout.softmax import AXIS, softmax
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+WITHOUT_KEYS: tuple[tuple[str, str, tuple[str, ...], dict[str, Any]], ...] = (
+    ("plain", "no bias", (), {}),
+    ("biases", "every bias", BIASES, {}),
+    ("output_bias", "a bias of the output alone", ("b_output",), {}),
+    ("causal", "causality beside biases", BIASES, {"is_causal": True}),
+)
+"""What layers without keys have beside: the rest of the name, of the title, biases and attributes."""
 
 
 def of_heads() -> tuple[AuthoredCase, ...]:
@@ -76,12 +84,7 @@ def of_projections() -> tuple[AuthoredCase, ...]:
                 conventions=("no_keys",),
                 **attributes,
             )
-            for name, what, biases, attributes in (
-                ("plain", "no bias", (), {}),
-                ("biases", "every bias", BIASES, {}),
-                ("output_bias", "a bias of the output alone", ("b_output",), {}),
-                ("causal", "causality beside biases", BIASES, {"is_causal": True}),
-            )
+            for name, what, biases, attributes in WITHOUT_KEYS
         ),
         multi_head("no_queries", "no query at all", (2, 0, 3), width=2, num_heads=2),
         multi_head("no_queries_biases", "no query at all, with biases", (1, 0, 2), width=2, num_heads=1, biases=BIASES),
