@@ -4,6 +4,7 @@ import numpy as np
 
 from .by_hand import Stream
 
+LENGTHS = {"key_lengths": "key", "query_lengths": "query"}
 OF_THE_RANK = {"in_front", "behind", "first"}
 
 
@@ -68,3 +69,45 @@ def refused_of(seed, inputs, table, elements):
         changed = reshaped(*inputs[other], change, axis, elements)
         found |= {} if changed is None else {other: changed}
     return clause, found
+
+
+def values_that_do_not_fit(operation, argument, inputs, attributes):
+    """All values of an argument that must be refused, in the order of the page."""
+    stated = attributes.get(argument)
+    if argument in LENGTHS:
+        lengths, most = inputs.get(argument, []), inputs[LENGTHS[argument]].shape[2]
+        each = [(place, length) for place in range(len(lengths)) for length in (-1, most + 1)]
+        return [[*lengths[:place], length, *lengths[place + 1 :]] for place, length in each]
+    if argument == "num_heads":
+        features = inputs["query" if operation == "multi_head_attention" else "x"].shape[-1]
+        return [heads for heads in range(2, features + 2) if features % heads]
+    if argument == "pairing":
+        return ["", "HALF", "halves", "neox"]
+    if argument == "scaling":
+        return ["", "YARN", "ntk", "su"]
+    if argument == "width":
+        return [stated + 1, stated - 1, 0, -stated]
+    if stated is None:
+        return []
+    if argument == "high_frequency_factor":
+        low = attributes.get("low_frequency_factor")
+        return [] if low is None else [low, low / 2]
+    if argument == "proportion":
+        return [-0.125, 1.125]
+    return [[*stated, stated[-1]], stated[:-1]] if argument.endswith("factors") else [0, -stated]
+
+
+def misfit_of(seed, operation, inputs, attributes, table):
+    """Argument, value and clause of what must be refused; None for most draws.
+
+    `table` has argument and clause of each row of the page.
+    """
+    stream = Stream(f"{seed}/misfit")
+    if not stream.share(3):
+        return None
+    found = [(row, values_that_do_not_fit(operation, row[0], inputs, attributes)) for row in table]
+    found = [(row, values) for row, values in found if values]
+    if not found:
+        return None
+    (argument, clause), values = stream.one_of(found)
+    return argument, stream.one_of(values), clause

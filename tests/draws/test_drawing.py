@@ -126,6 +126,9 @@ def test_leaving_a_feature_out_leaves_other_inputs_alone(operation, recipes):
         # Without a past there are fewer keys, and masks are of another shape.
         for feature in ({*whole.features} & whole.inputs.keys()) - {"past_key"}:
             less = drawn_of(stated.leaving_out((feature,)))
+            if whole.is_refused or less.is_refused:
+                # Which argument is made wrong is one of those that there are.
+                continue
             left = {name: array for name, array in whole.inputs.items() if name in less.inputs}
             if differing := left.keys() - same(left, less.inputs):
                 moved[recipe.text, feature] = differing

@@ -10,7 +10,7 @@ import pytest
 import attnspec
 import attnspec_reference
 from attnspec.adapters import load
-from attnspec.cases import load_suite
+from attnspec.cases import ChangedArgument, load_suite
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.runner import run_suite
@@ -101,13 +101,60 @@ def test_no_right_output_stays_the_same(operation, argument, case):
         assert result.verdict.check == "shape" or result.verdict.worst.ratio > 3
 
 
+def test_what_changes_and_is_wrong_is_found_out():
+    """A part that was kept gives another output than before, and than the one that is owed."""
+
+    class HalfKept:
+        """Keeps the output of the first entry."""
+
+        kept = None
+
+        def __call__(self, **arguments):
+            output = attnspec_reference.scaled_dot_product_attention(**arguments).output
+            self.kept = output[:1] if self.kept is None else self.kept
+            return np.concatenate([self.kept, output[1:]])
+
+    case = "memory/changed_key_lengths_slopes"
+    (result,) = validated("scaled_dot_product_attention", HalfKept(), [case], dtypes=("float32",))
+    assert (result.status, result.verdict.check) == ("fail", "repeatable")
+    assert "was wrong when key_lengths alone became its own reverse along every axis" in result.verdict.message
+
+
+@pytest.mark.parametrize("kind", ["needs_more", "nan"])
+def test_what_the_case_does_not_ask_for_is_not_graded_when_it_changes(kind):
+    """A scale below 0 that comes of the change, or NaN that is owed then, are for other cases."""
+    case = CASES["memory/repeated_the_mask"]
+    inputs, attributes = {**case.inputs, "mask": np.ones((5, 5), np.bool_)}, {"scale": 0.5}
+    change = ChangedArgument("scale", -1.0)
+    if kind == "nan":
+        change = ChangedArgument("mask", reversed=True)
+        inputs["value"] = inputs["value"].copy()
+        inputs["value"][:, :, 0] = np.nan
+        inputs["mask"][:, 0] = False
+    owed = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
+    asked = case._replace(
+        inputs=inputs, attributes=attributes, expected={"all": {"output": owed.output}}, changed_argument=change
+    )
+    calls, right = [], 3 if kind == "nan" else 2
+
+    def attend(**arguments):
+        calls.append(arguments["mask"])
+        output = attnspec_reference.scaled_dot_product_attention(**arguments).output
+        return output if len(calls) <= right else output + 1
+
+    holder = SimpleNamespace(scaled_dot_product_attention=attend, dtypes=("float64",))
+    (result,) = run_suite(replace(SUITE, cases={case.id: asked}), load(holder))
+    assert len(calls) == right + 1
+    assert result.status == "pass", result.verdict.message
+
+
 def test_what_a_convention_takes_away_is_not_changed():
     memory = Memory("scaled_dot_product_attention", ("causal_alignment",))
 
     def bottom_right(**arguments):
         return memory(**arguments, causal_alignment="bottom_right")
 
-    (case,) = (
+    case = next(
         case
         for operation, argument, case in CHANGED
         if (operation, argument) == ("scaled_dot_product_attention", "causal_alignment")
@@ -232,3 +279,36 @@ def test_rows_that_are_nan_as_declared_say_nothing_of_what_was_changed():
     holder = SimpleNamespace(multi_head_attention=attend, dtypes=("float64",), conventions={"fully_masked_row": "nan"})
     (result,) = run_suite(replace(SUITE, cases={case: dead}), load(holder))
     assert result.status == "pass", result.verdict.message
+
+
+def test_what_a_convention_fixes_is_graded_only_where_the_case_says_it():
+    """A case that alignments do not tell apart may be changed into one that they do: nothing is asked about it."""
+    case = CASES["memory/changed_key_lengths_window"]
+
+    def bottom_right(**arguments):
+        return attnspec_reference.scaled_dot_product_attention(**arguments, causal_alignment="bottom_right").output
+
+    unstated = {name: value for name, value in case.attributes.items() if name != "causal_alignment"}
+    owed = bottom_right(**case.inputs, **unstated)
+    asked = case._replace(attributes=unstated, expected={"all": {"output": owed}})
+    holder = SimpleNamespace(
+        scaled_dot_product_attention=bottom_right,
+        dtypes=("float64",),
+        conventions={"causal_alignment": "bottom_right"},
+    )
+    (result,) = run_suite(replace(SUITE, cases={case.id: asked}), load(holder))
+    assert result.status == "pass", result.verdict.message
+
+
+def test_what_is_lacking_is_not_asked_for_when_it_comes_of_a_change():
+    asked = []
+
+    def top_left(causal_alignment="top_left", **arguments):
+        asked.append(causal_alignment)
+        return attnspec_reference.scaled_dot_product_attention(**arguments, causal_alignment="top_left").output
+
+    without = ("causal_alignment=bottom_right",)
+    case = "memory/changed_alignment_window"
+    (result,) = validated("scaled_dot_product_attention", top_left, [case], dtypes=("float64",), without=without)
+    assert result.status == "pass", result.verdict.message
+    assert {*asked} == {"top_left"}

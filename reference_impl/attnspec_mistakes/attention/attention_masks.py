@@ -49,6 +49,14 @@ def one_for_each_batch_entry(mask: Array) -> Array:
     return mask[:, np.newaxis] if mask.ndim == 3 else mask
 
 
+def beside_key_heads(**arguments: Any) -> Attention:
+    """Let the batch axis of a mask fall on the key heads, where both have one length: scores have an axis of groups."""
+    mask, heads, shared = arguments.get("mask"), arguments["query"].shape[1], arguments["key"].shape[1]
+    if mask is not None and np.ndim(mask) == 4 and np.shape(mask)[:2] == (shared, 1) and heads > shared > 1:
+        arguments["mask"] = np.asarray(mask).repeat(heads // shared, axis=0).swapaxes(0, 1)
+    return scaled_dot_product_attention(**arguments)
+
+
 def subtracted_mask(scores: Array, mask: ArrayLike | None) -> Array:
     """Subtract a float mask."""
     if mask is None or is_boolean(mask):
@@ -261,6 +269,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The head stride of the mask is taken as 0.",
         remedy="Let each query head read its own mask; only an axis of length 1 is repeated.",
         function=altered(scaled_dot_product_attention, mask=first_of_heads),
+    ),
+    mistake(
+        id="sdpa.mask_of_entry_beside_key_heads",
+        clause="sdpa.mask.broadcast",
+        sentence="The mask of a batch entry masked the heads of a key head, where there are as many of both.",
+        engineer="A (B, 1, Sq, Sk) mask is broadcast to five axes (B, Hkv, G, Sq, Sk) as it is.",
+        remedy="Match a mask with (batch, query heads, queries, keys), before heads are put into groups.",
+        function=beside_key_heads,
     ),
     mistake(
         id="sdpa.three_axes_as_batch",

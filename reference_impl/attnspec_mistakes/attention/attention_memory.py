@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered
+from attnspec_mistakes.departures import altered, departure
 from attnspec_mistakes.memory import (
     as_it_lies_in_memory,
     read_forwards,
@@ -17,8 +17,12 @@ from attnspec_mistakes.memory import (
 )
 from attnspec_mistakes.mistake import Mistake
 from attnspec_reference.attention.attention_keys import is_boolean
+from attnspec_reference.attention.attention_logits import add_distance_bias
 from attnspec_reference.attention.phases import applied_scale
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
+
+if TYPE_CHECKING:
+    from attnspec_reference.precision import Array
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -47,6 +51,27 @@ def padding_cleared_in_place(**arguments: Any) -> Attention:
         for entry, length in enumerate(lengths):
             arguments["value"][entry, :, length:] = 0
     return scaled_dot_product_attention(**arguments)
+
+
+class KeptBias:
+    """Attention that keeps the bias of distances for slopes and shapes, and not for what moves the queries."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[Any, ...], Array] = {}
+        self.attend = departure(scaled_dot_product_attention, add_distance_bias=self.add)
+
+    def add(self, scores: Array, alibi_slopes: Array | None, offset: Any) -> Array:
+        """Add the bias that was made for these slopes and this shape first."""
+        if alibi_slopes is None:
+            return scores
+        place = (alibi_slopes.tobytes(), scores.shape, scores.dtype.name)
+        if place not in self.kept:
+            self.kept[place] = add_distance_bias(np.zeros_like(scores), alibi_slopes, offset)
+        return scores + self.kept[place]
+
+    def __call__(self, **arguments: Any) -> Attention:
+        """Attend, by a bias that may be an older one."""
+        return self.attend(**arguments)
 
 
 def cache_written_in_place(**arguments: Any) -> Attention:
@@ -116,6 +141,15 @@ MISTAKES: tuple[Mistake, ...] = (
         remedy="Let everything that a compiled kernel depends on be part of its key.",
         source="https://github.com/openvinotoolkit/openvino/pull/31365",
         **remembered("mask"),
+    ),
+    mistake(
+        id="sdpa.distances_remembered",
+        clause="sdpa.repeatable",
+        sentence="Distances of an earlier call were used again, with the same slopes and shapes and other lengths.",
+        engineer="The ALiBi bias is cached by slopes and shape, without the lengths and the alignment.",
+        remedy="Let the lengths, the past and the alignment be part of the key under which the bias is kept.",
+        function=scaled_dot_product_attention,
+        begin=KeptBias,
     ),
     mistake(
         id="sdpa.key_remembered",

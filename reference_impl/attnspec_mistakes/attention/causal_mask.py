@@ -42,6 +42,14 @@ def all_for_a_single_query(query_length: int, key_length: int, offset: int) -> B
     return at_or_before(query_length, key_length, offset)
 
 
+def in_a_byte(query_length: int, key_length: int, offset: int) -> Booleans:
+    """Hold positions in a signed byte where both lengths fit into one, whatever is added to them."""
+    if max(query_length, key_length) > np.iinfo(np.int8).max:
+        return at_or_before(query_length, key_length, offset)
+    queries = (np.arange(query_length) + offset).astype(np.int8)
+    return np.arange(key_length) <= queries[:, np.newaxis]
+
+
 def written_as(kept: float, hidden: float, attendable: Booleans) -> Array:
     """Write numbers for keys that may be attended, and for those that may not."""
     return np.where(attendable, kept, hidden)
@@ -104,6 +112,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="With Sq = 1 the mask is skipped: the token is taken for the newest.",
         remedy="Compare key j with the position of the query, also where there is one query.",
         function=named_output(departure(causal_mask, at_or_before=all_for_a_single_query)),
+    ),
+    mistake(
+        id="causal_mask.positions_in_a_byte",
+        clause="causal_mask.definition",
+        sentence="Positions of short texts were held in a signed byte, which an offset leaves.",
+        engineer="The index type is chosen by the lengths, and row + offset wraps around in int8.",
+        remedy="Choose the width of positions by the largest one, offset included.",
+        function=named_output(departure(causal_mask, at_or_before=in_a_byte)),
     ),
     mistake(
         id="causal_mask.always_square",

@@ -68,6 +68,29 @@ def unchecked(_width: int, _num_heads: int) -> None:
     """Accept any number of heads."""
 
 
+def cut_where_all_numbers_fit(x: Array, num_heads: int) -> Array:
+    """Cut into heads by a reshape that leaves the number of tokens open."""
+    return np.swapaxes(np.reshape(x, (x.shape[0], -1, num_heads, x.shape[2] // num_heads)), 1, 2)
+
+
+def checked_by_a_reshape(**arguments: Any) -> MultiHeadAttention:
+    """Leave it to a reshape to refuse numbers of heads, which looks at all numbers together."""
+    if arguments["num_heads"] > np.shape(arguments["query"])[-1]:
+        return multi_head_attention(**arguments)
+    shape: tuple[int, ...] = np.shape(arguments["query"])
+
+    def combined(split: Array) -> Array:
+        return np.swapaxes(split, 1, 2).reshape(shape)
+
+    attend = departure(
+        multi_head_attention,
+        check_heads=unchecked,
+        split_heads=cut_where_all_numbers_fit,
+        combine_heads=combined,
+    )
+    return attend(**arguments)
+
+
 def leftover_features_dropped(**arguments: Any) -> MultiHeadAttention:
     """Leave out the features that do not fill a head, and return zeros in their place."""
     width, heads = np.shape(arguments["query"])[-1], arguments["num_heads"]
@@ -234,6 +257,14 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="head_dim = width / num_heads is rounded down and not checked.",
         remedy="Refuse a number of features that is no multiple of num_heads.",
         function=leftover_features_dropped,
+    ),
+    mistake(
+        id="multi_head.checked_by_a_reshape",
+        clause="multi_head.rejects.divisible",
+        sentence="Heads that do not divide the features were accepted, since all numbers of all tokens divide.",
+        engineer="view(B, -1, H, D // H) moves features over to more tokens where H does not divide D.",
+        remedy="Refuse a number of features that is no multiple of num_heads, before anything is reshaped.",
+        function=checked_by_a_reshape,
     ),
     widened_through_float16(
         "multi_head", OPERATION, "multi_head.projections", departure(multi_head_attention, widen=through_float16)

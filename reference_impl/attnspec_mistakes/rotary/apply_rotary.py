@@ -90,6 +90,12 @@ def without_minus(first: Array, second: Array, cos: Array, sin: Array) -> tuple[
     return cos * first + sin * second, sin * first + cos * second
 
 
+def float16_as_it_is(array: Any, dtype: np.dtype[Any]) -> Array:
+    """Widen bfloat16 alone: NumPy computes in float16 by itself."""
+    numbers = np.asarray(array)
+    return numbers if numbers.dtype == np.float16 else widen(numbers, dtype)
+
+
 def one_after_the_other(first: Array, second: Array, cos: Array, sin: Array) -> tuple[Array, Array]:
     """Overwrite the first feature, and use it for the second."""
     first = cos * first - sin * second
@@ -437,6 +443,15 @@ MISTAKES: tuple[Mistake, ...] = (
         engineer="The pass-through slice is not concatenated.",
         remedy="Return all E features.",
         function=rest(dropped),
+    ),
+    mistake(
+        id="apply_rotary.products_in_float16",
+        clause="apply_rotary.rotation",
+        sentence="Products of features and tables were computed in float16, which they can leave where no result does.",
+        engineer="fp16 is not promoted: the fused multiply-adds of a pair overflow one by one.",
+        remedy="Compute in float32 at least, and round the rotated features.",
+        function=stepping(widen=float16_as_it_is),
+        shows_in=("float16",),
     ),
     widened_through_float16("apply_rotary", OPERATION, "apply_rotary.rotation", stepping(widen=through_float16)),
 )

@@ -25,6 +25,7 @@ from attnspec.lattice import (
     argument_to_change,
     beyond_float16,
     malformed,
+    of_another_value,
     other_value,
 )
 from attnspec.reference_answers import reference_outputs, reference_refusal
@@ -82,10 +83,11 @@ def drawn_of(recipe: Recipe) -> Drawn:
     if unknown:
         raise UsageError(f"{recipe.text}: there is no axis {unknown[0]!r}; the axes are {', '.join(drawn.extents)}.")
     drawn = beyond_float16(words, drawn, lattice.resized, recipe.limits)
-    changed = argument_to_change(words, drawn, recipe.limits)
+    changed = argument_to_change(words, drawn, recipe.limits, OPERATIONS[recipe.operation].inputs)
     if changed is not None:
         drawn = replace(drawn, changed=changed, features=(*drawn.features, CHANGED))
-    wrong = malformed(words, drawn, lattice.refusals, recipe.limits)
+    wrong = of_another_value(words, drawn, lattice.misfits, recipe.limits)
+    wrong = wrong or malformed(words, drawn, lattice.refusals, recipe.limits)
     return wrong if wrong is not None and _is_refused(recipe, wrong) else drawn
 
 

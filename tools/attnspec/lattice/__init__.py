@@ -10,6 +10,7 @@ from attnspec.lattice.lattice import Lattice
 from attnspec.lattice.lengths import as_stated, lengthened
 from attnspec.lattice.limits import FEWEST, NO_AXES, Limits
 from attnspec.lattice.memory import ONE_ARRAY, ONE_PART, share_memory
+from attnspec.lattice.misfitting import Misfit, of_another_value
 from attnspec.lattice.numbers import coarse, full_width, whole_numbers
 from attnspec.lattice.presenting import draw_presentation
 from attnspec.lattice.refusing import REFUSED, TWICE, Refusals, malformed
@@ -32,6 +33,7 @@ __all__ = [
     "Drawn",
     "Lattice",
     "Limits",
+    "Misfit",
     "Refusals",
     "Resized",
     "Stream",
@@ -45,6 +47,7 @@ __all__ = [
     "lengthened",
     "make_alike",
     "malformed",
+    "of_another_value",
     "other_value",
     "share_memory",
     "spoil_one",

@@ -43,7 +43,8 @@ class Drawn:
     changed
         The argument with which it is asked once more, changed alone, if what is owed changes with it.
     held
-        Attributes that are not changed alone, since the page does not say what is owed with another value.
+        What is not changed alone, since the page does not say what is owed with another value, or since something could
+        come of it that is left out.
     others
         Attribute to another value that it may have, of those that have no other one by a rule.
     needed

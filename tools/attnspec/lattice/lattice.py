@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from attnspec.lattice.drawn import Drawn
     from attnspec.lattice.limits import Limits
+    from attnspec.lattice.misfitting import Misfit
     from attnspec.lattice.refusing import Refusals
     from attnspec.lattice.resizing import Resized
     from attnspec.lattice.words import Words
@@ -31,6 +32,8 @@ class Lattice:
         Classes of the numbers of draws that are too large to be held whole; none where there are no such draws.
     resized
         What can be made too large or too small for float16 together.
+    misfits
+        What other values of arguments must be refused.
     derived
         Inputs that follow from the others, as a stored output does.
     """
@@ -41,3 +44,4 @@ class Lattice:
     derived: frozenset[str] = frozenset()
     classes_of_large: tuple[str, ...] = ()
     resized: tuple[Resized, ...] = ()
+    misfits: tuple[Misfit, ...] = ()

@@ -74,7 +74,7 @@ def malformed(words: Words, drawn: Drawn, refusals: Mapping[str, Refusals], limi
     name, change = stream.one_of(names), stream.weighted(_OF_AN_AXIS | _OF_THE_RANK)
     if name in drawn.needed:
         attributes = {other: value for other, value in drawn.attributes.items() if other != name}
-        return _refused(drawn, drawn.needed[name], attributes=attributes)
+        return refused(drawn, drawn.needed[name], attributes=attributes)
     array = drawn.inputs[name]
     axis = stream.below(max(array.ndim, 1))
     clause = _clause(refusals[name], change, axis, array.ndim)
@@ -84,7 +84,7 @@ def malformed(words: Words, drawn: Drawn, refusals: Mapping[str, Refusals], limi
     others = [other for other in names if other != name]
     another = _another(words, drawn, others, change, axis, limits)
     features = (*drawn.features, TWICE) if another else drawn.features
-    return _refused(drawn, clause, inputs={**drawn.inputs, name: changed, **another}, features=features)
+    return refused(drawn, clause, inputs={**drawn.inputs, name: changed, **another}, features=features)
 
 
 def _another(
@@ -107,7 +107,8 @@ def _reshaped(array: NDArray[Any], change: str, axis: int, limits: Limits) -> ND
     return None if changed.shape == array.shape or changed.size > limits.elements else changed
 
 
-def _refused(drawn: Drawn, clause: str, **changed: Any) -> Drawn:
+def refused(drawn: Drawn, clause: str, **changed: Any) -> Drawn:
+    """Return what was drawn with some of its fields changed, so that it must be refused by a clause."""
     wrong = replace(drawn, **changed)
     return replace(
         wrong,

@@ -1,6 +1,7 @@
 """The calls that follow some cases with one argument changed, and in which the output must change with it.
 
-Which argument, and what it becomes, the case itself says.
+Which argument, and what it becomes, the case itself says. What such a call owes no fixture holds; where the page asks
+nothing of it that it did not ask of the case, the reference says it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec import capabilities
+from attnspec.cases import attributes_in
+from attnspec.dtypes import REFERENCE_DTYPE, rounded_to
+from attnspec.reference_answers import reference_outputs
 from attnspec.runner.presenting import arrays_of
 
 if TYPE_CHECKING:
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.cases import Case
     from attnspec.comparison import Run
 
 
@@ -52,10 +58,40 @@ def changed_call(run: Run) -> ChangedCall | None:
         inputs = {**run.case.inputs, changed.name: np.flip(run.case.inputs[changed.name]).copy()}
         follows = run._replace(case=run.case._replace(inputs=inputs))
     elif changed.name in run.attributes:
-        follows = run._replace(attributes={**run.attributes, changed.name: changed.value})
+        value = {changed.name: changed.value}
+        case = run.case._replace(attributes={**run.case.attributes, **value})
+        follows = run._replace(case=case, attributes={**run.attributes, **value})
     else:
         return None
     return ChangedCall(changed.name, changed.change, follows)
+
+
+def owed_by_reference(run: Run, changed: ChangedCall) -> Case | None:
+    """Return a changed call as a case, with what the reference gives for it; None where nothing can be said of that.
+
+    Nothing is said where no whole outputs of the case are held, where the reference refuses the call, where it needs a
+    capability that the case does not need, and where NaN is owed, of which conventions tell more than a case does.
+
+    Parameters
+    ----------
+    run
+        The run before it.
+    changed
+        The call.
+    """
+    case, dtype = changed.run.case, run.dtype
+    if case.properties is not None or case.sample or case.thinned:
+        return None
+    seen = {name: rounded_to(array, dtype) for name, array in case.inputs.items()}
+    try:
+        outputs = reference_outputs(case.operation, seen, attributes_in(REFERENCE_DTYPE, case.attributes))
+    except ValueError:
+        return None
+    expected = {name: np.asarray(outputs[name]) for name in case.golden(dtype) if name in outputs}
+    follows = case._replace(expected={"all": expected}, printed=(), changed_argument=None, is_certified=False)
+    needs_more = not capabilities.needed(follows) <= capabilities.needed(run.case)
+    owes_nan = any(np.isnan(np.asarray(output, np.float64)).any() for output in expected.values())
+    return None if needs_more or owes_nan else follows
 
 
 def can_be_written_over(handed: Mapping[str, NDArray[Any]], changed: ChangedCall) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec import capabilities
 from attnspec import conventions as convention_rules
 from attnspec.adapters.implementation import Answer, Crashed, Outputs, finish, hear_out
 from attnspec.comparison import RIGHT, NotGraded, Run, Values, Verdict
@@ -23,7 +24,7 @@ from attnspec.convention import Settles
 from attnspec.dtypes import ANY
 from attnspec.layout import operation_in
 from attnspec.runner.afterwards import Afterwards
-from attnspec.runner.changed_arguments import can_be_written_over, changed_call, write_over
+from attnspec.runner.changed_arguments import can_be_written_over, changed_call, owed_by_reference, write_over
 from attnspec.runner.following import SECOND_CALL
 from attnspec.runner.judging import OUTPUTS_UNCHANGED, judged, told_overwritten
 from attnspec.runner.planning import planned_runs, resolved_for
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from attnspec.adapters.implementation import Declaration, Implementation
     from attnspec.cases import Case, Suite
     from attnspec.comparison import Status
+    from attnspec.runner.changed_arguments import ChangedCall
     from attnspec.runner.following import Follower, Occasion
     from attnspec.runner.planning import Resolved
 
@@ -210,7 +212,7 @@ def _two_passes(
             continue
         first = asking.follower.amended(results[position])
         second = _second_pass(runs[position], first, asking)
-        results[position] = _changed_argument(runs[position], second, asking)
+        results[position] = _changed_argument(runs[position], second, asking, resolved)
         if results[position] is not first:
             asking.tell(results[position])
     return [*map(asking.follower.amended, results)]
@@ -290,10 +292,12 @@ def _is_handed_anew(run: Run) -> bool:
     return operation_in(run.operation.name, run.layout) is not run.operation
 
 
-def _changed_argument(run: Run, result: Result, asking: _Asking) -> Result:
-    """Fail a run whose output stays the same when an argument changes that it depends on."""
+def _changed_argument(run: Run, result: Result, asking: _Asking, resolved: Resolved) -> Result:
+    """Fail a run whose output stays the same when an argument changes that it depends on, or is wrong then."""
     changed = changed_call(run)
     if changed is None or result.status not in RIGHT or result.got is None:
+        return result
+    if capabilities.lacking(changed.run.case, asking.declaration.without) is not None:
         return result
     handed = inputs_of(run)
     if can_be_written_over(handed, changed):
@@ -308,8 +312,10 @@ def _changed_argument(run: Run, result: Result, asking: _Asking) -> Result:
     output = run.operation.outputs[0]
     if isinstance(answer, Outputs) and answer.overwritten:
         return result._replace(verdict=told_overwritten(result.verdict, answer))
-    if not isinstance(answer, Outputs) or not _equal_bits(answer.values[output], result.got[output]):
+    if not isinstance(answer, Outputs):
         return result
+    if not _equal_bits(answer.values[output], result.got[output]):
+        return _graded_when_changed(result, changed, answer, asking, resolved)
     if _is_nan_by_declaration(run, output, result.got[output]):
         # What would have changed may be NaN, before and after.
         return result
@@ -318,6 +324,32 @@ def _changed_argument(run: Run, result: Result, asking: _Asking) -> Result:
         "as if results were kept without regard to it"
     )
     return result._replace(verdict=Verdict("fail", check="repeatable", output=output, message=message))
+
+
+def _graded_when_changed(
+    result: Result, changed: ChangedCall, answer: Outputs, asking: _Asking, resolved: Resolved
+) -> Result:
+    """Fail a run whose outputs are wrong when an argument changes: part of what was computed before was kept."""
+    case = owed_by_reference(result.run, changed)
+    if case is None or not _is_asked_whole(case, resolved.of_run(case, result.run.dtype)):
+        return result
+    (owed,) = planned_runs(case, [result.run.dtype], asking.declaration, resolved)
+    verdict = judged(owed, answer)
+    if isinstance(owed.expected, NotGraded) or verdict.status in RIGHT:
+        return result
+    found = f": {verdict.message}" if verdict.message else ""
+    message = (
+        f"{verdict.output or 'the answer'} was wrong when {changed.argument} alone became {changed.change}, after a "
+        f"right answer{found}, as if something were kept without regard to it"
+    )
+    return result._replace(verdict=Verdict("fail", check="repeatable", output=verdict.output, message=message))
+
+
+def _is_asked_whole(case: Case, choices: Mapping[str, str]) -> bool:
+    """Tell whether the case says of each attribute that a declared convention takes away what it is then."""
+    defaults = OPERATIONS[case.operation].attributes
+    fixed = convention_rules.fixed_attributes(choices)
+    return all(case.attributes.get(name, defaults.get(name)) == only for name, only in fixed.items())
 
 
 def _is_nan_by_declaration(run: Run, output: str, got: NDArray[Any]) -> bool:

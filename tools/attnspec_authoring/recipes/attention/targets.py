@@ -103,6 +103,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "causal_mask.true_means_masked",
     ),
     "layout/causal_mask_more_keys_offset": ("causal_mask.offset_remembered",),
+    "layout/causal_mask_offset_126_boolean": ("causal_mask.positions_in_a_byte",),
     "layout/causal_mask_single_query_at_2_boolean": ("causal_mask.single_query_sees_all",),
     "layout/causal_mask_square": ("causal_mask.own_position_excluded", "causal_mask.next_position_included"),
     "layout/causal_mask_square_additive": (
@@ -251,6 +252,9 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa.float_mask_as_boolean",
         "sdpa.finite_mask_ignored",
     ),
+    "masking/boolean_rank_4_batch_of_as_many_entries_as_key_heads": ("sdpa.mask_of_entry_beside_key_heads",),
+    "memory/changed_key_lengths_slopes": ("sdpa.distances_remembered",),
+    "rejects/multi_head_4_heads_of_6_fit_2_tokens": ("multi_head.checked_by_a_reshape",),
     "memory/combine_heads_heads_last_gapped": ("combine_heads.gaps_between_tokens",),
     "memory/combine_heads_heads_last": ("combine_heads.strides_ignored",),
     "memory/context_fortran_encoder_states": ("context_vector.strides_ignored",),

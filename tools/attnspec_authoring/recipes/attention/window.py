@@ -32,6 +32,9 @@ SEEN_FEWER = probe_sizes(1, 2, 2, 4, 7)
 SEEN_MORE = probe_sizes(1, 2, 2, 7, 4)
 
 
+CAUSAL: tuple[tuple[Window, str], ...] = (([2, 0], "to the left"), ([1, None], "open to the right"))
+
+
 def _name(window: Window) -> str:
     return "_".join("open" if side is None else str(side) for side in window)
 
@@ -243,6 +246,19 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             window=[2, 0],
             key_lengths=[7, 4, 2],
             causal_alignment=BOTTOM_RIGHT,
+        ),
+        *(
+            attention(
+                f"window/key_lengths_causal_{_name(window)}",
+                f"One query, causal, and a window {where} that counts back from the last key of each batch entry",
+                Sizes(3, 2, 2, 1, 7),
+                clauses=("sdpa.window.position", "sdpa.key_lengths.alignment"),
+                window=window,
+                key_lengths=[7, 4, 2],
+                is_causal=True,
+                causal_alignment=BOTTOM_RIGHT,
+            )
+            for window, where in CAUSAL
         ),
         # Kernels have their fast paths where lengths are multiples of 16.
         attention(

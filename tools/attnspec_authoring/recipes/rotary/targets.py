@@ -29,6 +29,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "rotary/apply_one_array_as_both_tables_half": ("apply_rotary.written_in_place",),
     "rotary/apply_partial_odd_half": ("apply_rotary.rest_rotated",),
     "rotary/apply_nan_half": ("apply_rotary.nan_zeroed",),
+    "rotary/apply_products_beyond_float16_half": ("apply_rotary.products_in_float16",),
     "rotary/apply_one_pair_half": (
         "apply_rotary.tokens_reversed",
         "apply_rotary.first_token",

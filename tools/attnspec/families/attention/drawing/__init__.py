@@ -9,6 +9,7 @@ from attnspec.families.attention.drawing.heavy import HEAVY
 from attnspec.families.attention.drawing.large import LARGE_CLASSES
 from attnspec.families.attention.drawing.merging import NEARLY_LARGEST as LARGE_LOGARITHMS
 from attnspec.families.attention.drawing.merging import draw_merging
+from attnspec.families.attention.drawing.misfits import MISFITS
 from attnspec.families.attention.drawing.projecting import PROJECTED_WORDS, draw_one_head, draw_several_heads
 from attnspec.families.attention.drawing.refusals import REFUSALS
 from attnspec.families.attention.drawing.shapes import extents_of, with_few_heads
@@ -31,7 +32,9 @@ LATTICES = {
         resized=(Resized(("encoder_states",), ("decoder_state",)),),
     ),
     "causal_mask": Lattice(draw_causal_mask, frozenset()),
-    "split_heads": Lattice(draw_split, HEADS_WORDS, REFUSALS["split_heads"], resized=(Resized(("x",)),)),
+    "split_heads": Lattice(
+        draw_split, HEADS_WORDS, REFUSALS["split_heads"], resized=(Resized(("x",)),), misfits=MISFITS["split_heads"]
+    ),
     "combine_heads": Lattice(draw_combined, HEADS_WORDS, resized=(Resized(("x",)),)),
     "scaled_dot_product_attention": Lattice(
         draw_forward,
@@ -39,6 +42,7 @@ LATTICES = {
         REFUSALS["scaled_dot_product_attention"],
         classes_of_large=tuple(LARGE_CLASSES),
         resized=(Resized(("value", "past_value")),),
+        misfits=MISFITS["scaled_dot_product_attention"],
     ),
     "scaled_dot_product_attention_backward": Lattice(
         draw_backward,
@@ -46,6 +50,7 @@ LATTICES = {
         REFUSALS["scaled_dot_product_attention_backward"],
         frozenset(("output", "logsumexp")),
         resized=(Resized(("value", "output")), Resized(("grad_output", "grad_logsumexp"))),
+        misfits=MISFITS["scaled_dot_product_attention_backward"],
     ),
     "single_head_attention": Lattice(
         draw_one_head,
@@ -60,6 +65,7 @@ LATTICES = {
             Resized(("query", "key", "value"), ("w_query", "w_key", "w_value")),
             Resized(("w_value", "b_value"), ("w_output",)),
         ),
+        misfits=MISFITS["multi_head_attention"],
     ),
     "merge_states": Lattice(
         draw_merging,

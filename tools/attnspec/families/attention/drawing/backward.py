@@ -97,6 +97,8 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
         clauses=tuple(f"sdpa_backward.{clause}" for clause in clauses),
         conventions=tuple(sorted(conventions)),
         presentation=presentation,
+        others=drawn.others,
+        held=drawn.held,
     )
 
 

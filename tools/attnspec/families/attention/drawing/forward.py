@@ -64,6 +64,9 @@ _LARGE_LACKS = frozenset(("mask", "past_key", "past_value", "query_scale", "key_
 _EMPTYING = ("window", "mask", "key_lengths", "query_lengths", "is_causal")
 """What may leave a query without any key, in the order in which it is given up where that is left out."""
 
+_MAY_EMPTY = frozenset((*_EMPTYING, "causal_alignment"))
+"""What leaves a query without any key, in itself or by where it places queries."""
+
 _NOT_HEAVY = {"cancelling", "tiny"}
 """Classes whose values would be too large, or all the same."""
 
@@ -79,6 +82,10 @@ class Attending(NamedTuple):
         As `Drawn` has them.
     keys
         Who may attend what.
+    others
+        What an attribute becomes that is changed alone, of those that place queries.
+    held
+        What is not changed alone: what may leave a query without any key, where that is left out.
     """
 
     extents: Extents
@@ -87,6 +94,8 @@ class Attending(NamedTuple):
     features: tuple[str, ...]
     conventions: tuple[str, ...]
     keys: Attendance
+    others: dict[str, Any]
+    held: frozenset[str]
 
 
 def draw_forward(words: Words, limits: Limits) -> Drawn:
@@ -141,6 +150,8 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
         clauses=tuple(f"sdpa.{clause}" for clause in clauses),
         conventions=tuple(sorted((*drawn.conventions, *(name for name, holds in conventions.items() if holds)))),
         presentation=presentation,
+        others=drawn.others,
+        held=drawn.held,
         left_open=("present_key", "present_value") if quantized else (),
     )
 
@@ -214,7 +225,20 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
         tuple(features),
         tuple(name for name, depends in conventions.items() if depends),
         keys,
+        _other_places(attributes),
+        frozenset() if limits.allow("fully_masked_row") else _MAY_EMPTY,
     )
+
+
+def _other_places(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the other alignment, and a window that is one key wider to the left, or to the right where it is open."""
+    others: dict[str, Any] = {}
+    if "causal_alignment" in attributes:
+        others["causal_alignment"] = TOP_LEFT if attributes["causal_alignment"] == BOTTOM_RIGHT else BOTTOM_RIGHT
+    if "window" in attributes:
+        left, right = attributes["window"]
+        others["window"] = [left + 1, right] if left is not None else [None, right + 1]
+    return others
 
 
 def _combined(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], extents: Extents) -> list[str]:

@@ -170,6 +170,8 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
 def _spoilt(words: Words, drawn: Drawn, keys: Attendance, limits: Limits) -> Drawn:
     """Put NaN or infinity into tokens that no query may attend, or NaN into one that some may; mostly do nothing."""
     stream = words.of("spoilt")
+    # Turned around, a mask may leave a query without any key.
+    drawn = replace(drawn, held=frozenset(() if limits.allow("fully_masked_row") else ("mask",)))
     excluded, attended = stream.percent(_EXCLUDED), stream.percent(_ATTENDED)
     number, spoilt = stream.one_of(HOLDING), stream.weighted({"key": 1, "value": 2, "both": 2})
     inputs = dict(drawn.inputs)

@@ -1,7 +1,8 @@
 """The lattice of rotary positions: what a drawn case of each operation may have, and how often."""
 
 from attnspec.families.rotary.drawing.frequencies import draw_frequencies
-from attnspec.families.rotary.drawing.rotation import NONFINITE, PARTIAL, STANDING, draw_rotation
+from attnspec.families.rotary.drawing.misfits import MISFITS
+from attnspec.families.rotary.drawing.rotation import HEAVY, NONFINITE, PARTIAL, STANDING, draw_rotation
 from attnspec.families.rotary.drawing.tables import TURNED, draw_tables
 from attnspec.lattice import ALIKE, ONE_ARRAY, ONE_PART, Lattice, Refusals, Resized
 
@@ -13,7 +14,10 @@ LATTICES = {
     "apply_rotary": Lattice(
         draw_rotation,
         frozenset(
-            ("full_width", "quarter_turns", PARTIAL, NONFINITE, STANDING, ALIKE, ONE_ARRAY, ONE_PART, "presentation")
+            (
+                *("full_width", "quarter_turns", HEAVY, PARTIAL, NONFINITE, STANDING, ALIKE, ONE_ARRAY, ONE_PART),
+                "presentation",
+            )
         ),
         {
             "x": Refusals((_TOKENS, None, _TOKENS, _WIDTH), "apply_rotary.rejects.rank"),
@@ -21,8 +25,9 @@ LATTICES = {
             "sin": _TABLE,
         },
         resized=(Resized(("x",)),),
+        misfits=MISFITS["apply_rotary"],
     ),
-    "rotary_frequencies": Lattice(draw_frequencies, frozenset()),
+    "rotary_frequencies": Lattice(draw_frequencies, frozenset(), misfits=MISFITS["rotary_frequencies"]),
     "rotary_tables": Lattice(
         draw_tables,
         frozenset(("full_width", TURNED, "presentation")),

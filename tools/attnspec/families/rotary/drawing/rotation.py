@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.dtypes import rounded_to
 from attnspec.lattice import (
     HOLDING,
     Drawn,
@@ -39,6 +40,16 @@ _PARTIAL, _NONFINITE = 40, 8
 _STANDING, _STAND, _SPOILT = 8, 30, 50
 """Of a hundred draws, how many have tokens that are turned by no angle; of a hundred tokens, how many are then; and in
 how many of a hundred such draws the first of them holds what is not finite."""
+
+HEAVY = "heavy"
+_HEAVY = 10
+"""Of a hundred draws in float16, how many have features whose products with the tables exceed it."""
+
+_FIRST, _SECOND = (55500.0, 1250.0), (21000.0, 500.0)
+_COSINE, _SINE = 1.25, 0.5
+"""Size of the heavy features of a pair, and what coarse numbers move it by; and the tables beside them. The first times
+the cosine lies between 66,000 and 73,000, of which the second times the sine takes between 10,000 and 11,000 away: what
+is owed lies between 51,000 and 63,000, and float16 ends at 65,504."""
 
 _FEWEST_PARTIAL = 3
 """A pair, and a feature beside it."""
@@ -74,9 +85,11 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
     stands, spoils = _stand(words, inputs, limits)
     spoilt |= spoils
     layouts, in_memory = share_memory(words, inputs, ("cos", "sin"), limits)
+    is_plain = not (alike or spoilt or stands or in_memory)
+    heavy = is_plain and _make_heavy(words, inputs, extents, pairing if stated else "half", limits)
     presentation = layouts or draw_presentation(words, inputs, limits)
     features = {kind: kind != "coarse", PARTIAL: extents["untouched"] > 0, "pairing": stated, NONFINITE: spoilt}
-    features[STANDING] = stands
+    features |= {STANDING: stands, HEAVY: heavy}
     features["presentation"] = bool(presentation)
     clauses = {"tokens": True, "rotation": True, "shape": True, "untouched": extents["untouched"] > 0}
     clauses[f"pairing.{pairing if stated else 'default'}"] = True
@@ -105,6 +118,34 @@ def _stand(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits)
     entry, token = np.argwhere(standing)[0]
     inputs["x"][entry, head, token, feature] = number
     return True, True
+
+
+def _make_heavy(
+    words: Words, inputs: dict[str, NDArray[np.float64]], extents: Mapping[str, int], pairing: str, limits: Limits
+) -> bool:
+    """Make products of features and tables too large for float16, but not what is owed; tell whether it was done."""
+    if not words.of(HEAVY).percent(_HEAVY) or limits.dtype != "float16" or not limits.allow(HEAVY):
+        return False
+    batch, heads, tokens, pairs = (extents[axis] for axis in _AXES)
+    signs: dict[str, NDArray[Any]] = {
+        name: 1.0 - 2.0 * whole_numbers(words.of(f"sign of {name}"), shape, 0, 1)
+        for name, shape in (
+            ("cos", (batch, 1, tokens, pairs)),
+            ("sin", (batch, 1, tokens, pairs)),
+            ("x", (batch, heads, tokens, pairs)),
+        )
+    }
+    inputs |= {name: size * signs[name][:, 0] for name, size in (("cos", _COSINE), ("sin", _SINE))}
+    first, second = (
+        rounded_to(size + step * coarse(words.varied(f"heavy {name}"), signs["x"].shape), limits.dtype)
+        for name, (size, step) in (("first", _FIRST), ("second", _SECOND))
+    )
+    of_first, of_second = np.arange(pairs), np.arange(pairs) + pairs
+    if pairing == "interleaved":
+        of_first, of_second = 2 * of_first, 2 * of_first + 1
+    inputs["x"][..., of_first] = signs["x"] * first
+    inputs["x"][..., of_second] = signs["x"] * signs["cos"] * signs["sin"] * second
+    return True
 
 
 def _extents(stream: Stream, limits: Limits) -> dict[str, int]:

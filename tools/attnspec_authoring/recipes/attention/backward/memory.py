@@ -18,6 +18,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
     gradients,
     of_logsumexp,
 )
+from attnspec_authoring.recipes.attention.memory import changed_places
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -303,6 +304,17 @@ def changed_cases() -> tuple[AuthoredCase, ...]:
             changed_argument=ChangedArgument("causal_alignment", "bottom_right"),
             is_causal=True,
             causal_alignment="top_left",
+        ),
+        *(
+            gradients(
+                f"changed_{name}",
+                f"The same again, with another choice of {what}",
+                BATCH,
+                clauses=("repeatable",),
+                changed_argument=changed,
+                **arguments,
+            )
+            for name, what, arguments, changed in changed_places.CHANGES
         ),
     )
 

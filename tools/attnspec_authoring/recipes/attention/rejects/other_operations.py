@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 TOKENS = ("query", "key", "value")
+WEIGHTS = (*TOKENS, "output")
 
 
 def heads() -> tuple[AuthoredCase, ...]:
@@ -19,7 +20,7 @@ def heads() -> tuple[AuthoredCase, ...]:
     lengths = {"query": 4, "key": 5, "value": 5}
     module = {
         **{name: of_new_shape(f"heads/{name}", (2, length, 6)) for name, length in lengths.items()},
-        **{f"w_{name}": of_new_shape(f"heads/w_{name}", (6, 6)) / 4.0 for name in (*TOKENS, "output")},
+        **{f"w_{name}": of_new_shape(f"heads/w_{name}", (6, 6)) / 4.0 for name in WEIGHTS},
     }
     ranks: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("rank_4", "Query, key and value of rank 4", {name: module[name][np.newaxis] for name in TOKENS}),
@@ -45,6 +46,35 @@ def heads() -> tuple[AuthoredCase, ...]:
                 attributes={"num_heads": number},
             )
             for number in (5, 7, 12)
+        ),
+        *(
+            refused(
+                f"multi_head_{number}_heads_of_{features}_fit_{tokens}_tokens",
+                f"{number} heads over a width of {features} are refused: all numbers of {tokens} tokens divide",
+                "multi_head.rejects.divisible",
+                "layout/multi_head_plain",
+                {
+                    **{name: of_new_shape(f"fitting/{name}", (1, tokens, features)) for name in TOKENS},
+                    **{f"w_{name}": of_new_shape(f"fitting/w_{name}", (features, features)) / 4.0 for name in WEIGHTS},
+                },
+                reason=f"A width of {features} does not divide into {number} heads.",
+                operation="multi_head_attention",
+                attributes={"num_heads": number},
+            )
+            for number, features, tokens in ((4, 6, 2), (4, 6, 6), (2, 3, 2), (3, 4, 3))
+        ),
+        *(
+            refused(
+                f"split_heads_{number}_of_{features}_fit_{tokens}_tokens",
+                f"{number} heads over {features} features are refused: all numbers of {tokens} tokens divide",
+                "split_heads.rejects.divisible",
+                "layout/split_heads_two",
+                {"x": of_new_shape("split_fitting", (1, tokens, features))},
+                reason=f"{features} features do not divide into {number} heads.",
+                operation="split_heads",
+                attributes={"num_heads": number},
+            )
+            for number, features, tokens in ((4, 6, 2), (2, 3, 2), (3, 4, 3))
         ),
         *(
             refused(

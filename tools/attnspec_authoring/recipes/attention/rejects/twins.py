@@ -27,6 +27,7 @@ STRICT = ("input_checks", "strict")
 SIZES = Sizes(3, 2, 2, 4, 5, 2)
 GROUPED = Sizes(1, 6, 2, 4, 5, 2)
 PAST = Sizes(3, 2, 2, 4, 5, 2, past=3)
+SINGLE = Sizes(1, 1, 1, 1, 5, 2)
 PLAIN = "rejects/twin_plain"
 
 
@@ -46,6 +47,12 @@ def twins() -> tuple[AuthoredCase, ...]:
             "Valid twin: a float mask of rank 3",
             SIZES,
             mask=float_mask("rejects/twin_float_mask", (2, 4, 5)),
+        ),
+        attention(
+            "rejects/twin_single_mask",
+            "Valid twin: a mask of rank 4 for one query of one head",
+            SINGLE,
+            mask=boolean_mask("rejects/twin_single_mask", SINGLE.mask),
         ),
         attention(
             "rejects/twin_grouped", "Valid twin: six query heads over two", GROUPED, clauses=("sdpa.heads.grouped",)

@@ -18,6 +18,7 @@ from attnspec_authoring.recipes.attention.stress import (
     lowest_masks,
     magnitudes,
     overflow,
+    parts,
     projections,
     ties,
 )
@@ -36,6 +37,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *projections.cases(),
         *overflow.cases(),
         *lowest_masks.cases(),
+        *parts.cases(),
         *far_scales.cases(),
         *digits.cases(),
         *ties.cases(),

@@ -128,6 +128,8 @@ def numbers() -> tuple[AuthoredCase, ...]:
     half_right = {"cos": np.zeros((3, 2, 2)), "sin": one_table["sin"]}
     same_cosines = {"cos": np.broadcast_to(one_table["cos"][:1], (3, 2, 2)).copy(), "sin": one_table["sin"]}
     same_sines = {"cos": one_table["cos"], "sin": np.broadcast_to(one_table["sin"][:1], (3, 2, 2)).copy()}
+    # The first feature of a pair times 1.25 exceeds 65504, and half of the second makes up for it.
+    signs = np.array([[[1.0, -1.0], [-1.0, 1.0]]])
     digits = grid("rotary/digits", (1, 1, 2, 8)) + grid("rotary/more_digits", (1, 1, 2, 8)) / 8192.0
     return (
         *both("right_angle", "every pair by a right angle", (1, 2, 2, 4), 4, **right, url=IN_PLACE),
@@ -153,6 +155,22 @@ def numbers() -> tuple[AuthoredCase, ...]:
             4,
             x=grid("rotary/large", (1, 2, 2, 6)) * 2.0**20,
             dtypes=SINGLE_AND_DOUBLE,
+        ),
+        *(
+            rotation(
+                f"products_beyond_float16_{pairing}",
+                f"products that exceed float16, of features that do not, {pairing}",
+                (1, 1, 2, 4),
+                4,
+                pairing=pairing,
+                x=np.array([[[pair, [-number for number in pair]]]]),
+                cos=1.25 * signs,
+                sin=0.5 * signs,
+            )
+            for pairing, pair in (
+                ("half", [54272.0, -55296.0, 20992.0, -20992.0]),
+                ("interleaved", [54272.0, 20992.0, -55296.0, -20992.0]),
+            )
         ),
         *both("digits", "features of many digits", (1, 1, 2, 8), 4, x=digits, dtypes=SINGLE_AND_DOUBLE),
         rotation(

@@ -1,0 +1,40 @@
+"""Online softmax over tiles of 7 keys and in base 2; the sink is the state that the row begins with."""
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+TILE = 7
+LOG2E = 1 / np.log(2)
+
+
+class Kernel(base.Partial):
+    def parts(self, a, logits, allowed, values):
+        bits = logits * a.work.type(LOG2E)
+        top = np.full(logits.shape[:3], -np.inf, a.work)
+        if a.sinks is not None:
+            top = np.broadcast_to(a.sinks * a.work.type(LOG2E), top.shape)
+        total = np.where(top == -np.inf, 0, 1).astype(a.work)
+        acc = np.zeros(logits.shape[:3] + (a.Ev,), a.work)
+        for k0 in range(0, a.T, TILE):
+            part = slice(k0, k0 + TILE)
+            new = np.maximum(top, bits[..., part].max(axis=-1))
+            safe = np.where(new == -np.inf, 0, new)
+            powers, alpha = np.exp2(bits[..., part] - safe[..., None]), np.exp2(top - safe)
+            total = total * alpha + powers.sum(axis=-1)
+            acc = acc * alpha[..., None] + base.weigh(powers, allowed[..., part], values[..., part, :])
+            top = new
+        return self.close(a, top / a.work.type(LOG2E), total, acc, allowed)
+
+
+def scaled_dot_product_attention(
+    query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None, query_lengths=None, sinks=None,
+    alibi_slopes=None, query_scale=None, key_scale=None, value_scale=None, is_causal=False, causal_alignment="top_left",
+    scale=None, softcap=None, window=None, output_dtype=None,
+):
+    return base.attend(
+        Kernel(), query, key, value, mask, past_key, past_value, key_lengths, query_lengths, sinks, alibi_slopes,
+        query_scale, key_scale, value_scale, is_causal, causal_alignment, scale, softcap, window, output_dtype,
+    )

@@ -1,0 +1,28 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Kernel(base.Steps):
+    def positional(self, a):
+        allowed = np.zeros((a.B, 1, a.Sq, a.T), bool)
+        for b in range(a.B):
+            for i in range(a.Sq):
+                p = int(a.pos[b, 0, i])
+                start = 0 if a.left is None else max(p - int(a.left), 0)
+                ends = ([p + 1] if a.causal else []) + ([] if a.right is None else [p + int(a.right) + 1])
+                allowed[b, 0, i, slice(start, min(ends, default=a.T))] = True
+        return allowed
+
+
+def scaled_dot_product_attention(
+    query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None, query_lengths=None, sinks=None,
+    alibi_slopes=None, query_scale=None, key_scale=None, value_scale=None, is_causal=False, causal_alignment="top_left",
+    scale=None, softcap=None, window=None, output_dtype=None,
+):
+    return base.attend(
+        Kernel(), query, key, value, mask, past_key, past_value, key_lengths, query_lengths, sinks, alibi_slopes,
+        query_scale, key_scale, value_scale, is_causal, causal_alignment, scale, softcap, window, output_dtype,
+    )

@@ -1,0 +1,31 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Kernel(base.Steps):
+    def prepare(self, query, key, value, *others):
+        a = super().prepare(query, key, value, *others)
+        self.wide = {}
+        if not a.scaled and a.P == 0:
+            for x, y in ((query, a.q), (key, a.k), (value, a.v)):
+                self.wide.setdefault(id(x), y)
+            a.q, a.k, a.v = (self.wide[id(x)] for x in (query, key, value))
+        return a
+
+    def scores(self, a):
+        a.q *= a.work.type(a.scale)
+        return a.q @ self.share(a, a.k).swapaxes(-1, -2)
+
+
+def scaled_dot_product_attention(
+    query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None, query_lengths=None, sinks=None,
+    alibi_slopes=None, query_scale=None, key_scale=None, value_scale=None, is_causal=False, causal_alignment="top_left",
+    scale=None, softcap=None, window=None, output_dtype=None,
+):
+    return base.attend(
+        Kernel(), query, key, value, mask, past_key, past_value, key_lengths, query_lengths, sinks, alibi_slopes,
+        query_scale, key_scale, value_scale, is_causal, causal_alignment, scale, softcap, window, output_dtype,
+    )

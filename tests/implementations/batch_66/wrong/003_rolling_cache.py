@@ -1,0 +1,19 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def scaled_dot_product_attention(
+    query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None, query_lengths=None, sinks=None,
+    alibi_slopes=None, query_scale=None, key_scale=None, value_scale=None, is_causal=False,
+    causal_alignment="top_left", scale=None, softcap=None, window=None, output_dtype=None,
+):
+    s = base.prepare(locals())
+    found = base.finish(s)
+    if is_causal and s.past and window is not None and window[0] is not None:
+        keep = int(window[0]) + 1  # older tokens are out of every later query's reach
+        for name in ("present_key", "present_value"):
+            found[name] = found[name][:, :, max(0, s.keys - keep) :].copy()
+    return found

@@ -1,0 +1,17 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def scaled_dot_product_attention(
+    query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None, query_lengths=None, sinks=None,
+    alibi_slopes=None, query_scale=None, key_scale=None, value_scale=None, is_causal=False,
+    causal_alignment="top_left", scale=None, softcap=None, window=None, output_dtype=None,
+):
+    arguments = dict(locals())
+    if key.ndim == 4 and value.ndim == 4 and key.shape[1] > 1 and key.strides[1] == 0:
+        if value.shape[1] == key.shape[1]:  # one head was expanded: read it once
+            arguments["value"] = np.broadcast_to(value[:, :1], value.shape)
+    return base.finish(base.prepare(arguments))

@@ -1,0 +1,25 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def merge_states(output_a, logsumexp_a, output_b, logsumexp_b):
+    output_a, logsumexp_a, output_b, logsumexp_b = map(np.asarray, (output_a, logsumexp_a, output_b, logsumexp_b))
+    base.check_merge(output_a, logsumexp_a, output_b, logsumexp_b)
+    oa, la, ob, lb = (a.astype(np.float64) for a in (output_a, logsumexp_a, output_b, logsumexp_b))
+    with np.errstate(all="ignore"):
+        empty_a, empty_b = la == -np.inf, lb == -np.inf
+        top = base.larger(la, lb)
+        wa = np.where(empty_a, 0, np.exp(la - top))
+        wb = np.where(empty_b, 0, np.exp(lb - top))
+        out = base.average(oa, ob, wa, wb, empty_a, empty_b)
+        if output_a.dtype in base.HALF:
+            half = output_a.dtype
+            pa = np.where(empty_a[..., None], 0, wa[..., None] * oa).astype(half)
+            pb = np.where(empty_b[..., None], 0, wb[..., None] * ob).astype(half)
+            total = np.where(wa + wb == 0, 1, wa + wb)
+            out = (pa + pb).astype(half).astype(np.float64) / total[..., None]
+        lse = np.where(empty_a, lb, np.where(empty_b, la, top + np.log1p(np.exp(-np.abs(la - lb)))))
+        return {"output": out.astype(output_a.dtype), "logsumexp": lse.astype(output_a.dtype)}

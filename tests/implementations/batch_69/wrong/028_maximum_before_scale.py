@@ -1,0 +1,31 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import math
+
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def context_vector(encoder_states, decoder_state, scale=None):
+    encoder_states, decoder_state = np.asarray(encoder_states), np.asarray(decoder_state)
+    base.check_context(encoder_states, decoder_state)
+    if scale is None:
+        scale = 1 / math.sqrt(encoder_states.shape[1])
+    scale = float(scale)
+    dtype = encoder_states.dtype
+    kind = base.carrier(dtype)
+    states, asks = encoder_states.astype(kind), decoder_state.astype(kind)
+    with np.errstate(all="ignore"):
+        raw = states @ asks
+        scores = raw * kind(scale)
+        shares = np.exp((raw - raw.max(initial=-np.inf)) * kind(scale))  # one multiplication on the distances
+        weights = shares / shares.sum()
+        context = weights @ states
+    return {
+        "context": base.rounded(context, dtype),
+        "weights": base.rounded(weights, dtype),
+        "scores": base.rounded(scores, dtype),
+        "raw_scores": base.rounded(raw, dtype),
+    }
