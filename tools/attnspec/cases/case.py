@@ -43,8 +43,8 @@ class ChangedArgument(NamedTuple):
     """The argument with which a case is asked once more, changed alone; the first output must then change, too.
 
     Results that are kept under a key that leaves out an argument are right for every case, unless another case differs
-    in that argument alone, and few do. What the call with the changed argument owes no fixture holds. It is known that it
-    is not what the case owes: whoever states a change sees to it that what is owed changes by so much that no right
+    in that argument alone, and few do. What the call with the changed argument owes no fixture holds. It is known that
+    it is not what the case owes: whoever states a change sees to it that what is owed changes by so much that no right
     output can stay the same in any dtype of the case.
 
     A case changes one argument at most, so that the call before it is the case's own: some keep the last result alone.

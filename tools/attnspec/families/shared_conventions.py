@@ -15,6 +15,13 @@ HALF_PRECISION_GRADE = Convention(
     sentence="whether each step may round to half precision, or the last one alone",
     decision="0018-half-precision-grades",
 )
+HALF_PRECISION_OVERFLOW = Convention(
+    "half_precision_overflow",
+    ("finite", "open"),
+    sentence="whether products, scores and logits beyond the largest number of half precision stay numbers, or leave "
+    "open what comes of them",
+    decision="0018-half-precision-grades",
+)
 INPUT_CHECKS = Convention(
     "input_checks",
     ("strict", "lenient"),

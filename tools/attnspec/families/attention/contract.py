@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attnspec.convention import Convention, Settles
-from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS, OUTPUTS
+from attnspec.families.shared_conventions import (
+    ACCUMULATION,
+    HALF_PRECISION_GRADE,
+    HALF_PRECISION_OVERFLOW,
+    INPUT_CHECKS,
+    OUTPUTS,
+)
 from attnspec.operation import REQUIRED, Examples, Input, Operation, Output
 
 TITLE = "attention"
@@ -130,13 +136,6 @@ FULLY_MASKED_ROW = Convention(
     sentence="the output of a fully masked row: zeros, NaN, the mean of all values, that of those which no float mask "
     "excludes, or an error",
     decision="0001-fully-masked-rows",
-)
-HALF_PRECISION_OVERFLOW = Convention(
-    "half_precision_overflow",
-    ("finite", "open"),
-    sentence="whether products, scores and logits beyond the largest number of half precision stay numbers, or leave "
-    "open what comes of them",
-    decision="0018-half-precision-grades",
 )
 LOGSUMEXP_BASE = Convention(
     "logsumexp_base", ("e", "2"), sentence="the base of the logarithm in `logsumexp`", decision="0015-logsumexp"

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from attnspec.families.shared_conventions import ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS, OUTPUTS
+from attnspec.families.shared_conventions import (
+    ACCUMULATION,
+    HALF_PRECISION_GRADE,
+    HALF_PRECISION_OVERFLOW,
+    INPUT_CHECKS,
+    OUTPUTS,
+)
 from attnspec.operation import REQUIRED, Input, Operation, Output
 
 TITLE = "rotary positions"
@@ -10,7 +16,7 @@ PROFILES = {
     "rotary": "frequencies under every scaling, tables, both pairings",
 }
 
-CONVENTIONS = (ACCUMULATION, HALF_PRECISION_GRADE, INPUT_CHECKS, OUTPUTS)
+CONVENTIONS = (ACCUMULATION, HALF_PRECISION_GRADE, HALF_PRECISION_OVERFLOW, INPUT_CHECKS, OUTPUTS)
 
 _OF_ARITHMETIC = (ACCUMULATION.name, INPUT_CHECKS.name, OUTPUTS.name)
 _TABLE = ("batch entry", "token", "pair")
@@ -65,7 +71,7 @@ OPERATIONS = (
         takes=(Input("x", _OF_HEADS), Input("cos", _TABLE), Input("sin", _TABLE)),
         attributes={"pairing": "half"},
         gives=(Output("output", _OF_HEADS, owed=True, dtype="of the run"),),
-        conventions=(*_OF_ARITHMETIC, HALF_PRECISION_GRADE.name),
+        conventions=(*_OF_ARITHMETIC, HALF_PRECISION_GRADE.name, HALF_PRECISION_OVERFLOW.name),
         may_fuse=True,
     ),
 )

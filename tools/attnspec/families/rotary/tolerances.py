@@ -10,6 +10,7 @@ import numpy as np
 from attnspec.bounds.estimates import Estimate, Reach, exactly, settled
 from attnspec.bounds.tolerance import Tolerance, given, identity
 from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
+from attnspec.families.rotary.overflowing import RotationBound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,11 +87,12 @@ def _apply_rotary(inputs: Mapping[str, Any], attributes: Mapping[str, Any], prec
         pairs = (slice(0, width, 2), slice(1, width, 2))
     first, second = (x[..., features] for features in pairs)
     value = x.copy()
-    error = np.zeros((*_runs(precision), *x.shape))
+    error, largest = np.zeros((*_runs(precision), *x.shape)), np.zeros(x.shape)
     for features, products in zip(pairs, ((cos * first, -sin * second), (sin * first, cos * second)), strict=True):
         turned = _sum_of_products(*products, precision)
         value[..., features], error[..., features] = turned.value, turned.error
-    return Tolerance(given(output=Estimate(value, error)))
+        largest[..., features] = np.fmax(*map(np.abs, products))
+    return RotationBound(Estimate(value, error), largest, precision)
 
 
 def _runs(precision: Precision) -> tuple[int, ...]:

@@ -38,6 +38,7 @@ tensors = import_library("attnspec.adapters.builtin.torch.tensors", adapter="tra
 
 conventions: Mapping[str, str] = {
     "input_checks": "lenient",
+    "apply_rotary.half_precision_overflow": "open",
     "rotary_frequencies.accumulation": "float32",
     "rotary_tables.accumulation": "float32",
 }

@@ -1,0 +1,52 @@
+"""What is owed of a rotation by who rounds its products to half precision, where they may be too large for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.bounds.tolerance import Tolerance, given
+from attnspec.family import Owed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.bounds.estimates import Estimate
+    from attnspec.bounds.precision import Precision
+
+_CONVENTION = "half_precision_overflow"
+
+
+class RotationBound(Tolerance):
+    """Values and tolerances of rotated features, and which of them an overflow of a product reaches.
+
+    Parameters
+    ----------
+    output
+        The rotated features (B, H, S, E).
+    products
+        The larger product of each of them, without its sign (same); 0 for features that stay.
+    precision
+        Unit roundoffs of the runs.
+    """
+
+    def __init__(self, output: Estimate, products: NDArray[Any], precision: Precision) -> None:
+        super().__init__(given(output=output))
+        self._products = products
+        self._precision = precision
+
+    def overflowed(self, run: int) -> NDArray[np.bool_]:
+        """Return the features of a run of which a product is larger than what its dtype holds."""
+        largest = np.ravel(self._precision.largest)
+        return self._products > largest[run if largest.size > 1 else 0]
+
+
+def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int) -> Owed:
+    """Return what is owed under declared conventions, as :class:`attnspec.family.Family` has it."""
+    if not isinstance(bound, RotationBound) or conventions[_CONVENTION] != "open":
+        return Owed(outputs, {}, ())
+    elements = bound.overflowed(run)
+    return Owed(outputs, {"output": elements}, (f"{_CONVENTION}=open",)) if elements.any() else Owed(outputs, {}, ())
