@@ -98,14 +98,14 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
             )
         )
     # With an axis for groups a mask of an entry lies beside key heads, and fits them where there are as many.
-    entries = Sizes(2, 4, 2, 3, 5)
+    entries = Sizes(2, 6, 2, 3, 5)
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
-        for name, shape in (("batch", (2, 1, 3, 5)), ("batch_row", (2, 1, 1, 5)), ("batch_head", (2, 4, 3, 5))):
+        for name, shape in (("batch", (2, 1, 3, 5)), ("batch_row", (2, 1, 1, 5)), ("batch_head", (2, 6, 3, 5))):
             case_id = f"masking/{kind}_rank_4_{name}_of_as_many_entries_as_key_heads"
             made.append(
                 attention(
                     case_id,
-                    f"A {kind} mask of shape {shape} for two entries whose four heads share two key heads",
+                    f"A {kind} mask of shape {shape} for two entries whose six heads share two key heads",
                     entries,
                     clauses=("sdpa.mask.broadcast",),
                     mask=draw(case_id, shape),

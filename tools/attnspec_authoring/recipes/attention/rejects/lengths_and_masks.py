@@ -106,9 +106,10 @@ def length_refusals() -> tuple[AuthoredCase, ...]:
 
 def mask_refusals() -> tuple[AuthoredCase, ...]:
     """Change each axis of a Boolean mask, of a float mask, and of one that covers a past; and group masks like keys."""
-    boolean, added, past, grouped, single = (
-        f"rejects/twin_{name}" for name in ("boolean_mask", "float_mask", "past_mask", "grouped_mask", "single_mask")
+    boolean, added, past, grouped = (
+        f"rejects/twin_{name}" for name in ("boolean_mask", "float_mask", "past_mask", "grouped_mask")
     )
+    entry, head, query = single = tuple(f"rejects/twin_mask_of_one_{what}" for what in ("entry", "head", "query"))
     wrong: tuple[tuple[str, str, str, tuple[int, ...]], ...] = (
         ("mask_of_two_rows", "A mask of two rows for four queries", boolean, (2, 5)),
         ("mask_of_five_rows", "A mask of five rows for four queries", boolean, (5, 5)),
@@ -132,10 +133,10 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
             grouped,
             (1, 2, 4, 5),
         ),
-        ("mask_of_two_entries_for_one", "A mask for two batch entries where there is one", single, (2, 1, 1, 5)),
-        ("mask_of_two_heads_for_one", "A mask for two heads where there is one", single, (1, 2, 1, 5)),
-        ("mask_of_two_rows_for_one", "A mask of two rows for one query", single, (1, 1, 2, 5)),
-        ("mask_of_four_rows_for_one", "A mask of rank 2 with four rows for one query", single, (4, 5)),
+        ("mask_of_two_entries_for_one", "A mask for two batch entries where there is one", entry, (2, 1, 4, 5)),
+        ("mask_of_two_heads_for_one", "A mask for two heads where there is one", head, (1, 2, 4, 5)),
+        ("mask_of_two_rows_for_one", "A mask of two rows for one query", query, (1, 1, 2, 5)),
+        ("mask_of_four_rows_for_one", "A mask of rank 2 with four rows for one query", query, (4, 5)),
         ("mask_of_group", "A mask for each of three query heads in a group of six", grouped, (3, 4, 5)),
     )
     return tuple(
@@ -147,7 +148,7 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
             {**drawn(twin), "mask": (float_mask if twin == added else boolean_mask)(f"rejects/{name}", shape)},
             reason=f"{title} does not fit.",
             # The rules of NumPy repeat a single column, and the scores of a single query.
-            convention=STRICT if shape[-1] == 1 or twin == single else None,
+            convention=STRICT if shape[-1] == 1 or twin in single else None,
         )
         for name, title, twin, shape in wrong
     )

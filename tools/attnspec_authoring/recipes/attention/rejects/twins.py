@@ -27,7 +27,8 @@ STRICT = ("input_checks", "strict")
 SIZES = Sizes(3, 2, 2, 4, 5, 2)
 GROUPED = Sizes(1, 6, 2, 4, 5, 2)
 PAST = Sizes(3, 2, 2, 4, 5, 2, past=3)
-SINGLE = Sizes(1, 1, 1, 1, 5, 2)
+SINGLE = {"entry": Sizes(1, 2, 2, 4, 5, 2), "head": Sizes(3, 1, 1, 4, 5, 2), "query": Sizes(3, 2, 2, 1, 5, 2)}
+"""Sizes of which one is 1, which the rules of NumPy repeat for a mask."""
 PLAIN = "rejects/twin_plain"
 
 
@@ -48,11 +49,14 @@ def twins() -> tuple[AuthoredCase, ...]:
             SIZES,
             mask=float_mask("rejects/twin_float_mask", (2, 4, 5)),
         ),
-        attention(
-            "rejects/twin_single_mask",
-            "Valid twin: a mask of rank 4 for one query of one head",
-            SINGLE,
-            mask=boolean_mask("rejects/twin_single_mask", SINGLE.mask),
+        *(
+            attention(
+                f"rejects/twin_mask_of_one_{what}",
+                f"Valid twin: a mask of rank 4 where there is one {what}",
+                sizes,
+                mask=boolean_mask(f"rejects/twin_mask_of_one_{what}", sizes.mask),
+            )
+            for what, sizes in SINGLE.items()
         ),
         attention(
             "rejects/twin_grouped", "Valid twin: six query heads over two", GROUPED, clauses=("sdpa.heads.grouped",)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes, attention
-from attnspec_authoring.recipes.attention.stress.one_feature import row
+from attnspec_authoring.recipes.attention.stress.one_feature import asked, row, shared
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -28,11 +28,10 @@ def cases() -> tuple[AuthoredCase, ...]:
             attention(
                 case_id,
                 f"One query with scores around -800, each head without another of {parts} parts of the keys",
-                Sizes(1, parts, 1, 1, KEYS, 1),
+                Sizes(3, parts, 1, 1, KEYS, 1),
                 outputs=("output", "logsumexp"),
-                query=np.full((1, parts, 1, 1), 16.0),
-                key=row(FAR_BELOW / 16.0 - np.arange(KEYS) % 4 / 4.0),
-                value=row(grid(f"{case_id}/value", (KEYS,))),
+                query=np.full((3, parts, 1, 1), 16.0),
+                key=np.repeat(row(FAR_BELOW / 16.0 - np.arange(KEYS) % 4 / 4.0), 3, axis=0),
                 mask=(part != np.arange(parts)[:, np.newaxis])[:, np.newaxis],
                 scale=1.0,
             )
@@ -44,8 +43,8 @@ def cases() -> tuple[AuthoredCase, ...]:
             attention(
                 f"stress/scaled_queries_beyond_float16_{name}",
                 f"Queries that exceed float16 once they are multiplied by {scale:g}, and small keys",
-                Sizes(1, 2, 1, 2, 6, 1),
-                query=np.array([[[[first], [-first]], [[first / 2.0], [first]]]]),
+                shared(6),
+                query=asked(first, -first, first / 2.0),
                 key=row(scores * 2.0**-13),
                 value=row(grid(f"stress/scaled_queries_{name}/value", (6,))),
                 scale=scale,
