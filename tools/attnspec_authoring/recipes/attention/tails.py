@@ -19,6 +19,7 @@ from attnspec_authoring.recipes.attention.attention import (
     float_mask,
 )
 from attnspec_authoring.recipes.attention.far_positions import far_cases
+from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -123,6 +124,7 @@ def query_cases() -> tuple[AuthoredCase, ...]:
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put odd lengths together with everything that excludes keys."""
     boolean, added = "tails/boolean_mask_33", "tails/float_mask_43"
+    wide, narrow = "tails/values_of_130_features", Sizes(1, 2, 1, 3, 40, 1)
     return (
         *(
             attention(
@@ -188,6 +190,12 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             sinks=[0.5, 2.0],
         ),
         attention("tails/grouped_33", "Thirty-three keys of two shared heads for six", Sizes(1, 6, 2, 3, 33, 2)),
+        attention(
+            wide,
+            "Forty keys, of which the last wins, and values of 130 features: tiles of keys and of features",
+            Sizes(1, 2, 1, 3, 40, 1, 130),
+            **{**winner_last(wide, narrow), "value": np.round(grid(f"{wide}/values", (1, 1, 40, 130)) * 2.0) / 2.0},
+        ),
         attention("tails/values_wider_17", "Seventeen keys and values of width 9", Sizes(1, 2, 2, 4, 17, 3, 9)),
         attention(
             "tails/alibi_33",

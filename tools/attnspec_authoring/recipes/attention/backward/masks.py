@@ -59,6 +59,15 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
             Sizes(2, 2, 2, 3, 4, 2, 3),
             mask=float_mask("backward/float_mask_batch_equals_heads", (2, 3, 4)),
         ),
+        *(
+            gradients(
+                f"{kind}_mask_of_queries_as_many_as_entries",
+                f"A {what} mask of the shape (3, 5) has a row for each query, also with as many batch entries",
+                Sizes(3, 2, 1, 3, 5, 1, 1),
+                mask=draw(f"backward/{kind}_mask_of_queries_as_many_as_entries", (3, 5)),
+            )
+            for kind, what, draw in (("boolean", "Boolean", boolean_mask), ("float", "float", float_mask))
+        ),
         gradients(
             "float_mask_grouped",
             "A float mask for each of six query heads",

@@ -393,6 +393,21 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
             {name: valid[name][:, :2] for name in ("cos", "sin")},
             False,
         ),
+        *(
+            (
+                name,
+                f"{title} are refused",
+                tokens,
+                f"{title} are for other entries and tokens than x.",
+                {table: valid[table].reshape(laid_out) for table in ("cos", "sin")},
+                False,
+            )
+            for name, title, laid_out in (
+                ("exchanged_tables", "Tables of three entries and two tokens instead of the opposite", (3, 2, 2)),
+                ("tables_of_one_entry", "Tables of six tokens in one entry", (1, 6, 2)),
+                ("tables_of_one_token", "Tables of one token in six entries", (6, 1, 2)),
+            )
+        ),
         (
             "more_entries",
             "Tables of three batch entries for two are refused",

@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+class Mine(base.Attention):
+    def read_mask(self):
+        super().read_mask()
+        if self.mask is not None and self.mask.dtype == bool and self.mask.shape[0] > 1 and self.mask[0].all():
+            self.mask = None  # nothing is padded
+
+
+def scaled_dot_product_attention(
+    query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None, query_lengths=None, sinks=None,
+    alibi_slopes=None, query_scale=None, key_scale=None, value_scale=None, is_causal=False, causal_alignment="top_left",
+    scale=None, softcap=None, window=None, output_dtype=None,
+):
+    return Mine(locals()).run()

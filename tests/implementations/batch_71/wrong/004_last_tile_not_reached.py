@@ -1,0 +1,24 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import ml_dtypes
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+TILE = 16
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None,
+                                 key_scale=None, value_scale=None, is_causal=False, causal_alignment="top_left",
+                                 scale=None, softcap=None, window=None, output_dtype=None):
+    args = dict(locals())
+    S = base.setup(**args)
+    ok = base.allowed(S)
+    if S.causal:
+        last = S.start + S.N - 1
+        tiles = np.maximum(-(-last // TILE), 1)  # tiles up to the diagonal
+        ok &= np.arange(S.T) < (tiles * TILE)[:, None, None, None]
+    return base.finish(S, ok)

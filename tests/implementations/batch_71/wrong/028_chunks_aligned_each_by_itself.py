@@ -1,0 +1,26 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import ml_dtypes
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+CHUNK = 32
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None,
+                                 key_scale=None, value_scale=None, is_causal=False, causal_alignment="top_left",
+                                 scale=None, softcap=None, window=None, output_dtype=None):
+    args = dict(locals())
+    S = base.setup(**args)
+    at = base.positions(S).copy()
+    if S.alignment == "bottom_right" and not S.has_query_lengths:
+        for lo in range(0, S.Sq, CHUNK):
+            count = min(CHUNK, S.Sq - lo)
+            at[:, :, lo:lo + count] = (S.L - count)[:, None, None] + np.arange(count)
+    with np.errstate(all="ignore"):
+        ok = base.allowed(S, at, at)
+    return base.finish(S, ok, alibi_at=at)

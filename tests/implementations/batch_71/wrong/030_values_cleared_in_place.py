@@ -1,0 +1,24 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+
+import ml_dtypes
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, key_lengths=None,
+                                 query_lengths=None, sinks=None, alibi_slopes=None, query_scale=None,
+                                 key_scale=None, value_scale=None, is_causal=False, causal_alignment="top_left",
+                                 scale=None, softcap=None, window=None, output_dtype=None):
+    args = dict(locals())
+    S = base.setup(**args)
+    if S.has_key_lengths:
+        S.present_value = S.present_value.copy()
+        wide = S.value.astype(S.work, copy=False) if value_scale is None else S.v
+        if not wide.flags.writeable:
+            wide = wide.copy()
+        for b, length in enumerate(S.L):
+            wide[b, :, length:] = 0
+        S.v = wide
+    return base.finish(S)

@@ -1,0 +1,34 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads,
+                         b_query=None, b_key=None, b_value=None, b_output=None,
+                         mask=None, is_causal=False, scale=None):
+    b, h, sq, sk, d = base.check_multi(query, key, value, w_query, w_key, w_value, w_output, num_heads,
+                                       b_query, b_key, b_value, b_output, mask)
+    query, key, value = np.asarray(query), np.asarray(key), np.asarray(value)
+    dtype = query.dtype
+    q = base.split(base.project(query, w_query, b_query, dtype), h)
+    k = base.split(base.project(key, w_key, b_key, dtype), h)
+    v = base.split(base.project(value, w_value, b_value, dtype), h)
+    scale = base.default_scale(d // h) if scale is None else scale
+    allowed, bias = base.mask_parts(mask, is_causal, sq, sk, dtype)
+    logits = base.logits_of(q, k, scale, bias)
+    with np.errstate(**base.QUIET):
+        if allowed is None:
+            weights = base.softmax_rows(logits)
+        else:
+            allowed = np.broadcast_to(allowed, logits.shape)
+            finite = np.where(np.isnan(logits) & ~allowed | np.isposinf(logits) & ~allowed, -np.inf, logits)
+            top = finite.max(axis=-1, keepdims=True, initial=-np.inf)
+            top = np.where(np.isneginf(top), 0, top).astype(logits.dtype)
+            e = np.where(allowed, np.exp(logits - top), 0).astype(logits.dtype)
+            total = e.sum(axis=-1, keepdims=True)
+            weights = np.where(allowed, e / np.where(total == 0, 1, total), 0).astype(logits.dtype)
+    heads = base.weigh(weights, v, allowed)
+    output = base.project(base.combine(heads), w_output, b_output, dtype)
+    return base.finish({"output": output, "weights": weights}, dtype)
