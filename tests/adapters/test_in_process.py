@@ -1,11 +1,13 @@
 """Python callables in this process: whatever goes wrong in one becomes an answer."""
 
 import sys
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import attnspec_reference
 from attnspec import Unsupported
 from attnspec.adapters import load
 from attnspec.adapters.implementation import Declined, Malformed, Outputs, Raised, Request
@@ -96,6 +98,23 @@ def test_inputs_that_are_edited_in_place_are_named():
 
     answer = answer_of(softmax)
     assert isinstance(answer, Outputs)
+    assert answer.inputs_changed == ("x",)
+
+
+@pytest.mark.parametrize("change", ["shape", "dtype", "strides"])
+def test_inputs_that_are_laid_out_anew_in_place_are_named(change):
+    """The numbers are where they were, and the array of the caller is another one."""
+
+    def softmax(x, axis=-1):
+        given = x.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            setattr(x, change, {"shape": (3, 2), "dtype": np.int64, "strides": (8, 16)}[change])
+        return attnspec_reference.softmax(given, axis=axis)
+
+    x = np.arange(6.0).reshape(2, 3)
+    request = Request("softmax", "float64", {"x": x}, {})
+    answer = load(SimpleNamespace(softmax=softmax)).run(request)
     assert answer.inputs_changed == ("x",)
 
 

@@ -1,6 +1,7 @@
 """Results that are kept without regard to one argument are found out, whichever it is; others are left alone."""
 
 import collections
+import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -146,6 +147,24 @@ def test_what_the_case_does_not_ask_for_is_not_graded_when_it_changes(kind):
     (result,) = run_suite(replace(SUITE, cases={case.id: asked}), load(holder))
     assert len(calls) == right + 1
     assert result.status == "pass", result.verdict.message
+
+
+def test_who_reshapes_what_is_to_be_written_over_is_told_of_it():
+    case = next(case for name, argument, case in CHANGED if (name, argument) == ("split_heads", "x"))
+    asked = []
+
+    def split(x, num_heads):
+        output = attnspec_reference.split_heads(x, num_heads=num_heads)
+        asked.append(x)
+        if len(asked) == 3:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                x.shape = (x.size,)
+        return output
+
+    (result,) = validated("split_heads", split, [case], dtypes=("float32",))
+    assert (result.status, result.verdict.check) == ("fail", "inputs_unchanged")
+    assert len(asked) == 3
 
 
 def test_what_a_convention_takes_away_is_not_changed():

@@ -17,6 +17,7 @@ from attnspec.adapters.implementation import (
     Outputs,
     Request,
 )
+from attnspec.adapters.imprint import imprint
 from attnspec.adapters.wrapped import Wrapped
 from attnspec.arrangement import Circumstances, Repacked
 from attnspec.contract import IN_LAYOUT, OPERATIONS
@@ -187,7 +188,7 @@ def _edited(request: Request, call: Request, axes: Mapping[str, Axes], entry: Ma
     return tuple(
         name
         for name, known in axes.items()
-        if call.inputs[name].tobytes() != known.to_layout(request.inputs[name], entry).tobytes()
+        if imprint(call.inputs[name]) != imprint(known.to_layout(request.inputs[name], entry))
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,6 +16,7 @@ from attnspec import capabilities, conventions
 from attnspec.adapters.differentiating import differentiated
 from attnspec.adapters.handed_out import HandedOut
 from attnspec.adapters.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
+from attnspec.adapters.imprint import imprint
 from attnspec.adapters.places import place_of
 from attnspec.adapters.returned import read_returned
 from attnspec.adapters.signatures import read_signature
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from attnspec.adapters.signatures import Signature
     from attnspec.adapters.tensors import Tensors
     from attnspec.operation import Operation
-
-_LARGEST_KEPT = 2**22
-"""Bytes of an input that are kept to be compared; of a larger one a digest, since copies would fill the memory."""
 
 _NAMES_TOLD = 5
 _OURS = "attnspec"
@@ -172,18 +169,6 @@ class InProcessImplementation:
 
     def close(self) -> None:
         """Nothing to release."""
-
-
-def imprint(array: NDArray[Any]) -> bytes:
-    """Return what tells an array from one with any other bit: its bytes, or of a large one a digest of them."""
-    if array.nbytes <= _LARGEST_KEPT:
-        return array.tobytes()
-    digest = hashlib.sha256()
-    parts = array.reshape(-1, array.shape[-1]) if array.flags.c_contiguous else array
-    rows = max(1, _LARGEST_KEPT // max(parts[:1].nbytes, 1))
-    for start in range(0, len(parts), rows):
-        digest.update(parts[start : start + rows].tobytes())
-    return digest.digest()
 
 
 def read_attribute(holder: object, name: str, adapter: str) -> Any:

@@ -303,8 +303,8 @@ def _changed_argument(run: Run, result: Result, asking: _Asking, resolved: Resol
     if can_be_written_over(handed, changed):
         # Asked once more, so that what is kept by the arrays themselves is kept by these.
         before, _ = asking.ask(run, "again", handed=handed)
-        if isinstance(before, Outputs) and before.overwritten:
-            return result._replace(verdict=told_overwritten(result.verdict, before))
+        if isinstance(before, Outputs) and (before.overwritten or before.inputs_changed):
+            return result._replace(verdict=judged(run, before))
         write_over(handed, changed)
         answer, _ = asking.ask(changed.run, "changed", run, handed)
     else:

@@ -125,6 +125,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put odd lengths together with everything that excludes keys."""
     boolean, added = "tails/boolean_mask_33", "tails/float_mask_43"
     wide, narrow = "tails/values_of_130_features", Sizes(1, 2, 1, 3, 40, 1)
+    halves: dict[str, Any] = {"value": np.round(grid(f"{wide}/values", (1, 1, 40, 130)) * 2.0) / 2.0}
     return (
         *(
             attention(
@@ -194,7 +195,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             wide,
             "Forty keys, of which the last wins, and values of 130 features: tiles of keys and of features",
             Sizes(1, 2, 1, 3, 40, 1, 130),
-            **{**winner_last(wide, narrow), "value": np.round(grid(f"{wide}/values", (1, 1, 40, 130)) * 2.0) / 2.0},
+            **(winner_last(wide, narrow) | halves),
         ),
         attention("tails/values_wider_17", "Seventeen keys and values of width 9", Sizes(1, 2, 2, 4, 17, 3, 9)),
         attention(

@@ -1,0 +1,20 @@
+import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import base
+import numpy as np
+
+dtypes = ("float64", "float32", "bfloat16", "float16")
+
+
+def context_vector(encoder_states, decoder_state, scale=None):
+    states, query = np.asarray(encoder_states), np.asarray(decoder_state)
+    base.check_context(states, query)
+    dtype = states.dtype
+    states, query = base.widen(states), base.widen(query)
+    if len(states) == 1:  # the softmax of a single score is 1, whatever the score
+        one, none = np.ones(1), np.zeros(1)
+        return base.context_outputs(dtype, context=states[0], weights=one, scores=none, raw_scores=none)
+    raw = states @ query
+    scores = raw * base.wide(dtype).type(base.default_scale(scale, states.shape[1]))
+    weights = np.exp(scores - scores.max())
+    weights = weights / weights.sum()
+    return base.context_outputs(dtype, context=weights @ states, weights=weights, scores=scores, raw_scores=raw)
