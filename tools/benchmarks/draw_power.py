@@ -44,8 +44,8 @@ SEED = "power"
 
 ABOUT = """
 Mistakes of the catalogue, taken evenly over those of operations of which cases can be drawn; each in the first dtype
-in which it shows, on one processor. Mistakes of refusals, of memory between calls and of layouts of serving are among
-them, which these draws do not ask for: those are not found, and are named.
+in which it shows, on one processor. Mistakes of layouts of serving are among them, which these draws do not ask for:
+those are not found, and are named.
 
 Strangers are the wrong implementations of blind batches, by the pages of these, that the golden cases let pass when the
 batch was scored. Each has a campaign of its own, in every operation and dtype that it offers, and the time is that of
