@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["apply_rotary", "conventions"]
 
-conventions: Mapping[str, str] = {"apply_rotary.input_checks": "lenient"}
+conventions: Mapping[str, str] = {
+    "apply_rotary.input_checks": "lenient",
+    "apply_rotary.half_precision_overflow": "open",
+}
 
 
 def apply_rotary(x: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any], *, pairing: str = "half") -> NDArray[Any]:
