@@ -331,11 +331,13 @@ def _graded_when_changed(
 ) -> Result:
     """Fail a run whose outputs are wrong when an argument changes: part of what was computed before was kept."""
     case = owed_by_reference(result.run, changed)
-    if case is None or not _is_asked_whole(case, resolved.of_run(case, result.run.dtype)):
+    if case is None:
         return result
     (owed,) = planned_runs(case, [result.run.dtype], asking.declaration, resolved)
+    if isinstance(owed.expected, NotGraded) or not _is_asked_whole(owed):
+        return result
     verdict = judged(owed, answer)
-    if isinstance(owed.expected, NotGraded) or verdict.status in RIGHT:
+    if verdict.status in RIGHT:
         return result
     found = f": {verdict.message}" if verdict.message else ""
     message = (
@@ -345,11 +347,11 @@ def _graded_when_changed(
     return result._replace(verdict=Verdict("fail", check="repeatable", output=verdict.output, message=message))
 
 
-def _is_asked_whole(case: Case, choices: Mapping[str, str]) -> bool:
+def _is_asked_whole(run: Run) -> bool:
     """Tell whether the case says of each attribute that a declared convention takes away what it is then."""
-    defaults = OPERATIONS[case.operation].attributes
-    fixed = convention_rules.fixed_attributes(choices)
-    return all(case.attributes.get(name, defaults.get(name)) == only for name, only in fixed.items())
+    attributes = {**run.operation.attributes, **run.case.attributes}
+    fixed = convention_rules.fixed_attributes(run.conventions)
+    return all(attributes.get(name) == only for name, only in fixed.items())
 
 
 def _is_nan_by_declaration(run: Run, output: str, got: NDArray[Any]) -> bool:

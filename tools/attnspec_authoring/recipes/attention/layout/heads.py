@@ -61,11 +61,12 @@ def far_masks() -> tuple[tuple[str, str, dict[str, Any]], ...]:
             {"query_length": 260, "key_length": 2, "offset": -258},
         ),
         *(
-            (f"offset_{word}{abs(offset)}", f"three queries at {offset} before or behind four keys", places)
-            for offset in (126, -130, 254, -258, 32766, -32770, 65534, -65538)
-            for word, places in (
-                ("minus_" if offset < 0 else "", {"query_length": 3, "key_length": 4, "offset": offset}),
+            (
+                f"offset_{offset}".replace("-", "minus_"),
+                f"three queries at {offset} before or behind four keys",
+                {"query_length": 3, "key_length": 4, "offset": offset},
             )
+            for offset in (126, -130, 254, -258, 32766, -32770, 65534, -65538)
         ),
     )
 

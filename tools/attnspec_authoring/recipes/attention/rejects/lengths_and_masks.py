@@ -147,7 +147,7 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
             twin,
             {**drawn(twin), "mask": (float_mask if twin == added else boolean_mask)(f"rejects/{name}", shape)},
             reason=f"{title} does not fit.",
-            # The rules of NumPy repeat a single column, and the scores of a single query.
+            # The rules of NumPy repeat a single column, and the scores of one entry, head or query.
             convention=STRICT if shape[-1] == 1 or twin in single else None,
         )
         for name, title, twin, shape in wrong

@@ -19,7 +19,7 @@ FAR_BELOW = -800.0
 
 
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases: four heads, each without another part of the keys."""
+    """Return cases of keys in parts, of which each head lacks another, and of large queries beside small keys."""
     made: list[AuthoredCase] = []
     for parts in (2, 4):
         case_id = f"stress/one_query_without_one_of_{parts}_parts"
