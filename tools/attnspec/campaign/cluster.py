@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _AHEAD = 2
 """Parts that each worker has before it: one that it works on, one that is on its way."""
 
+_STARTS = 2
+"""How often Dask may try to begin: it asserts that a thread of its own runs within 10 seconds, which a machine under
+load, or one that was paused, can miss."""
+
 _SECONDS_TO_ANSWER = 5
 _SECONDS_TO_JOIN = 10
 _SECONDS_ALONE = 60
@@ -31,7 +35,7 @@ class DaskCluster:
     Raises
     ------
     UsageError
-        If Dask is not installed, the scheduler cannot be reached, or it has no worker.
+        If Dask is not installed or cannot begin, the scheduler cannot be reached, or it has no worker.
     """
 
     def __init__(self, address: str) -> None:
@@ -44,7 +48,7 @@ class DaskCluster:
         self._distributed: Any = distributed
         self._address = address
         try:
-            self._client = self._distributed.Client(address, timeout=_SECONDS_TO_ANSWER)
+            self._client = self._begun()
         except (OSError, ValueError) as error:
             raise UsageError(f"--executor dask:{address}: no scheduler answers there ({error}).") from None
         try:
@@ -53,6 +57,17 @@ class DaskCluster:
             self.close()
             raise UsageError(f"--executor dask:{address}: the scheduler there has no worker; {self._remedy}") from None
         self.capacity = _AHEAD * max(sum(self._client.nthreads().values()), 1)
+
+    def _begun(self) -> Any:
+        for _ in range(_STARTS):
+            try:
+                return self._distributed.Client(self._address, timeout=_SECONDS_TO_ANSWER)
+            except AssertionError:
+                continue
+        raise UsageError(
+            f"--executor dask:{self._address}: Dask cannot begin a thread here within its 10 seconds; try again when "
+            "this machine has less to do."
+        )
 
     @property
     def _remedy(self) -> str:
