@@ -37,3 +37,14 @@ def test_who_writes_over_an_output_of_many_calls_ago_is_found():
         remembered.overwritten(asked, {"output": other}, {"output": other.copy()})
     buffer[:] = 1
     assert remembered.overwritten(request, {"output": buffer}, {"output": buffer.copy()}) == ("output",)
+
+
+def test_an_output_whose_shape_is_changed_by_a_later_call_is_found():
+    """A buffer may be given another shape in place, and hold the same bytes."""
+    remembered = HandedOut()
+    buffer = np.arange(6, dtype=np.float32).reshape(2, 3)
+    request = Request("softmax", "float32", {"x": np.zeros((2, 3), np.float32)}, {})
+    remembered.overwritten(request, {"output": buffer}, {"output": buffer.copy()})
+    buffer.shape = (3, 2)
+    other = np.zeros((2, 3), np.float32)
+    assert remembered.overwritten(request, {"output": other}, {"output": other.copy()}) == ("output",)

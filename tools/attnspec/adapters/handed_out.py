@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec.adapters.imprint import imprint
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -27,7 +29,7 @@ class _Call(NamedTuple):
     held: Mapping[str, NDArray[Any]]
 
     def overwritten(self) -> tuple[str, ...]:
-        return tuple(name for name, array in self.returned.items() if array.tobytes() != self.held[name].tobytes())
+        return tuple(name for name, array in self.returned.items() if imprint(array) != imprint(self.held[name]))
 
 
 class HandedOut:

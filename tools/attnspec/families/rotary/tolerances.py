@@ -11,6 +11,7 @@ from attnspec.bounds.estimates import Estimate, Reach, exactly, settled
 from attnspec.bounds.tolerance import Tolerance, given, identity
 from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
 from attnspec.families.rotary.overflowing import RotationBound
+from attnspec.families.rotary.pairing import paired_features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,10 +82,7 @@ def _beyond(estimate: Estimate, half_of_range: float) -> NDArray[np.bool_]:
 def _apply_rotary(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
     x = exactly(inputs["x"]).value
     cos, sin = (exactly(inputs[name]).value[:, np.newaxis] for name in ("cos", "sin"))
-    width = 2 * cos.shape[-1]
-    pairs = (slice(width // 2), slice(width // 2, width))
-    if attributes.get("pairing") == "interleaved":
-        pairs = (slice(0, width, 2), slice(1, width, 2))
+    pairs = paired_features(cos.shape[-1], attributes.get("pairing", "half"))
     first, second = (x[..., features] for features in pairs)
     value = x.copy()
     error, largest = np.zeros((*_runs(precision), *x.shape)), np.zeros(x.shape)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.dtypes import rounded_to
+from attnspec.families.rotary.pairing import paired_features
 from attnspec.lattice import (
     HOLDING,
     Drawn,
@@ -140,9 +141,7 @@ def _make_heavy(
         rounded_to(size + step * coarse(words.varied(f"heavy {name}"), signs["x"].shape), limits.dtype)
         for name, (size, step) in (("first", _FIRST), ("second", _SECOND))
     )
-    of_first, of_second = np.arange(pairs), np.arange(pairs) + pairs
-    if pairing == "interleaved":
-        of_first, of_second = 2 * of_first, 2 * of_first + 1
+    of_first, of_second = paired_features(pairs, pairing)
     inputs["x"][..., of_first] = signs["x"] * first
     inputs["x"][..., of_second] = signs["x"] * signs["cos"] * signs["sin"] * second
     return True
