@@ -274,6 +274,26 @@ def test_products_that_overflow_between_the_steps_fail_unless_it_is_declared():
     assert (left_open.graded, left_open.ungraded) == (0, 12)
 
 
+def scaled_first(query, key, value, scale):
+    """A chain of calls in half precision: the query is scaled, and stored, before it meets the keys."""
+    scaled = query * query.dtype.type(scale)
+    scores = (scaled.astype(np.float32) @ np.swapaxes(key.astype(np.float32), -1, -2)).astype(query.dtype)
+    exponentials = np.exp(scores.astype(np.float32) - scores.max(axis=-1, keepdims=True))
+    weights = (exponentials / exponentials.sum(axis=-1, keepdims=True)).astype(query.dtype).astype(np.float32)
+    return (weights @ value.astype(np.float32)).astype(query.dtype)
+
+
+def test_scaled_queries_that_overflow_fail_unless_it_is_declared():
+    case = "stress/scaled_queries_beyond_float16_by_2"
+    (overflowed,) = verdicts(scaled_first, case, dtypes=("float16",)).values()
+    assert (overflowed.status, overflowed.check) == ("fail", "values")
+    declared = {"half_precision_overflow": "open"}
+    (left_open,) = verdicts(scaled_first, case, dtypes=("float16",), conventions=declared).values()
+    assert left_open.under == "half_precision_overflow=open"
+    (narrow,) = verdicts(scaled_first, case, dtypes=("float32",), conventions=declared).values()
+    assert (narrow.status, narrow.under) == ("pass", None)
+
+
 def test_declared_overflow_leaves_nothing_open_where_the_dtype_reaches_further():
     declared = {"half_precision_overflow": "open"}
     for dtype in ("bfloat16", "float32"):

@@ -136,6 +136,8 @@ class AttentionTolerance:
         Logits (B, Hq, Sq, K) that make their row NaN where they count; None where there are none.
     projected
         A query that carries errors, with the keys that it meets; None for one that is an input.
+    factors
+        The largest number of each query (B, Hq, Sq) and of all keys that it meets, once it is scaled.
     """
 
     precision: Precision
@@ -149,6 +151,7 @@ class AttentionTolerance:
     value: Estimate
     shift: NDArray[Any] | None
     logsumexp_base_2: bool
+    factors: NDArray[Any]
     quantized: Quantization = NOTHING_QUANTIZED
     not_numbers: NDArray[np.bool_] | None = None
     projected: ProjectedQuery | None = None
@@ -281,11 +284,14 @@ class AttentionTolerance:
         return float(np.ravel(self.precision.largest)[run if np.ndim(self.precision.largest) else 0])
 
     def overflows(self, run: int) -> NDArray[np.bool_]:
-        """Return the queries (B, Hq, Sq) of which a run cannot store a product, score or logit that it comes to."""
+        """Return the queries (B, Hq, Sq) of which a run cannot store what it comes to.
+
+        That is the query or a key, once it is scaled, a product, a score or a logit.
+        """
         largest = self.largest(run)
         size = np.maximum(np.abs(self.raw), np.abs(self.scaled.value))
         logits = self._of_keys(np.where(np.isfinite(self.masked.value), self.masked.value, 0.0))
-        return np.any(np.maximum(size, np.abs(logits)) > largest, axis=-1)
+        return (self.factors > largest) | np.any(np.maximum(size, np.abs(logits)) > largest, axis=-1)
 
     def _error_of_average(self, size: NDArray[Any], norms: Norms) -> NDArray[Any]:
         """Return what averaging the values loses by itself.
@@ -465,6 +471,7 @@ def attention_tolerance(
         value,
         shift,
         alternatives.logsumexp_base_2,
+        _largest_factors(query, key, factor),
         quantized,
         not_numbers,
         _projected(query, key, factor),
@@ -495,6 +502,12 @@ def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision)
     from_query = carried(query.error, keys, query.kinds)
     from_key = carried(key.error, query.value.swapaxes(-1, -2), key.kinds).swapaxes(-1, -2)
     return raw, Estimate(scores, abs(factor) * np.hypot(from_query, from_key) + own)
+
+
+def _largest_factors(query: Estimate, key: Estimate, factor: float) -> NDArray[Any]:
+    """Return the largest number of each query and of its keys, were the scale applied to one of them."""
+    of_queries, of_keys = (np.abs(tokens.value).max(axis=-1, initial=0.0) for tokens in (query, key))
+    return abs(factor) * np.maximum(of_queries, of_keys.max(axis=-1, keepdims=True, initial=0.0))
 
 
 def _projected(query: Estimate, key: Estimate, factor: float) -> ProjectedQuery | None:
