@@ -47,8 +47,8 @@ scores among them), on implementations that are right. What is left out is a kno
 either a false alarm or a defect that nobody knew; each is named below the table.
 
 Earlier runs of the controls had two failures, which were false alarms and are why the tolerance has two more terms
-([decision 40](../decisions/0040-orders-of-summing.md)). Their worst ratio is that of rotations, of which the tolerance is
-a worst case of three roundings, and which come near it; of all other operations it was 0.606.
+([decision 40](../decisions/0040-orders-of-summing.md)). Their worst ratio is that of rotations, whose tolerance is a
+worst case of three roundings that they come near; of all other operations it was 0.606.
 
 The 13 failures of torch in float32 were all looked at; they are one defect that nobody knew, and no false alarm. Where
 there are no keys at all, PyTorch 2.13 makes the output by multiplying with 0, so that one NaN in the gradient of the
@@ -57,11 +57,11 @@ and one NaN among 48 numbers, `F.scaled_dot_product_attention` gives 48 NaN. The
 The run before, with other draws, had 35 failures, which were false alarms and have been mended: rows that are NaN by
 declaration were said to be kept results. What is declined are layers of one head whose matrices are not square.
 
-The failures of torch's flash kernel in bfloat16 are of gradients alone, and are no false alarms. Five of 46 are the same
-NaN without keys. In the other 41 sums of gradients are rounded to bfloat16 on the way, after blocks of queries and after
-each head of a group, where the page has sums in float32 at least: of their 291 wrong elements 281 lie within a tolerance
-of sums that are rounded like that, and the other ten within 1.3 of it. [Gradients of that kernel](flash-gradients.md) has
-the program.
+The failures of torch's flash kernel in bfloat16 are of gradients alone, and are no false alarms. Five of 46 are the
+same NaN without keys. In the other 41 sums of gradients are rounded to bfloat16 on the way, after blocks of queries and
+after each head of a group, where the page has sums in float32 at least: of their 291 wrong elements 281 lie within a
+tolerance of sums that are rounded like that, and the other ten within 1.3 of it.
+[Gradients of that kernel](flash-gradients.md) has the program.
 
 Jax divides by the number of key heads and so raises `ZeroDivisionError` where there are none; these draws are left out.
 """
