@@ -121,6 +121,38 @@ def test_what_changes_and_is_wrong_is_found_out():
     assert "was wrong when key_lengths alone became its own reverse along every axis" in result.verdict.message
 
 
+@pytest.mark.parametrize(("keys", "status"), [(1, "pass"), (2, "fail")])
+def test_what_is_the_same_by_declaration_may_stay(keys, status):
+    """With a single key, who averages without keys gives its value, whatever the window is."""
+    random = np.random.default_rng(0)
+    inputs = {name: random.standard_normal((1, 1, keys, 2)) for name in ("key", "value")}
+    inputs["query"] = random.standard_normal((1, 1, 3, 2))
+    owed = attnspec_reference.scaled_dot_product_attention(**inputs, window=[0, None])
+    wanted = ("scaled_dot_product_attention", "window")
+    case = next(CASES[case] for *found, case in CHANGED if tuple(found) == wanted)._replace(
+        inputs=inputs,
+        attributes={"window": [0, None], "causal_alignment": "top_left"},
+        expected={"all": {"output": owed.output}},
+        changed_argument=ChangedArgument("window", [1, None]),
+        presentation={},
+    )
+
+    def attend(query, key, value, window, causal_alignment):
+        found = attnspec_reference.scaled_dot_product_attention(
+            query, key, value, window=[0, None], causal_alignment=causal_alignment
+        )
+        mean = value.mean(axis=-2, keepdims=True)
+        return np.where(found.weights.any(axis=-1, keepdims=True), found.output, mean).astype(query.dtype)
+
+    holder = SimpleNamespace(
+        scaled_dot_product_attention=attend, dtypes=("float64",), conventions={"fully_masked_row": "uniform"}
+    )
+    (result,) = run_suite(replace(SUITE, cases={case.id: case}), load(holder))
+    assert result.status == status, result.verdict.message
+    if status == "fail":
+        assert "stayed the same to the last bit when window alone became [1, None]" in result.verdict.message
+
+
 @pytest.mark.parametrize("kind", ["needs_more", "nan"])
 def test_what_the_case_does_not_ask_for_is_not_graded_when_it_changes(kind):
     """A scale below 0 that comes of the change, or NaN that is owed then, are for other cases."""

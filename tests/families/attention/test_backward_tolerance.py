@@ -189,6 +189,24 @@ def test_a_row_without_keys_that_is_uniform_gives_each_value_its_part():
     assert (bound.of("grad_value").error > 0).all()
 
 
+def test_beside_a_uniform_row_nan_of_other_queries_is_owed_as_before():
+    inputs = empty_row()
+    mask = np.where(inputs["mask"], 0.0, -np.inf)
+    mask[5, 3] = np.nan
+    result, given, _ = owed({**inputs, "mask": mask}, {"fully_masked_row": "uniform"})
+    assert np.isnan(given["grad_value"]).any()
+    np.testing.assert_array_equal(np.isnan(result.outputs["grad_value"]), np.isnan(given["grad_value"]))
+
+
+def test_a_uniform_row_whose_own_gradient_is_nan_leaves_what_it_gives_to_values_open():
+    inputs = empty_row()
+    inputs["grad_output"][0, 0, 2, 1] = np.nan
+    result, given, _ = owed(inputs, {"fully_masked_row": "uniform"})
+    assert np.isfinite(given["grad_value"]).all()
+    assert result.ungraded["grad_value"][:, 0].all()
+    assert not result.ungraded["grad_value"][:, 1].any()
+
+
 def test_a_nan_that_is_excluded_leaves_its_heads_open_where_it_propagates_and_nothing_else():
     mask = np.ones((QUERIES, KEYS), dtype=bool)
     mask[:, 1] = False

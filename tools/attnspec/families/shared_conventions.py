@@ -18,8 +18,8 @@ HALF_PRECISION_GRADE = Convention(
 HALF_PRECISION_OVERFLOW = Convention(
     "half_precision_overflow",
     ("finite", "open"),
-    sentence="whether products, scores and logits beyond the largest number of half precision stay numbers, or leave "
-    "open what comes of them",
+    sentence="whether scaled queries, products, scores and logits beyond the largest number of half precision stay "
+    "numbers, or leave open what comes of them",
     decision="0018-half-precision-grades",
 )
 INPUT_CHECKS = Convention(

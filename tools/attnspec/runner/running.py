@@ -309,42 +309,48 @@ def _changed_argument(run: Run, result: Result, asking: _Asking, resolved: Resol
         answer, _ = asking.ask(changed.run, "changed", run, handed)
     else:
         answer, _ = asking.ask(changed.run, "changed", run)
-    output = run.operation.outputs[0]
     if isinstance(answer, Outputs) and answer.overwritten:
         return result._replace(verdict=told_overwritten(result.verdict, answer))
     if not isinstance(answer, Outputs):
         return result
-    if not _equal_bits(answer.values[output], result.got[output]):
-        return _graded_when_changed(result, changed, answer, asking, resolved)
-    if _is_nan_by_declaration(run, output, result.got[output]):
-        # What would have changed may be NaN, before and after.
-        return result
-    message = (
-        f"{output} stayed the same to the last bit when {changed.argument} alone became {changed.change}, "
-        "as if results were kept without regard to it"
-    )
-    return result._replace(verdict=Verdict("fail", check="repeatable", output=output, message=message))
+    return _told_of_change(result, changed, answer, _verdict_when_changed(run, changed, answer, asking, resolved))
 
 
-def _graded_when_changed(
-    result: Result, changed: ChangedCall, answer: Outputs, asking: _Asking, resolved: Resolved
-) -> Result:
-    """Fail a run whose outputs are wrong when an argument changes: part of what was computed before was kept."""
-    case = owed_by_reference(result.run, changed)
+def _verdict_when_changed(
+    run: Run, changed: ChangedCall, answer: Outputs, asking: _Asking, resolved: Resolved
+) -> Verdict | None:
+    """Return the verdict on a changed call; None where the reference says nothing of it."""
+    case = owed_by_reference(run, changed)
     if case is None:
-        return result
-    (owed,) = planned_runs(case, [result.run.dtype], asking.declaration, resolved)
+        return None
+    (owed,) = planned_runs(case, [run.dtype], asking.declaration, resolved)
     if isinstance(owed.expected, NotGraded) or not _is_asked_whole(owed):
+        return None
+    return judged(owed, answer)
+
+
+def _told_of_change(result: Result, changed: ChangedCall, answer: Outputs, verdict: Verdict | None) -> Result:
+    """Fail a run whose outputs are wrong when an argument changes: what was computed before was kept, or part of it."""
+    run, got = result.run, result.got
+    if verdict is not None and verdict.status in RIGHT:
         return result
-    verdict = judged(owed, answer)
-    if verdict.status in RIGHT:
+    output = run.operation.outputs[0]
+    when = f"when {changed.argument} alone became {changed.change}"
+    if got is not None and _equal_bits(answer.values[output], got[output]):
+        if verdict is None and _is_nan_by_declaration(run, output, got[output]):
+            # What would have changed may be NaN, before and after.
+            return result
+        message = f"{output} stayed the same to the last bit {when}, as if results were kept without regard to it"
+    elif verdict is None:
         return result
-    found = f": {verdict.message}" if verdict.message else ""
-    message = (
-        f"{verdict.output or 'the answer'} was wrong when {changed.argument} alone became {changed.change}, after a "
-        f"right answer{found}, as if something were kept without regard to it"
-    )
-    return result._replace(verdict=Verdict("fail", check="repeatable", output=verdict.output, message=message))
+    else:
+        found = f": {verdict.message}" if verdict.message else ""
+        output = verdict.output
+        message = (
+            f"{output or 'the answer'} was wrong {when}, after a right answer{found}, as if something were kept "
+            "without regard to it"
+        )
+    return result._replace(verdict=Verdict("fail", check="repeatable", output=output, message=message))
 
 
 def _is_asked_whole(run: Run) -> bool:

@@ -49,8 +49,10 @@ def gradients_owed(
         if choice == "uniform":
             # The weights are 1/n; whether their own gradients go on depends on how the row was masked.
             del open_elements["grad_value"]
+            open_elements |= bound.values_of_rows_without_keys()
             if "grad_value" in owed:
-                reached = bound.by_convention["grad_value"]
+                # NaN that comes from queries with keys stays.
+                reached = bound.by_convention["grad_value"] & ~np.isnan(owed["grad_value"])
                 owed["grad_value"] = np.where(reached, bound.of("grad_value").value, owed["grad_value"])
         leave_open(open_elements, f"{name}={choice}")
     if conventions["masked_nonfinite"] == "propagates":

@@ -109,6 +109,15 @@ class BackwardBound(Tolerance):
         shared = heads // self._gradients.key_heads
         return self.made_of(np.repeat(np.repeat(groups, shared, axis=1)[..., None], queries, axis=-1))
 
+    def values_of_rows_without_keys(self) -> dict[str, NDArray[np.bool_]]:
+        """Return the gradients of values to which a query without any key gives what is not finite, were it to average.
+
+        A weight of 1/n times NaN is NaN, a row that was masked after it is 0.
+        """
+        if self._not_finite is None or self.queries_without_keys is None:
+            return {}
+        return {"grad_value": self.made_of(self._not_finite.nan & self.queries_without_keys)["grad_value"]}
+
     def overflowed(self, run: int = 0) -> dict[str, NDArray[np.bool_]]:
         """Return, by output name, the elements of a run into which a query goes that overflows between the steps."""
         scores = self._gradients.scores
