@@ -67,7 +67,7 @@ def refused_of(seed, inputs, table, elements):
     if stream.share(30) and others:
         other = stream.one_of(others)
         changed = reshaped(*inputs[other], change, axis, elements)
-        found |= {} if changed is None else {other: changed}
+        found |= {} if changed is None or np.size(changed) == 0 else {other: changed}
     return clause, found
 
 

@@ -121,36 +121,42 @@ def test_what_changes_and_is_wrong_is_found_out():
     assert "was wrong when key_lengths alone became its own reverse along every axis" in result.verdict.message
 
 
-@pytest.mark.parametrize(("keys", "status"), [(1, "pass"), (2, "fail")])
-def test_what_is_the_same_by_declaration_may_stay(keys, status):
+@pytest.mark.parametrize(
+    ("attributes", "change"),
+    [
+        ({"window": [0, None], "causal_alignment": "top_left"}, ("window", [1, None])),
+        ({"is_causal": True, "causal_alignment": "top_left"}, ("causal_alignment", "bottom_right")),
+    ],
+)
+@pytest.mark.parametrize(("keys", "value", "status"), [(1, 0.375, "pass"), (1, np.nan, "pass"), (2, 0.375, "fail")])
+def test_what_is_the_same_by_declaration_may_stay(attributes, change, keys, value, status):
     """With a single key, who averages without keys gives its value, whatever the window is."""
     random = np.random.default_rng(0)
-    inputs = {name: random.standard_normal((1, 1, keys, 2)) for name in ("key", "value")}
-    inputs["query"] = random.standard_normal((1, 1, 3, 2))
-    owed = attnspec_reference.scaled_dot_product_attention(**inputs, window=[0, None])
+    inputs = {name: random.standard_normal((1, 1, length, 2)) for name, length in (("query", 3), ("key", keys))}
+    inputs["value"] = np.full((1, 1, keys, 2), value)
+    inputs["value"][:, :, 1:] = 2.0
+    owed = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
     wanted = ("scaled_dot_product_attention", "window")
     case = next(CASES[case] for *found, case in CHANGED if tuple(found) == wanted)._replace(
         inputs=inputs,
-        attributes={"window": [0, None], "causal_alignment": "top_left"},
+        attributes=attributes,
         expected={"all": {"output": owed.output}},
-        changed_argument=ChangedArgument("window", [1, None]),
+        changed_argument=ChangedArgument(*change),
         presentation={},
     )
 
-    def attend(query, key, value, window, causal_alignment):
-        found = attnspec_reference.scaled_dot_product_attention(
-            query, key, value, window=[0, None], causal_alignment=causal_alignment
-        )
+    def keeps_the_first(query, key, value, **_):
+        found = attnspec_reference.scaled_dot_product_attention(query, key, value, **attributes)
         mean = value.mean(axis=-2, keepdims=True)
         return np.where(found.weights.any(axis=-1, keepdims=True), found.output, mean).astype(query.dtype)
 
     holder = SimpleNamespace(
-        scaled_dot_product_attention=attend, dtypes=("float64",), conventions={"fully_masked_row": "uniform"}
+        scaled_dot_product_attention=keeps_the_first, dtypes=("float64",), conventions={"fully_masked_row": "uniform"}
     )
     (result,) = run_suite(replace(SUITE, cases={case.id: case}), load(holder))
     assert result.status == status, result.verdict.message
     if status == "fail":
-        assert "stayed the same to the last bit when window alone became [1, None]" in result.verdict.message
+        assert f"stayed the same to the last bit when {change[0]} alone became" in result.verdict.message
 
 
 @pytest.mark.parametrize("kind", ["needs_more", "nan"])

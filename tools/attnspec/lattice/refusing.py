@@ -96,7 +96,8 @@ def _another(
         return {}
     name = stream.one_of(names)
     changed = _reshaped(drawn.inputs[name], change, axis, limits)
-    return {} if changed is None else {name: changed}
+    # Two inputs without features may fit each other, and the page says nothing of them.
+    return {} if changed is None or not changed.size else {name: changed}
 
 
 def _reshaped(array: NDArray[Any], change: str, axis: int, limits: Limits) -> NDArray[Any] | None:

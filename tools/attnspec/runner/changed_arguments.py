@@ -69,8 +69,7 @@ def changed_call(run: Run) -> ChangedCall | None:
 def owed_by_reference(run: Run, changed: ChangedCall) -> Case | None:
     """Return a changed call as a case, with what the reference gives for it; None where nothing can be said of that.
 
-    Nothing is said where no whole outputs of the case are held, where the reference refuses the call, where it needs a
-    capability that the case does not need, and where NaN is owed, of which conventions tell more than a case does.
+    Nothing is said where no whole outputs of the case are held, and where the reference refuses the call.
 
     Parameters
     ----------
@@ -88,10 +87,24 @@ def owed_by_reference(run: Run, changed: ChangedCall) -> Case | None:
     except ValueError:
         return None
     expected = {name: np.asarray(outputs[name]) for name in case.golden(dtype) if name in outputs}
-    follows = case._replace(expected={"all": expected}, printed=(), changed_argument=None, is_certified=False)
-    needs_more = not capabilities.needed(follows) <= capabilities.needed(run.case)
-    owes_nan = any(np.isnan(np.asarray(output, np.float64)).any() for output in expected.values())
-    return None if needs_more or owes_nan else follows
+    return case._replace(expected={"all": expected}, printed=(), changed_argument=None, is_certified=False)
+
+
+def asks_no_more(run: Run, follows: Case) -> bool:
+    """Tell whether a changed call asks for nothing that its case does not ask for.
+
+    That would be a capability, and NaN, of which conventions tell more than a case does.
+
+    Parameters
+    ----------
+    run
+        The run before it.
+    follows
+        The changed call as a case.
+    """
+    owed = follows.golden(run.dtype).values()
+    owes_nan = any(np.isnan(np.asarray(output, np.float64)).any() for output in owed)
+    return not owes_nan and capabilities.needed(follows) <= capabilities.needed(run.case)
 
 
 def can_be_written_over(handed: Mapping[str, NDArray[Any]], changed: ChangedCall) -> bool:

@@ -24,7 +24,13 @@ from attnspec.convention import Settles
 from attnspec.dtypes import ANY
 from attnspec.layout import operation_in
 from attnspec.runner.afterwards import Afterwards
-from attnspec.runner.changed_arguments import can_be_written_over, changed_call, owed_by_reference, write_over
+from attnspec.runner.changed_arguments import (
+    asks_no_more,
+    can_be_written_over,
+    changed_call,
+    owed_by_reference,
+    write_over,
+)
 from attnspec.runner.following import SECOND_CALL
 from attnspec.runner.judging import OUTPUTS_UNCHANGED, judged, told_overwritten
 from attnspec.runner.planning import planned_runs, resolved_for
@@ -313,24 +319,16 @@ def _changed_argument(run: Run, result: Result, asking: _Asking, resolved: Resol
         return result._replace(verdict=told_overwritten(result.verdict, answer))
     if not isinstance(answer, Outputs):
         return result
-    return _told_of_change(result, changed, answer, _verdict_when_changed(run, changed, answer, asking, resolved))
+    follows = owed_by_reference(run, changed)
+    verdict = None if follows is None else _verdict_on_changed(run, follows, answer, asking, resolved)
+    is_comparable = follows is not None and asks_no_more(run, follows)
+    return _told_of_change(result, changed, answer, verdict, is_comparable=is_comparable)
 
 
-def _verdict_when_changed(
-    run: Run, changed: ChangedCall, answer: Outputs, asking: _Asking, resolved: Resolved
-) -> Verdict | None:
-    """Return the verdict on a changed call; None where the reference says nothing of it."""
-    case = owed_by_reference(run, changed)
-    if case is None:
-        return None
-    (owed,) = planned_runs(case, [run.dtype], asking.declaration, resolved)
-    if isinstance(owed.expected, NotGraded) or not _is_asked_whole(owed):
-        return None
-    return judged(owed, answer)
-
-
-def _told_of_change(result: Result, changed: ChangedCall, answer: Outputs, verdict: Verdict | None) -> Result:
-    """Fail a run whose outputs are wrong when an argument changes: what was computed before was kept, or part of it."""
+def _told_of_change(
+    result: Result, changed: ChangedCall, answer: Outputs, verdict: Verdict | None, *, is_comparable: bool
+) -> Result:
+    """Fail a run whose answer to a changed call is wrong: what was computed before was kept, or part of it."""
     run, got = result.run, result.got
     if verdict is not None and verdict.status in RIGHT:
         return result
@@ -341,7 +339,7 @@ def _told_of_change(result: Result, changed: ChangedCall, answer: Outputs, verdi
             # What would have changed may be NaN, before and after.
             return result
         message = f"{output} stayed the same to the last bit {when}, as if results were kept without regard to it"
-    elif verdict is None:
+    elif verdict is None or not is_comparable:
         return result
     else:
         found = f": {verdict.message}" if verdict.message else ""
@@ -351,6 +349,16 @@ def _told_of_change(result: Result, changed: ChangedCall, answer: Outputs, verdi
             "without regard to it"
         )
     return result._replace(verdict=Verdict("fail", check="repeatable", output=output, message=message))
+
+
+def _verdict_on_changed(
+    run: Run, follows: Case, answer: Outputs, asking: _Asking, resolved: Resolved
+) -> Verdict | None:
+    """Return the verdict on the answer to a changed call; None where a convention says nothing of it."""
+    (owed,) = planned_runs(follows, [run.dtype], asking.declaration, resolved)
+    if isinstance(owed.expected, NotGraded) or not _is_asked_whole(owed):
+        return None
+    return judged(owed, answer)
 
 
 def _is_asked_whole(run: Run) -> bool:
