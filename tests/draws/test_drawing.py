@@ -209,3 +209,15 @@ def test_axes_of_softmax_that_are_stated_say_how_many_there_are():
         recipe = recipe_from_text(f"draw:softmax/rank/{number}:float32:axis_0=2:axis_2=3")
         shape = drawn_of(recipe).inputs["x"].shape
         assert (len(shape), shape[0], shape[2]) == (3, 2, 3)
+
+
+def test_queries_and_keys_without_features_are_not_drawn_together():
+    """The page says nothing of them, so that nobody has to refuse them."""
+    short = "batch=1:group=1:keys=1:past=0:queries=1:shared=1:value_width=1:width=1"
+    case = draw(
+        recipe_from_text(
+            f"draw:scaled_dot_product_attention/spring/6257:float32:{short}:without=empty_heads+full_width+heavy+key_lengths+mixed_quantization+query_scale+softcap"
+        )
+    )
+    assert case.rejects is not None
+    assert (case.inputs["query"].shape[-1], case.inputs["key"].shape[-1]) == (0, 1)
