@@ -67,8 +67,8 @@ tolerance of sums that are rounded like that, and the other ten within 1.3 of it
 Jax divides by the number of key heads and so raises `ZeroDivisionError` where there are none; these draws are left out.
 Its row is of an earlier run. The last one, of 10,800 draws by the seed winter on 200 shapes, had 12 failures, all of
 them false alarms: outputs that, as declared, stay the same when an argument is changed, and NaN that one query gives to
-the values beside another that averages them. Both are mended, and all 12 pass. Draws on MLX showed two more of the
-first kind, and one that had to be refused and that the page leaves out: queries and keys without features.
+the values beside another that averages them. Both are mended, and all 12 pass. Draws on MLX showed three more of the
+first kind, and three that had to be refused and that the page leaves out: queries and keys without features.
 """
 
 
