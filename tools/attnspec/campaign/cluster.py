@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from attnspec.campaign.losing import WorkerLostError
@@ -60,10 +61,8 @@ class DaskCluster:
 
     def _begun(self) -> Any:
         for _ in range(_STARTS):
-            try:
+            with suppress(AssertionError):
                 return self._distributed.Client(self._address, timeout=_SECONDS_TO_ANSWER)
-            except AssertionError:
-                continue
         raise UsageError(
             f"--executor dask:{self._address}: Dask cannot begin a thread here within its 10 seconds; try again when "
             "this machine has less to do."

@@ -319,31 +319,29 @@ def _changed_argument(run: Run, result: Result, asking: _Asking, resolved: Resol
         return result._replace(verdict=told_overwritten(result.verdict, answer))
     if not isinstance(answer, Outputs):
         return result
-    follows = owed_by_reference(run, changed)
-    verdict = None if follows is None else _verdict_on_changed(run, follows, answer, asking, resolved)
-    is_comparable = follows is not None and asks_no_more(run, follows)
-    return _told_of_change(result, changed, answer, verdict, is_comparable=is_comparable)
-
-
-def _told_of_change(
-    result: Result, changed: ChangedCall, answer: Outputs, verdict: Verdict | None, *, is_comparable: bool
-) -> Result:
-    """Fail a run whose answer to a changed call is wrong: what was computed before was kept, or part of it."""
-    run, got = result.run, result.got
-    if verdict is not None and verdict.status in RIGHT:
-        return result
     output = run.operation.outputs[0]
-    when = f"when {changed.argument} alone became {changed.change}"
-    if got is not None and _equal_bits(answer.values[output], got[output]):
-        if verdict is None and _is_nan_by_declaration(run, output, got[output]):
-            # What would have changed may be NaN, before and after.
-            return result
-        message = f"{output} stayed the same to the last bit {when}, as if results were kept without regard to it"
-    elif verdict is None or not is_comparable:
+    stayed = _equal_bits(answer.values[output], result.got[output])
+    follows = owed_by_reference(run, changed)
+    if not stayed and (follows is None or not asks_no_more(run, follows)):
         return result
+    verdict = None if follows is None else _verdict_on_changed(run, follows, answer, asking, resolved)
+    if verdict is None:
+        # What would have changed may be NaN, before and after.
+        is_kept = stayed and not _is_nan_by_declaration(run, output, result.got[output])
     else:
-        found = f": {verdict.message}" if verdict.message else ""
+        is_kept = verdict.status not in RIGHT
+    return _told_of_change(result, changed, None if stayed else verdict) if is_kept else result
+
+
+def _told_of_change(result: Result, changed: ChangedCall, verdict: Verdict | None) -> Result:
+    """Return the fail of a run that kept what was computed before: all of it without a verdict, or part of it."""
+    when = f"when {changed.argument} alone became {changed.change}"
+    if verdict is None:
+        output: str | None = result.run.operation.outputs[0]
+        message = f"{output} stayed the same to the last bit {when}, as if results were kept without regard to it"
+    else:
         output = verdict.output
+        found = f": {verdict.message}" if verdict.message else ""
         message = (
             f"{output or 'the answer'} was wrong {when}, after a right answer{found}, as if something were kept "
             "without regard to it"

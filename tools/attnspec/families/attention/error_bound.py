@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ from attnspec.families.attention.quantized import NOTHING_QUANTIZED, Quantizatio
 from attnspec.families.attention.rounding_cells import Norms, coherent_norms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -137,7 +137,7 @@ class AttentionTolerance:
     projected
         A query that carries errors, with the keys that it meets; None for one that is an input.
     factors
-        The largest number of each query (B, Hq, Sq) and of all keys that it meets, once it is scaled.
+        Returns the largest number of each query (B, Hq, Sq) and of all keys that it meets, once it is scaled.
     """
 
     precision: Precision
@@ -151,7 +151,7 @@ class AttentionTolerance:
     value: Estimate
     shift: NDArray[Any] | None
     logsumexp_base_2: bool
-    factors: NDArray[Any]
+    factors: Callable[[], NDArray[Any]]
     quantized: Quantization = NOTHING_QUANTIZED
     not_numbers: NDArray[np.bool_] | None = None
     projected: ProjectedQuery | None = None
@@ -291,7 +291,7 @@ class AttentionTolerance:
         largest = self.largest(run)
         size = np.maximum(np.abs(self.raw), np.abs(self.scaled.value))
         logits = self._of_keys(np.where(np.isfinite(self.masked.value), self.masked.value, 0.0))
-        return (self.factors > largest) | np.any(np.maximum(size, np.abs(logits)) > largest, axis=-1)
+        return (self.factors() > largest) | np.any(np.maximum(size, np.abs(logits)) > largest, axis=-1)
 
     def _error_of_average(self, size: NDArray[Any], norms: Norms) -> NDArray[Any]:
         """Return what averaging the values loses by itself.
@@ -471,7 +471,7 @@ def attention_tolerance(
         value,
         shift,
         alternatives.logsumexp_base_2,
-        _largest_factors(query, key, factor),
+        partial(_largest_factors, query, key, factor),
         quantized,
         not_numbers,
         _projected(query, key, factor),
