@@ -1,5 +1,6 @@
 """On a Dask cluster: the same outcomes, also where a worker is killed in the middle."""
 
+import contextlib
 import logging
 import os
 import signal
@@ -20,11 +21,17 @@ pytestmark = [
 ]
 
 
+def local_cluster(**settings):
+    """Start a cluster; Dask asserts that a thread of it runs within 10 seconds, which a first try can miss."""
+    settings |= {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    with contextlib.suppress(AssertionError):
+        return distributed.LocalCluster(**settings)
+    return distributed.LocalCluster(**settings)
+
+
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.CRITICAL
-    ) as cluster:
+    with local_cluster(n_workers=2, threads_per_worker=1, processes=True) as cluster:
         yield cluster
 
 
@@ -49,7 +56,7 @@ def test_a_worker_that_is_killed_loses_nothing(campaign, cluster):
 
 def test_a_scheduler_without_workers_is_told_with_what_to_do():
     with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=logging.CRITICAL) as cluster,
+        local_cluster(n_workers=0) as cluster,
         pytest.raises(UsageError, match=f"has no worker; start one .*dask worker {cluster.scheduler_address}"),
     ):
         open_executor(f"dask:{cluster.scheduler_address}")
