@@ -34,6 +34,7 @@ NOT_AS_RIGHT = {
     "batch_7/right/20_layers.py": "raises where a layer has no keys, which the page wants answered",
     "batch_8/right/14_mha_head_by_head.py": "raises where a layer has no keys, which the page wants answered",
     "batch_8/right/15_mha_joined_projections.py": "raises where a layer has no keys, which the page wants answered",
+    "batch_9/right/08_dispatcher.py": "raises for a batch without entries, which the page wants answered",
     "batch_14/right/12_paged_pages_in_any_order.py": "merges by a share near 1, which loses what weighs little",
     "batch_17/right/04_pairs_of_keys.py": "gives the single key the weight 1 where its score is NaN",
     "batch_18/right/04_pages_by_number.py": "gives NaN where a page has one key, of the score minus infinity",
