@@ -90,6 +90,23 @@ def test_whoever_answers_what_is_easy_alone_is_not_judged(tmp_path):
     assert "scores that lie apart" in found.reason
 
 
+RETURNS_WHAT_CANNOT_BE_READ = """
+class Answer:
+    pass
+
+def scaled_dot_product_attention(query, key, value, is_causal=False):
+    return Answer()
+"""
+
+
+def test_a_reason_that_is_a_sentence_gets_no_second_full_stop(tmp_path):
+    (tmp_path / "candidate.py").write_text(RETURNS_WHAT_CANNOT_BE_READ)
+    reason = attnspec.judge(str(tmp_path / "candidate.py"), SHAPES, draws=2).reason
+    assert "returned an Answer as 'output'" in reason
+    assert reason.endswith(".")
+    assert ".." not in reason
+
+
 TAKES_BOOLEAN_MASKS = """
 import attnspec_reference
 

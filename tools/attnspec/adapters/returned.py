@@ -127,4 +127,4 @@ def _kind(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {cast('Any', value).dtype}"
     name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
