@@ -262,6 +262,14 @@ def test_any_word_that_a_recipe_can_name_is_a_seed(capsys, seed):
     assert "3 draws" in capsys.readouterr().out
 
 
+def test_what_is_said_of_a_small_draw_is_cut_off_visibly(capsys, tmp_path):
+    path = tmp_path / "wordy.py"
+    path.write_text(f"def scaled_dot_product_attention(query, key, value):\n    raise ValueError('{'long ' * 100}')\n")
+    assert main(["campaign", str(path), "--cases", "6", *SMALL]) == 1
+    small = capsys.readouterr().out.partition("Made small: ")[2].partition("attnspec show")[0]
+    assert small.rstrip().endswith("…")
+
+
 def test_what_ends_its_process_while_it_is_imported_is_told(capsys, tmp_path):
     (tmp_path / "dies.py").write_text("import os\nos._exit(3)\n")
     assert main(["campaign", str(tmp_path / "dies.py"), "--cases", "3"]) == 2

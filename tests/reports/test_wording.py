@@ -23,6 +23,12 @@ def test_what_is_counted_agrees_with_its_number():
     assert wording.counted(2, "entry", "entries") == "2 entries"
 
 
+@pytest.mark.parametrize("said", ["it ends.", "does it?", "it does!", "and so on …"])
+def test_what_ends_as_a_sentence_gets_no_full_stop(said):
+    assert wording.sentence(said) == said
+    assert wording.sentence("it ends") == "it ends."
+
+
 @pytest.mark.parametrize(
     ("conformance", "counts", "said", "in_short"),
     [

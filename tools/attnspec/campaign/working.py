@@ -15,6 +15,7 @@ from attnspec.draws.shrinking import MOST
 from attnspec.errors import UsageError
 from attnspec.guard.task import opened
 from attnspec.lattice import Limits
+from attnspec.plain_text import plain_text
 from attnspec.runner import resolved_for, run_suite
 
 if TYPE_CHECKING:
@@ -191,4 +192,6 @@ def ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> tu
 
 def outcome_of(result: Result) -> DrawOutcome:
     """Return what came of a draw as plain data."""
-    return DrawOutcome(result.case.id, result.status, result.verdict.check, result.verdict.message[:_TOLD])
+    return DrawOutcome(
+        result.case.id, result.status, result.verdict.check, plain_text(result.verdict.message, longest=_TOLD)
+    )

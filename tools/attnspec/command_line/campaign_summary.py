@@ -11,7 +11,7 @@ import click
 
 from attnspec.command_line.campaign_tally import debugging
 from attnspec.command_line.console import say
-from attnspec.reports.wording import counted
+from attnspec.reports.wording import counted, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -140,7 +140,7 @@ def _of_small(small: DrawOutcome) -> Iterator[str]:
     if not small.is_wrong:
         yield "Asked alone, this draw does not fail: what is computed depends on what was asked before, or on chance."
     elif small.message:
-        yield f"Made small: {small.message}{'' if small.message.endswith('.') else '.'}"
+        yield f"Made small: {sentence(small.message)}"
 
 
 def _commands(recipe: str, target: str) -> Iterator[str]:

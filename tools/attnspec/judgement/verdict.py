@@ -9,6 +9,7 @@ from attnspec.judgement.tally import NOTHING_ASKED, Tally
 from attnspec.plain_text import plain_text
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.screen import cause_lines
+from attnspec.reports.wording import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -201,7 +202,7 @@ def _explaining(report: Report) -> Iterator[str]:
             continue
         first, *others = cause_lines(problem, whole, alone=len(problems) == 1)
         # What a check says of one answer names the input, or the output, that it is about.
-        yield f"{first} Such as: {_ended(problem.telling.verdict.message)}" if problem.kind == "check" else first
+        yield f"{first} Such as: {sentence(problem.telling.verdict.message)}" if problem.kind == "check" else first
         yield from others
 
 
@@ -233,7 +234,7 @@ def _found(
 def _declined(report: Report, at: Tally) -> str:
     """Say what was declined: whoever answers the easy draws alone is not right."""
     reason = next(result.verdict.message for result in report.results if result.status == "unsupported")
-    why = _ended(plain_text(reason, longest=_QUOTED))
+    why = sentence(plain_text(reason, longest=_QUOTED))
     if at.declined == at.draws:
         return f"It answered no draw at these shapes: {why}"
     return (
@@ -245,7 +246,7 @@ def _declined(report: Report, at: Tally) -> str:
 def _why(report: Report, tally: Tally, diagnosis: tuple[str, ...], stopped: str | None) -> str:
     """Return the sentence of a wrong verdict: how many, and the likeliest cause, or what the first one shows."""
     first = next(result for result in report.results if result.case.id == tally.first_wrong)
-    shown = _ended(plain_text(first.verdict.message or first.status, longest=_QUOTED))
+    shown = sentence(plain_text(first.verdict.message or first.status, longest=_QUOTED))
     if diagnosis:
         shown = diagnosis[0]
     elif first.verdict.worst is None:
@@ -255,8 +256,3 @@ def _why(report: Report, tally: Tally, diagnosis: tuple[str, ...], stopped: str 
     more = f" {stopped}" if stopped else ""
     failed = "1 draw failed" if tally.wrong == 1 else f"{tally.wrong} of {tally.draws} draws failed"
     return f"{failed}. {shown}{more}"
-
-
-def _ended(text: str) -> str:
-    """Return `text` with a full stop, where it does not end as a sentence does."""
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

@@ -51,6 +51,11 @@ def more(count: int, what: str = "", *, held_by: str = "") -> str:
     return f"{said}; {held_by} has them all." if held_by else said
 
 
+def sentence(said: str) -> str:
+    """Return what was said with a full stop, unless it ends as a sentence does."""
+    return said if said.endswith((".", "!", "?", "…")) else f"{said}."
+
+
 def names(shown: Sequence[str], count: int) -> str:
     """Return the first names of a list of `count`, and how many follow."""
     return ", ".join(shown) + (f" and {count - len(shown)} more" if count > len(shown) else "")
