@@ -14,6 +14,9 @@ from attnspec.families.lookup import family_of
 DEAD_ROW = "documents/002/attention_fully_masked_row"
 DEAD_ROW_REFUSED = "documents/002/refuses_fully_masked_row"
 NAN = "nonfinite/document_002_refuses_nan_in_query"
+INFINITY = "nonfinite/infinity_in_value"
+NAN_OF_NO_ONE = "nonfinite/future_of_everyone"
+ATTENDED_NAN = "nonfinite/nan_in_value"
 RANK = "documents/002/refuses_query_of_rank_2"
 WIDTH = "documents/002/refuses_key_narrower_than_query"
 TOP_LEFT = "documents/002/attention_causal_first_two_queries"
@@ -166,6 +169,20 @@ def suppressing_nan(**arguments):
 def test_nan_in_the_inputs_is_graded_as_declared(function, declared, status, check, under):
     verdict = verdicts(function, NAN, conventions={"nonfinite_input": declared})[NAN]
     assert (verdict.status, verdict.check, verdict.under) == (status, check, under)
+
+
+@pytest.mark.parametrize("case_id", [INFINITY, NAN_OF_NO_ONE])
+def test_where_no_nan_of_an_input_reaches_a_result_to_refuse_is_open(case_id):
+    for function in (attention, refusing_nan, refusing_what_is_not_finite):
+        verdict = verdicts(function, case_id, conventions={"nonfinite_input": "refuse"})[case_id]
+        assert verdict.status == "unsupported", verdict.message
+    assert verdicts(attention, ATTENDED_NAN, conventions={"nonfinite_input": "refuse"})[ATTENDED_NAN].check == "rejects"
+
+
+def refusing_what_is_not_finite(**arguments):
+    if any(not np.isfinite(array).all() for array in arguments.values() if isinstance(array, np.ndarray)):
+        raise ValueError("not finite")
+    return attention(**arguments)
 
 
 def lenient(**arguments):

@@ -50,6 +50,9 @@ class Convention:
         What it settles, in words, the choices in their order: the end of a sentence.
     decision
         The record in ``spec/decisions`` that says why, without its suffix; None where there is none.
+    is_about_nan
+        Whether it settles what becomes of NaN. Who refuses that must do so where an input holds NaN and a result would;
+        elsewhere to refuse is open.
     """
 
     name: str
@@ -57,3 +60,4 @@ class Convention:
     settles: Settles = Settles.RESULTS
     sentence: str = ""
     decision: str | None = None
+    is_about_nan: bool = False

@@ -9,6 +9,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from attnspec.contract import CONVENTIONS
 from attnspec.convention import Settles
 from attnspec.conventions import is_normative, settling
 from attnspec.reference_answers import reference_outputs
@@ -16,7 +19,6 @@ from attnspec.reference_answers import reference_outputs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Tolerance
@@ -112,10 +114,17 @@ def expectation(
         outputs = dict(reference_outputs(case.operation, inputs, case.attributes_in(dtype)))
     else:
         outputs = dict(case.golden(dtype))
-    for name in sensitive:
-        if conventions[name] == "refuse":
+    refusing = [name for name in sensitive if conventions[name] == "refuse"]
+    for name in refusing:
+        if not CONVENTIONS[name].is_about_nan or (_holds_nan(inputs) and _holds_nan(outputs)):
             return MustRefuse(f"{case.title} (declared: {name}=refuse)", f"{name}=refuse")
+    if refusing:
+        return NotGraded(f"under {refusing[0]}=refuse it may be refused or not: no NaN of an input reaches a result")
     if bound is None:
         return Values(outputs, sample=case.sample, thinned=case.thinned)
     owed = family.owed(outputs, conventions, bound, place)
     return Values(owed.outputs, owed.ungraded, ", ".join(owed.under) or None, case.sample, case.thinned)
+
+
+def _holds_nan(arrays: Mapping[str, NDArray[Any]]) -> bool:
+    return any(array.dtype.kind == "f" and bool(np.isnan(array).any()) for array in arrays.values())

@@ -166,7 +166,8 @@ def _turned(
 
 def is_right_under(result: Result, name: str) -> bool:
     """Tell whether nothing is wrong under a convention; where it leaves refusals open, such a case is not graded."""
-    return result.status in RIGHT or (result.status == "unsupported" and name in settling(Settles.REFUSALS))
+    leaves_open = CONVENTIONS[name].settles is Settles.REFUSALS or CONVENTIONS[name].is_about_nan
+    return result.status in RIGHT or (result.status == "unsupported" and leaves_open)
 
 
 def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:

@@ -147,7 +147,11 @@ NO_KEYS = Convention(
     decision="0016-no-keys",
 )
 NONFINITE_INPUT = Convention(
-    "nonfinite_input", ("propagates", "refuse"), sentence="whether NaN takes its arithmetic course, or raises an error"
+    "nonfinite_input",
+    ("propagates", "refuse"),
+    sentence="whether NaN takes its arithmetic course, or raises an error where it would reach a result",
+    decision="0003-refusals",
+    is_about_nan=True,
 )
 MASKED_NONFINITE = Convention(
     "masked_nonfinite",
