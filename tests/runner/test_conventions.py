@@ -16,6 +16,7 @@ DEAD_ROW_REFUSED = "documents/002/refuses_fully_masked_row"
 NAN = "nonfinite/document_002_refuses_nan_in_query"
 INFINITY = "nonfinite/infinity_in_value"
 NAN_OF_NO_ONE = "nonfinite/future_of_everyone"
+NAN_HANDED_ON = "nonfinite/present_nan_in_hidden_keys_and_values"
 ATTENDED_NAN = "nonfinite/nan_in_value"
 RANK = "documents/002/refuses_query_of_rank_2"
 WIDTH = "documents/002/refuses_key_narrower_than_query"
@@ -171,7 +172,7 @@ def test_nan_in_the_inputs_is_graded_as_declared(function, declared, status, che
     assert (verdict.status, verdict.check, verdict.under) == (status, check, under)
 
 
-@pytest.mark.parametrize("case_id", [INFINITY, NAN_OF_NO_ONE])
+@pytest.mark.parametrize("case_id", [INFINITY, NAN_OF_NO_ONE, NAN_HANDED_ON])
 def test_where_no_nan_of_an_input_reaches_a_result_to_refuse_is_open(case_id):
     for function in (attention, refusing_nan, refusing_what_is_not_finite):
         verdict = verdicts(function, case_id, conventions={"nonfinite_input": "refuse"})[case_id]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.contract import CONVENTIONS
+from attnspec.contract import CONVENTIONS, OPERATIONS
 from attnspec.convention import Settles
 from attnspec.conventions import is_normative, settling
 from attnspec.reference_answers import reference_outputs
@@ -116,15 +116,25 @@ def expectation(
         outputs = dict(case.golden(dtype))
     refusing = [name for name in sensitive if conventions[name] == "refuse"]
     for name in refusing:
-        if not CONVENTIONS[name].is_about_nan or (_holds_nan(inputs) and _holds_nan(outputs)):
+        if not CONVENTIONS[name].is_about_nan or _nan_reaches_what_is_owed(case.operation, inputs, outputs):
             return MustRefuse(f"{case.title} (declared: {name}=refuse)", f"{name}=refuse")
     if refusing:
-        return NotGraded(f"under {refusing[0]}=refuse it may be refused or not: no NaN of an input reaches a result")
+        return NotGraded(
+            f"under {refusing[0]}=refuse it may be refused or not: no NaN of an input reaches what is owed"
+        )
     if bound is None:
         return Values(outputs, sample=case.sample, thinned=case.thinned)
     owed = family.owed(outputs, conventions, bound, place)
     return Values(owed.outputs, owed.ungraded, ", ".join(owed.under) or None, case.sample, case.thinned)
 
 
-def _holds_nan(arrays: Mapping[str, NDArray[Any]]) -> bool:
-    return any(array.dtype.kind == "f" and bool(np.isnan(array).any()) for array in arrays.values())
+def _nan_reaches_what_is_owed(
+    operation: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
+) -> bool:
+    """Tell whether an input holds NaN and an output that is owed does; others hold what was excluded, too."""
+    owed = OPERATIONS[operation].owed(inputs)
+    return any(map(_holds_nan, inputs.values())) and any(_holds_nan(outputs[name]) for name in owed if name in outputs)
+
+
+def _holds_nan(array: NDArray[Any]) -> bool:
+    return array.dtype.kind == "f" and bool(np.isnan(array).any())
