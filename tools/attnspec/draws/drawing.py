@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec import capabilities
+from attnspec.capabilities import can_be_missing
 from attnspec.cases import Case, ChangedArgument, Rejection, attributes_in
 from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
 from attnspec.conventions import CHOICES, settling
 from attnspec.dtypes import REFERENCE_DTYPE
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
+from attnspec.families.lookup import family_of, needed
 from attnspec.lattice import (
     BEYOND_FLOAT16,
     CHANGED,
@@ -95,7 +95,7 @@ def _is_refused(recipe: Recipe, drawn: Drawn) -> bool:
     """Tell whether the reference refuses what was drawn, which nobody declines for something that is left out."""
     if _refusal(recipe, drawn) is None:
         return False
-    return capabilities.needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
+    return needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
 
 
 def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
@@ -113,7 +113,7 @@ def words_of_draws() -> tuple[str, ...]:
 
 def can_be_left_out(word: str) -> bool:
     """Whether draws of some operation can leave out what a word names."""
-    return capabilities.can_be_missing(word) or word in words_of_draws()
+    return can_be_missing(word) or word in words_of_draws()
 
 
 def _check_left_out(recipe: Recipe, lattice: Lattice) -> None:
