@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec.capabilities import check, lacking, needed
+from attnspec.capabilities import check
 from attnspec.cases import load_suite
 from attnspec.contract import CAPABILITIES
 from attnspec.errors import UsageError
+from attnspec.families.lookup import lacking, needed
 
 
 @pytest.fixture(scope="module")

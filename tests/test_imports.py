@@ -1,12 +1,17 @@
-"""Who imports whom: no circle between files, and the packages depend on each other one way only."""
+"""Who imports whom: no circle between files, rooms in one order, and packages that depend on each other one way."""
 
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 ROOT = Path(__file__).parents[1]
 REFERENCE, TOOLS = (
@@ -14,6 +19,90 @@ REFERENCE, TOOLS = (
     for name in ("reference_impl", "tools")
 )
 PACKAGES = {**REFERENCE, **TOOLS}
+FLOORS: tuple[Mapping[str, tuple[str, ...]], ...] = (
+    {"base": ("errors", "extensions", "locations", "plain_text", "replacing", "reproduction.literals", "version")},
+    {
+        "contract": (
+            "adapters.implementation",
+            "arrangement",
+            "capabilities",
+            "contract",
+            "convention",
+            "conventions",
+            "dtypes",
+            "families.attention.contract",
+            "families.rotary.contract",
+            "families.shared_conventions",
+            "layout",
+            "operation",
+        ),
+        "specification": ("specification",),
+    },
+    {"bounds": ("bounds",), "cases": ("cases", "releases"), "tensors": ("adapters.tensors",)},
+    {"families": ("families", "family")},
+    {"grading": ("comparison", "reference_answers"), "targets": ("adapters",)},
+    {"runner": ("runner",)},
+    {"diagnosis": ("diagnosis",), "offline": ("offline",)},
+    {"reports": ("reports",), "reproduction": ("reproduction",)},
+    {"gate": ("gate",), "validation": ("one_case", "validation")},
+    {"guard": ("guard",), "scaffold": ("starting",)},
+    {"command_line": ("command_line", "vocabulary"), "pytest_plugin": ("pytest_plugin",)},
+    {"door": ("", "__main__")},
+)
+"""The rooms of the validator from the ground up, each with its modules: one imports what lies below it, and nothing on
+its own floor."""
+
+EXTENSIONS: tuple[Mapping[str, tuple[str, ...]], ...] = (
+    {
+        "built-in adapters": ("adapters.builtin",),
+        "case generators": ("impostor_answers", "lattice"),
+        "probes": ("families.attention.measuring", "probing"),
+    },
+    {
+        "random cases of families": (
+            "families.attention.drawing",
+            "families.attention.impostors",
+            "families.attention.random_cases",
+            "families.rotary.drawing",
+            "families.rotary.impostors",
+            "families.rotary.random_cases",
+        )
+    },
+    {"draws": ("draws",)},
+    {"campaign": ("campaign",), "judge": ("judgement",)},
+    {
+        "commands of draws": (
+            "command_line.campaign",
+            "command_line.campaign_asked",
+            "command_line.campaign_files",
+            "command_line.campaign_progress",
+            "command_line.campaign_summary",
+            "command_line.campaign_tally",
+            "command_line.judge",
+        )
+    },
+)
+"""What stands on top of the validator, which knows it by name alone (`attnspec.extensions`)."""
+
+ROOMS = {
+    room: (floor, modules) for floor, rooms in enumerate((*FLOORS, *EXTENSIONS)) for room, modules in rooms.items()
+}
+"""Room to its floor and its modules; a module in none of them is one of its package's room."""
+
+EXCEPTIONS = {
+    (
+        "door",
+        "judge",
+    ): "`attnspec.judge` is a public name: type checkers see where it comes from, and Python imports it on first use",
+}
+"""Arrows that lead up, each with its reason."""
+
+REGISTRIES = {
+    "extensions": "the extensions of the validator",
+    "lattice.random_cases": "the random cases of each family",
+}
+"""The modules that know others above them by name, and what these are."""
+
 AUTHORING_DOOR = "tools/attnspec/command_line/authoring.py"
 """The commands of a checkout, which alone of the harness know how golden files are made."""
 
@@ -111,6 +200,61 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         for path in circle
     ]
     assert not found, "These files import each other:\n" + "\n".join(told)
+
+
+def module_of(path: Path) -> str:
+    """Return the dotted name of a file of the harness, without its package; empty for the package itself."""
+    parts = path.relative_to(PACKAGES["attnspec"]).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room_of(path: Path) -> str | None:
+    """Return the room of a file of the harness: that which names its module, or else the nearest package around it."""
+    parts = module_of(path).split(".")
+    for length in range(len(parts), 0, -1):
+        name = ".".join(parts[:length])
+        for room, (_, modules) in ROOMS.items():
+            if name in modules:
+                return room
+    return None
+
+
+def named_files(path: Path) -> tuple[Path, ...]:
+    """Return the files of the harness that a file names in a string, as ``package.module`` or with ``:attribute``."""
+    texts = [
+        node.value.partition(":")[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("attnspec.")
+    ]
+    return tuple(file for text in texts if re.fullmatch(r"\w+(\.\w+)+", text) and (file := file_of(text)) is not None)
+
+
+def leading_up(of: Callable[[Path], tuple[Path, ...]]) -> dict[tuple[str, str], list[str]]:
+    """Return the arrows from a room to one that is not below it, each with the files."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for path in files_of(PACKAGES["attnspec"]):
+        for target in of(path):
+            if target.is_relative_to(PACKAGES["attnspec"]):
+                rooms = room_of(path), room_of(target)
+                if None not in rooms and rooms[0] != rooms[1] and ROOMS[rooms[0]][0] <= ROOMS[rooms[1]][0]:
+                    found.setdefault(rooms, []).append(f"{module_of(path)} -> {module_of(target)}")
+    return found
+
+
+def test_every_module_of_the_harness_stands_in_a_room() -> None:
+    homeless = [shown(path) for path in files_of(PACKAGES["attnspec"]) if room_of(path) is None]
+    assert not homeless, f"Say in FLOORS or EXTENSIONS in which room these stand: {', '.join(homeless)}"
+
+
+def test_rooms_import_what_lies_below_them() -> None:
+    found = leading_up(imported_files)
+    told = [f"{above} <- {below}: {', '.join(files)}" for (below, above), files in found.items()]
+    assert found.keys() == EXCEPTIONS.keys(), "Arrows that lead up:\n" + "\n".join(told)
+
+
+def test_only_registries_name_what_lies_above_them() -> None:
+    files = [arrow.partition(" -> ")[0] for arrows in leading_up(named_files).values() for arrow in arrows]
+    assert {*files} - {""} == REGISTRIES.keys()
 
 
 def test_the_harness_knows_nothing_of_authoring_but_at_one_door() -> None:

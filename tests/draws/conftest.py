@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from attnspec.draws import Recipe, suite_of_draws
+from attnspec.cases import suite_of_random
+from attnspec.draws import Recipe
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.lattice import Limits
 from attnspec.runner import run_suite
@@ -29,6 +30,6 @@ def results():
 
         (operation,) = {case.operation for case in cases}
         implementation = load(SimpleNamespace(name="tested", dtypes=FLOAT_DTYPES, **{operation: function}))
-        return run_suite(suite_of_draws(cases), implementation)
+        return run_suite(suite_of_random(cases), implementation)
 
     return run

@@ -8,8 +8,9 @@ import pytest
 
 import attnspec
 import attnspec_reference
+from attnspec.cases import load_selected
 from attnspec.command_line import main
-from attnspec.draws import draw, load_selected, recipe_from_text
+from attnspec.draws import draw, recipe_from_text
 from attnspec.errors import UsageError
 from attnspec.offline import read_manifest
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attnspec import capabilities
+from attnspec.capabilities import is_capability
 from attnspec.cases import attributes_in
 from attnspec.contract import CAPABILITIES
 from attnspec.draws import draw, drawable, recipe_from_text
 from attnspec.draws.drawing import case_of, drawn_of
 from attnspec.dtypes import FLOAT_DTYPES, follows_run, rounded_to
 from attnspec.errors import UsageError
+from attnspec.families.lookup import needed
 from attnspec.reference_answers import reference_outputs
 
 SMALL = {"elements": 1_000, "longest": 64}
@@ -109,12 +110,11 @@ def test_no_draw_has_what_is_left_out(operation, recipes):
 
 @each_operation
 def test_no_draw_needs_a_capability_that_is_left_out(operation, recipes):
-    known = {*features(recipes, operation)} & {*CAPABILITIES, *filter(capabilities.is_capability, CAPABILITIES)}
+    known = {*features(recipes, operation)} & {*CAPABILITIES, *filter(is_capability, CAPABILITIES)}
     for word in (*sorted(known), None):
         without = frozenset({word}) if word else frozenset(known)
         for recipe in recipes(operation, 40, without=without, **SMALL):
-            needed = capabilities.needed(case_of(recipe, drawn_of(recipe)))
-            assert needed.isdisjoint(without), recipe.text
+            assert needed(case_of(recipe, drawn_of(recipe))).isdisjoint(without), recipe.text
 
 
 @each_operation

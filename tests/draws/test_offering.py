@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnspec import capabilities
 from attnspec.adapters import load
 from attnspec.conventions import resolve
 from attnspec.draws import draw, drawn_for, learned, not_offered
 from attnspec.draws.drawing import drawn_of
+from attnspec.families.lookup import needed
 from attnspec.lattice import Limits
 
 FORWARD, MERGE = "scaled_dot_product_attention", "merge_states"
@@ -63,7 +63,7 @@ def test_what_is_declined_is_learned(lacks, seed):
 
     def offered(case):
         asked.append(case)
-        return lacks not in capabilities.needed(case)
+        return lacks not in needed(case)
 
     without = learned(FORWARD, Limits("float32"), offered, seed)
     assert without == {lacks}
@@ -105,7 +105,7 @@ def test_several_things_that_are_declined_are_learned_beside_what_is_declared():
     declined = {"mask", "softcap"}
 
     def offered(case):
-        return declined.isdisjoint(capabilities.needed(case))
+        return declined.isdisjoint(needed(case))
 
     without = learned(FORWARD, Limits("float32", frozenset({"sinks"})), offered, "seed")
     assert without == {"sinks", *declined}

@@ -28,7 +28,6 @@ from attnspec.families.attention.drawing import (
     tokens,
     weights,
 )
-from attnspec.families.lookup import family_of
 from attnspec.families.rotary.drawing import frequencies, rotation, tables
 from attnspec.lattice import (
     Limits,
@@ -42,6 +41,7 @@ from attnspec.lattice import (
     refusing,
     resizing,
 )
+from attnspec.lattice.random_cases import random_cases_of
 
 from .by_hand import (
     NEEDED,
@@ -614,7 +614,8 @@ def test_values_that_do_not_fit_are_made_from_the_page(operation):
         assert (holds.tolist() if isinstance(holds, np.ndarray) else holds) == value, recipe.text
         assert [each.partition(".rejects.")[2] for each in drawn.clauses] == [clause], recipe.text
         done[argument] += 1
-    assert [misfit.argument for misfit in family_of(operation).lattices[operation].misfits] == [row[0] for row in table]
+    misfits = random_cases_of(operation).lattices[operation].misfits
+    assert [misfit.argument for misfit in misfits] == [row[0] for row in table]
     assert done.keys() == {row[0] for row in table}
 
 
@@ -674,7 +675,7 @@ def test_frequencies_are_refused_without_what_their_scaling_needs():
 
 def test_the_page_has_every_input_that_is_refused():
     for operation in drawable():
-        refusals = family_of(operation).lattices[operation].refusals
+        refusals = random_cases_of(operation).lattices[operation].refusals
         table = table_of_refusals(operation)
         assert {*refusals} == {*table}
         assert [name for name in refusals if name in table] == [*table]

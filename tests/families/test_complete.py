@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 import attnspec_reference
-from attnspec.adapters.builtin import BUILT_IN
 from attnspec.cases import load_suite
 from attnspec.contract import FAMILIES, LAYOUTS, OPERATIONS, TITLES
+from attnspec.extensions import BUILT_IN
 from attnspec.families.lookup import family_called, family_of
+from attnspec.lattice.random_cases import random_cases_of
 from attnspec_authoring.recipes import authored_cases
 from attnspec_controls import controls_of
 from attnspec_mistakes import mistakes_of
@@ -163,14 +164,15 @@ def test_every_library_that_is_built_in_is_listed():
     for package in sorted(builtin.glob("*/__init__.py")):
         name = package.parent.name
         if package.read_text("utf-8").startswith('"""The built-in adapter'):
-            assert name in listed, f"tools/attnspec/adapters/builtin/__init__.py (BUILT_IN) does not list {name}"
+            assert name in listed, f"tools/attnspec/extensions.py (BUILT_IN) does not list {name}"
 
 
 @each_operation
 def test_an_operation_of_which_cases_are_drawn_has_impostors(operation):
-    family, room = family_of(operation.name), f"tools/attnspec/families/{operation.family}/impostors/"
+    random_cases, room = random_cases_of(operation.name), f"tools/attnspec/families/{operation.family}/impostors/"
     # What has no values has no wrong ones either.
     has_values = any(case.operation == operation.name and case.expected for case in CASES)
-    drawn, impostors = operation.name in family.lattices and has_values, family.impostors.get(operation.name, ())
+    drawn = operation.name in random_cases.lattices and has_values
+    impostors = random_cases.impostors.get(operation.name, ())
     assert drawn == bool(impostors), f"{room}__init__.py (IMPOSTORS): {operation.name} is drawn: {drawn}"
     assert impostors == () or any(impostor.name == "zeros" for impostor in impostors), f"{room} lacks zeros"

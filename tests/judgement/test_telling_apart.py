@@ -9,7 +9,7 @@ from attnspec.cases import Generated
 from attnspec.cases.generated import Inputs
 from attnspec.draws import Recipe, draw
 from attnspec.errors import UsageError
-from attnspec.family import Impostor
+from attnspec.impostor_answers import Impostor
 from attnspec.judgement.telling_apart import (
     ASIDE,
     NO_ANSWER,
@@ -21,6 +21,7 @@ from attnspec.judgement.telling_apart import (
     tell_apart,
 )
 from attnspec.lattice import Limits
+from attnspec.lattice.random_cases import random_cases_of
 from attnspec.one_case import case as golden_case
 from attnspec.one_case import run_of
 
@@ -29,19 +30,21 @@ PLAIN = Limits("float32", elements=200, longest=8, extents={"queries": 3, "keys"
 SEEDS = "telling"
 
 
-def run_with(answer, *, number=0, limits=PLAIN, conventions=None, dtypes=("float32",)):
-    """Return the run of a draw whose one impostor gives an answer."""
-    run = run_of(draw(Recipe(OPERATION, SEEDS, number, limits)), limits.dtype, conventions or {})
-    impostor = Impostor("planted", "what was planted", answer, dtypes)
-    return run._replace(family=replace(run.family, impostors={OPERATION: (impostor,)}))
+def drawn_run(number=0, limits=PLAIN, conventions=None):
+    return run_of(draw(Recipe(OPERATION, SEEDS, number, limits)), limits.dtype, conventions or {})
 
 
-def told_of(answer, **options):
-    return tell_apart(run_with(answer, **options)).impostors["planted"]
+def planted(answer, dtypes=("float32",)):
+    """Return an impostor that gives an answer, as the only one."""
+    return (Impostor("planted", "what was planted", answer, dtypes),)
+
+
+def told_of(answer, *, limits=PLAIN, dtypes=("float32",)):
+    return tell_apart(drawn_run(limits=limits), impostors=planted(answer, dtypes)).impostors["planted"]
 
 
 def tolerance_of(number=0):
-    run = run_of(draw(Recipe(OPERATION, SEEDS, number, PLAIN)), "float32", {})
+    run = drawn_run(number)
     return run.bound.of("output", run.place).error
 
 
@@ -90,14 +93,15 @@ def test_rows_that_owe_an_exact_0_are_set_aside():
 
 
 def test_an_exact_0_is_far_from_every_number_and_says_nothing():
+    def ones_for_zeros(call):
+        return {"output": call.right["output"] + (call.right["output"] == 0)}
+
     small = Limits("float32", elements=200, longest=8)
     for number in range(100):
-        run = run_with(
-            lambda call: {"output": call.right["output"] + (call.right["output"] == 0)}, number=number, limits=small
-        )
+        run = drawn_run(number, small)
         owed = run.expected.outputs["output"]
         if ((owed == 0) & (run.bound.of("output", run.place).error > 0)).any() and (owed != 0).any():
-            told = tell_apart(run).impostors["planted"]
+            told = tell_apart(run, impostors=planted(ones_for_zeros)).impostors["planted"]
             assert (told.telling, told.ratio) == (ASIDE, 0.0)
             return
     pytest.fail("no draw owes an exact 0")
@@ -109,12 +113,11 @@ def test_an_exact_0_is_far_from_every_number_and_says_nothing():
 def test_where_numbers_only_move_every_other_number_is_told_apart(places, telling):
     limits = Limits("float32", extents={"heads": 3, "tokens": 2, "width": 2, "batch": 1})
     run = run_of(draw(Recipe("combine_heads", SEEDS, 0, limits)), "float32", {})
-    joined = run.family.impostors["combine_heads"][0]
+    joined = random_cases_of("combine_heads").impostors["combine_heads"][0]
     moving = replace(
         joined, answer=lambda call: {"output": call.right["output"][:, :, np.repeat(places, 2) * 2 + [0, 1] * 3]}
     )
-    run = run._replace(family=replace(run.family, impostors={"combine_heads": (moving,)}))
-    assert tell_apart(run).impostors[joined.name].telling == telling
+    assert tell_apart(run, impostors=(moving,)).impostors[joined.name].telling == telling
 
 
 def test_what_is_left_out_is_right_and_no_answer_is_none():
@@ -123,37 +126,38 @@ def test_what_is_left_out_is_right_and_no_answer_is_none():
 
 
 def test_outputs_that_are_named_are_looked_at():
-    run = run_with(lambda call: {"logsumexp": call.right["logsumexp"] + 1})
-    assert tell_apart(run, outputs=("output", "logsumexp")).impostors["planted"].telling == TOLD_APART
+    more = planted(lambda call: {"logsumexp": call.right["logsumexp"] + 1})
+    told = tell_apart(drawn_run(), outputs=("output", "logsumexp"), impostors=more)
+    assert told.impostors["planted"].telling == TOLD_APART
 
 
 def test_what_is_right_stays_right_under_conventions():
-    run = run_with(lambda call: dict(call.right), conventions={"logsumexp_base": "2"})
-    assert tell_apart(run, outputs=("output", "logsumexp")).impostors["planted"].telling == THE_SAME
+    run, right = drawn_run(conventions={"logsumexp_base": "2"}), planted(lambda call: dict(call.right))
+    assert tell_apart(run, outputs=("output", "logsumexp"), impostors=right).impostors["planted"].telling == THE_SAME
 
 
 def test_an_impostor_that_only_rounds_is_none_in_that_dtype():
-    assert tell_apart(run_with(off_by(9), dtypes=("float64",))).impostors == {}
+    assert tell_apart(drawn_run(), impostors=planted(off_by(9), dtypes=("float64",))).impostors == {}
 
 
 def test_the_call_before_is_handed_on():
-    run = run_with(lambda call: {"output": call.before["output"]} if call.before else {})
-    assert tell_apart(run).impostors["planted"].telling == NO_ANSWER
+    run, again = drawn_run(), planted(lambda call: {"output": call.before["output"]} if call.before else {})
+    assert tell_apart(run, impostors=again).impostors["planted"].telling == NO_ANSWER
     before = {"output": np.zeros_like(run.case.golden("float32")["output"])}
-    assert tell_apart(run, before).impostors["planted"].telling == TOLD_APART
+    assert tell_apart(run, before, impostors=again).impostors["planted"].telling == TOLD_APART
 
 
 def test_padding_is_not_ungraded():
     padded = [
         run
         for number in range(200)
-        if "query_lengths" in (run := run_with(lambda call: dict(call.right), number=number)).case.inputs
+        if "query_lengths" in (run := drawn_run(number)).case.inputs
         and run.bound.unowed
         and (run.case.inputs["query_lengths"] < run.case.inputs["query"].shape[2]).any()
     ]
     assert padded
     for run in padded:
-        told = tell_apart(run)
+        told = tell_apart(run, impostors=())
         assert told.owed < run.case.golden("float32")["output"].size
         assert told.counts == (told.graded == told.owed > 0)
 
@@ -171,12 +175,10 @@ def test_certified_values_are_refused():
 
 def test_of_a_large_case_a_part_is_answered():
     extents = {"batch": 2, "shared": 3, "group": 2, "queries": 40, "keys": 30, "width": 4, "value_width": 5}
-    run = run_with(
-        lambda call: {"output": call.right["output"] + (call.inputs["value"].shape == (1, 2, 30, 5))},
-        limits=Limits("float32", elements=1_000, rows=8, extents=extents),
-    )
+    run = drawn_run(limits=Limits("float32", elements=1_000, rows=8, extents=extents))
     assert run.case.generated
-    told = tell_apart(run)
+    of_the_part = planted(lambda call: {"output": call.right["output"] + (call.inputs["value"].shape == (1, 2, 30, 5))})
+    told = tell_apart(run, impostors=of_the_part)
     assert told.impostors["planted"].telling == TOLD_APART
     assert told.counts
     answering = answering_of(run)
@@ -189,7 +191,7 @@ def test_of_a_large_case_a_part_is_answered():
 
 
 def test_what_is_too_large_even_in_parts_is_refused():
-    run = run_with(off_by(0))
+    run = drawn_run()
     generated = Inputs({}, {"query": Generated("bell", "seed", (1, 1, 2, 2), 5, 1.0)})
     with pytest.raises(ValueError, match="too large for impostors"):
         tell_apart(run._replace(case=run.case._replace(inputs=generated)))

@@ -1,7 +1,8 @@
-"""Capabilities: what an implementation may say that it does not offer, and which cases need it.
+"""Capabilities: what an implementation may say that it does not offer.
 
 A capability is a word of a family (:data:`attnspec.contract.CAPABILITIES`), the name of an argument, or an argument
-with one of its values, as ``argument=value``.
+with one of its values, as ``argument=value``. Which of them a case needs, its family
+says: :func:`attnspec.families.lookup.needed`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,9 @@ from typing import TYPE_CHECKING
 
 from attnspec.contract import CAPABILITIES, OPERATIONS
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from attnspec.cases import Case
 
 _OPTIONAL = tuple(
     dict.fromkeys(
@@ -60,38 +58,3 @@ def check(without: Sequence[str], *, said_by: str) -> None:
             + (f" Did you mean {near[0]}?" if near else "")
             + " `attnspec explain capabilities` lists them."
         )
-
-
-def needed(case: Case) -> frozenset[str]:
-    """Return the capabilities that a case needs: those of its family, and the arguments that it does not leave out.
-
-    Parameters
-    ----------
-    case
-        Any case.
-    """
-    return family_of(case.operation).needs(case) | _arguments(case)
-
-
-def lacking(case: Case, without: Sequence[str]) -> str | None:
-    """Return the first of the capabilities that are not offered which a case needs; None where it needs none of them.
-
-    Parameters
-    ----------
-    case
-        Any case.
-    without
-        The capabilities that are not offered.
-    """
-    if not without:
-        return None
-    found = needed(case)
-    values = {f"{name}={value}" for name, value in case.attributes.items()}
-    return next((word for word in without if word in found or word in values), None)
-
-
-def _arguments(case: Case) -> frozenset[str]:
-    """Return the arguments that a case states at another value than their default."""
-    defaults = OPERATIONS[case.operation].attributes
-    stated = {name for name, value in case.attributes.items() if value != defaults.get(name)}
-    return frozenset((*case.inputs, *stated))

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-
-from attnspec.dtypes import FLOAT_DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from attnspec.bounds.precision import Precision
     from attnspec.bounds.tolerance import Tolerance
     from attnspec.cases import Case, Inputs
-    from attnspec.lattice import Lattice
 
 
 class Owed(NamedTuple):
@@ -51,66 +47,6 @@ class PropertyProblem(NamedTuple):
 
     check: str
     message: str
-
-
-class Answered(NamedTuple):
-    """A call, with what an impostor may make its answer of.
-
-    Attributes
-    ----------
-    inputs, attributes
-        What is called with; floats in float64.
-    right
-        Output name to the right answer.
-    before
-        Output name to what was right for the call before; empty where there was none.
-    """
-
-    inputs: Mapping[str, NDArray[Any]]
-    attributes: Mapping[str, Any]
-    right: Mapping[str, NDArray[Any]]
-    before: Mapping[str, NDArray[Any]] = MappingProxyType({})
-
-
-class Part(NamedTuple):
-    """A part of a large case, small enough to be answered whole.
-
-    Attributes
-    ----------
-    inputs, attributes
-        What is called with; floats in float64.
-    places, elements
-        Output name to the elements of its sample that lie in the part, and to where each of them stands in the answer
-        to the part, flat.
-    """
-
-    inputs: Mapping[str, NDArray[Any]]
-    attributes: Mapping[str, Any]
-    places: Mapping[str, NDArray[np.int64]]
-    elements: Mapping[str, NDArray[np.int64]]
-
-
-@dataclass(frozen=True)
-class Impostor:
-    """A wrong answer that is cheap to give. Who holds answers to a set of inputs should know that it would be noticed.
-
-    Attributes
-    ----------
-    name
-        Its name, of words joined by underscores.
-    sentence
-        What it answers, in words: the rest of a sentence that begins with "It answers with".
-    answer
-        Given a call: output name to what it gives. Outputs that it leaves out are taken to be right; it gives none at
-        all where it has no answer of its own. Where it does not apply, it gives what is right.
-    dtypes
-        The dtypes of runs in which it is wrong by more than rounding.
-    """
-
-    name: str
-    sentence: str
-    answer: Callable[[Answered], Mapping[str, NDArray[Any]]]
-    dtypes: tuple[str, ...] = FLOAT_DTYPES
 
 
 class ToleranceModel(Protocol):
@@ -225,14 +161,6 @@ def _no_capability(_case: Case) -> frozenset[str]:
     return frozenset()
 
 
-def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
-    raise ValueError(f"cases of {operation} cannot be drawn at given shapes")
-
-
-def _as_they_are(_operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
-    return shapes
-
-
 def _never(_case: Case) -> bool:
     return False
 
@@ -296,18 +224,6 @@ class Family:
         the same mistake.
     least_telling_profiles
         Profiles that are looked at last, for what is wrong there is no arithmetic.
-    lattices
-        Operation to what draws its cases.
-    extents_of
-        Given an operation and the shapes of its inputs: axis to length, as its lattice calls its axes. Raises
-        `ValueError` where the shapes do not fit each other.
-    with_few_heads
-        Given an operation and the shapes of its inputs: the same with as few batch entries and heads as show which
-        belongs to which.
-    part_of
-        Given a case with generated inputs: the part of it that impostors answer; None where that would take too long.
-    impostors
-        Operation to the cheap wrong answers that a set of its cases must be able to tell from right ones.
     """
 
     name: str
@@ -336,8 +252,3 @@ class Family:
     unstated: Mapping[str, str] = field(default_factory=dict[str, str])
     nonfinite_profiles: tuple[str, ...] = ()
     least_telling_profiles: tuple[str, ...] = ()
-    lattices: Mapping[str, Lattice] = field(default_factory=dict[str, "Lattice"])
-    extents_of: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, int]] = _no_extents
-    with_few_heads: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, tuple[int, ...]]] = _as_they_are
-    part_of: Callable[[Case], Part | None] = _nothing
-    impostors: Mapping[str, tuple[Impostor, ...]] = field(default_factory=dict[str, tuple[Impostor, ...]])

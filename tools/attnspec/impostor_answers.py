@@ -1,25 +1,85 @@
-"""What impostors of any operation are made of: the right answer of another call, or moved elsewhere."""
+"""Impostors: wrong answers that are cheap to give, and what those of any operation are made of."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.dtypes import follows_run
+from attnspec.dtypes import FLOAT_DTYPES, follows_run
 from attnspec.reference_answers import reference_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from attnspec.family import Answered
 
 Outputs = dict[str, "NDArray[Any]"]
 
 PRECISE = ("float64", "float32")
 """Dtypes in which an error of a hundredth or a thousandth is no rounding."""
+
+
+class Answered(NamedTuple):
+    """A call, with what an impostor may make its answer of.
+
+    Attributes
+    ----------
+    inputs, attributes
+        What is called with; floats in float64.
+    right
+        Output name to the right answer.
+    before
+        Output name to what was right for the call before; empty where there was none.
+    """
+
+    inputs: Mapping[str, NDArray[Any]]
+    attributes: Mapping[str, Any]
+    right: Mapping[str, NDArray[Any]]
+    before: Mapping[str, NDArray[Any]] = MappingProxyType({})
+
+
+class Part(NamedTuple):
+    """A part of a large case, small enough to be answered whole.
+
+    Attributes
+    ----------
+    inputs, attributes
+        What is called with; floats in float64.
+    places, elements
+        Output name to the elements of its sample that lie in the part, and to where each of them stands in the answer
+        to the part, flat.
+    """
+
+    inputs: Mapping[str, NDArray[Any]]
+    attributes: Mapping[str, Any]
+    places: Mapping[str, NDArray[np.int64]]
+    elements: Mapping[str, NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Impostor:
+    """A wrong answer that is cheap to give. Who holds answers to a set of inputs should know that it would be noticed.
+
+    Attributes
+    ----------
+    name
+        Its name, of words joined by underscores.
+    sentence
+        What it answers, in words: the rest of a sentence that begins with "It answers with".
+    answer
+        Given a call: output name to what it gives. Outputs that it leaves out are taken to be right; it gives none at
+        all where it has no answer of its own. Where it does not apply, it gives what is right.
+    dtypes
+        The dtypes of runs in which it is wrong by more than rounding.
+    """
+
+    name: str
+    sentence: str
+    answer: Callable[[Answered], Mapping[str, NDArray[Any]]]
+    dtypes: tuple[str, ...] = FLOAT_DTYPES
 
 
 def answer_of(

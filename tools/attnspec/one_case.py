@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters import Declaration, Outputs
 from attnspec.adapters.returned import read_returned
-from attnspec.cases import load_suite
+from attnspec.cases import is_random, load_suite, random_case
 from attnspec.comparison import RIGHT, MustRefuse, NotGraded, bounded, grade
-from attnspec.draws import draw, is_recipe, recipe_from_text
 from attnspec.dtypes import ANY, REFERENCE_DTYPE
 from attnspec.errors import UsageError
 from attnspec.reports.elements import elements_text
@@ -59,8 +58,8 @@ def case(
         If there is no such case, or it is not offered in that dtype.
     """
     check_asked(() if dtype is None else (dtype,), conventions or {})
-    if is_recipe(case_id):
-        drawn = draw(recipe_from_text(case_id))
+    if is_random(case_id):
+        drawn = random_case(case_id)
         return OneCase(run_of(drawn, dtype or next(iter(drawn.dtypes), REFERENCE_DTYPE), conventions or {}))
     found = load_suite(golden, select=(case_id,)).cases.get(case_id)
     if found is None:

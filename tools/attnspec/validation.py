@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from attnspec import conventions as convention_rules
 from attnspec.adapters import load
+from attnspec.cases import load_selected
 from attnspec.contract import EXAMPLES, IN_LAYOUT, OPERATIONS
-from attnspec.draws import load_selected
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
+from attnspec.extensions import MEASURED, loaded
 from attnspec.reports.invocation import Invocation
 from attnspec.reports.report import Report
 from attnspec.runner import offered_part, run_suite, share_of
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from attnspec.adapters import Declaration, Implementation
     from attnspec.cases import Suite
     from attnspec.diagnosis import Declarations, Diagnosis
-    from attnspec.probing import Law, Measured
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Follower, Result, Run, Share
+    from attnspec.runner.law import Law, Measured
 
 
 _SECONDS = 30.0
@@ -290,9 +291,7 @@ def measured_of(
     """
     if not any(result.is_wrong for result in results):
         return None
-    from attnspec.probing import measured
-
-    return measured(implementation, results, found)
+    return loaded(MEASURED)(implementation, results, found)
 
 
 def _diagnosis(results: tuple[Result, ...], measured: Measured | None) -> tuple[Diagnosis, ...]:

@@ -21,7 +21,8 @@ from measurement_page import MEASUREMENTS, MeasurementPage, add_write_option, pu
 
 from attnspec.adapters import load
 from attnspec.campaign import DrawOutcome, PartOutcome, Plan, Sought, open_executor, planned, run_campaign, tallied
-from attnspec.draws import Recipe, draw, drawable, drawn_for, drawn_of, learned, not_offered, suite_of_draws
+from attnspec.cases import suite_of_random
+from attnspec.draws import Recipe, draw, drawable, drawn_for, drawn_of, learned, not_offered
 from attnspec.guard.task import Task
 from attnspec.lattice import Limits
 from attnspec.runner import Share, resolved_for, run_suite
@@ -162,7 +163,7 @@ def _forget_compiled() -> None:
 
 
 def _result(case: Case, implementation: Implementation) -> Result:
-    (result,) = run_suite(suite_of_draws([case]), implementation, dtypes=case.dtypes, goes_on=True)
+    (result,) = run_suite(suite_of_random([case]), implementation, dtypes=case.dtypes, goes_on=True)
     return result
 
 

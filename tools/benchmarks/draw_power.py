@@ -26,7 +26,8 @@ from measurement_page import MEASUREMENTS, MeasurementPage, add_write_option, pu
 
 from attnspec.campaign import Plan, Sought, planned, shrunk_failure
 from attnspec.campaign.working import run_part
-from attnspec.draws import Recipe, draw, drawable, drawn_of, recipe_from_text, shrunk, suite_of_draws
+from attnspec.cases import suite_of_random
+from attnspec.draws import Recipe, draw, drawable, drawn_of, recipe_from_text, shrunk
 from attnspec.errors import TargetError
 from attnspec.guard.task import Task
 from attnspec.lattice import Limits
@@ -95,7 +96,7 @@ def _fails_likewise(case: Case, implementation: Implementation, check: str) -> b
 
 def _check(case: Case, implementation: Implementation) -> str | None:
     """Return the check that a case fails, or how it ends; None where it is right."""
-    (result,) = run_suite(suite_of_draws([case]), implementation, dtypes=case.dtypes, goes_on=True)
+    (result,) = run_suite(suite_of_random([case]), implementation, dtypes=case.dtypes, goes_on=True)
     return (result.verdict.check or result.status) if result.is_wrong else None
 
 

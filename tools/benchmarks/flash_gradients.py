@@ -16,7 +16,8 @@ import numpy as np
 from measurement_page import MeasurementPage, add_write_option, publish, table
 
 from attnspec.adapters import load
-from attnspec.draws import Recipe, draw, learned, not_offered, suite_of_draws
+from attnspec.cases import suite_of_random
+from attnspec.draws import Recipe, draw, learned, not_offered
 from attnspec.dtypes import rounded_to
 from attnspec.lattice import Limits
 from attnspec.runner import resolved_for, run_suite
@@ -89,7 +90,7 @@ def failures(implementation: Implementation, draws: int) -> Iterator[Failure]:
     def ask(case: Any) -> Result:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            (result,) = run_suite(suite_of_draws([case]), implementation, dtypes=(DTYPE,), goes_on=True)
+            (result,) = run_suite(suite_of_random([case]), implementation, dtypes=(DTYPE,), goes_on=True)
         return result
 
     without = learned(OPERATION, limits, lambda case: ask(case).status != "unsupported", f"{SEED}-offers")

@@ -16,11 +16,11 @@ from measurement_page import MeasurementPage, add_write_option, publish, table
 from attnspec.draws import Recipe, draw, drawable
 from attnspec.draws.drawing import case_of
 from attnspec.dtypes import numpy_dtype, rounded_to
-from attnspec.families.lookup import family_of
 from attnspec.judgement.certificate import DRAWS, certificate
 from attnspec.judgement.own_inputs import passing_impostors
 from attnspec.judgement.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart
 from attnspec.lattice import Drawn, Limits
+from attnspec.lattice.random_cases import random_cases_of
 from attnspec.one_case import run_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.family import Impostor
+    from attnspec.impostor_answers import Impostor
     from attnspec.judgement.telling_apart import DrawTold
 
 FORWARD = "scaled_dot_product_attention"
@@ -95,7 +95,7 @@ def draws_until_all(told: Sequence[DrawTold], names: Sequence[str]) -> int | Non
 
 
 def _impostors(operation: str) -> tuple[Impostor, ...]:
-    return family_of(operation).impostors[operation]
+    return random_cases_of(operation).impostors[operation]
 
 
 def _power(told: Sequence[DrawTold], impostor: Impostor, dtype: str) -> tuple[str, str]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from drawn.drawing import Drawn
 
-    from attnspec.probing import Law
+    from attnspec.runner.law import Law
 
 OPERATION = "scaled_dot_product_attention"
 ABOUT = """

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from attnspec.adapters import load
-from attnspec.adapters.builtin import BUILT_IN, OWN_EXTRAS, SHARED_EXTRA, THIRD_PARTY, extra_of
+from attnspec.adapters.tensors.libraries import OWN_EXTRAS, SHARED_EXTRA, extra_of
 from attnspec.errors import MissingDependencyError, TargetError
+from attnspec.extensions import BUILT_IN, THIRD_PARTY
 
 ROOT = Path(__file__).parents[3]
 LIBRARIES = {name: name.partition("-")[0] for name in THIRD_PARTY}

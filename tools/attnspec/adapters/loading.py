@@ -12,13 +12,13 @@ from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.builtin import BUILT_IN
 from attnspec.adapters.implementation import Implementation
 from attnspec.adapters.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
 from attnspec.adapters.places import place_of
 from attnspec.adapters.tensors import tensors_called
 from attnspec.contract import OPERATIONS
 from attnspec.errors import AttnspecError, TargetError
+from attnspec.extensions import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,8 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from attnspec.campaign.working import DEADLY, ask, open_once, outcome_of, shrunk_failure
-from attnspec.draws import draw, recipe_from_text, suite_of_draws
+from attnspec.cases import suite_of_random
+from attnspec.draws import draw, recipe_from_text
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.screen import cause_lines
 from attnspec.validation import make_report, measured_of
@@ -117,7 +118,7 @@ def explained(task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
     cases = [draw(recipe_from_text(text)) for text in (*evidence.failing, *evidence.passing)]
     results = ask(implementation, cases, task)
     report = make_report(
-        suite_of_draws(cases),
+        suite_of_random(cases),
         implementation.declaration,
         results,
         conventions=task.conventions,

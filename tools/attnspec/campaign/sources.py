@@ -8,8 +8,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.builtin import BUILT_IN
 from attnspec.adapters.loading import FILE
+from attnspec.extensions import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from attnspec.campaign.outcome import DrawOutcome, PartOutcome
 from attnspec.campaign.plan import Kind
-from attnspec.draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk, suite_of_draws
+from attnspec.cases import suite_of_random
+from attnspec.draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
 from attnspec.draws.drawing import case_of
 from attnspec.draws.shrinking import MOST
 from attnspec.errors import UsageError
@@ -186,7 +187,7 @@ def ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> tu
         warnings.simplefilter("ignore")
         dtypes = sorted({dtype for case in cases for dtype in case.dtypes})
         return run_suite(
-            suite_of_draws(cases), implementation, dtypes=dtypes, conventions=task.conventions, goes_on=True
+            suite_of_random(cases), implementation, dtypes=dtypes, conventions=task.conventions, goes_on=True
         )
 
 

@@ -1,4 +1,4 @@
-"""The golden cases: what one is, how its file is written, how it is read and trusted."""
+"""Cases: what one is, how its file is written, how it is read and trusted, how some are selected."""
 
 from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, ChangedArgument, Rejection, attributes_in, case_from_json
@@ -23,6 +23,7 @@ from attnspec.cases.reading import (
     suite_digest,
     suite_of,
 )
+from attnspec.cases.selecting import is_random, load_selected, random_case, suite_of_random
 from attnspec.cases.tensors import tensor_from_json, tensor_to_json
 
 __all__ = [
@@ -48,8 +49,11 @@ __all__ = [
     "file_content",
     "generated_of",
     "in_run_dtype",
+    "is_random",
+    "load_selected",
     "load_suite",
     "near",
+    "random_case",
     "read_index",
     "schema_validator",
     "select_ids",
@@ -57,6 +61,7 @@ __all__ = [
     "smoke_text",
     "suite_digest",
     "suite_of",
+    "suite_of_random",
     "tensor_from_json",
     "tensor_to_json",
 ]

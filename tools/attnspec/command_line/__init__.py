@@ -10,40 +10,106 @@ import gc
 import io
 import signal
 import sys
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from attnspec.command_line.campaign import campaign
 from attnspec.command_line.completing import let_complete
-from attnspec.command_line.completion import PROGRAM, completion
-from attnspec.command_line.debug import debug
-from attnspec.command_line.explain import explain
-from attnspec.command_line.export import export_cases
-from attnspec.command_line.gate import gate
-from attnspec.command_line.grade import grade_answers
 from attnspec.command_line.guarding import Guarding
-from attnspec.command_line.init import init
-from attnspec.command_line.inspect import check, list_cases, show
-from attnspec.command_line.judge import judge_candidates
-from attnspec.command_line.mistakes import mistakes
-from attnspec.command_line.protocol import protocol
-from attnspec.command_line.regenerate import regenerate
-from attnspec.command_line.release import release
-from attnspec.command_line.report import report
-from attnspec.command_line.validate import validate
 from attnspec.command_line.version import print_version
 from attnspec.errors import AttnspecError, Terminated
+from attnspec.extensions import COMMANDS, Command, loaded
 from attnspec.guard.journal import Journal
 from attnspec.guard.ways import Way, way_of_this_system
 from attnspec.plain_text import plain_text
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = ["main"]
 
+PROGRAM = "attnspec"
 _LONGEST_ERROR = 4_000
 
+_OWN: Mapping[str, Command] = {
+    "init": Command(
+        "attnspec.command_line.init:init",
+        "Write an adapter for TARGET: a function (package.module:function, or ./file.py:function).",
+    ),
+    "validate": Command("attnspec.command_line.validate:validate", "Validate TARGET against the golden cases."),
+    "gate": Command(
+        "attnspec.command_line.gate:gate",
+        "Let TARGET through if it is as good as its baseline, or, without one, if nothing is wrong.",
+    ),
+    "debug": Command(
+        "attnspec.command_line.debug:debug",
+        "Call TARGET once, for one CASE, in this process: breakpoints hold, and what it prints is seen.",
+    ),
+    "export": Command(
+        "attnspec.command_line.export:export_cases",
+        "Write cases into DIR, for a test in any language, or a device with neither Python nor a pipe.",
+    ),
+    "grade": Command(
+        "attnspec.command_line.grade:grade_answers",
+        "Grade the answers to the cases in DIR, which `attnspec export` wrote, as `attnspec validate` would.",
+    ),
+    "report": Command(
+        "attnspec.command_line.report:report",
+        "Put report.json FILES side by side, with accuracy ranking, or --compare two.",
+    ),
+    "list": Command("attnspec.command_line.inspect:list_cases", "List the cases: id and title."),
+    "show": Command(
+        "attnspec.command_line.inspect:show", "Show one CASE: what it is about, its inputs and its certified values."
+    ),
+    "explain": Command(
+        "attnspec.command_line.explain:explain",
+        "Explain a WORD: the id of a clause, mistake, erratum or case, or any other word that a report uses.",
+    ),
+    "check": Command(
+        "attnspec.command_line.inspect:check",
+        "Check golden FILES, or all of them, against schema, digests and what was released.",
+    ),
+    "completion": Command(
+        "attnspec.command_line.completion:completion", "Print the script that completes words of attnspec in SHELL."
+    ),
+    "mistakes": Command(
+        "attnspec.command_line.mistakes:mistakes",
+        "List the known mistakes, or prove with --matrix that the cases notice them.",
+    ),
+    "protocol": Command(
+        "attnspec.command_line.protocol:protocol",
+        "Check a program against the process protocol, or replay what was said to it.",
+    ),
+    "regenerate": Command(
+        "attnspec.command_line.regenerate:regenerate", "Fill the golden files with certified values."
+    ),
+    "release": Command(
+        "attnspec.command_line.release:release",
+        "Write released.json: the id, revision and meaning of every case, as of this version.",
+    ),
+}
+_COMMANDS: Mapping[str, Command] = {**_OWN, **COMMANDS}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class _Commands(click.Group):
+    """Commands that are imported once they are called: until then each is a name and a line of help."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name of the command that is called, the command, and its arguments."""
+        name, command, others = super().resolve_command(ctx, args)
+        if name is not None:
+            command = loaded(_COMMANDS[name].place)
+            let_complete(command)
+        return name, command, others
+
+
+@click.group(
+    cls=_Commands,
+    commands=[click.Command(name, help=command.line) for name, command in _COMMANDS.items()],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -54,30 +120,6 @@ _LONGEST_ERROR = 4_000
 )
 def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
-
-
-for _command in (
-    init,
-    validate,
-    gate,
-    judge_candidates,
-    campaign,
-    debug,
-    export_cases,
-    grade_answers,
-    report,
-    list_cases,
-    show,
-    explain,
-    check,
-    completion,
-    mistakes,
-    protocol,
-    regenerate,
-    release,
-):
-    let_complete(_command)
-    attnspec.add_command(_command)
 
 
 def _guarding(guard: Way | Literal["none"] | Journal, words: list[str]) -> Guarding:

@@ -120,7 +120,7 @@ def _required() -> Iterable[str]:
 
 
 def _targets() -> Iterable[str]:
-    from attnspec.adapters.builtin import BUILT_IN
+    from attnspec.extensions import BUILT_IN
 
     return BUILT_IN
 

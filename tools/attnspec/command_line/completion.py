@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-PROGRAM = "attnspec"
+from attnspec.command_line import PROGRAM
+
 _VARIABLE = "_ATTNSPEC_COMPLETE"
 """The variable that click reads when a shell asks for completions; it follows from the name of the program."""
 

@@ -76,12 +76,11 @@ def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), 
     UsageError
         If there is no such case; the sentence names ids that come near.
     """
-    from attnspec.cases import load_suite, near, read_index
-    from attnspec.draws import draw, is_recipe, recipe_from_text
+    from attnspec.cases import is_random, load_suite, near, random_case, read_index
     from attnspec.locations import golden_folder
 
-    if is_recipe(case_id):
-        return draw(recipe_from_text(case_id))
+    if is_random(case_id):
+        return random_case(case_id)
     ids = read_index(golden or golden_folder())
     if case_id not in ids:
         raise UsageError(f"There is no {or_else} {case_id!r}.{near(case_id, (*ids, *others))}")

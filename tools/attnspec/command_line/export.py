@@ -38,7 +38,7 @@ def export_cases(
 
     A test holds one rule, which DIR/export.json states. `attnspec grade DIR` grades the answers, and says more.
     """
-    from attnspec.draws import load_selected
+    from attnspec.cases import load_selected
     from attnspec.offline import MANIFEST, export
     from attnspec.offline.manifest import TENSOR_FORMATS
     from attnspec.reports.wording import counted

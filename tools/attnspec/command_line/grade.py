@@ -91,11 +91,10 @@ def _exported(manifest: Manifest, golden: Path | None, select: tuple[str, ...]) 
     UsageError
         If the cases come from another suite than this one.
     """
-    from attnspec.cases import select_ids
-    from attnspec.draws import is_recipe, load_selected
+    from attnspec.cases import is_random, load_selected, select_ids
 
     exported = [entry.case for entry in (*manifest.cases, *manifest.left_out)]
-    drawn = tuple(dict.fromkeys(case for case in exported if is_recipe(case)))
+    drawn = tuple(dict.fromkeys(case for case in exported if is_random(case)))
     suite = load_selected(golden, select=("*", *drawn) if drawn else ())
     if suite.digest != manifest.suite_digest:
         raise UsageError(

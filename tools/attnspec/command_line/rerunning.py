@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Suite
     from attnspec.command_line.target_options import TargetOptions
-    from attnspec.reports import Report
+    from attnspec.reports.report import Report
 
 _NAMED = 3
 

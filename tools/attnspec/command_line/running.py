@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from attnspec.command_line.target_options import TargetOptions
     from attnspec.guard.journal import Journal, Told
     from attnspec.guard.keeping import KeptJournal
-    from attnspec.probing import Measured
-    from attnspec.reports import Report
+    from attnspec.reports.report import Report
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result
+    from attnspec.runner.law import Measured
 
 
 class Ran(NamedTuple):

@@ -22,7 +22,7 @@ _LONGEST_TIMEOUT = 86_400
 
 def load_selected(options: TargetOptions, check: Callable[[Suite], None] | None) -> Suite:
     """Return the cases that the options select, once `check` has seen them."""
-    from attnspec.draws import load_selected as selected
+    from attnspec.cases import load_selected as selected
 
     suite = selected(options.golden, profiles=options.profiles, select=options.select)
     if check is not None:

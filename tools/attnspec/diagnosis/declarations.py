@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.capabilities import needed
 from attnspec.comparison import Values
 from attnspec.contract import CAPABILITIES, CONVENTIONS
 from attnspec.convention import Settles
@@ -18,6 +17,7 @@ from attnspec.conventions import resolve
 from attnspec.diagnosis.choosing import spread
 from attnspec.diagnosis.undeclared import graded_anew, is_right_under
 from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.families.lookup import needed
 from attnspec.runner.judging import OUTPUTS_UNCHANGED
 
 if TYPE_CHECKING:

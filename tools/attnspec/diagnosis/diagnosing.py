@@ -24,8 +24,8 @@ from attnspec.layout import clause_in, name_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from attnspec.probing import Law
     from attnspec.runner import Key, Result
+    from attnspec.runner.law import Law
     from attnspec_mistakes import Mistake
 
 UNKNOWN = "unknown"

@@ -10,7 +10,7 @@ from attnspec.diagnosis.suspects import TOLD_BESIDE, Suspect
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from attnspec.probing import Law
+    from attnspec.runner.law import Law
 
 _MOST_TOLD = 3
 

@@ -3,7 +3,6 @@
 from attnspec.draws.drawing import can_be_left_out, draw, drawable, drawn_of, words_of_draws
 from attnspec.draws.offering import drawn_for, learned, not_offered
 from attnspec.draws.recipe import Recipe, is_recipe, is_seed, recipe_from_text
-from attnspec.draws.selecting import load_selected, suite_of_draws
 from attnspec.draws.shrinking import shrunk
 
 __all__ = [
@@ -16,10 +15,8 @@ __all__ = [
     "is_recipe",
     "is_seed",
     "learned",
-    "load_selected",
     "not_offered",
     "recipe_from_text",
     "shrunk",
-    "suite_of_draws",
     "words_of_draws",
 ]

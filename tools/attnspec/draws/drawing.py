@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec import capabilities
+from attnspec.capabilities import can_be_missing
 from attnspec.cases import Case, ChangedArgument, Rejection, attributes_in
 from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
 from attnspec.conventions import CHOICES, settling
+from attnspec.draws.recipe import recipe_from_text
 from attnspec.dtypes import REFERENCE_DTYPE
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
+from attnspec.families.lookup import needed
 from attnspec.lattice import (
     BEYOND_FLOAT16,
     CHANGED,
@@ -28,6 +29,7 @@ from attnspec.lattice import (
     of_another_value,
     other_value,
 )
+from attnspec.lattice.random_cases import random_cases_of
 from attnspec.reference_answers import reference_outputs, reference_refusal
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ _STRICT = (_CHECKS, CHOICES[_CHECKS][0])
 
 def drawable() -> tuple[str, ...]:
     """Return the operations of which cases can be drawn."""
-    return tuple(operation for operation in OPERATIONS if operation in family_of(operation).lattices)
+    return tuple(operation for operation in OPERATIONS if operation in random_cases_of(operation).lattices)
 
 
 def drawn_of(recipe: Recipe) -> Drawn:
@@ -65,7 +67,7 @@ def drawn_of(recipe: Recipe) -> Drawn:
         If cases of the operation cannot be drawn, an axis of the recipe is none of it, what it leaves out is nothing
         that is drawn, or its lengths make a case that is too large.
     """
-    lattice = family_of(recipe.operation).lattices.get(recipe.operation)
+    lattice = random_cases_of(recipe.operation).lattices.get(recipe.operation)
     if lattice is None:
         raise UsageError(f"{recipe.text}: cases of {recipe.operation} cannot be drawn; {', '.join(drawable())} can.")
     _check_left_out(recipe, lattice)
@@ -95,7 +97,7 @@ def _is_refused(recipe: Recipe, drawn: Drawn) -> bool:
     """Tell whether the reference refuses what was drawn, which nobody declines for something that is left out."""
     if _refusal(recipe, drawn) is None:
         return False
-    return capabilities.needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
+    return needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
 
 
 def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
@@ -105,7 +107,7 @@ def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
 
 def words_of_draws() -> tuple[str, ...]:
     """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
-    lattices = [family_of(operation).lattices[operation] for operation in drawable()]
+    lattices = [random_cases_of(operation).lattices[operation] for operation in drawable()]
     return tuple(
         sorted({BEYOND_FLOAT16, CHANGED, REFUSED, TWICE, *(word for lattice in lattices for word in lattice.own_words)})
     )
@@ -113,7 +115,7 @@ def words_of_draws() -> tuple[str, ...]:
 
 def can_be_left_out(word: str) -> bool:
     """Whether draws of some operation can leave out what a word names."""
-    return capabilities.can_be_missing(word) or word in words_of_draws()
+    return can_be_missing(word) or word in words_of_draws()
 
 
 def _check_left_out(recipe: Recipe, lattice: Lattice) -> None:
@@ -141,6 +143,17 @@ def draw(recipe: Recipe) -> Case:
         is too large.
     """
     return case_of(recipe, drawn_of(recipe))
+
+
+def case_of_text(text: str) -> Case:
+    """Draw the case that a text names.
+
+    Raises
+    ------
+    UsageError
+        If it names none, or as `draw` raises it.
+    """
+    return draw(recipe_from_text(text))
 
 
 def case_of(recipe: Recipe, drawn: Drawn) -> Case:
@@ -186,7 +199,7 @@ def _rejection(recipe: Recipe, drawn: Drawn) -> Rejection:
 
 def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArray[Any]]) -> ChangedArgument | None:
     """Return the argument that is changed, if any; None where what is owed first stays nearly the same."""
-    name, derived = drawn.changed, family_of(recipe.operation).lattices[recipe.operation].derived
+    name, derived = drawn.changed, random_cases_of(recipe.operation).lattices[recipe.operation].derived
     if name is None or drawn.sample or not derived.isdisjoint(drawn.inputs) or ONE_ARRAY in drawn.features:
         return None
     inputs, attributes = dict(drawn.inputs), dict(drawn.attributes)

@@ -1,17 +1,17 @@
-"""The one place in which the harness looks a family up."""
+"""The one place in which the harness looks a family up, and asks it what a case needs."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from collections.abc import Sequence
 
+    from attnspec.cases import Case
     from attnspec.family import Family
 
 
@@ -26,10 +26,36 @@ def family_called(name: str) -> Family:
     return import_module(f"attnspec.families.{name}.family").FAMILY
 
 
-def measuring_of(operation: str) -> ModuleType | None:
-    """Return the room of an operation's family that measures what a black box computes; None where it has none.
+def needed(case: Case) -> frozenset[str]:
+    """Return the capabilities that a case needs: those of its family, and the arguments that it does not leave out.
 
-    Its ``laws`` takes an implementation that may be asked more, and every result of an operation, and gives laws.
+    Parameters
+    ----------
+    case
+        Any case.
     """
-    name = f"attnspec.families.{OPERATIONS[operation].family}.measuring"
-    return None if find_spec(name) is None else import_module(name)
+    return family_of(case.operation).needs(case) | _arguments(case)
+
+
+def lacking(case: Case, without: Sequence[str]) -> str | None:
+    """Return the first of the capabilities that are not offered which a case needs; None where it needs none of them.
+
+    Parameters
+    ----------
+    case
+        Any case.
+    without
+        The capabilities that are not offered.
+    """
+    if not without:
+        return None
+    found = needed(case)
+    values = {f"{name}={value}" for name, value in case.attributes.items()}
+    return next((word for word in without if word in found or word in values), None)
+
+
+def _arguments(case: Case) -> frozenset[str]:
+    """Return the arguments that a case states at another value than their default."""
+    defaults = OPERATIONS[case.operation].attributes
+    stated = {name for name, value in case.attributes.items() if value != defaults.get(name)}
+    return frozenset((*case.inputs, *stated))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.comparison import Status
     from attnspec.gate.group import Group
-    from attnspec.reports import Report
+    from attnspec.reports.report import Report
     from attnspec.runner import Result
 
 FORMAT = 2

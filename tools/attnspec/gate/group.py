@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from attnspec import capabilities
+from attnspec.families.lookup import needed
 from attnspec.plain_text import plain_text
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _said_pattern(text: str) -> re.Pattern[str]:
 
 BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
     "argument": lambda value, case, _: states(case, value),
-    "capability": lambda value, case, _: value in capabilities.needed(case),
+    "capability": lambda value, case, _: value in needed(case),
     "dtype": lambda value, _, dtype: dtype == value,
     "profile": lambda value, case, _: case.profile == value,
     "operation": lambda value, case, _: case.operation == value,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from attnspec.gate.baseline import Key
-    from attnspec.reports import Report
+    from attnspec.reports.report import Report
     from attnspec.runner import Result
 
 _Criteria = tuple[tuple[str, str], ...]

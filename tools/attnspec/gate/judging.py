@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from attnspec.gate.baseline import Baseline, Entry, Key
     from attnspec.gate.finding import Weight
-    from attnspec.reports import Report
+    from attnspec.reports.report import Report
     from attnspec.runner import Result
 
 

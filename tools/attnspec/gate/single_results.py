@@ -8,7 +8,7 @@ from attnspec.comparison import WRONG
 from attnspec.gate.baseline import NOT_EXPLAINED
 from attnspec.gate.judging import Demands, judge
 from attnspec.gate.knowing import known_of
-from attnspec.reports import Report
+from attnspec.reports.report import Report
 from attnspec.version import __version__
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from attnspec.gate.baseline import Baseline
     from attnspec.gate.group import Group
-    from attnspec.reports import Report
+    from attnspec.reports.report import Report
     from attnspec.runner import Result
 
 _SHOWN = 3

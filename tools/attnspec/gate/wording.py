@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from attnspec.gate.baseline import Baseline, Entry, Key
     from attnspec.gate.finding import Finding, Kind, Outcome, Weight
     from attnspec.gate.group import Group
-    from attnspec.reports import Report
+    from attnspec.reports.report import Report
 
 _SHOWN = 20
 _NAMED = 6

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from attnspec.adapters import Declaration
     from attnspec.comparison import Run, Verdict
-    from attnspec.probing import Law, Measured
     from attnspec.runner import Key, Occasion, Result
+    from attnspec.runner.law import Law, Measured
 
 SIZE = 256 * 1024 * 1024
 """Bytes; reserved, and taken only as they are written. Four dtypes of the whole suite fill a tenth."""
@@ -320,7 +320,7 @@ class Journal:
 
 
 def _measured(laws: Sequence[tuple[Any, ...]], calls: int) -> Measured:
-    from attnspec.probing import Law, Measured
+    from attnspec.runner.law import Law, Measured
 
     return Measured(tuple(Law(*fields) for fields in laws), calls)
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from attnspec.adapters import Answer, Implementation, Request
     from attnspec.cases import Suite
     from attnspec.guard.journal import Journal
-    from attnspec.probing import Law, Measured
     from attnspec.runner import Result, Share
+    from attnspec.runner.law import Law, Measured
 
 _LEAST_SECONDS = 5.0
 """What probes are given at least before the process is ended; they stop by themselves after the time of the run."""

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from attnspec.judgement.certificate import Certificate
     from attnspec.judgement.questions import Question
     from attnspec.judgement.telling_apart import DrawTold
-    from attnspec.probing import Measured
     from attnspec.runner import Result
+    from attnspec.runner.law import Measured
 
 VARIANTS = (0, 1, REVERSED)
 """Each draw is asked with other numbers, too, and with its own in the opposite order: shapes and sums stay the same."""

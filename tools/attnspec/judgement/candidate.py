@@ -10,11 +10,11 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.builtin import BUILT_IN
 from attnspec.adapters.held_to_others import HeldToOthers
 from attnspec.adapters.process import ProcessImplementation, isolated
 from attnspec.dtypes import numpy_dtype
 from attnspec.errors import UsageError
+from attnspec.extensions import BUILT_IN
 from attnspec.validation import in_layout
 
 if TYPE_CHECKING:

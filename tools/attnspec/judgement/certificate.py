@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.draws import draw
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
 from attnspec.judgement.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart
 from attnspec.lattice import REFUSED
+from attnspec.lattice.random_cases import random_cases_of
 from attnspec.one_case import run_of
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def certificate(operation: str, dtype: str, told: Sequence[DrawTold]) -> Certifi
     graded = sum(each.graded for each in counting)
     impostors = tuple(
         _of_impostor(impostor.name, impostor.sentence, counting)
-        for impostor in family_of(operation).impostors.get(operation, ())
+        for impostor in random_cases_of(operation).impostors.get(operation, ())
         if dtype in impostor.dtypes
     )
     left_out = tuple(each.case for each in told if not each.counts)

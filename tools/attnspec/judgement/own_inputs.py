@@ -11,9 +11,9 @@ import numpy as np
 
 from attnspec.dtypes import REFERENCE_DTYPE, is_float, rounded_to
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
-from attnspec.family import Answered
+from attnspec.impostor_answers import Answered
 from attnspec.judgement.own_checks import KINDS
+from attnspec.lattice.random_cases import random_cases_of
 from attnspec.reference_answers import reference_outputs
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _drawn(check: OwnCheck, shape: Shape, dtype: str) -> dict[str, NDArray[Any]]
         )
     generator = np.random.default_rng(_SEED)
     fill = generator.random if check.numbers == "uniform" else generator.standard_normal
-    shapes = family_of(shape.operation).with_few_heads(shape.operation, shape.shapes)
+    shapes = random_cases_of(shape.operation).with_few_heads(shape.operation, shape.shapes)
     return {name: rounded_to(fill(of), dtype) for name, of in shapes.items()}
 
 
@@ -192,7 +192,7 @@ def _impostors(
     call = Answered(wide, attributes, right)
     wrong = 0
     found: list[Passing] = []
-    for impostor in family_of(operation).impostors.get(operation, ()):
+    for impostor in random_cases_of(operation).impostors.get(operation, ()):
         if dtype not in impostor.dtypes:
             continue
         with np.errstate(all="ignore"):

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.draws import Recipe, drawn_of
-from attnspec.families.lookup import family_of
 from attnspec.judgement.seeds import seed_of
 from attnspec.judgement.shapes import limits_at
 from attnspec.lattice import Words
+from attnspec.lattice.random_cases import random_cases_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,7 +63,7 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
     """
     limits = limits_at(shape, dtype)
     about = (shape.text, dtype)
-    classes = family_of(shape.operation).lattices[shape.operation].classes_of_large
+    classes = random_cases_of(shape.operation).lattices[shape.operation].classes_of_large
     large = bool(classes) and bool(drawn_of(Recipe(shape.operation, seed_of(seed, *about), 0, limits)).thinned)
     many = min(draws, LARGE_DRAWS) if large else draws
 

@@ -13,9 +13,9 @@ from attnspec.draws import Recipe, can_be_left_out, drawable, drawn_of, words_of
 from attnspec.draws.drawing import case_of
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
 from attnspec.judgement.own_checks import OwnCheck, own_check_from
 from attnspec.lattice import CHANGED, NO_AXES, REFUSED, Limits
+from attnspec.lattice.random_cases import random_cases_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -220,7 +220,7 @@ def _shape(operation: str, dtypes: Sequence[str], stated: Any, own: OwnCheck | N
     for name in inputs & entries.keys() - shapes.keys():
         raise UsageError(f"{said_by}: the shape of {name} must be a list of whole numbers, not {entries[name]!r}.")
     try:
-        extents = family_of(operation).extents_of(operation, shapes)
+        extents = random_cases_of(operation).extents_of(operation, shapes)
     except ValueError as error:
         raise UsageError(f"{said_by}: {text}: {error}.") from None
     given = {tensor.name: _axes(tensor, shapes) for tensor in contract.takes if tensor.name in shapes}

@@ -10,15 +10,17 @@ import numpy as np
 from attnspec.comparison import Values, compare
 from attnspec.dtypes import ANY, REFERENCE_DTYPE
 from attnspec.errors import UsageError
-from attnspec.family import Answered, Part
+from attnspec.impostor_answers import Answered, Part
+from attnspec.lattice.random_cases import random_cases_of
 from attnspec.reference_answers import reference_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from attnspec.comparison import Run
+    from attnspec.impostor_answers import Impostor
 
 Telling = Literal["told apart", "undecided", "the same", "aside", "no answer"]
 
@@ -85,6 +87,7 @@ def tell_apart(
     *,
     outputs: Collection[str] | None = None,
     answering: Answering | None = None,
+    impostors: Sequence[Impostor] | None = None,
 ) -> DrawTold:
     """Return what a run says of every impostor of its operation.
 
@@ -99,6 +102,8 @@ def tell_apart(
         The outputs that are looked at; those that every implementation owes where none are named.
     answering
         What `answering_of` returns for the run, where that is known already.
+    impostors
+        Those that are held against the run; all of its operation if None.
 
     Raises
     ------
@@ -114,7 +119,9 @@ def tell_apart(
     answering = answering or answering_of(run)
     call = answering.call._replace(before=before or {})
     told: dict[str, Told] = {}
-    for impostor in run.family.impostors.get(case.operation, ()):
+    if impostors is None:
+        impostors = random_cases_of(case.operation).impostors.get(case.operation, ())
+    for impostor in impostors:
         if run.dtype not in (*impostor.dtypes, ANY):
             continue
         with np.errstate(all="ignore"):
@@ -163,7 +170,7 @@ def answering_of(run: Run) -> Answering:
     case, right = run.case, run.case.golden(run.dtype)
     if not case.generated:
         return Answering(Answered(case.inputs, case.attributes_in(REFERENCE_DTYPE), right), None, right)
-    part = run.family.part_of(case)
+    part = random_cases_of(case.operation).part_of(case)
     if part is None:
         raise ValueError(f"{case.id} is too large for impostors to answer: take a smaller one")
     of_part = reference_outputs(case.operation, part.inputs, part.attributes)

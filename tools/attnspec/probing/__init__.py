@@ -1,7 +1,6 @@
 """Calling a wrong implementation again, with probes of the diagnosis's own, to measure what it computes."""
 
 from attnspec.probing.asking import Asking, OutOfCallsError
-from attnspec.probing.law import Law, Measured
 from attnspec.probing.measuring import measured
 
-__all__ = ["Asking", "Law", "Measured", "OutOfCallsError", "measured"]
+__all__ = ["Asking", "OutOfCallsError", "measured"]

@@ -5,18 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec.families.lookup import measuring_of
+from attnspec.contract import OPERATIONS
+from attnspec.extensions import loaded
 from attnspec.probing.asking import Asking, OutOfCallsError
-from attnspec.probing.law import Law, Measured
+from attnspec.runner.law import Law, Measured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from attnspec.adapters.implementation import Implementation
     from attnspec.runner import Result
 
 MOST_CALLS = 300
 """A clean pass of all probes takes fewer; a law that takes more is not worth them."""
+
+_LAWS: Mapping[str, str] = {"attention": "attnspec.families.attention.measuring:laws"}
+"""Family to the function that takes an implementation which may be asked more, and every result of an operation, and
+gives laws."""
 
 _LEAST_SECONDS = 0.2
 """What a run of a case or two leaves for probes."""
@@ -42,15 +47,15 @@ def measured(
     laws: list[Law] = []
     calls = 0
     for place, operation in enumerate(wrong):
-        room = measuring_of(operation)
-        if room is None:
+        laws_of = _LAWS.get(OPERATIONS[operation].family)
+        if laws_of is None:
             continue
         own = [result for result in results if result.case.operation == operation]
         # Probes never take longer than the cases did.
         seconds = max(_LEAST_SECONDS, sum(result.seconds for result in own))
         asking = Asking(implementation, (MOST_CALLS - calls) // (len(wrong) - place), seconds)
         try:
-            for measured_law in room.laws(asking, own):
+            for measured_law in loaded(laws_of)(asking, own):
                 law = _in_plain_values(measured_law)
                 laws.append(law)
                 if found is not None:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from attnspec.comparison import Worst
     from attnspec.diagnosis import Candidate, Declarations, Diagnosis, Undeclared
-    from attnspec.probing import Law
     from attnspec.reports.summary import Summary
     from attnspec.runner import Result
+    from attnspec.runner.law import Law
 
 FORMAT = 1
 _LARGEST_GOT = 64 * 1024

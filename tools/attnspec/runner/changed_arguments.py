@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec import capabilities
 from attnspec.cases import attributes_in
 from attnspec.dtypes import REFERENCE_DTYPE, rounded_to
+from attnspec.families.lookup import needed
 from attnspec.reference_answers import reference_outputs
 from attnspec.runner.presenting import arrays_of
 
@@ -104,7 +104,7 @@ def asks_no_more(run: Run, follows: Case) -> bool:
     """
     owed = follows.golden(run.dtype).values()
     owes_nan = any(np.isnan(np.asarray(output, np.float64)).any() for output in owed)
-    return not owes_nan and capabilities.needed(follows) <= capabilities.needed(run.case)
+    return not owes_nan and needed(follows) <= needed(run.case)
 
 
 def can_be_written_over(handed: Mapping[str, NDArray[Any]], changed: ChangedCall) -> bool:

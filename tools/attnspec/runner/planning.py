@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec import capabilities
 from attnspec import conventions as convention_rules
 from attnspec.dtypes import ANY
+from attnspec.families.lookup import lacking, needed
 from attnspec.layout import clauses_in
 from attnspec.runner.preparing import not_graded, prepare
 
@@ -40,7 +40,7 @@ class Resolved:
         """Return what holds of a case in a dtype."""
         if not self._is_conditional:
             return self.of(case.operation)
-        return self._of(case.operation, dtype, capabilities.needed(case))
+        return self._of(case.operation, dtype, needed(case))
 
     def _of(self, operation: str, dtype: str | None, needed: frozenset[str]) -> Mapping[str, str]:
         key = (operation, dtype, needed)
@@ -101,9 +101,9 @@ def _not_offered(case: Case, dtype: str, declaration: Declaration, resolved: Map
     dtypes = declaration.dtypes_offered(case.operation)
     if dtype not in (*dtypes, ANY):
         return f"{dtype} is not offered: the adapter's `dtypes` are {', '.join(dtypes)}"
-    lacking = capabilities.lacking(case, declaration.without)
-    if lacking is not None:
-        return f"it is declared to be without {lacking}"
+    lacked = lacking(case, declaration.without)
+    if lacked is not None:
+        return f"it is declared to be without {lacked}"
     for name, only in convention_rules.fixed_attributes(resolved).items():
         asked = case.attributes.get(name)
         if asked is not None and asked != only:

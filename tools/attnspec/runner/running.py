@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec import capabilities
 from attnspec import conventions as convention_rules
 from attnspec.adapters.implementation import Answer, Crashed, Outputs, finish, hear_out
 from attnspec.comparison import RIGHT, NotGraded, Run, Values, Verdict
 from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
 from attnspec.dtypes import ANY
+from attnspec.families.lookup import lacking
 from attnspec.layout import operation_in
 from attnspec.runner.afterwards import Afterwards
 from attnspec.runner.changed_arguments import (
@@ -303,7 +303,7 @@ def _changed_argument(run: Run, result: Result, asking: _Asking, resolved: Resol
     changed = changed_call(run)
     if changed is None or result.status not in RIGHT or result.got is None:
         return result
-    if capabilities.lacking(changed.run.case, asking.declaration.without) is not None:
+    if lacking(changed.run.case, asking.declaration.without) is not None:
         return result
     handed = inputs_of(run)
     if can_be_written_over(handed, changed):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from attnspec.adapters import load
 from attnspec.adapters.process import isolated
-from attnspec.draws import Recipe, draw, suite_of_draws
+from attnspec.cases import suite_of_random
+from attnspec.draws import Recipe, draw
 from attnspec.lattice import Limits
 from attnspec.runner import run_suite
 from ratios import nobody, plain
@@ -34,7 +35,7 @@ _WITHOUT_ANYTHING = _PLAIN.union(_EXCLUDING, ("scale", "softcap", "sinks", "alib
 
 def _graded(recipes: list[Recipe], implementation: Implementation) -> None:
     for recipe in recipes:
-        run_suite(suite_of_draws([draw(recipe)]), implementation, dtypes=(DTYPE,), goes_on=True)
+        run_suite(suite_of_random([draw(recipe)]), implementation, dtypes=(DTYPE,), goes_on=True)
 
 
 def _called(cases: list[Case]) -> None:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from attnspec.draws import Recipe, draw, drawable
-from attnspec.families.lookup import family_of
-from attnspec.family import Answered
+from attnspec.impostor_answers import Answered
 from attnspec.lattice import Limits
+from attnspec.lattice.random_cases import random_cases_of
 from attnspec.reference_answers import reference_outputs
 
 FORWARD, BACKWARD, MERGING = (
@@ -17,7 +17,7 @@ FORWARD, BACKWARD, MERGING = (
 IMPOSTORS = {
     (operation, impostor.name): impostor
     for operation in (FORWARD, BACKWARD, MERGING)
-    for impostor in family_of(operation).impostors[operation]
+    for impostor in random_cases_of(operation).impostors[operation]
 }
 FORGETS = {
     "no_mask": "mask",
@@ -68,7 +68,7 @@ def test_every_answer_has_the_shape_that_is_owed(operation):
         case = draw(Recipe(operation, "shapes", number, limits))
         right = case.golden("float32")
         with np.errstate(all="ignore"):
-            for impostor in family_of(operation).impostors[operation]:
+            for impostor in random_cases_of(operation).impostors[operation]:
                 given = impostor.answer(Answered(case.inputs, case.attributes, right, before))
                 assert {name: array.shape for name, array in given.items()} == {
                     name: right[name].shape for name in given
@@ -83,7 +83,7 @@ def test_every_answer_has_the_shape_that_is_owed(operation):
 
 @pytest.mark.parametrize("operation", drawable())
 def test_names_and_sentences_are_distinct(operation):
-    impostors = family_of(operation).impostors[operation]
+    impostors = random_cases_of(operation).impostors[operation]
     assert len({impostor.name for impostor in impostors}) == len(impostors)
     assert len({impostor.sentence for impostor in impostors}) == len(impostors)
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from attnspec.families.lookup import family_of
-from attnspec.family import Answered
+from attnspec.impostor_answers import Answered
+from attnspec.lattice.random_cases import random_cases_of
 from attnspec.reference_answers import reference_outputs
 
 X = np.array([[1.0, 2.0, 2.0], [-30.0, 0.5, 20.0]])
 
 
 def answer(name, **attributes):
-    impostors = {impostor.name: impostor for impostor in family_of("softmax").impostors["softmax"]}
+    impostors = {impostor.name: impostor for impostor in random_cases_of("softmax").impostors["softmax"]}
     right = reference_outputs("softmax", {"x": X}, attributes)
     return impostors[name].answer(Answered({"x": X}, attributes, right))["output"]
 

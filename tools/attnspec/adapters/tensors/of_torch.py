@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.tensors.libraries import import_library
 from attnspec.adapters.tensors.strided_copies import strided_copy
 from attnspec.dtypes import numpy_dtype
 from attnspec.errors import TargetError, Unsupported

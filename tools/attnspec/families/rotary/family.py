@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from attnspec.families.rotary.case_features import features, turns_nothing
-from attnspec.families.rotary.drawing import LATTICES
 from attnspec.families.rotary.formulas import formula
-from attnspec.families.rotary.impostors import IMPOSTORS
 from attnspec.families.rotary.overflowing import owed
 from attnspec.families.rotary.tolerances import tolerance
 from attnspec.family import Family
@@ -17,6 +15,4 @@ FAMILY = Family(
     formula=formula,
     owed=owed,
     shows_little=turns_nothing,
-    lattices=LATTICES,
-    impostors=IMPOSTORS,
 )

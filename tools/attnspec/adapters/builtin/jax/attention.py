@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.tensors.libraries import import_library
 from attnspec.adapters.tensors.of_jax import gradients
 from attnspec.errors import Unsupported
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.tensors.libraries import import_library
 from attnspec.errors import TargetError
 
 __all__ = ["keras", "tensors", "torch"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.tensors.libraries import import_library
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

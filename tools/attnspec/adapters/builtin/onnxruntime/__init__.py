@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnspec.adapters.builtin.composing import composed
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.tensors.libraries import import_library
 
 __all__ = ["adapter"]
 

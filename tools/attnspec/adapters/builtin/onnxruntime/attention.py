@@ -30,9 +30,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.builtin.libraries import import_library
 from attnspec.adapters.builtin.onnx_models.attention import run_attention, serialized_softmax
 from attnspec.adapters.builtin.onnxruntime.evaluating import run_model
+from attnspec.adapters.tensors.libraries import import_library
 from attnspec.errors import Unsupported
 
 if TYPE_CHECKING:

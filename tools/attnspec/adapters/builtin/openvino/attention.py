@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.tensors.libraries import import_library
 from attnspec.dtypes import LARGEST, numpy_dtype
 from attnspec.errors import Unsupported
 from attnspec.families.attention.folding import plain_attention

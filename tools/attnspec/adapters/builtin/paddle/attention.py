@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.tensors.libraries import import_library
 from attnspec.families.attention.folding import plain_attention
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 
 from attnspec.adapters.builtin.composing import composed
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.tensors.libraries import import_library
 
 __all__ = ["adapter"]
 

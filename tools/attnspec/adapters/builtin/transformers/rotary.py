@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.adapters.builtin.libraries import import_library
+from attnspec.adapters.tensors.libraries import import_library
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

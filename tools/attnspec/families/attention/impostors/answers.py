@@ -12,7 +12,7 @@ from attnspec.families.attention.quantized import is_quantized, product_with_sca
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 _BEYOND = 1.01
 """A scale off by 1%: less than users' own tolerances notice as a rule."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.families.attention.impostors.answers import scale_of, scale_slightly_off, with_heads_tiled
-from attnspec.family import Impostor
 from attnspec.impostor_answers import (
     PRECISE,
+    Impostor,
     Outputs,
     answer_of,
     in_half_precision,
@@ -22,7 +22,7 @@ from attnspec.impostor_answers import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 OPERATION = "scaled_dot_product_attention_backward"
 GRADIENTS = ("grad_query", "grad_key", "grad_value")

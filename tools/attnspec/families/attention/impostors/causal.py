@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from attnspec.family import Impostor
-from attnspec.impostor_answers import Outputs, answer_of, of_the_call_before, zeros
+from attnspec.impostor_answers import Impostor, Outputs, answer_of, of_the_call_before, zeros
 
 if TYPE_CHECKING:
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 OUTPUT = ("output",)
 

@@ -6,11 +6,18 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
-from attnspec.family import Impostor
-from attnspec.impostor_answers import PRECISE, Outputs, answer_of, in_half_precision, of_the_call_before, zeros
+from attnspec.impostor_answers import (
+    PRECISE,
+    Impostor,
+    Outputs,
+    answer_of,
+    in_half_precision,
+    of_the_call_before,
+    zeros,
+)
 
 if TYPE_CHECKING:
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 OPERATION = "context_vector"
 OUTPUT = ("context",)

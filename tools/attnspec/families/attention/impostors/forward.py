@@ -14,9 +14,9 @@ from attnspec.families.attention.impostors.answers import (
     scale_slightly_off,
     with_heads_tiled,
 )
-from attnspec.family import Impostor
 from attnspec.impostor_answers import (
     PRECISE,
+    Impostor,
     Outputs,
     answer_of,
     in_half_precision,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 OPERATION = "scaled_dot_product_attention"
 OUTPUT = ("output",)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.family import Impostor
-from attnspec.impostor_answers import Outputs, moved, of_the_call_before, zeros
+from attnspec.impostor_answers import Impostor, Outputs, moved, of_the_call_before, zeros
 
 if TYPE_CHECKING:
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 OUTPUT = ("output",)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.family import Impostor
 from attnspec.impostor_answers import (
     PRECISE,
+    Impostor,
     Outputs,
     answer_of,
     in_half_precision,
@@ -20,7 +20,7 @@ from attnspec.impostor_answers import (
 )
 
 if TYPE_CHECKING:
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 OPERATION = "merge_states"
 OUTPUT = ("output",)

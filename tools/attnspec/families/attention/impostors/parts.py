@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.family import Part
+from attnspec.impostor_answers import Part
 
 if TYPE_CHECKING:
     from attnspec.cases import Case

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.family import Impostor
 from attnspec.impostor_answers import (
     PRECISE,
+    Impostor,
     Outputs,
     answer_of,
     in_half_precision,
@@ -22,7 +22,7 @@ from attnspec.impostor_answers import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 ONE, SEVERAL = "single_head_attention", "multi_head_attention"
 OUTPUT = ("output",)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.family import Impostor
-from attnspec.impostor_answers import PRECISE, Outputs, in_half_precision, of_the_call_before, zeros
+from attnspec.impostor_answers import PRECISE, Impostor, Outputs, in_half_precision, of_the_call_before, zeros
 from attnspec.reference_answers import reference_outputs
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 OPERATION = "softmax"
 OUTPUT = ("output",)

@@ -15,7 +15,7 @@ from attnspec.families.attention.measuring.memory_laws import asked_again, follo
 from attnspec.families.attention.measuring.probe import OPERATION
 from attnspec.families.attention.measuring.reducing import Start, passes, probe_of, reduced, starts
 from attnspec.families.attention.quantized import is_quantized
-from attnspec.probing import Law
+from attnspec.runner.law import Law
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.family import Impostor
 from attnspec.impostor_answers import (
     PRECISE,
+    Impostor,
     Outputs,
     answer_of,
     in_half_precision,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 OUTPUT = ("output",)
 _TABLES = ("cos", "sin")

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.dtypes import rounded_to
-from attnspec.family import Impostor
-from attnspec.impostor_answers import PRECISE, Outputs, answer_of, of_the_call_before, zeros
+from attnspec.impostor_answers import PRECISE, Impostor, Outputs, answer_of, of_the_call_before, zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.family import Answered
+    from attnspec.impostor_answers import Answered
 
 BOTH = ("cos", "sin")
 

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from attnspec.adapters.builtin.libraries import import_library
 from attnspec.adapters.builtin.torch.attention.kernels import CONVENTIONS
 from attnspec.adapters.builtin.torch.tensors import find_device, heads_differ, to_array, to_tensor, torch
+from attnspec.adapters.tensors.libraries import import_library
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import Unsupported
 

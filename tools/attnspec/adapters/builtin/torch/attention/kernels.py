@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from attnspec.adapters.builtin.libraries import import_library
 from attnspec.adapters.builtin.torch.tensors import differentiate, find_device, heads_differ, to_array, to_tensor, torch
+from attnspec.adapters.tensors.libraries import import_library
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import Unsupported
 

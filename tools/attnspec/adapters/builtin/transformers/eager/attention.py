@@ -28,8 +28,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.builtin.libraries import import_library
 from attnspec.adapters.builtin.transformers.attention.inputs import Inputs
+from attnspec.adapters.tensors.libraries import import_library
 from attnspec.errors import Unsupported
 
 if TYPE_CHECKING:

@@ -1,0 +1,73 @@
+"""Selecting cases: golden ones by profile and pattern, random ones by the text that names each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from attnspec.cases.reading import load_suite, suite_of
+from attnspec.extensions import RANDOM_CASES, loaded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from attnspec.cases.case import Case
+    from attnspec.cases.reading import Suite
+
+
+def is_random(text: str) -> bool:
+    """Tell whether a text names a random case, or tries to."""
+    return text.startswith(tuple(RANDOM_CASES))
+
+
+def random_case(text: str) -> Case:
+    """Return the random case that a text names.
+
+    Raises
+    ------
+    UsageError
+        If it names none; the message quotes it, and says what is wrong.
+    """
+    (place,) = (place for beginning, place in RANDOM_CASES.items() if text.startswith(beginning))
+    return loaded(place)(text)
+
+
+def suite_of_random(cases: Iterable[Case]) -> Suite:
+    """Return random cases as a suite, with the valid twins of those that must be refused.
+
+    Parameters
+    ----------
+    cases
+        What was made of texts.
+    """
+    suite = suite_of(cases)
+    twins = dict.fromkeys(case.rejects.twin for case in suite.cases.values() if case.rejects is not None)
+    return replace(suite, twins={twin: random_case(twin) for twin in twins if twin not in suite.cases})
+
+
+def load_selected(
+    folder: Path | None = None, *, profiles: Sequence[str] = (), select: Sequence[str] = (), whole: bool = False
+) -> Suite:
+    """Read golden cases, and make the random ones that are named.
+
+    Parameters
+    ----------
+    folder, profiles, select, whole
+        As `load_suite` takes them; a text of `select` may name a random case.
+
+    Raises
+    ------
+    FixtureError
+        If a golden file is damaged.
+    UsageError
+        If a profile is unknown, a pattern matches nothing, or a text names no random case.
+    """
+    patterns = [text for text in select if not is_random(text)]
+    random = suite_of_random(random_case(text) for text in select if is_random(text))
+    if not random.cases:
+        return load_suite(folder, profiles=profiles, select=select, whole=whole)
+    suite = load_suite(folder, profiles=profiles, select=patterns, whole=whole)
+    if not patterns and not profiles:
+        return replace(suite, cases=random.cases, twins=random.twins)
+    return replace(suite, cases={**suite.cases, **random.cases}, twins={**suite.twins, **random.twins})
