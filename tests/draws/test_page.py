@@ -580,12 +580,17 @@ def test_nothing_is_beyond_float16_in_float16():
     assert not any("beyond_float16" in one.features for one in drawn)
 
 
+def concerns(cell, operation):
+    """Whether a row is about an operation; *both* are attention and its backward pass."""
+    return operation in (FORWARD, BACKWARD) if cell == "both" else cell.strip("`") == operation
+
+
 def table_of_refusals(operation):
     """The clauses of axes and rank of each input, as the page's table has them."""
     found = {}
     for of, names, axes, rank in rows("operation", "input", "axes", "rank"):
         clauses = tuple(None if word == "none" else word for word in axes.split(", "))
-        for name in names.split(", ") if of.strip("`") == operation else ():
+        for name in names.split(", ") if concerns(of, operation) else ():
             found[name.strip("`")] = (clauses, None if rank == "none" else rank)
     return found
 
@@ -593,7 +598,7 @@ def table_of_refusals(operation):
 def table_of_misfits(operation):
     """Argument and clause of what other values must be refused, as the page's table has them."""
     cells = rows("operation", "argument", "values", "clause")
-    return [(argument.strip("`"), clause) for of, argument, _, clause in cells if of.strip("`") == operation]
+    return [(argument.strip("`"), clause) for of, argument, _, clause in cells if concerns(of, operation)]
 
 
 @pytest.mark.parametrize("operation", drawable())

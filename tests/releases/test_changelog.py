@@ -1,5 +1,7 @@
 """The changelog's section on fixtures."""
 
+import json
+
 import pytest
 
 from .conftest import CONTEXT, GOLDEN, REFUSAL, ROWS
@@ -17,16 +19,16 @@ def change_all(golden):
     golden.retire(REFUSAL, reason="Nobody could meet it.")
 
 
-SECTION = f"""### Fixtures
+SECTION = """### Fixtures
 
 - Added to `core`: the whole profile, 1 case.
-- Added to `documents`: 1 case: `001/softmax_of_columns`.
-- Revised `{ROWS}`: revision 2.
-- Retired `{REFUSAL}`: Nobody could meet it.
+- Added to `documents`: 1 case.
+- Revised in `documents`: 1 case.
+- Retired from `documents`: 1 case. Nobody could meet it.
 """
 
 
-def test_added_revised_and_retired_are_told_by_id(golden):
+def test_added_revised_and_retired_are_counted_by_profile(golden):
     change_all(golden)
     assert golden.attnspec("release", "--changes") == (0, SECTION, "")
 
@@ -39,6 +41,20 @@ def test_what_was_released_is_not_told_again(golden):
     change_all(golden)
     golden.attnspec("release")
     assert "No fixture has changed" in golden.attnspec("release", "--changes")[1]
+
+
+def test_cases_that_go_for_different_reasons_have_a_line_each(golden):
+    golden.remove(REFUSAL)
+    golden.remove(ROWS)
+    golden.retire(REFUSAL, ROWS, reason="It asked twice.")
+    tombstones = json.loads((golden.folder / "retired.json").read_text("utf-8"))
+    tombstones["cases"][ROWS]["reason"] = "It was two."
+    (golden.folder / "retired.json").write_text(json.dumps(tombstones), "utf-8")
+    printed = golden.attnspec("release", "--changes")[1].splitlines()[2:]
+    assert sorted(printed) == [
+        "- Retired from `documents`: 1 case. It asked twice.",
+        "- Retired from `documents`: 1 case. It was two.",
+    ]
 
 
 def test_before_the_first_release_profiles_are_told(golden):
@@ -58,7 +74,7 @@ def test_the_section_is_written_where_it_belongs_and_replaced(after, golden, tmp
         assert changelog.read_text("utf-8") == BEFORE + "\n" + SECTION + after
     golden.edit(CONTEXT, lambda case: case.update(revision=2))
     golden.attnspec("release", "--changelog", changelog)
-    assert f"- Revised `{CONTEXT}`: revision 2.\n" in changelog.read_text("utf-8")
+    assert "- Revised in `documents`: 2 cases.\n" in changelog.read_text("utf-8")
     assert changelog.read_text("utf-8").count("### Fixtures") == 1 + bool(after)
 
 

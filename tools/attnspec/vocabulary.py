@@ -109,7 +109,7 @@ MEASURES = {
 
 _SMOKE = {SMOKE_PROFILE: "the fewest cases of all profiles that notice every known mistake; computed, not chosen"}
 
-_PAGE = "spec/README.md"
+_GOLDENS = "spec/goldens-and-tolerance.md"
 
 
 def words() -> Mapping[str, tuple[Word, ...]]:
@@ -156,7 +156,7 @@ def _convention(convention: Convention) -> Word:
         f"Choices: {normative}, which the spec takes as normative; {', '.join(others)}, which may be declared.",
         f"It concerns {', '.join(concerned)}.",
         f"To declare it: --convention {convention.name}={others[0]}",
-        f"Why: spec/decisions/{convention.decision}.md" if convention.decision else f"More: {_PAGE}, Conventions",
+        f"Why: spec/decisions/{convention.decision}.md" if convention.decision else "More: spec/conventions.md",
     )
     return Word(convention.name, "convention", convention.sentence, more)
 
@@ -185,12 +185,12 @@ _KINDS: Mapping[str, Callable[[], Iterable[Word]]] = {
     "layout": _plain("layout", LAYOUTS_IN_WORDS, "To validate in it: --layout {}"),
     "capability": _plain("capability", CAPABILITIES, "Where it is not offered: --without {}"),
     "dtype": _plain("dtype", DTYPES),
-    "status": _plain("status", STATUSES, f"More: {_PAGE}, Verdicts"),
+    "status": _plain("status", STATUSES, f"More: {_GOLDENS}, Verdicts"),
     "check": _plain("check", CHECKS),
-    "conformance": _plain("conformance", CONFORMANCES, f"More: {_PAGE}, Verdicts"),
+    "conformance": _plain("conformance", CONFORMANCES, f"More: {_GOLDENS}, Verdicts"),
     "certainty": _plain("certainty of a diagnosis", CERTAINTIES),
     "ending": _plain("ending of a run", ENDINGS),
     "number": _plain("number", NUMBERS),
-    "measure": _plain("word of the report", MEASURES, f"More: {_PAGE}, Tolerance"),
+    "measure": _plain("word of the report", MEASURES, f"More: {_GOLDENS}, Tolerance"),
 }
 """Kind of word to what gives its words, in the order in which a word of several kinds is explained."""

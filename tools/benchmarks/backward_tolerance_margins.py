@@ -2,7 +2,7 @@
 
 ``python tools/benchmarks/backward_tolerance_margins.py`` draws inputs of several classes, computes their gradients in
 many right ways and a few wrong ones, and prints the worst error / tolerance of each; ``--write`` writes the tables to
-``spec/measurements/backward-tolerance.md``. PyTorch and JAX are among the ways where they are installed. It takes some
+``spec/studies/backward-tolerance.md``. PyTorch and JAX are among the ways where they are installed. It takes some
 minutes, and ``--draws`` says how many inputs of each class there are.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from backward_draws import CLASSES, Draw, draw
 from backward_libraries import libraries
 from backward_ways import RIGHT, WRONG, Way, exact
-from measurement_page import MeasurementPage, add_write_option, publish, table
+from study import Study, add_write_option, publish, table
 
 from attnspec.bounds import precision_of
 from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, LARGEST
@@ -172,7 +172,7 @@ def main() -> None:
     options = parser.parse_args()
     with np.errstate(all="ignore"):
         lines = figures(options.draws)
-    publish(MeasurementPage("Right gradients and their tolerance", ABOUT, lines), options.write)
+    publish(Study("Right gradients and their tolerance", ABOUT, lines), options.write)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What `make bench` runs: everything that is measured in time and memory, as ratios to yardsticks of the same run.
 
 ``python tools/benchmarks/bench.py [--runs N] [--only WORD] [--write]`` prints the figures; ``--write`` keeps them in
-``spec/measurements``: ``bench.md``, ``bench.json`` and the picture ``bench.svg``. With ``--only``, other
+``spec/studies``: ``bench.md``, ``bench.json`` and the picture ``bench.svg``. With ``--only``, other
 figures stay as they were kept.
 """
 
@@ -11,8 +11,8 @@ import argparse
 import json
 import sys
 
-from measurement_page import MEASUREMENTS, MeasurementPage, environment, publish, table
 from ratios import EVERY, Measured, measured_from, plot
+from study import STUDIES, Study, environment, publish, table
 
 ABOUT = """
 Each figure is the median of ratios: what is measured and its yardstick took turns in one process of measuring, so that
@@ -22,7 +22,7 @@ expected, toleranced and graded; nobody answers them, so that all of it is this 
 ![All figures](bench.svg)
 """
 
-KEPT = MEASUREMENTS / "bench.json"
+KEPT = STUDIES / "bench.json"
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", help="measure what has this word in its name")
-    parser.add_argument("--write", action="store_true", help="keep the figures in spec/measurements")
+    parser.add_argument("--write", action="store_true", help="keep the figures in spec/studies")
     asked = parser.parse_args()
     kept = _kept() if asked.only else {}
     figures: list[Measured] = []
@@ -42,13 +42,11 @@ def main() -> None:
         figures = [*(kept | {(figure.name, figure.at): figure for figure in figures}).values()]
     heading = ("what", "at", "times", "from", "to", "yardstick", "yardstick takes")
     rows = [_row(figure) for figure in figures]
-    publish(
-        MeasurementPage("Benchmarks", ABOUT, table(heading, rows)), MEASUREMENTS / "bench.md" if asked.write else None
-    )
+    publish(Study("Benchmarks", ABOUT, table(heading, rows)), STUDIES / "bench.md" if asked.write else None)
     if asked.write:
         document = {"environment": environment(), "figures": [figure.as_json() for figure in figures]}
         KEPT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        plot(figures, MEASUREMENTS / "bench.svg")
+        plot(figures, STUDIES / "bench.svg")
 
 
 def _kept() -> dict[tuple[str, int | None], Measured]:

@@ -1,7 +1,7 @@
 """How many implementations of a blind batch the golden cases tell from right ones.
 
 ``python tools/benchmarks/blind_batch.py tests/implementations/batch_7`` validates every implementation of a batch and
-prints what came of it; ``--write`` writes ``spec/measurements/batch-7.md``. A batch is a folder that holds ``wrong/``
+prints what came of it; ``--write`` writes ``spec/studies/batch-7.md``. A batch is a folder that holds ``wrong/``
 and ``right/``, and ``batch.json``, which says of every wrong one what is wrong with it and whether small fixtures can
 be expected to show it. The first score of a batch is the one that counts: its page is written once.
 """
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from measurement_page import MEASUREMENTS, MeasurementPage, publish, table
+from study import STUDIES, Study, publish, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,10 +136,10 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the page of the batch, if there is none yet")
     options = parser.parse_args()
     name = options.batch.resolve().name
-    page = MEASUREMENTS / f"{name.replace('_', '-')}.md"
+    page = STUDIES / f"{name.replace('_', '-')}.md"
     if options.write and page.exists():
         parser.error(f"{page} holds the first score of this batch, which is the one that counts.")
-    published = MeasurementPage(f"Blind {name.replace('_', ' ')}", ABOUT, figures(options.batch))
+    published = Study(f"Blind {name.replace('_', ' ')}", ABOUT, figures(options.batch))
     publish(published, page if options.write else None)
 
 

@@ -1,7 +1,7 @@
 """What the judge says of PyTorch's kernels at real sizes, on a device.
 
 ``python tools/benchmarks/device_kernels.py [--device cuda] [--write]`` judges each kernel at each shape in half
-precision, and writes ``spec/measurements/device-kernels-DEVICE.json`` and a page beside it. A kernel that the device
+precision, and writes ``spec/studies/device-kernels-DEVICE.json`` and a page beside it. A kernel that the device
 does not have is not judged, and the page says why. Nothing else depends on a GPU.
 """
 
@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from measurement_page import MEASUREMENTS, MeasurementPage, command, environment, publish, table
+from study import STUDIES, Study, command, environment, publish, table
 
 from attnspec import judge
 from attnspec.errors import AttnspecError
@@ -98,7 +98,7 @@ def main() -> None:
     """Judge, print, and write the page and its data where they are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--write", action="store_true", help="write the page and its data to spec/measurements")
+    parser.add_argument("--write", action="store_true", help="write the page and its data to spec/studies")
     options = parser.parse_args()
     name = f"device-kernels-{options.device.partition(':')[0]}"
     found = list(judgements(options.device))
@@ -106,8 +106,8 @@ def main() -> None:
     shapes = [(shape, json.dumps(stated)) for shape, stated in SHAPES.items()]
     lines = [f"Device: {device_name(options.device)}.", "", *table(heading, rows(found)), ""]
     lines += table(("shape", "inputs and attributes"), shapes)
-    page = MeasurementPage(f"PyTorch's kernels on {options.device}", ABOUT, lines)
-    publish(page, MEASUREMENTS / f"{name}.md" if options.write else None)
+    page = Study(f"PyTorch's kernels on {options.device}", ABOUT, lines)
+    publish(page, STUDIES / f"{name}.md" if options.write else None)
     if options.write:
         data = {
             "command": command(),
@@ -116,7 +116,7 @@ def main() -> None:
             "shapes": SHAPES,
             "judgements": found,
         }
-        (MEASUREMENTS / f"{name}.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        (STUDIES / f"{name}.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

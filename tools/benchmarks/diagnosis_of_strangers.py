@@ -2,10 +2,10 @@
 
 ``python tools/benchmarks/diagnosis_of_strangers.py tests/implementations/batch_11`` runs every implementation of a
 batch in every setting, and holds what the report says first against the clauses that two judges had written down
-before in the batch's ``clauses.json``. ``--write`` writes ``spec/measurements/diagnosis-batch-11.md``; ``--every N``
-takes each N-th implementation, ``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead;
-``--seen`` says on the page that the batch is not blind any more. Of a batch that stands beside the catalogue, the
-diagnosis sees the other batches alone.
+before in the batch's ``clauses.json``. It prints a table of the settings; ``--write`` writes the row of the batch to
+``spec/studies/diagnosis-of-strangers.md``, beside those of others. ``--every N`` takes each N-th implementation,
+``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead; ``--seen`` says on the page that the
+batch is not blind any more. Of a batch that stands beside the catalogue, the diagnosis sees the other batches alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from measurement_page import MEASUREMENTS, MeasurementPage, publish, table
+from study import STUDIES, Study, publish, table, today
 
 from attnspec.adapters import Outputs, load
 from attnspec.adapters.wrapped import Wrapped
@@ -54,13 +54,13 @@ that it is handed back from them; float64, or bfloat16 by way of float32. A sett
 operation is left out. Before any diagnosis was run, two judges, separately, listed from code and pages up to three
 clauses whose sentences an implementation contradicts. Right is what is told first if it is among the clauses of either;
 where one of k clauses is told, and one is right, that counts 1 / k. *Sure* is what is told without "most likely" and
-without "one of these". Counted are the pairs of implementation and setting in which something fails.
+without "one of these". Counted are the pairs of implementation and setting in which something fails. *Each N* takes
+each N-th implementation. What was told wrongly of a batch that is *seen* was looked at, and the diagnosis was changed
+for whole classes of it: its figures are not blind.
 """
-SEEN = """
-What was told wrongly of this batch was looked at, and the diagnosis was changed for whole classes of it: these figures
-are not blind.
-"""
+PAGE = STUDIES / "diagnosis-of-strangers.md"
 DTYPES = ("float64", "bfloat16")
+FIGURES = ("fail", "right first", "of those agreed on", "first is wrong", "sure", "sure and wrong", "none told")
 SECONDS_ALLOWED = 120
 """For one implementation in one setting; loops in plain Python take half a minute."""
 
@@ -289,8 +289,8 @@ def kinds_of(batch: Path) -> dict[str, str]:
     return kinds
 
 
-def figures(batch: Path, options: argparse.Namespace) -> list[str]:
-    """Run everything, and return the tables."""
+def measure(batch: Path, options: argparse.Namespace) -> tuple[tuple[object, ...], list[str]]:
+    """Run everything, and return the figures of all settings together, and the table of each."""
     judged: dict[str, Any] = json.loads((batch / "clauses.json").read_text(encoding="utf-8"))
     kinds = kinds_of(batch)
     tasks = tasks_of(batch, options)
@@ -343,30 +343,39 @@ def figures(batch: Path, options: argparse.Namespace) -> list[str]:
         )
         for row, tally in counts.items()
     ]
-    heading = (
-        "setting",
-        "fail",
-        "right first",
-        "of those agreed on",
-        "first is wrong",
-        "sure",
-        "sure and wrong",
-        "none told",
-    )
     slowest = max((diagnosis for _, diagnosis in seconds), default=0.0)
-    return [
-        *table(heading, rows),
+    return next(row[1:] for row in rows if row[0] == "all"), [
+        *table(("setting", *FIGURES), rows),
         "",
         f"The slowest diagnosis took {slowest:.2f} s; the median one {np.median([each[1] for each in seconds]):.2f} s, "
         f"and {np.median([each[1] / each[0] for each in seconds]):.2f} of the run before it.",
+        "",
     ]
+
+
+def kept_rows() -> dict[str, tuple[object, ...]]:
+    """Return the rows that the page has, by what was run."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else []
+    rows = [
+        tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines if line.startswith("| batch ")
+    ][1:]
+    return {row[0]: row for row in rows}
+
+
+def label_of(options: argparse.Namespace) -> str:
+    """Say what was run."""
+    words = [options.batch.name.replace("_", " ")]
+    words += [f"each {options.every}"] if options.every > 1 else []
+    words += [f"from {options.first}"] if options.first else []
+    words += [word for word in (options.setting, options.dtype) if word]
+    return ", ".join([*words, *(["seen"] if options.seen else [])])
 
 
 def main() -> None:
     """Measure, print, and write the page where it is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("batch", type=Path, help="folder of the batch")
-    parser.add_argument("--write", action="store_true", help="write the page of the batch")
+    parser.add_argument("--write", action="store_true", help="write the row of the batch")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take each N-th implementation")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="begin with this one")
     parser.add_argument("--setting", choices=SETTINGS)
@@ -375,10 +384,12 @@ def main() -> None:
     parser.add_argument("--seen", action="store_true", help="say that the diagnosis was changed after a look at this")
     parser.add_argument("--misses", action="store_true", help="print what was told wrongly")
     options = parser.parse_args()
-    number = options.batch.name.partition("_")[2]
-    about = ABOUT + SEEN if options.seen else ABOUT
-    page = MeasurementPage(f"Pointing at the clause: batch {number}", about, figures(options.batch, options))
-    publish(page, MEASUREMENTS / f"diagnosis-batch-{number}.md" if options.write else None)
+    figures, details = measure(options.batch, options)
+    suite = load_suite()
+    row = (label_of(options), today(), f"{len(suite.cases)}, `{suite.digest[:8]}`", *figures)
+    rows = {**kept_rows(), str(row[0]): row}
+    lines = table(("batch", "date", "cases, digest", *FIGURES), rows.values())
+    publish(Study("Pointing at the clause", ABOUT, lines, details), PAGE if options.write else None)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """How often the diagnosis names the right mistake, and how often a wrong one.
 
 The outputs come from the switched engine in ``tests/implementations``, which shares no code with the catalogue and
-makes one mistake at a time. ``python tools/benchmarks/diagnosis_study.py`` prints tables: with the whole catalogue,
-with the mistake taken out of it, with two mistakes at once, and with mistakes of which the catalogue knows nothing;
-``--write`` writes them to ``spec/measurements/diagnosis.md``. ``--only GLOB`` and ``--dtype GLOB`` narrow it. The whole
-takes some twenty minutes; what is done is told on stderr.
+makes one mistake at a time. ``python tools/benchmarks/diagnosis_study.py`` prints what was named otherwise, and tables:
+with the whole catalogue, with the mistake taken out of it, with two mistakes at once, and with mistakes of which the
+catalogue knows nothing; ``--write`` writes the tables to ``spec/studies/diagnosis.md``. ``--only GLOB`` and ``--dtype
+GLOB`` narrow it. The whole takes some twenty minutes; what is done is told on stderr.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "implementations"))
 
-from measurement_page import MeasurementPage, add_write_option, publish, table  # noqa: E402
+from study import Study, add_write_option, publish, table  # noqa: E402
 from switched_engine import SwitchedEngine  # noqa: E402
 
 from attnspec.adapters import load  # noqa: E402
@@ -207,8 +207,8 @@ def study_unlisted(suites: Suites, unlisted: list[str], confusions: list[str]) -
     return outcome
 
 
-def figures(suites: Suites, engine: SwitchedEngine, options: argparse.Namespace) -> list[str]:
-    """Measure everything that was asked for, and return the page's tables."""
+def measure(suites: Suites, engine: SwitchedEngine, options: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Measure everything that was asked for, and return the page's tables, and what was named otherwise."""
     chosen = [mistake for mistake in CATALOGUE if mistake.id in engine.known and fnmatch(mistake.id, options.only)]
     confusions: list[str] = []
     rows: list[tuple[object, ...]] = []
@@ -238,8 +238,7 @@ def figures(suites: Suites, engine: SwitchedEngine, options: argparse.Namespace)
         lines += table(
             ("named", "pairs"), [(kind, share(count, options.pairs)) for kind, count in outcome.most_common()]
         )
-    lines += ["", "What was named otherwise, or not at all:" if confusions else "Every mistake was named rightly."]
-    return [*lines, "", *(f"- {confusion}" for confusion in confusions)]
+    return lines, ["Named otherwise, or not at all:", "", *(f"- {each}" for each in confusions), ""]
 
 
 def main() -> None:
@@ -256,7 +255,7 @@ def main() -> None:
     for operation in suites.of:
         if operation != "glorot_normal":
             run_suite(suites.of[operation], load(engine), dtypes=["float64"])
-    publish(MeasurementPage("How well mistakes are named", ABOUT, figures(suites, engine, options)), options.write)
+    publish(Study("How well mistakes are named", ABOUT, *measure(suites, engine, options)), options.write)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 implementation, without words of which it is known to be wrong, joined by +, and of so many shapes alone, for a library
 that compiles for each; NAME ``controls`` shares them out over the NumPy controls. ``--seed`` has others than the last
 time, which looked at what its author has mended since. ``--write`` writes the table to
-``spec/measurements/draw-alarms.md``, beside the rows of other implementations, which ``draw-alarms.json`` keeps.
+``spec/studies/draw-alarms.md``, beside the rows of other implementations, which ``draw-alarms.json`` keeps.
 100,000 cases take half an hour on a core.
 """
 
@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from measurement_page import MEASUREMENTS, MeasurementPage, add_write_option, publish, table
+from study import STUDIES, Study, add_write_option, publish, table, today
 
 from attnspec.adapters import load
 from attnspec.campaign import DrawOutcome, PartOutcome, Plan, Sought, open_executor, planned, run_campaign, tallied
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 CONTROLS_NAME = "controls"
-KEPT = MEASUREMENTS / "draw-alarms.json"
+KEPT = STUDIES / "draw-alarms.json"
 _NAMED, _KEPT = 5, 100
 """Failures that are named, and that are kept beside the page: each has to be looked at."""
 
@@ -204,6 +204,7 @@ def row_of(asked: Asked, tally: Tally, seconds: float) -> dict[str, Any]:
         "draws a second": round(tally.draws / seconds),
         "shapes": asked.shapes,
         "seed": asked.seed,
+        "date": today(),
         "left out": list(asked.without),
         "failures": [f"`{wrong.recipe}`: {wrong.message}" for wrong in tally.wrong[:_KEPT]],
     }
@@ -248,7 +249,7 @@ def main() -> None:
         if options.write:
             rows = [kept[place] for place in sorted(kept)]
             KEPT.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-            publish(MeasurementPage("Draws on what is right", ABOUT, figures_of(rows)), options.write)
+            publish(Study("Draws on what is right", ABOUT, figures_of(rows)), options.write)
 
 
 def _place(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -4,7 +4,7 @@
 evenly over those of which cases can be drawn, and draws for each until one fails or the seconds are over; then makes it
 small. With ``--strangers``, a campaign is begun for each wrong implementation of the blind batches that survived the
 golden cases of its day, in all that it offers, and ends with the first part that holds a failure; ``--batch NAME``
-takes those of one batch alone. ``--write`` writes the figures to ``spec/measurements/draw-power.md``.
+takes those of one batch alone. ``--write`` writes the figures to ``spec/studies/draw-power.md``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measurement_page import MEASUREMENTS, MeasurementPage, add_write_option, publish, table
+from study import STUDIES, Study, add_write_option, publish, table
 
 from attnspec.campaign import Plan, Sought, planned, shrunk_failure
 from attnspec.campaign.working import run_part
@@ -108,9 +108,9 @@ def survivors(name: str) -> list[Path]:
     name
         The batch, such as ``batch-21``; ``batch-*`` for all.
     """
-    root = MEASUREMENTS.parents[1]
+    root = STUDIES.parents[1]
     found: list[Path] = []
-    for page in sorted(MEASUREMENTS.glob(f"{name}.md")):
+    for page in sorted(STUDIES.glob(f"{name}.md")):
         batch = root / _BATCHES / page.stem.replace("-", "_")
         operations = {
             Path(entry["file"]).stem: entry["operation"]
@@ -232,7 +232,7 @@ def main() -> None:
                 hunted += [] if found is None else [found]
                 print(found, file=sys.stderr)  # noqa: T201
         lines += figures(hunted, options.seconds)
-    publish(MeasurementPage("Power of draws", ABOUT, lines), options.write)
+    publish(Study("Power of draws", ABOUT, lines), options.write)
 
 
 if __name__ == "__main__":

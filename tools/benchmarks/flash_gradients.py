@@ -1,8 +1,8 @@
 """Why draws fail the gradients of PyTorch's flash kernel on a CPU in bfloat16: sums that are rounded on the way.
 
 ``python tools/benchmarks/flash_gradients.py [--draws N] [--write]`` asks for N draws of the backward pass, and computes
-for those that fail what comes of sums that are rounded to bfloat16 where PyTorch rounds them. ``--write`` writes the
-figures to ``spec/measurements/flash-gradients.md``.
+for those that fail what comes of sums that are rounded to bfloat16 where PyTorch rounds them. It prints each;
+``--write`` writes their counts to ``spec/studies/flash-gradients.md``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from measurement_page import MeasurementPage, add_write_option, publish, table
+from study import Study, add_write_option, publish, table
 
 from attnspec.adapters import load
 from attnspec.cases import suite_of_random
@@ -24,7 +24,7 @@ from attnspec.runner import resolved_for, run_suite
 from attnspec_reference import scaled_dot_product_attention, scaled_dot_product_attention_backward
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -158,12 +158,20 @@ def _summed(factors: NDArray[Any], rows: NDArray[Any], shared: int) -> NDArray[n
 
 
 _WORST = ("worst error / tolerance", "worst against the sums")
-HEADING = ("output", "queries", "heads to a key head", "wrong", "explained", *_WORST)
+HEADING = ("output", "draws", "queries at most", "heads to a key head", "wrong", "explained", *_WORST)
+EVERY = ("draw", *HEADING[:1], "queries", *HEADING[3:])
 
 
 def _row(each: Failure) -> tuple[object, ...]:
     counts = (each.queries, each.group, each.wrong, each.explained)
-    return f"`{each.output}`", *counts, f"{each.worst:.2f}", f"{each.left:.2f}"
+    return f"`{each.recipe}`", f"`{each.output}`", *counts, f"{each.worst:.2f}", f"{each.left:.2f}"
+
+
+def _of_output(name: str, found: Sequence[Failure]) -> tuple[object, ...]:
+    most = (max(each.queries for each in found), max(each.group for each in found))
+    counts = (sum(each.wrong for each in found), sum(each.explained for each in found))
+    worst = (max(each.worst for each in found), max(each.left for each in found))
+    return f"`{name}`", len(found), *most, *counts, *(f"{ratio:.2f}" for ratio in worst)
 
 
 def main() -> None:
@@ -174,16 +182,16 @@ def main() -> None:
     options = parser.parse_args()
     implementation = load("torch-flash")
     found = list(failures(implementation, options.draws))
+    of_output = {name: [each for each in found if each.output == name] for name in sorted({e.output for e in found})}
     wrong, explained = sum(each.wrong for each in found), sum(each.explained for each in found)
     lines = [
         f"{options.draws:,} draws of the backward pass; {len({each.recipe for each in found})} fail. {explained:,} of "
         f"their {wrong:,} wrong elements are explained by sums that are rounded on the way.",
         "",
-        *table(HEADING, [_row(each) for each in found]),
-        "",
-        *(f"- `{text}`" for text in dict.fromkeys(each.recipe for each in found)),
+        *table(HEADING, [_of_output(name, each) for name, each in of_output.items()]),
     ]
-    publish(MeasurementPage("Gradients of PyTorch's flash kernel in bfloat16", ABOUT, lines), options.write)
+    details = [*table(EVERY, [_row(each) for each in found]), ""]
+    publish(Study("Gradients of PyTorch's flash kernel in bfloat16", ABOUT, lines, details), options.write)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What a guarded run costs: the same command guarded and not, in turn, processor time of all processes and wall time.
 
-``python tools/benchmarks/guarded_run.py [--pairs N] [--write]`` prints, and writes to ``spec/measurements``, the median
+``python tools/benchmarks/guarded_run.py [--pairs N] [--write]`` prints, and writes to ``spec/studies``, the median
 over the pairs of guarded divided by unguarded. Beside it stands what two unguarded runs differ by: the noise.
 """
 
@@ -14,7 +14,7 @@ import sys
 import time
 from typing import NamedTuple
 
-from measurement_page import MeasurementPage, add_write_option, publish, table
+from study import Study, add_write_option, publish, table
 
 RUNS = {
     "float64 of the reference": ("--dtype", "float64"),
@@ -86,9 +86,7 @@ def main() -> None:
         ("run", "unguarded", "guarded", "ratio", "noise"),
         [row for name, words in RUNS.items() for row in rows(name, words, options.pairs)],
     )
-    publish(
-        MeasurementPage("What a guarded run costs", ABOUT, [*figures, "", f"{options.pairs} pairs."]), options.write
-    )
+    publish(Study("What a guarded run costs", ABOUT, [*figures, "", f"{options.pairs} pairs."]), options.write)
 
 
 if __name__ == "__main__":

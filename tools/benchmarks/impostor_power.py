@@ -1,7 +1,8 @@
 """Which cheap wrong answers draws tell from right ones, how often, and how many draws a set needs for all of them.
 
 ``python tools/benchmarks/impostor_power.py`` draws sets of cases, holds every impostor against each draw, and prints
-tables; ``--write`` writes them to ``spec/measurements/impostors.md``. Takes some ten minutes of processor time.
+tables; ``--write`` writes a row for each operation, and the shapes, to ``spec/studies/impostors.md``. Takes some ten
+minutes of processor time.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 import numpy as np
-from measurement_page import MeasurementPage, add_write_option, publish, table
+from study import Study, add_write_option, publish, table
 
 from attnspec.draws import Recipe, draw, drawable
 from attnspec.draws.drawing import case_of
@@ -19,7 +20,7 @@ from attnspec.dtypes import numpy_dtype, rounded_to
 from attnspec.judgement.certificate import DRAWS, certificate
 from attnspec.judgement.own_inputs import passing_impostors
 from attnspec.judgement.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart
-from attnspec.lattice import Drawn, Limits
+from attnspec.lattice import REFUSED, Drawn, Limits
 from attnspec.lattice.random_cases import random_cases_of
 from attnspec.one_case import run_of
 
@@ -68,9 +69,9 @@ Every impostor is graded on each draw: it is *told apart* where an element that 
 off, *the same* where all of them lie within the error of the values that are owed, and *undecided* between. Elements
 that owe NaN, infinity or an exact 0 are set aside. Draws of which more than 1% is not graded do not count.
 
-Impostors that forget a feature are the same wherever a draw lacks it, which most do. Those whose error is rounding in a
-dtype have no figures there. A set is *complete* where each impostor that differs in any of its draws is told apart by
-one of them; a judge draws {DRAWS}.
+Impostors that forget a feature are the same wherever a draw lacks it, which most do; the *rarest* of an operation is
+told apart by the fewest draws. A set is *complete* where each impostor that differs in any of its draws is told apart
+by one of them; a judge draws {DRAWS}.
 """
 
 
@@ -78,7 +79,8 @@ def told_in_turn(operation: str, seed: str, many: int, limits: Limits) -> Iterat
     """Hold every impostor against the draws of a set, one after the other."""
     before: Mapping[str, NDArray[np.float64]] | None = None
     for number in range(many):
-        case = draw(Recipe(operation, seed, number, limits))
+        # What must be refused tells no answers apart; the draw as it is right does.
+        case = draw(Recipe(operation, seed, number, limits).leaving_out((REFUSED,)))
         yield tell_apart(run_of(case, limits.dtype, {}), before)
         before = case.golden(limits.dtype)
 
@@ -98,53 +100,71 @@ def _impostors(operation: str) -> tuple[Impostor, ...]:
     return random_cases_of(operation).impostors[operation]
 
 
-def _power(told: Sequence[DrawTold], impostor: Impostor, dtype: str) -> tuple[str, str]:
+def _shares(told: Sequence[DrawTold], impostor: Impostor) -> tuple[float, float]:
     """Return the shares of draws that tell an impostor apart, and that are undecided."""
-    if dtype not in impostor.dtypes:
-        return "", ""
     tellings = [each.impostors[impostor.name].telling for each in told if each.counts]
     said = sum(telling in (TOLD_APART, UNDECIDED, THE_SAME) for telling in tellings)
-    return f"{tellings.count(TOLD_APART) / said:.1%}", f"{tellings.count(UNDECIDED) / said:.1%}"
+    return tellings.count(TOLD_APART) / said, tellings.count(UNDECIDED) / said
 
 
-def of_operation(operation: str) -> list[str]:
-    """Draw the sets of an operation, and return its section."""
+def of_operation(operation: str) -> tuple[list[tuple[object, ...]], list[str]]:
+    """Draw the sets of an operation, and return a row for each dtype, and its section of all impostors."""
     many, length = SETS[operation]
-    sets = {
-        dtype: [list(told_in_turn(operation, f"power{number}", length, Limits(dtype))) for number in range(many)]
-        for dtype in DTYPES
-    }
-    every = {dtype: [each for told in sets[dtype] for each in told] for dtype in DTYPES}
-    heading = ("impostor", *(f"{dtype}, {said}" for dtype in DTYPES for said in ("told apart", "undecided")))
-    rows = [
-        (
-            f"`{impostor.name}`: {impostor.sentence}",
-            *(share for dtype in DTYPES for share in _power(every[dtype], impostor, dtype)),
-        )
-        for impostor in _impostors(operation)
-    ]
-    lines = [f"## `{operation}`", "", *table(heading, rows), ""]
+    rows: list[tuple[object, ...]] = []
+    shares: dict[str, dict[str, tuple[float, float]]] = {}
     for dtype in DTYPES:
-        lines += [_sentence(operation, dtype, sets[dtype]), ""]
-    return lines
+        sets = [list(told_in_turn(operation, f"power{number}", length, Limits(dtype))) for number in range(many)]
+        every = [each for told in sets for each in told]
+        known = [impostor for impostor in _impostors(operation) if dtype in impostor.dtypes]
+        shares[dtype] = {impostor.name: _shares(every, impostor) for impostor in known}
+        rows.append((f"`{operation}`, {dtype}", *_row(operation, dtype, sets, shares[dtype])))
+    heading = ("impostor", *(f"{dtype}, {said}" for dtype in DTYPES for said in ("told apart", "undecided")))
+    every_impostor = [
+        (
+            f"`{each.name}`: {each.sentence}",
+            *(cell for dtype in DTYPES for cell in _cells(shares[dtype].get(each.name))),
+        )
+        for each in _impostors(operation)
+    ]
+    return rows, [f"## `{operation}`", "", *table(heading, every_impostor), ""]
 
 
-def _sentence(operation: str, dtype: str, sets: Sequence[Sequence[DrawTold]]) -> str:
-    """Say how many draws count, how many sets are complete, and how many draws that takes."""
+def _cells(shares: tuple[float, float] | None) -> tuple[str, str]:
+    """Return the shares as words; none for an impostor whose error is rounding in the dtype."""
+    return ("", "") if shares is None else (f"{shares[0]:.1%}", f"{shares[1]:.1%}")
+
+
+def _row(
+    operation: str, dtype: str, sets: Sequence[Sequence[DrawTold]], shares: Mapping[str, tuple[float, float]]
+) -> tuple[object, ...]:
+    """Return how many draws count, how many sets are complete, and how many draws that takes."""
     every = [each for told in sets for each in told]
-    counting = [each for each in every if each.counts]
-    tellings = [told.telling for each in counting for told in each.impostors.values()]
-    names = [impostor.name for impostor in _impostors(operation) if dtype in impostor.dtypes]
-    needed = [draws_until_all(told, names) for told in sets]
+    tellings = [told.telling for each in every if each.counts for told in each.impostors.values()]
+    needed = [draws_until_all(told, [*shares]) for told in sets]
     found = sorted(number for number in needed if number is not None)
     complete = sum(certificate(operation, dtype, told[:DRAWS]).is_complete for told in sets)
-    median = f"{statistics.median(found):.0f} draws in the median, {found[-1]} at most" if found else "never"
+    rarest = min(shares, key=lambda name: shares[name][0])
     return (
-        f"In {dtype}, {len(counting)} of {len(every)} draws count; {tellings.count(UNDECIDED) / len(tellings):.1%} of "
-        f"what they say is undecided. All {len(names)} impostors are told apart by {len(found)} of {len(sets)} sets of "
-        f"{len(sets[0])} ({median}). Of the sets of the first {min(DRAWS, len(sets[0]))} draws, {complete} of "
-        f"{len(sets)} are complete."
+        len(shares),
+        f"{sum(each.counts for each in every)} of {len(every)}",
+        f"{tellings.count(UNDECIDED) / len(tellings):.1%}",
+        f"{len(found)} of {len(sets)}",
+        f"{statistics.median(found):.0f}; {found[-1]}" if found else "never",
+        f"{complete} of {len(sets)}",
+        f"`{rarest}`, {shares[rarest][0]:.1%}",
     )
+
+
+HEADING = (
+    "operation, dtype",
+    "impostors",
+    "draws that count",
+    "undecided",
+    "sets that tell all apart",
+    "after draws, median; most",
+    "complete sets",
+    "rarest",
+)
 
 
 def of_shapes() -> list[str]:
@@ -195,8 +215,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add_write_option(parser, "impostors")
     options = parser.parse_args()
-    figures = [*(line for operation in SETS for line in of_operation(operation)), *of_shapes(), *of_own_inputs()]
-    publish(MeasurementPage("Impostors", ABOUT, figures), options.write)
+    found = [of_operation(operation) for operation in SETS]
+    rows = [row for of_dtypes, _ in found for row in of_dtypes]
+    figures = [*table(HEADING, rows), "", *of_shapes(), *of_own_inputs()]
+    publish(Study("Impostors", ABOUT, figures, [line for _, section in found for line in section]), options.write)
 
 
 if __name__ == "__main__":

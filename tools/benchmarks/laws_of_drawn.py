@@ -1,7 +1,8 @@
 """Whether laws of drawn implementations are found: what kind of rule each follows, and with which number.
 
 ``python tools/benchmarks/laws_of_drawn.py 1`` draws the 40 wrong attentions of that seed, validates each in float64,
-and holds the law that was measured against what was drawn. ``--write`` writes ``spec/measurements/laws-of-drawn.md``.
+and holds the law that was measured against what was drawn. It prints each; ``--write`` writes the counts of each kind,
+and those that are not right, to ``spec/studies/laws-of-drawn.md``.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import os
 import sys
 import time
 import warnings
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measurement_page import MEASUREMENTS, MeasurementPage, publish, table
+from study import Study, add_write_option, publish, table
 
 from attnspec.adapters import load
 from attnspec.cases import load_suite
@@ -40,6 +42,7 @@ Forty wrong attentions, right but for one step, whose numbers are drawn at rando
 (`tests/implementations/drawn`). Each is validated in float64 and measured. The kind is right if the law is of the kind
 that was drawn, or of one that amounts to the same; the number is right if it lies within 1% of what was drawn. Where a
 form has no number, or the law gives it in other words (a rule of heads, a form of a mask), the kind alone counts.
+*Clause* is whether the clause that is reported first is one that the drawn step breaks.
 """
 
 SAME = {
@@ -129,57 +132,71 @@ def number_is_right(drawn: Drawn, parameters: Mapping[str, float | str]) -> bool
     return any(abs(number - want) <= 0.01 * abs(want) for number in given for want in wanted)
 
 
-def figures(seed: int) -> list[str]:
-    """Measure all of a seed, and return the table."""
+def measure(seed: int) -> tuple[list[str], list[str]]:
+    """Measure all of a seed, and return the figures, and a row for each attention."""
     from drawn.drawing import draw
 
     load_suite()
     every = draw(seed)
     with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0)), maxtasksperchild=1) as pool:
         found = pool.map(find, [(seed, place) for place in range(len(every))], chunksize=1)
+    kinds: dict[str, Counter[str]] = {}
     rows: list[tuple[str, ...]] = []
-    kinds = numbers = with_number = clauses = 0
+    missed: list[tuple[str, ...]] = []
     for drawn, told in zip(every, found, strict=True):
         law = told.law
         kind = law is not None and law.kind in SAME[drawn.kind]
         number = number_is_right(drawn, law.parameters if law is not None and kind else {})
         clause = bool(told.clauses) and bool(set(told.clauses[:1]) & set(drawn.clauses))
-        kinds += kind
-        numbers += bool(number)
-        with_number += number is not None
-        clauses += clause
-        said = "nothing" if law is None else law.sentence
+        counts = kinds.setdefault(drawn.kind, Counter())
+        counts.update(drawn=1, kind=kind, numbers=number is not None, number=bool(number), clause=clause)
         rows.append(
             (
                 drawn.kind,
                 drawn.name,
-                said,
+                "nothing" if law is None else law.sentence,
                 "yes" if kind else "no",
                 "" if number is None else "yes" if number else "no",
                 "yes" if clause else f"no: {', '.join(told.clauses)}",
             )
         )
+        if not (kind and clause and number in (None, True)):
+            missed.append(rows[-1])
+    heading = ("drawn kind", "drawn", "measured", "kind", "number", "clause")
     calls = sorted(told.calls for told in found)
     slowest = max(told.seconds[1] / told.seconds[0] for told in found)
-    return [
-        f"Seed {seed}: the kind is right for {kinds} of {len(every)}; the number for {numbers} of {with_number} that "
-        f"have one; the clause that is told first for {clauses}. Calls: {calls[len(calls) // 2]} in the median, "
-        f"{calls[-1]} at most; probes took up to {slowest:.2f} of the time of the run.",
+    figures = [
+        f"## Seed {seed}",
         "",
-        *table(("drawn kind", "drawn", "measured", "kind", "number", "clause first"), rows),
+        *table((*heading[:1], "drawn", *heading[3:]), [_counted(name, counts) for name, counts in _with_all(kinds)]),
         "",
+        f"Calls: {calls[len(calls) // 2]} in the median, {calls[-1]} at most; probes took up to {slowest:.2f} of the "
+        "time of the run.",
+        "",
+        *([*table(heading, missed), ""] if missed else []),
     ]
+    return figures, [*table(heading, rows), ""]
+
+
+def _with_all(kinds: Mapping[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
+    return [*kinds.items(), ("all", sum(kinds.values(), Counter()))]
+
+
+def _counted(name: str, counts: Counter[str]) -> tuple[object, ...]:
+    number = f"{counts['number']} of {counts['numbers']}" if counts["numbers"] else ""
+    return name, counts["drawn"], counts["kind"], number, counts["clause"]
 
 
 def main() -> None:
     """Measure, print, and write the page where it is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seeds", type=int, nargs="+", help="seeds of drawn attentions")
-    parser.add_argument("--write", action="store_true", help="write the page")
+    add_write_option(parser, "laws-of-drawn")
     options = parser.parse_args()
-    lines = [line for seed in options.seeds for line in figures(seed)]
-    page = MeasurementPage("Laws of drawn implementations", ABOUT, lines)
-    publish(page, MEASUREMENTS / "laws-of-drawn.md" if options.write else None)
+    measured_seeds = [measure(seed) for seed in options.seeds]
+    figures = [line for lines, _ in measured_seeds for line in lines]
+    details = [line for _, lines in measured_seeds for line in lines]
+    publish(Study("Laws of drawn implementations", ABOUT, figures, details), options.write)
 
 
 if __name__ == "__main__":

@@ -2,19 +2,18 @@
 
 ``python tools/benchmarks/long_sampling.py [--write] [--case GLOB]`` computes each mistake at length on the sampled rows
 of each long case in float32, and grades it. Beside them it computes rows that no sample names, spread evenly, to see
-which share of all rows the mistake makes wrong. ``--write`` writes the table to ``spec/measurements/long-sampling.md``,
-anew after each case; it takes some minutes.
+which share of all rows the mistake makes wrong. It prints a row for each case and mistake; ``--write`` writes one for
+each mistake to ``spec/studies/long-sampling.md``. It takes some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from study import Study, add_write_option, publish, table
 
 from attnspec.adapters.implementation import Outputs
 from attnspec.cases import in_run_dtype, load_suite
@@ -37,17 +36,12 @@ DIFFERENT = 1e-5
 """An output that differs by more from that of the right tiles is wrong: in float32 these are off by a tenth of it."""
 CHANCE = 0.05
 """How often a fault of the share that is told would be missed by as many rows, drawn at random."""
-PAGE = Path(__file__).parents[2] / "spec" / "measurements" / "long-sampling.md"
-HEAD = """# What the samples of long cases find
-
-Each mistake at length on each long case, in float32: how far the worst sampled element is outside of its tolerance
-(error / tolerance), the share of rows that the mistake makes wrong among rows that no sample names, spread evenly, and
-among the sampled ones. *Found by chance* is the share of wrong rows that as many rows, drawn at random, would find with
-95 %: a mistake with a smaller one is found for the borders of tiles, or not at all. Mistakes that change nothing in a
-case are left out. Written by `tools/benchmarks/long_sampling.py`.
-
-| case | mistake | worst | wrong rows | of the sample | found by chance |
-|---|---|---|---|---|---|
+ABOUT = """
+Each mistake at length on each long case, in float32: in how many cases it changes anything, and in how many of these a
+sampled element lies outside of its tolerance. *Least worst* is the error / tolerance of the worst sampled element, in
+the case where that is least; *wrong rows* is the least share of all rows that the mistake makes wrong, among rows that
+no sample names, spread evenly. *Beyond chance* counts the cases in which as many rows, drawn at random, would find that
+share with less than 95 %: there the mistake is found for the borders of tiles, or not at all.
 """
 
 
@@ -100,36 +94,54 @@ def _computed(mistake: Mistake, arguments: dict[str, Any], rows: Any) -> dict[st
     return dict(function.of_rows(arguments, rows))
 
 
-def page(found: Sequence[Found]) -> str:
-    """Return the text of the page."""
-    lines = [
-        f"| `{each.case.partition('/')[2]}` | `{each.mistake}` | {_told(each.worst)} | {each.wrong:.1%} | "
-        f"{each.of_sample:.1%} | {each.by_chance:.1%} |"
+def details(found: Sequence[Found]) -> list[str]:
+    """Return a row for each case and mistake."""
+    heading = ("case", "mistake", "worst", "wrong rows", "of the sample", "found by chance")
+    rows = [
+        (
+            f"`{each.case.partition('/')[2]}`",
+            f"`{each.mistake}`",
+            f"{each.worst:.2g}",
+            f"{each.wrong:.1%}",
+            f"{each.of_sample:.1%}",
+            f"{each.by_chance:.1%}",
+        )
         for each in found
     ]
+    return [*table(heading, rows), ""]
+
+
+def figures(found: Sequence[Found]) -> list[str]:
+    """Return a row for each mistake, and the pairs that are missed."""
+    heading = ("mistake", "cases", "found", "least worst", "wrong rows", "beyond chance")
+    rows = [
+        (
+            f"`{mistake}`",
+            len(own),
+            sum(each.worst > 1 for each in own),
+            f"{min(each.worst for each in own):.2g}",
+            f"{min(each.wrong for each in own):.1%}",
+            sum(each.wrong < each.by_chance for each in own),
+        )
+        for mistake in dict.fromkeys(each.mistake for each in found)
+        if (own := [each for each in found if each.mistake == mistake])
+    ]
     missed = [each for each in found if not each.worst > 1]
-    end = f"\n{len(found)} pairs of a case and a mistake that changes something in it; {len(missed)} are missed.\n"
-    return HEAD + "\n".join(lines) + "\n" + end
-
-
-def _told(worst: float) -> str:
-    return f"{worst:.2g}" if worst > 1 else f"{worst:.2g} (missed)"
+    end = f"{len(found)} pairs of a case and a mistake that changes something in it; {len(missed)} are missed."
+    named = [f"- `{each.case}`, `{each.mistake}`: {each.worst:.2g}" for each in missed]
+    return [*table(heading, rows), "", end, *([""] if named else []), *named]
 
 
 def main() -> None:
     """Measure what the command line says."""
     parser = argparse.ArgumentParser(description="Measure what samples of long cases find.")
-    parser.add_argument("--write", action="store_true")
+    add_write_option(parser, "long-sampling")
     parser.add_argument("--case", default="*")
     asked = parser.parse_args()
-    found: list[Found] = []
-    for case in load_suite(profiles=ON_REQUEST).cases.values():
-        if fnmatchcase(case.id, asked.case):
-            found += findings(case)
-            if asked.write:
-                PAGE.write_text(page(found), encoding="utf-8")
-    if not asked.write:
-        sys.stdout.write(page(found))
+    cases = load_suite(profiles=ON_REQUEST).cases.values()
+    found = [each for case in cases if fnmatchcase(case.id, asked.case) for each in findings(case)]
+    study = Study("What the samples of long cases find", ABOUT, figures(found), details(found))
+    publish(study, asked.write)
 
 
 if __name__ == "__main__":

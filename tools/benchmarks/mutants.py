@@ -1,7 +1,7 @@
 """How many mutants of each module of the reference the golden cases kill.
 
 ``python tools/benchmarks/mutants.py`` tries all of them and prints a table; ``--write`` writes it to
-``spec/measurements/mutants.md``. Takes two to five minutes of processor time. Whether the survivors are those that are
+``spec/studies/mutants.md``. Takes two to five minutes of processor time. Whether the survivors are those that are
 listed as equivalent is said by ``python -m attnspec_authoring.mutation``.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
-from measurement_page import MeasurementPage, add_write_option, publish, table
+from study import Study, add_write_option, publish, table
 
 from attnspec_authoring.mutation import all_mutants, read_equivalents, try_mutants
 
@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add_write_option(parser, "mutants")
     options = parser.parse_args()
-    publish(MeasurementPage("Mutants of the reference", ABOUT, figures()), options.write)
+    publish(Study("Mutants of the reference", ABOUT, figures()), options.write)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from measurement_page import MeasurementPage, add_write_option, publish, table
+from study import Study, add_write_option, publish, table
 
 import attnspec
 from attnspec.adapters.implementation import Request
@@ -183,7 +183,7 @@ def main() -> None:
     asked = requests()
     measured = {encoding: measure(encoding, asked, options.rounds) for encoding in ENCODINGS}
     publish(
-        MeasurementPage("What the process protocol costs", ABOUT, figures(measured, len(asked), options.rounds)),
+        Study("What the process protocol costs", ABOUT, figures(measured, len(asked), options.rounds)),
         options.write,
     )
 

@@ -1,8 +1,8 @@
 """How close correct computations come to their tolerance: the worst error / tolerance of every control.
 
 ``python tools/benchmarks/tolerance_margins.py`` runs each control over the golden cases of its operation, in every
-dtype that a case offers, and prints the worst of each operation and of each control; ``--write`` writes them to
-``spec/measurements/tolerance-margins.md``. Nothing in it may exceed 1.
+dtype that a case offers, and prints the worst of each control and of each operation; ``--write`` writes the latter to
+``spec/studies/tolerance-margins.md``. Nothing in it may exceed 1.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import argparse
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from measurement_page import MeasurementPage, add_write_option, publish, table
+from study import Study, add_write_option, publish, table
 
 from attnspec import validate
 from attnspec.dtypes import FLOAT_DTYPES
@@ -39,8 +39,8 @@ def worst_ratios(control: Control) -> dict[str, float]:
     return worst
 
 
-def figures() -> list[str]:
-    """Measure every control, and return the page's tables."""
+def measure() -> tuple[list[str], list[str]]:
+    """Measure every control, and return the table of the operations, and that of the controls."""
     by_control = {control.id: worst_ratios(control) for control in CONTROLS}
     by_operation: dict[str, list[dict[str, float]]] = {}
     for control in CONTROLS:
@@ -49,11 +49,8 @@ def figures() -> list[str]:
         operation: {dtype: max(ratios[dtype] for ratios in found) for dtype in FLOAT_DTYPES}
         for operation, found in by_operation.items()
     }
-    return [
-        *table(("operation", *FLOAT_DTYPES), _rows(worst)),
-        "",
-        *table(("control", *FLOAT_DTYPES), _rows(by_control)),
-    ]
+    of_controls = table(("control", *FLOAT_DTYPES), _rows(by_control))
+    return table(("operation", *FLOAT_DTYPES), _rows(worst)), [*of_controls, ""]
 
 
 def _rows(ratios: dict[str, dict[str, float]]) -> list[tuple[str, ...]]:
@@ -65,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add_write_option(parser, "tolerance-margins")
     options = parser.parse_args()
-    publish(MeasurementPage("Right computations and their tolerance", ABOUT, figures()), options.write)
+    publish(Study("Right computations and their tolerance", ABOUT, *measure()), options.write)
 
 
 if __name__ == "__main__":

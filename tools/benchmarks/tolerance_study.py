@@ -1,9 +1,9 @@
 """False alarms and misses of the tolerance, beside those of rules in common use, on the same runs.
 
 ``python tools/benchmarks/tolerance_study.py [GOLDEN]`` holds right and wrong implementations of attention against the
-golden cases, and against inputs that no dtype holds exactly, and prints its tables; ``--write`` writes them to
-``spec/measurements/tolerance-study.md``. Only ``output`` is graded, as for an implementation that returns nothing else.
-Takes two minutes of processor time, and needs the extra `regenerate`.
+golden cases, and against inputs that no dtype holds exactly, and prints its tables; ``--write`` writes all but those of
+single implementations to ``spec/studies/tolerance-study.md``. Only ``output`` is graded, as for an implementation that
+returns nothing else. Takes two minutes of processor time, and needs the extra `regenerate`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measurement_page import MeasurementPage, add_write_option, publish, table
 from numpy.typing import NDArray
+from study import Study, add_write_option, publish, table
 
 from attnspec import conventions
 from attnspec.adapters.implementation import Outputs
@@ -44,9 +44,10 @@ Implementation = Callable[..., Mapping[str, Any]]
 OPERATION = "scaled_dot_product_attention"
 ABOUT = """
 The tolerance of [decision 6](../decisions/0006-tolerance.md) beside rules in common use, on the same runs of attention:
-the golden cases in the dtypes that they offer (but for NaN, infinities and refusals), and inputs off the grid, that no
-dtype holds exactly (Gaussian numbers of width 128, also with logits of some tens and with a softcap; 64 and 128
-positive keys of width 64; uniform attention over 100 values; three seeds each). Everything is graded by `output` alone.
+the golden cases in the dtypes that they offer (but for NaN, infinities, refusals and quantized tensors), and inputs off
+the grid, that no dtype holds exactly (Gaussian numbers of width 128, also with logits of some tens and with a softcap;
+64 and 128 positive keys of width 64; uniform attention over 100 values; three seeds each). Everything is graded by
+`output` alone.
 
 - A *false alarm* is a pair of a right implementation (the reference, the controls, and a naive one that stores every
   step in the dtype) and a run that the rule flags. The fused rows leave out the naive one in half precision, which is
@@ -118,6 +119,8 @@ def golden_runs(folder: Path | None) -> Iterator[Held]:
     for case in load_suite(folder).cases.values():
         if case.operation != OPERATION or case.rejects is not None or case.sample or case.profile == "nonfinite":
             continue
+        if any(name.endswith("_scale") for name in case.inputs):
+            continue  # quantized tensors are no floats of the run
         for dtype, run in prepare(case, case.dtypes, conventions.resolve({}, OPERATION)).items():
             given = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
             assert isinstance(run.expected, Values)
@@ -250,7 +253,9 @@ def wrong_implementations() -> dict[str, Implementation]:
         name: in_working_precision(departure(scaled_dot_product_attention, **steps))
         for name, steps in NEAR_MISSES.items()
     }
-    return {**near, **{mistake.id: mistake.function for mistake in mistakes_of(OPERATION)}}
+    # In layouts of serving a mistake has other arguments.
+    listed = [mistake for mistake in mistakes_of(OPERATION) if mistake.is_made_in(None)]
+    return {**near, **{mistake.id: mistake.function for mistake in listed}}
 
 
 # Rules
@@ -339,8 +344,8 @@ def near_misses(golden: list[Held]) -> list[str]:
     return table(("wrong, in float32", "worst error / tolerance", "cases that fail", "clearest case"), rows)
 
 
-def rules(runs: list[Held]) -> list[str]:
-    """Return false alarms and misses of every rule in every dtype."""
+def rules(runs: list[Held]) -> tuple[list[str], list[str]]:
+    """Return false alarms and misses of every rule in every dtype, and which implementations are missed."""
     alarms: dict[tuple[str, str], list[bool]] = {}
     found: dict[tuple[str, str], dict[str, list[bool]]] = {}
     for held in runs:
@@ -373,15 +378,12 @@ def rules(runs: list[Held]) -> list[str]:
             if missing:
                 missed.append(f"- {rule}, {dtype}: {', '.join(map(quoted, missing))}")
         miss_rows.append((rule, *cells))
-    return [
+    figures = [
         *table(("false alarms", *FLOAT_DTYPES), alarm_rows),
         "",
         *table(("misses [flagged among those that differ]", *FLOAT_DTYPES), miss_rows),
-        "",
-        "Missed by:",
-        "",
-        *missed,
     ]
+    return figures, ["Missed by:", "", *missed, ""]
 
 
 def main() -> None:
@@ -392,16 +394,16 @@ def main() -> None:
     options = parser.parse_args()
     golden = list(golden_runs(options.golden))
     off_grid = list(off_grid_runs())
+    of_rules, missed = rules(golden + off_grid)
     figures = [
         f"{len(golden)} golden runs (a case in a dtype) and {len(off_grid)} runs off the grid.",
         "",
-        *margins(golden, off_grid),
-        "",
         *near_misses(golden),
         "",
-        *rules(golden + off_grid),
+        *of_rules,
     ]
-    publish(MeasurementPage("The tolerance beside other rules", ABOUT, figures), options.write)
+    details = [*margins(golden, off_grid), "", *missed]
+    publish(Study("The tolerance beside other rules", ABOUT, figures, details), options.write)
 
 
 if __name__ == "__main__":

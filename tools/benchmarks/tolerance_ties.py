@@ -1,9 +1,9 @@
 """Rows of tied, nearly tied and cancelling terms beside their tolerance: what asked for cells and for the drift.
 
 ``python tools/benchmarks/tolerance_ties.py`` draws rows of one query, computes them in several right ways, and prints
-the worst error / tolerance, with the model and with two parts taken out of it; ``--write`` writes the tables to
-``spec/measurements/tolerance-ties.md``. PyTorch's flash kernel is among the ways where torch is installed. It takes a
-minute.
+the worst error / tolerance for each length, with the model and with two parts taken out of it; ``--write`` writes the
+worst over all lengths to ``spec/studies/tolerance-ties.md``. PyTorch's flash kernel is among the ways where torch is
+installed. It takes a minute.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
-from measurement_page import MeasurementPage, add_write_option, publish, table
 from numpy.typing import NDArray
+from study import Study, add_write_option, publish, table
 
 from attnspec.bounds import precision_of
 from attnspec.dtypes import numpy_dtype, rounded_to
@@ -36,10 +36,10 @@ LENGTHS = (16, 64, 256, 1024, 4096)
 DRAWS = 16
 ABOUT = """
 Attention of one query over rows in which many weights are equal or nearly so, or in which one outweighs the rest, by
-computations that are right: the worst error / tolerance over 16 rows of each length. It asked for two parts of the
-tolerance of [decision 6](../decisions/0006-tolerance.md), rounding cells and the drift of a sum of shares. "Without" is
-the same model with both taken out: each weight rounded by itself, and a drift of 0.4·n. Above 1, a right computation
-would have failed.
+computations that are right: the worst error / tolerance over 16 rows of 16, 64, 256, 1024 and 4096 keys each. It asked
+for two parts of the tolerance of [decision 6](../decisions/0006-tolerance.md), rounding cells and the drift of a sum of
+shares. *Without* is the same model with both taken out: each weight rounded by itself, and a drift of 0.4·n; *with* is
+the model. Above 1, a right computation would have failed.
 
 - *two groups*: every second key has the same score, and the values of the groups cancel.
 - *halves*: the same, with the groups one after the other.
@@ -197,9 +197,9 @@ class Class(NamedTuple):
     fused: bool
     kernels: Mapping[str, Kernel]
 
-    def line(self, name: str) -> tuple[str, ...]:
-        """Return the worst ratios of one kernel, without and with, for each length."""
-        cells: list[str] = []
+    def worst_of(self, name: str) -> Array:
+        """Return the worst ratios of one kernel: a row for each length, without and with the two parts."""
+        found_of: list[Array] = []
         for keys in LENGTHS:
             worst = np.zeros(2)
             for draw in range(DRAWS):
@@ -208,9 +208,13 @@ class Class(NamedTuple):
                 error = np.abs(self.kernels[name](scores, values, self.dtype) - exact(scores, values))
                 found = tolerances(scores, values, self.dtype, fused=self.fused)
                 worst = np.maximum(worst, [float((error / tolerance).max()) for tolerance in found])
-            cells.append("{:.2f} → {:.2f}".format(*worst))
+            found_of.append(worst)
+        return np.stack(found_of)
+
+    def label(self, name: str) -> str:
+        """Return what the row of one kernel is called."""
         grade = (", fused" if self.fused else ", unfused") if self.dtype in ("float16", "bfloat16") else ""
-        return f"{self.name}; {self.dtype}{grade}; {name}", *cells
+        return f"{self.name}; {self.dtype}{grade}; {name}"
 
 
 def classes() -> list[Class]:
@@ -235,13 +239,20 @@ def classes() -> list[Class]:
     return found
 
 
-def figures() -> list[str]:
-    """Measure every class, and return the page's tables."""
+def measure() -> tuple[list[str], list[str]]:
+    """Measure every class, and return the table of the worst, and that of every length."""
     with np.errstate(all="ignore"):
-        lines = [of_kind.line(name) for of_kind in classes() for name in of_kind.kernels]
-    heading = ("rows; dtype; computation (without → with)", *(f"{keys} keys" for keys in LENGTHS))
+        worst = {each.label(name): each.worst_of(name) for each in classes() for name in each.kernels}
     library = [f"torch {version('torch')}.", ""] if find_spec("torch") else []
-    return [*library, *table(heading, lines)]
+    name = "rows; dtype; computation"
+    rows = [(label, *_ratios(found.max(axis=0))) for label, found in worst.items()]
+    every = [(label, *(" → ".join(_ratios(each)) for each in found)) for label, found in worst.items()]
+    details = table((name, *(f"{keys} keys, without → with" for keys in LENGTHS)), every)
+    return [*library, *table((name, "without", "with"), rows)], [*details, ""]
+
+
+def _ratios(worst: Array) -> list[str]:
+    return [f"{ratio:.2f}" for ratio in worst]
 
 
 def main() -> None:
@@ -249,7 +260,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add_write_option(parser, "tolerance-ties")
     options = parser.parse_args()
-    publish(MeasurementPage("Ties and cancelling terms", ABOUT, figures()), options.write)
+    publish(Study("Ties and cancelling terms", ABOUT, *measure()), options.write)
 
 
 if __name__ == "__main__":

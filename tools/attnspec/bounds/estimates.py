@@ -33,7 +33,7 @@ DRIFT = 0.4
 
 A rounding loses at most one unit of the partial sum: n units where the sum is there from the first term on, n/2 where
 it grows evenly. Doubled, 0.4 n is near that worst case, because it does occur: sequential sums of equal terms, or with
-one large one, come to about half of it (`spec/measurements/tolerance-constants.md`, 2 and 3).
+one large one, come to about half of it (`spec/studies/by-hand.md`, constants 2 and 3).
 """
 
 FEW_TERMS = 8
@@ -48,7 +48,7 @@ _LARGER_VALUES = 4
 
 In the denominator such a term is lost as it is; in the numerator it may round up, the more often the larger its value.
 With values up to 8 times the average, sequential sums came to 1.16 where this was 1
-(`spec/measurements/tolerance-ties.md`).
+(`spec/studies/tolerance-ties.md`).
 """
 
 _WALK = 0.8
@@ -56,7 +56,7 @@ _WALK = 0.8
 
 A sequential sum of Gaussian products strays by 0.3 of them (standard deviation, 16 to 256 terms). Doubled, 0.8 leaves
 five deviations. 0.6 left four, and two of six million sums of 64 products came out above 1
-(`spec/measurements/tolerance-constants.md`, 1).
+(`spec/studies/by-hand.md`, constant 1).
 """
 
 _EXPONENTIAL = 2

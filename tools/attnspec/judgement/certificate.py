@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DRAWS = 64
 """How many draws a set should have: of sets of attention with so many, 40 of 40 were complete in float32, and 38 of 40
-in bfloat16 (spec/measurements/impostors.md)."""
+in bfloat16 (spec/studies/impostors.md)."""
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,16 @@
-"""The changelog's section on fixtures: added, revised, retired, by id."""
+"""The changelog's section on fixtures: how many were added, revised and retired, by profile; the index has the ids."""
 
 from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from attnspec.errors import UsageError
 from attnspec.replacing import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from attnspec_authoring.releases.changes import Changes
@@ -22,20 +22,20 @@ _SECTION = re.compile(rf"^{HEADING}\n(?:(?!##).*\n?)*", re.MULTILINE)
 
 
 def fixtures_section(changes: Changes) -> str:
-    """Return the section as Markdown, with its heading; a profile that is wholly new is not listed id by id."""
+    """Return the section as Markdown, with its heading: a line for each profile, and each reason to retire cases."""
     since = f"since {changes.since.release}" if changes.since.release else "before the first release"
     lines = [HEADING, ""]
     if not (changes.added or changes.revised or changes.retired):
         return "\n".join([*lines, f"No fixture has changed {since}.", ""])
     known = {_profile(case_id) for case_id in changes.since.cases}
-    for profile, names in _by_profile(changes.added).items():
-        count = f"{len(names)} case" if len(names) == 1 else f"{len(names)} cases"
-        listed = f"{count}: {', '.join(names)}" if profile in known else f"the whole profile, {count}"
-        lines.append(_item(f"Added to `{profile}`: {listed}."))
-    for case_id, revision in changes.revised.items():
-        lines.append(_item(f"Revised `{case_id}`: revision {revision}."))
-    for case_id, tombstone in changes.retired.items():
-        lines.append(_item(f"Retired `{case_id}`: {tombstone.reason}"))
+    for profile, count in Counter(map(_profile, changes.added)).items():
+        whole = "" if profile in known else "the whole profile, "
+        lines.append(_item(f"Added to `{profile}`: {whole}{_cases(count)}."))
+    for profile, count in Counter(map(_profile, changes.revised)).items():
+        lines.append(_item(f"Revised in `{profile}`: {_cases(count)}."))
+    retired = Counter((_profile(case_id), tombstone.reason) for case_id, tombstone in changes.retired.items())
+    for (profile, reason), count in retired.items():
+        lines.append(_item(f"Retired from `{profile}`: {_cases(count)}. {reason}"))
     return "\n".join([*lines, ""])
 
 
@@ -62,11 +62,8 @@ def write_section(changelog: Path, section: str) -> None:
         raise UsageError(f"{changelog} could not be brought up to date: {error}") from None
 
 
-def _by_profile(ids: Iterable[str]) -> dict[str, list[str]]:
-    grouped: dict[str, list[str]] = {}
-    for case_id in ids:
-        grouped.setdefault(_profile(case_id), []).append(f"`{case_id.partition('/')[2]}`")
-    return grouped
+def _cases(count: int) -> str:
+    return "1 case" if count == 1 else f"{count} cases"
 
 
 def _profile(case_id: str) -> str:

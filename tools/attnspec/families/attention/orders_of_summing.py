@@ -34,7 +34,7 @@ def error_of_lanes(
 
     Each lane drifts as any sum of terms that are alike does, by a share of its own total; the totals may cancel, what
     they have lost does not. Signs that take turns with two keys or with four came to 66 tolerances of before
-    (`spec/measurements/draw-alarms.md`).
+    (`spec/studies/draw-alarms.md`).
 
     Parameters
     ----------

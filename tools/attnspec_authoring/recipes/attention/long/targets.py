@@ -1,7 +1,7 @@
 """Which mistakes at length each long case is there to catch.
 
 Each is caught in float64 and float32 by every case that names it: ``tests/mistakes/test_long_mistakes.py``. What the
-samples find of all others is in ``spec/measurements/long-sampling.md``.
+samples find of all others is in ``spec/studies/long-sampling.md``.
 """
 
 from __future__ import annotations

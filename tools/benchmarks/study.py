@@ -1,4 +1,4 @@
-"""A page of ``spec/measurements``, as the program that measured writes it: what, how, with what, and the figures."""
+"""A study of ``spec/studies``, as the program that measured writes it: what, how, when, with what, and the figures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import platform
 import shlex
 import sys
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterable, Sequence
 
-MEASUREMENTS = Path(__file__).resolve().parents[2] / "spec" / "measurements"
+STUDIES = Path(__file__).resolve().parents[2] / "spec" / "studies"
 
 
 @dataclass(frozen=True)
-class MeasurementPage:
+class Study:
     """What one study measured.
 
     Attributes
@@ -35,25 +36,39 @@ class MeasurementPage:
         What was measured and how to read the figures, in Markdown.
     figures
         Markdown lines: tables, and the sentences between them.
+    details
+        Lines that are printed before the figures and not kept: what a reader asks for once, to look at one of them.
     """
 
     title: str
     about: str
     figures: Sequence[str]
+    details: Sequence[str] = ()
 
     def text(self) -> str:
-        """Return the whole page, with the suite and the environment that it was measured with."""
-        suite = load_suite()
+        """Return the whole page, with the day, the suite and the environment that it was measured with."""
         facts = table(
             ("measured with", ""),
             [
                 ("command", f"`{command()}`"),
-                ("suite", f"attnspec {__version__}, {len(suite.cases)} cases, digest `{suite.digest}`"),
+                ("date", today()),
+                ("suite", measured_suite()),
                 ("catalogue", f"{len(CATALOGUE)} mistakes, {len(CONTROLS)} controls"),
                 ("environment", environment()),
             ],
         )
         return "\n".join([f"# {self.title}", "", self.about.strip(), "", *facts, "", *self.figures]).rstrip() + "\n"
+
+
+def today() -> str:
+    """Return the day on which a figure is measured."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def measured_suite() -> str:
+    """Say which cases a figure is measured with."""
+    suite = load_suite()
+    return f"attnspec {__version__}, {len(suite.cases)} cases, digest `{suite.digest}`"
 
 
 def command() -> str:
@@ -77,15 +92,15 @@ def table(heading: Sequence[object], rows: Iterable[Sequence[object]]) -> list[s
 
 
 def add_write_option(parser: ArgumentParser, name: str) -> None:
-    """Give a program the option to write its page: to ``spec/measurements``, or to a file that is named."""
-    page = MEASUREMENTS / f"{name}.md"
-    told = f"write the page, to spec/measurements/{page.name} where no file is named"
+    """Give a program the option to write its page: to ``spec/studies``, or to a file that is named."""
+    page = STUDIES / f"{name}.md"
+    told = f"write the page, to spec/studies/{page.name} where no file is named"
     parser.add_argument("--write", nargs="?", type=Path, const=page, metavar="FILE", help=told)
 
 
-def publish(page: MeasurementPage, file: Path | None) -> None:
-    """Print the figures, and write the page where a file is given."""
-    print(*page.figures, sep="\n")  # noqa: T201
+def publish(page: Study, file: Path | None) -> None:
+    """Print the details and the figures, and write the page where a file is given."""
+    print(*page.details, *page.figures, sep="\n")  # noqa: T201
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(page.text(), encoding="utf-8")
