@@ -17,6 +17,8 @@ import numpy as np
 from attnspec_reference.precision import result_dtype, round_to, widen
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from attnspec_reference.precision import Array
 
 Parameters = ParamSpec("Parameters")
@@ -238,3 +240,13 @@ def by_name(returned: Any) -> Mapping[str, Array]:
     if not hasattr(returned, "_asdict"):
         return {"output": returned}
     return {name: array for name, array in returned._asdict().items() if array is not None}
+
+
+def through_float16(array: ArrayLike, dtype: np.dtype[Any]) -> Array:
+    """Read bfloat16 by way of float16, which holds neither its large numbers nor its small ones.
+
+    It stands in the place of :func:`attnspec_reference.precision.widen`, a step that every operation has.
+    """
+    numbers = np.asarray(array)
+    # Known by name, so that the package that defines bfloat16 need not be imported.
+    return widen(numbers.astype(np.float16) if numbers.dtype.name == "bfloat16" else numbers, dtype)

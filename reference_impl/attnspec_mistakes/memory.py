@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.departures import by_name
+from attnspec_mistakes.mistake import Made
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -130,6 +131,6 @@ def told_apart(argument: Any) -> tuple[Any, ...]:
     return (argument.shape, str(argument.dtype)) if hasattr(argument, "dtype") else (repr(argument),)
 
 
-def remembering(function: Computation, name: str, *alike: str) -> dict[str, Any]:
-    """Say how a mistake begins that remembers an argument of calls that are alike in others."""
-    return {"function": function, "begin": partial(Remembering, function, name, alike)}
+def remembering(function: Computation, name: str, *alike: str) -> Made:
+    """Make a mistake that remembers an argument of calls that are alike in others."""
+    return Made(function, begin=partial(Remembering, function, name, alike))

@@ -43,7 +43,7 @@ def test_an_input_is_overwritten_and_the_outputs_are_right():
 
 
 def begun(*alike):
-    return remembering(lambda **given: given, "axis", *alike)["begin"]()
+    return remembering(lambda **given: given, "axis", *alike).begin()
 
 
 def test_an_argument_is_remembered_for_calls_that_are_alike():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from attnspec_reference.precision import Array, Booleans, Integers
 
+
 _ROWS = 256
 """Queries of a head that are computed together."""
 
@@ -50,11 +51,6 @@ def rescaling(_tile: int, before: Array, after: Array) -> Array:
     return np.exp(np.where(before == -np.inf, -np.inf, before - _finite(after)))
 
 
-def every_tile(_tile: int, _tiles: int) -> bool:
-    """Take every tile."""
-    return True
-
-
 def unchanged(numbers: Integers) -> Integers:
     """Take positions or lengths as they are."""
     return numbers
@@ -63,11 +59,6 @@ def unchanged(numbers: Integers) -> Integers:
 def exactly(numbers: Array) -> Array:
     """Take numbers as they are."""
     return numbers
-
-
-def in_place(keys: Integers) -> Integers:
-    """Read each key where it lies."""
-    return keys
 
 
 def by_weight(states: list[State]) -> State:
@@ -116,14 +107,14 @@ class Tiles:
     tile: int = 128
     maximum: Callable[[int, Array, Array], Array] = running_maximum
     rescaled: Callable[[int, Array, Array], Array] = rescaling
-    takes: Callable[[int, int], bool] = every_tile
+    takes: Callable[[int, int], bool] = lambda _tile, _tiles: True
     position_of_query: Callable[[Integers], Integers] = unchanged
     position_of_key: Callable[[Integers], Integers] = unchanged
     length: Callable[[Integers], Integers] = unchanged
     distance: Callable[[Array], Array] = exactly
     summed: Callable[[Array], Array] = exactly
     from_window: Callable[[Integers], Integers] = unchanged
-    read: Callable[[Integers], Integers] = in_place
+    read: Callable[[Integers], Integers] = lambda keys: keys
     parts: int = 1
     merged: Callable[[list[State]], State] = by_weight
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from attnspec_mistakes.departures import Computation, Outputs
 
+
 TENSORS = ("query", "key", "value")
 """The tensors that may be quantized; a past is as its new tokens are."""
 

@@ -1,0 +1,287 @@
+"""What goes wrong in quantized attention: the numbers and their scales."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_mistakes.attention.attention_departures import attention_given, attention_with
+from attnspec_mistakes.attention.quantized_products import tensors_of
+from attnspec_mistakes.departures import by_name, exchanging, ignoring
+from attnspec_reference.attention.attention_keys import is_boolean
+from attnspec_reference.attention.attention_logits import add_mask, cap_scores
+from attnspec_reference.attention.attention_scales import dequantize, of_each_head, output_dtype_or_own
+from attnspec_reference.attention.attention_softmax import divide_by_total, join_sinks
+from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
+from attnspec_reference.precision import round_to, widen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import ArrayLike
+
+    from attnspec_mistakes.departures import Computation, Outputs
+    from attnspec_mistakes.mistake import Making
+    from attnspec_reference.precision import Array, Integers
+
+
+_LEAST_NORMAL = {"float8_e4m3fn": 2.0**-6, "float8_e5m2": 2.0**-14}
+
+
+_FLOAT8 = tuple(_LEAST_NORMAL)
+
+
+def reading(read: Callable[[Array], Array]) -> Computation:
+    """Make an attention that reads the numbers of quantized tensors in another way."""
+
+    def attend(**arguments: Any) -> Outputs:
+        for name, numbers in tensors_of(arguments).items():
+            arguments[name] = read(np.asarray(numbers))
+        return scaled_dot_product_attention(**arguments)
+
+    return attend
+
+
+def with_other_exponents(numbers: Array) -> Array:
+    """Take the bits of one format of float8 for those of the other."""
+    if numbers.dtype.name not in _FLOAT8:
+        return numbers
+    (other,) = (name for name in _FLOAT8 if name != numbers.dtype.name)
+    return numbers.view(np.dtype(other))
+
+
+def e4m3_as_e5m2(numbers: Array) -> Array:
+    """Take the bits of float8_e4m3fn for those of float8_e5m2."""
+    return with_other_exponents(numbers) if numbers.dtype.name == "float8_e4m3fn" else numbers
+
+
+def as_unsigned(numbers: Array) -> Array:
+    """Take the bits of int8 for those of whole numbers without a sign."""
+    return numbers.view(np.uint8).astype(np.float64) if numbers.dtype == np.int8 else numbers
+
+
+def with_half_the_bias(numbers: Array) -> Array:
+    """Take the bits of float8_e4m3fn for those of float8_e4m3fnuz, whose numbers are half as large."""
+    return numbers.view(np.dtype("float8_e4m3fnuz")) if numbers.dtype.name == "float8_e4m3fn" else numbers
+
+
+def up_to_240(numbers: Array) -> Array:
+    """Saturate at the largest number of float8_e4m3fnuz."""
+    return np.clip(numbers.astype(np.float64), -240, 240) if numbers.dtype.name == "float8_e4m3fn" else numbers
+
+
+def bits_as_whole_numbers(numbers: Array) -> Array:
+    """Take the bits of float8 for a whole number."""
+    return numbers.view(np.uint8).astype(np.float64) if numbers.dtype.name in _FLOAT8 else numbers
+
+
+def not_a_number_as_number(numbers: Array) -> Array:
+    """Go on counting where the format has NaN."""
+    if numbers.dtype.name != "float8_e4m3fn":
+        return numbers
+    wide = numbers.astype(np.float64)
+    return np.where(np.isnan(wide), np.copysign(480.0, wide), wide)
+
+
+def without_the_least(numbers: Array) -> Array:
+    """Take numbers below the least normal one for 0."""
+    if numbers.dtype.name not in _FLOAT8:
+        return numbers
+    least = _LEAST_NORMAL[numbers.dtype.name]
+    wide = numbers.astype(np.float64)
+    return np.where(np.abs(wide) < least, 0, wide)
+
+
+def keys_scale_as(name: str) -> Computation:
+    """Make an attention in which the scale of the keys stands for another one as well."""
+
+    def attend(**arguments: Any) -> Outputs:
+        if {"key_scale", name} <= arguments.keys():
+            arguments[name] = arguments["key_scale"]
+        return scaled_dot_product_attention(**arguments)
+
+    return attend
+
+
+def multiplying(change: Callable[[Array, ArrayLike, np.dtype[Any]], Array]) -> Computation:
+    """Make an attention in which scales act on numbers in another way."""
+    return attention_with(
+        dequantize=lambda numbers, scale, dtype: (
+            np.asarray(numbers) if scale is None else change(np.asarray(numbers), scale, dtype)
+        )
+    )
+
+
+def divided(numbers: Array, scale: ArrayLike, dtype: np.dtype[Any]) -> Array:
+    """Divide by the scale."""
+    return widen(numbers, dtype) / of_each_head(widen(scale, dtype), numbers.shape[1])
+
+
+def by_root(numbers: Array, scale: ArrayLike, dtype: np.dtype[Any]) -> Array:
+    """Multiply by the root of the scale, as if the other half were elsewhere."""
+    return dequantize(numbers, np.copysign(np.sqrt(np.abs(scale)), scale), dtype)
+
+
+def rounded_back(numbers: Array, scale: ArrayLike, dtype: np.dtype[Any]) -> Array:
+    """Round the product to the format of the numbers."""
+    return widen(dequantize(numbers, scale, dtype).astype(numbers.dtype), dtype)
+
+
+def scale_in_bfloat16(numbers: Array, scale: ArrayLike, dtype: np.dtype[Any]) -> Array:
+    """Round the scale to bfloat16."""
+    import ml_dtypes  # only where there is something to round: the catalogue itself needs NumPy alone
+
+    return dequantize(numbers, np.asarray(scale).astype(ml_dtypes.bfloat16).astype(np.float32), dtype)
+
+
+def power_of_two(numbers: Array, scale: ArrayLike, dtype: np.dtype[Any]) -> Array:
+    """Round the scale down to a power of two, as block formats have it."""
+    mantissa, exponent = np.frexp(np.asarray(scale))
+    return dequantize(numbers, np.ldexp(np.where(mantissa == 0, 0, 0.5), exponent), dtype)
+
+
+def of_new_tokens_alone(**arguments: Any) -> Outputs:
+    """Multiply the new keys and values by the scales, and leave the past as it is held."""
+    products = dict(arguments)
+    dtype = output_dtype_or_own(arguments["query"], arguments.get("output_dtype"))
+    for name in ("key", "value"):
+        if f"past_{name}" in arguments and products.pop(f"{name}_scale", None) is not None:
+            products[name] = dequantize(arguments[name], arguments[f"{name}_scale"], dtype)
+            products[f"past_{name}"] = widen(arguments[f"past_{name}"], dtype)
+    return scaled_dot_product_attention(**products)
+
+
+def scales_of_scores(arguments: dict[str, Any]) -> tuple[Array, np.dtype[Any]]:
+    """Take the scales of queries and keys from the arguments; give their product for each query head."""
+    heads = np.shape(arguments["query"])[1]
+    dtype = output_dtype_or_own(arguments["query"], arguments.pop("output_dtype", None))
+    factors = widen(np.ones(()), dtype)
+    for name in ("query", "key"):
+        scale = arguments.pop(f"{name}_scale", None)
+        if scale is not None:
+            factors = factors * of_each_head(widen(scale, dtype), heads)
+    for name in ("query", "key", "past_key"):
+        if arguments.get(name) is not None:
+            arguments[name] = widen(arguments[name], dtype)
+    return factors, dtype
+
+
+def scaling_logits(change: Callable[[Array], dict[str, object]]) -> Computation:
+    """Make an attention in which the scales of queries and keys multiply scores, at another step."""
+
+    def attend(**arguments: Any) -> Outputs:
+        if "key_scale" not in arguments and "query_scale" not in arguments:
+            return scaled_dot_product_attention(**arguments)
+        factors, dtype = scales_of_scores(arguments)
+        replaced = change(factors)
+        outputs = by_name(attention_with(**replaced)(**arguments))
+        return {name: round_to(dtype, array) for name, array in outputs.items()}
+
+    return attend
+
+
+def after_the_softcap(factors: Array) -> dict[str, object]:
+    """Cap the scores of numbers, and multiply by the scales then."""
+
+    def capped(scores: Array, softcap: float | None) -> Array:
+        return cap_scores(scores, softcap) * factors
+
+    return {"cap_scores": capped}
+
+
+def after_the_mask(factors: Array) -> dict[str, object]:
+    """Multiply logits by the scales, float mask and distances included."""
+
+    def masked(scores: Array, mask: ArrayLike | None) -> Array:
+        return add_mask(scores, mask) * factors
+
+    return {"add_mask": masked}
+
+
+def after_the_sinks(factors: Array) -> dict[str, object]:
+    """Multiply the logits by the scales, the sinks included."""
+
+    def joined(logits: Array, sinks: Array | None, query_lengths: Integers | int) -> Array:
+        return join_sinks(logits, sinks, query_lengths) * factors
+
+    return {"join_sinks": joined}
+
+
+def after_the_softmax(factors: Array) -> dict[str, object]:
+    """Multiply weights by the scales of queries and keys, which the softmax never saw."""
+
+    def divided_and_scaled(exponentials: Array, total: Array) -> Array:
+        return divide_by_total(exponentials, total) * factors
+
+    return {"divide_by_total": divided_and_scaled}
+
+
+def value_scale_in_weights(**arguments: Any) -> Outputs:
+    """Multiply the weights by the scales of values, and give them back like that."""
+    outputs = by_name(scaled_dot_product_attention(**arguments))
+    scale = arguments.get("value_scale")
+    if scale is None:
+        return outputs
+    weights = outputs["weights"]
+    factors = of_each_head(widen(scale, weights.dtype), weights.shape[1])
+    return {**outputs, "weights": (widen(weights, weights.dtype) * factors).astype(weights.dtype)}
+
+
+def mask_scaled_too(**arguments: Any) -> Outputs:
+    """Multiply a float mask by the scales of queries and keys, which were folded into the scale."""
+    mask = arguments.get("mask")
+    if mask is None or is_boolean(mask):
+        return scaled_dot_product_attention(**arguments)
+    return scaling_logits(after_the_mask)(**arguments)
+
+
+FUNCTIONS: Mapping[str, Making] = {
+    "sdpa.e4m3_as_e5m2": reading(e4m3_as_e5m2),
+    "sdpa.e5m2_as_e4m3": reading(
+        lambda numbers: with_other_exponents(numbers) if numbers.dtype.name == "float8_e5m2" else numbers
+    ),
+    "sdpa.e4m3_as_fnuz": reading(with_half_the_bias),
+    "sdpa.float8_saturated_at_240": reading(up_to_240),
+    "sdpa.float8_subnormals_flushed": reading(without_the_least),
+    "sdpa.float8_nan_as_number": reading(not_a_number_as_number),
+    "sdpa.float8_bits_as_integers": reading(bits_as_whole_numbers),
+    "sdpa.int8_as_unsigned": reading(as_unsigned),
+    "sdpa.int8_with_zero_point": reading(
+        lambda numbers: numbers.astype(np.float64) - 128 if numbers.dtype == np.int8 else numbers
+    ),
+    "sdpa.int8_clipped_to_127": reading(
+        lambda numbers: np.clip(numbers, -127, 127) if numbers.dtype == np.int8 else numbers
+    ),
+    "sdpa.quantized_scales_ignored": ignoring(scaled_dot_product_attention, "query_scale", "key_scale", "value_scale"),
+    "sdpa.key_scale_ignored": ignoring(scaled_dot_product_attention, "key_scale"),
+    "sdpa.value_scale_ignored": ignoring(scaled_dot_product_attention, "value_scale"),
+    "sdpa.query_scale_ignored": ignoring(scaled_dot_product_attention, "query_scale"),
+    "sdpa.quantized_scales_divided": multiplying(divided),
+    "sdpa.key_scale_divided": attention_given(key_scale=np.reciprocal),
+    "sdpa.key_scale_squared": attention_given(key_scale=np.square),
+    "sdpa.value_scale_divided": attention_given(value_scale=np.reciprocal),
+    "sdpa.value_scale_squared": attention_given(value_scale=np.square),
+    "sdpa.query_scale_divided": attention_given(query_scale=np.reciprocal),
+    "sdpa.query_scale_squared": attention_given(query_scale=np.square),
+    "sdpa.quantized_scales_swapped": exchanging(scaled_dot_product_attention, ("key_scale", "value_scale")),
+    "sdpa.key_scale_for_values": keys_scale_as("value_scale"),
+    "sdpa.query_scale_of_keys": keys_scale_as("query_scale"),
+    "sdpa.quantized_scales_twice": multiplying(
+        lambda numbers, scale, dtype: dequantize(dequantize(numbers, scale, dtype), scale, dtype)
+    ),
+    "sdpa.quantized_scales_by_root": multiplying(by_root),
+    "sdpa.quantized_past_unscaled": of_new_tokens_alone,
+    "sdpa.key_scale_after_softmax": scaling_logits(after_the_softmax),
+    "sdpa.softcap_before_descale": scaling_logits(after_the_softcap),
+    "sdpa.mask_descaled_too": mask_scaled_too,
+    "sdpa.biases_descaled_too": scaling_logits(after_the_mask),
+    "sdpa.sinks_descaled_too": scaling_logits(after_the_sinks),
+    "sdpa.value_scale_in_weights": value_scale_in_weights,
+    "sdpa.dequantized_to_float16": multiplying(
+        lambda numbers, scale, dtype: widen(dequantize(numbers, scale, dtype).astype(np.float16), dtype)
+    ),
+    "sdpa.dequantized_to_own_format": multiplying(rounded_back),
+    "sdpa.quantized_scale_in_bfloat16": multiplying(scale_in_bfloat16),
+    "sdpa.quantized_scale_power_of_two": multiplying(power_of_two),
+}
