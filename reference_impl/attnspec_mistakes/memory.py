@@ -74,19 +74,7 @@ def overwriting(
 ) -> Computation:
     """Compute what is right, and leave something else in one of the caller's arrays.
 
-    Parameters
-    ----------
-    function
-        The function that computes.
-    name
-        The input that is written to.
-    written
-        What it holds afterwards, from all the arguments and the outputs by name; it has the shape of the input.
-
-    Returns
-    -------
-    departed
-        The function that writes to the input last. Its outputs are copies, so that they stay right.
+    It is written last, from all the arguments and the outputs by name, in the shape of the input; outputs are copies.
     """
 
     @wraps(function)
@@ -101,14 +89,7 @@ def overwriting(
 class Remembering:
     """An operation that hears one argument only once for all calls that are alike in others.
 
-    Parameters
-    ----------
-    function
-        The function that gets what was given the first time.
-    name
-        The argument that is remembered.
-    alike
-        The arguments by which calls are told apart: arrays by shape and dtype, others by value.
+    Arrays are told apart by shape and dtype, other arguments by value.
     """
 
     def __init__(self, function: Computation, name: str, alike: tuple[str, ...]) -> None:

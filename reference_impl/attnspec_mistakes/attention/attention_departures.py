@@ -45,13 +45,7 @@ def replaying(**steps: object) -> Backward:
 
 
 def repeating(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Backward:
-    """Make a backward pass that repeats another forward pass than the one whose gradients it gives.
-
-    Parameters
-    ----------
-    change
-        The arguments of the forward pass by name to what it gets instead.
-    """
+    """Make a backward pass that repeats a forward pass with other arguments than those whose gradients it gives."""
 
     def forward(query: Array, key: Array, value: Array, mask: Any, **options: Any) -> Attention:
         given: dict[str, Any] = {"query": query, "key": key, "value": value, "mask": mask, **options}
@@ -61,15 +55,7 @@ def repeating(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Backward
 
 
 def in_some(departed: Backward, *names: str) -> Backward:
-    """Make a backward pass that departs in the gradients of these names alone.
-
-    Parameters
-    ----------
-    departed
-        Gives them.
-    names
-        Such as ``grad_key``; the others are right.
-    """
+    """Make a backward pass that departs in some gradients alone, such as ``grad_key``; the others are right."""
 
     @wraps(scaled_dot_product_attention_backward)
     def computed(**arguments: Any) -> AttentionGradients:
@@ -81,13 +67,7 @@ def in_some(departed: Backward, *names: str) -> Backward:
 
 
 def changing(**changes: Callable[[Array, Mapping[str, Any]], Array]) -> Backward:
-    """Make a backward pass that does something to gradients once they are right.
-
-    Parameters
-    ----------
-    changes
-        Name of a gradient to a function of it and of all arguments; a gradient that is not there stays so.
-    """
+    """Make a backward pass that changes gradients once they are right, each by a function of it and all arguments."""
 
     @wraps(scaled_dot_product_attention_backward)
     def computed(**arguments: Any) -> AttentionGradients:

@@ -26,6 +26,7 @@ from attnspec_mistakes.departures import (
     departure,
     exchanging,
     ignoring,
+    ignoring_where,
     in_working_precision,
     through_float16,
 )
@@ -68,18 +69,6 @@ def over_all(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistak
 def left_out(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistake is to ignore it
     """Take the scores themselves for weights."""
     return scores
-
-
-def not_projected(leaves: Callable[[Any, Any], bool]) -> Computation:
-    """Make an attention that forgets the output matrix in some calls, by tokens and matrix."""
-
-    def attend(**given: Any) -> SingleHeadAttention:
-        w_output = given.get("w_output")
-        if w_output is not None and leaves(given["x"], w_output):
-            given = {**given, "w_output": None}
-        return single_head_attention(**given)
-
-    return attend
 
 
 def unprojecting(weight: Array) -> Array:
@@ -178,20 +167,6 @@ def padding_for_queries(**given: Any) -> MultiHeadAttention:
     return multi_head_attention(**given)
 
 
-def one_key_for_all(**given: Any) -> MultiHeadAttention:
-    """Give a single key all the weight, whether the mask excludes it or not."""
-    if np.shape(given["key"])[1] == 1:
-        given = {**given, "mask": None}
-    return multi_head_attention(**given)
-
-
-def causal_for_several(**given: Any) -> MultiHeadAttention:
-    """Forget causality for a single query."""
-    if np.shape(given["query"])[1] == 1:
-        given = {**given, "is_causal": False}
-    return multi_head_attention(**given)
-
-
 def partly_excluded_value_leaks(*tensors: Any, **given: Any) -> Attention:
     """Multiply every value by its weight, also by one of 0."""
     attention = scaled_dot_product_attention(*tensors, **given)
@@ -222,13 +197,6 @@ def mask_scaled_too(query: Array, key: Array, value: Array, mask: Array | None, 
     return scaled_dot_product_attention(query, key, value, mask, **attributes)
 
 
-def causal_skipped_with_mask(**arguments: Any) -> MultiHeadAttention:
-    """Hear is_causal only without a mask."""
-    if arguments.get("mask") is not None:
-        arguments["is_causal"] = False
-    return multi_head_attention(**arguments)
-
-
 FUNCTIONS: Mapping[str, Making] = {
     "single_head.weight_matrices_transposed": altered(
         single_head_attention, w_query=np.transpose, w_key=np.transpose, w_value=np.transpose, w_output=np.transpose
@@ -251,8 +219,12 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "single_head.output_projection_missing": ignoring(single_head_attention, "w_output"),
     "single_head.output_projection_transposed": altered(single_head_attention, w_output=np.transpose),
-    "single_head.one_token_not_projected": not_projected(lambda x, _: np.shape(x)[0] == 1),
-    "single_head.zero_output_matrix_ignored": not_projected(lambda _, w_output: not np.any(w_output)),
+    "single_head.one_token_not_projected": ignoring_where(
+        single_head_attention, lambda given: np.shape(given["x"])[0] == 1, "w_output"
+    ),
+    "single_head.zero_output_matrix_ignored": ignoring_where(
+        single_head_attention, lambda given: not np.any(given.get("w_output")), "w_output"
+    ),
     "single_head.through_float16": departure(single_head_attention, widen=through_float16),
     "multi_head.weight_matrices_transposed": altered(
         multi_head_attention, w_query=np.transpose, w_key=np.transpose, w_value=np.transpose, w_output=np.transpose
@@ -308,7 +280,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.weights_averaged": averaged_weights,
     "multi_head.three_axes_as_batch": altered(multi_head_attention, mask=forward_masks.one_for_each_batch_entry),
     "multi_head.mask_scaled_too": with_heads(mask_scaled_too),
-    "multi_head.causal_skipped_with_mask": causal_skipped_with_mask,
+    "multi_head.causal_skipped_with_mask": ignoring_where(
+        multi_head_attention, lambda given: given.get("mask") is not None, "is_causal"
+    ),
     "multi_head.softmax_over_heads": with_heads(
         attention_with(
             largest_logit=lambda logits: np.max(logits, axis=1, keepdims=True, initial=-np.inf),
@@ -321,8 +295,12 @@ FUNCTIONS: Mapping[str, Making] = {
         multi_head_attention,
         mask=lambda mask: forward_masks.as_truth_values(mask) if ((mask == 0) | (mask == 1)).all() else mask,
     ),
-    "multi_head.one_key_not_masked": one_key_for_all,
-    "multi_head.one_query_not_causal": causal_for_several,
+    "multi_head.one_key_not_masked": ignoring_where(
+        multi_head_attention, lambda given: np.shape(given["key"])[1] == 1, "mask"
+    ),
+    "multi_head.one_query_not_causal": ignoring_where(
+        multi_head_attention, lambda given: np.shape(given["query"])[1] == 1, "is_causal"
+    ),
     "multi_head.excluded_nan_leaks": with_heads(partly_excluded_value_leaks),
     "multi_head.padding_mask_for_queries": padding_for_queries,
 }

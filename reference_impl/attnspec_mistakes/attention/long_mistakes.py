@@ -43,11 +43,6 @@ class LastTileDropped:
         return (lengths - 1) // self.tile * self.tile
 
 
-def not_in_third(tile: int, before: Array, after: Array) -> Array:
-    """Correct what was summed, but not when the third tile comes."""
-    return np.ones_like(before) if tile == _THIRD else rescaling(tile, before, after)
-
-
 def of_tile_alone(_tile: int, _before: Array, logits: Array) -> Array:
     """Return the largest logit of a tile, without a look at the ones before."""
     return running_maximum(_tile, np.full((logits.shape[0], 1), -np.inf, logits.dtype), logits)
@@ -86,7 +81,10 @@ def in_half(numbers: Array) -> Array:
 
 FUNCTIONS: Mapping[str, Making] = {
     **{f"sdpa.long_last_tile_dropped_of_{tile}": LastTileDropped(tile) for tile in (128, 1024, 2048)},
-    "sdpa.long_third_tile_not_rescaled": Tiles(tile=2048, rescaled=not_in_third),
+    "sdpa.long_third_tile_not_rescaled": Tiles(
+        tile=2048,
+        rescaled=lambda tile, before, after: np.ones_like(before) if tile == _THIRD else rescaling(tile, before, after),
+    ),
     "sdpa.long_tiles_not_rescaled": Tiles(rescaled=without_correction),
     "sdpa.long_maximum_of_tile_alone": Tiles(tile=1024, maximum=of_tile_alone, rescaled=without_correction),
     "sdpa.long_positions_in_16_bits": Tiles(position_of_query=in_16_bits, position_of_key=in_16_bits),

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, departure, in_working_precision
+from attnspec_mistakes.attention.merged_weights import afterwards, stepping
+from attnspec_mistakes.departures import altered, in_working_precision
 from attnspec_mistakes.memory import (
     as_it_lies_in_memory,
     overwriting,
@@ -26,9 +27,8 @@ from attnspec_reference.attention.merge_states import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
-    from attnspec_reference.precision import Array
+    from attnspec_reference.precision import Array, Booleans
 
 
 LOW = -1000.0
@@ -37,19 +37,38 @@ LOW = -1000.0
 LIGHT = 0.5
 
 
-def stepping(**steps: Any) -> Computation:
-    """Replace steps of merging."""
-    return departure(merge_states, **steps)
-
-
 def weighed_always(output: Array, weight: Array, _logsumexp: Array) -> Array:
     """Multiply by the weight, also where it is 0."""
     return weight[..., np.newaxis] * output
 
 
-def nan_to_zero(output: Array, weight: Array, _logsumexp: Array) -> Array:
-    """Put 0 in the place of NaN and infinity, in whichever part they are."""
-    return weight[..., np.newaxis] * np.where(np.isfinite(output), output, 0)
+def is_empty(part: MergedStates) -> Booleans:
+    """Tell the rows of a part that have no keys (B, H, S, 1)."""
+    return (part.logsumexp == -np.inf)[..., np.newaxis]
+
+
+def leaking(merged: MergedStates, part: MergedStates) -> MergedStates:
+    """Multiply a part by 0 where it has no keys."""
+    return merged._replace(output=np.where(is_empty(part) & ~np.isfinite(part.output), np.nan, merged.output))
+
+
+def spoilt_by_one(merged: MergedStates, a: MergedStates, b: MergedStates) -> MergedStates:
+    """Give zeros where either part has no keys."""
+    one = is_empty(a) | is_empty(b)
+    return MergedStates(np.where(one, 0, merged.output), np.where(one[..., 0], -np.inf, merged.logsumexp))
+
+
+@in_working_precision
+def alike_as_equal(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
+    """Take logarithms that are nearly equal for equal ones."""
+    alike = np.abs(np.where(np.isfinite(logsumexp_a), logsumexp_a, np.inf) - logsumexp_b) < _ALIKE
+    return merge_states(output_a, logsumexp_a, output_b, np.where(alike, logsumexp_a, logsumexp_b))
+
+
+def first_as_heavier(_merged: MergedStates, a: MergedStates, b: MergedStates) -> MergedStates:
+    """Cut the second logarithm at the first one."""
+    cut = np.where(a.logsumexp == -np.inf, b.logsumexp, np.minimum(a.logsumexp, b.logsumexp))
+    return merge_states(*a, b.output, cut)
 
 
 def hidden_if_light(output: Array, weight: Array, logsumexp: Array) -> Array:
@@ -63,84 +82,8 @@ def empty_is_low(logsumexp: Array) -> Array:
     return np.where(np.isneginf(logsumexp), np.asarray(-1e4, dtype=logsumexp.dtype), logsumexp)
 
 
-def with_one_part(change: Callable[[MergedStates, Array, Array, Array, Array], MergedStates]) -> Computation:
-    """Merge rightly, and change what is returned by what came in."""
-
-    @in_working_precision
-    def computation(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
-        merged = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
-        return change(merged, output_a, logsumexp_a, output_b, logsumexp_b)
-
-    return computation
-
-
-def first_if_both(
-    merged: MergedStates, output_a: Array, logsumexp_a: Array, _output_b: Array, logsumexp_b: Array
-) -> MergedStates:
-    """Give the first output where neither part has keys."""
-    neither = ((logsumexp_a == -np.inf) & (logsumexp_b == -np.inf))[..., np.newaxis]
-    return merged._replace(output=np.where(neither, output_a, merged.output))
-
-
-def spoilt_by_one(
-    merged: MergedStates, _output_a: Array, logsumexp_a: Array, _output_b: Array, logsumexp_b: Array
-) -> MergedStates:
-    """Give zeros where either part has no keys."""
-    one = (logsumexp_a == -np.inf) | (logsumexp_b == -np.inf)
-    return MergedStates(np.where(one[..., np.newaxis], 0, merged.output), np.where(one, -np.inf, merged.logsumexp))
-
-
-def empty_is_half(
-    merged: MergedStates, output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array
-) -> MergedStates:
-    """Average both outputs where one part has no keys."""
-    one = ((logsumexp_a == -np.inf) ^ (logsumexp_b == -np.inf))[..., np.newaxis]
-    return merged._replace(output=np.where(one, (output_a + output_b) / 2, merged.output))
-
-
-def leaking(side: str) -> Computation:
-    """Select one side where it has no keys, and multiply the other by 0."""
-
-    @in_working_precision
-    def computation(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
-        outputs, logarithms = {"a": output_a, "b": output_b}, {"a": logsumexp_a, "b": logsumexp_b}
-        merged = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
-        leaks = (logarithms[side] == -np.inf)[..., np.newaxis] & ~np.isfinite(outputs[side])
-        return merged._replace(output=np.where(leaks, np.nan, merged.output))
-
-    return computation
-
-
 _ALIKE = 1.5
 """Logarithms that lie nearer to each other than this are taken for equal ones."""
-
-
-@in_working_precision
-def first_as_heavier(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
-    """Cut the second logarithm at the first one."""
-    cut = np.where(logsumexp_a == -np.inf, logsumexp_b, np.minimum(logsumexp_a, logsumexp_b))
-    return merge_states(output_a, logsumexp_a, output_b, cut)
-
-
-@in_working_precision
-def alike_as_equal(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
-    """Take logarithms that are nearly equal for equal ones."""
-    alike = np.abs(np.where(np.isfinite(logsumexp_a), logsumexp_a, np.inf) - logsumexp_b) < _ALIKE
-    return merge_states(output_a, logsumexp_a, output_b, np.where(alike, logsumexp_a, logsumexp_b))
-
-
-@in_working_precision
-def sink_in_each_merge(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
-    """Merge a sink of 0 with what is merged already."""
-    merged = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
-    return merge_states(merged.output, merged.logsumexp, np.zeros_like(output_a), np.zeros_like(logsumexp_a))
-
-
-@in_working_precision
-def logarithm_with_an_axis(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
-    """Leave the logarithm an axis of length 1 where the outputs have features."""
-    merged = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
-    return merged._replace(logsumexp=merged.logsumexp[..., np.newaxis])
 
 
 NAMES = ("output_a", "logsumexp_a", "output_b", "logsumexp_b")
@@ -211,7 +154,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "merge.divided_by_zero": stepping(
         average_outputs=lambda taken_a, taken_b, total: (taken_a + taken_b) / total[..., np.newaxis]
     ),
-    "merge.both_empty_gives_first": with_one_part(first_if_both),
+    "merge.both_empty_gives_first": afterwards(
+        lambda merged, a, b: merged._replace(output=np.where(is_empty(a) & is_empty(b), a.output, merged.output))
+    ),
     "merge.plus_infinity_for_no_keys": stepping(
         logarithm_of_total=lambda largest, total: np.where(total == 0, np.inf, logarithm_of_total(largest, total))
     ),
@@ -228,17 +173,27 @@ FUNCTIONS: Mapping[str, Making] = {
     "merge.zero_as_empty": stepping(
         weigh_part=lambda logsumexp, largest: np.where(logsumexp == 0, 0, weigh_part(logsumexp, largest))
     ),
-    "merge.empty_first_leaks": leaking("a"),
-    "merge.empty_second_leaks": leaking("b"),
+    "merge.empty_first_leaks": afterwards(lambda merged, a, _b: leaking(merged, a)),
+    "merge.empty_second_leaks": afterwards(lambda merged, _a, b: leaking(merged, b)),
     "merge.empty_parts_leak": stepping(take_part=weighed_always),
-    "merge.empty_part_spoils_row": with_one_part(spoilt_by_one),
-    "merge.empty_part_averaged": with_one_part(empty_is_half),
-    "merge.nonfinite_zeroed": stepping(take_part=nan_to_zero),
+    "merge.empty_part_spoils_row": afterwards(spoilt_by_one),
+    "merge.empty_part_averaged": afterwards(
+        lambda merged, a, b: merged._replace(
+            output=np.where(is_empty(a) ^ is_empty(b), (a.output + b.output) / 2, merged.output)
+        )
+    ),
+    "merge.nonfinite_zeroed": stepping(
+        take_part=lambda output, weight, _logsumexp: weight[..., np.newaxis] * np.where(np.isfinite(output), output, 0)
+    ),
     "merge.nonfinite_of_light_part_lost": stepping(take_part=hidden_if_light),
-    "merge.first_as_heavier": first_as_heavier,
+    "merge.first_as_heavier": afterwards(first_as_heavier),
     "merge.alike_as_equal": alike_as_equal,
-    "merge.sink_in_each_merge": sink_in_each_merge,
-    "merge.logarithm_with_an_axis": logarithm_with_an_axis,
+    "merge.sink_in_each_merge": afterwards(
+        lambda merged, a, _b: merge_states(*merged, np.zeros_like(a.output), np.zeros_like(a.logsumexp))
+    ),
+    "merge.logarithm_with_an_axis": afterwards(
+        lambda merged, _a, _b: merged._replace(logsumexp=merged.logsumexp[..., np.newaxis])
+    ),
     "merge.written_over_first": overwriting(merge_states, "output_a", lambda _arguments, outputs: outputs["output"]),
     "merge.logarithm_written_over_first": overwriting(
         merge_states, "logsumexp_a", lambda _arguments, outputs: outputs["logsumexp"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, departure, in_working_precision, through_float16
+from attnspec_mistakes.departures import altered, departure, exchanging, in_working_precision, through_float16
 from attnspec_reference.attention.merge_states import MergedStates, merge_states
 
 if TYPE_CHECKING:
@@ -84,6 +84,38 @@ def stepping(**steps: Any) -> Computation:
     return departure(merge_states, **steps)
 
 
+def afterwards(change: Callable[[MergedStates, MergedStates, MergedStates], MergedStates]) -> Computation:
+    """Merge rightly, and change what is returned by the two parts that came in."""
+
+    @in_working_precision
+    def computation(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
+        merged = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
+        return change(merged, MergedStates(output_a, logsumexp_a), MergedStates(output_b, logsumexp_b))
+
+    return computation
+
+
+def by_logarithms(merged: MergedStates, a: MergedStates, b: MergedStates) -> MergedStates:
+    """Weigh each output by its logarithm."""
+    total = a.logsumexp + b.logsumexp
+    share = np.where(np.isfinite(total), a.logsumexp / total, np.where(a.logsumexp == -np.inf, 0, 1))[..., np.newaxis]
+    return merged._replace(output=share * a.output + (1 - share) * b.output)
+
+
+def unequal_shares(merged: MergedStates, *parts: MergedStates) -> MergedStates:
+    """Take powers of the distance from the merged logarithm, as it is rounded, for shares."""
+    shares = [np.where(own.logsumexp == -np.inf, 0, np.exp(own.logsumexp - merged.logsumexp)) for own in parts]
+    weights = [share[..., np.newaxis] for share in shares]
+    taken = [np.where(weight == 0, 0, weight * own.output) for weight, own in zip(weights, parts, strict=True)]
+    return merged._replace(output=taken[0] + taken[1])
+
+
+def added(merged: MergedStates, *parts: MergedStates) -> MergedStates:
+    """Add the outputs as they are."""
+    taken = [np.where((own.logsumexp == -np.inf)[..., np.newaxis], 0, own.output) for own in parts]
+    return merged._replace(output=taken[0] + taken[1])
+
+
 def power_of_two(logsumexp: Array, largest: Array) -> Array:
     """Take 2 to the power."""
     return np.where(logsumexp == -np.inf, 0, np.exp2(logsumexp - largest))
@@ -149,57 +181,7 @@ def weight_in_bfloat16(logsumexp: Array, largest: Array) -> Array:
     return np.where(logsumexp == -np.inf, 0, np.exp(in_bfloat16(logsumexp) - in_bfloat16(largest)))
 
 
-def parts_exchanged(output_a: Any, logsumexp_a: Any, output_b: Any, logsumexp_b: Any) -> MergedStates:
-    """Weigh each output by the logarithm of the other part."""
-    return merge_states(output_a, logsumexp_b, output_b, logsumexp_a)
-
-
-@in_working_precision
-def by_logarithms(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
-    """Weigh each output by its logarithm."""
-    merged = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
-    total = logsumexp_a + logsumexp_b
-    share = np.where(np.isfinite(total), logsumexp_a / total, np.where(logsumexp_a == -np.inf, 0, 1))[..., np.newaxis]
-    return merged._replace(output=share * output_a + (1 - share) * output_b)
-
-
-@in_working_precision
-def unequal_shares(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
-    """Take powers of the distance from the merged logarithm, as it is rounded, for shares."""
-    merged = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
-    shares = [
-        np.where(own == -np.inf, 0, np.exp(own - merged.logsumexp))[..., np.newaxis]
-        for own in (logsumexp_a, logsumexp_b)
-    ]
-    taken = [
-        np.where(share == 0, 0, share * output) for share, output in zip(shares, (output_a, output_b), strict=True)
-    ]
-    return merged._replace(output=taken[0] + taken[1])
-
-
-@in_working_precision
-def added(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
-    """Add the outputs as they are."""
-    merged = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
-    taken = [
-        np.where((own == -np.inf)[..., np.newaxis], 0, output)
-        for own, output in ((logsumexp_a, output_a), (logsumexp_b, output_b))
-    ]
-    return merged._replace(output=taken[0] + taken[1])
-
-
 LOG2_E = math.log2(math.e)
-
-
-def relabelled(change: Callable[[MergedStates, Array, Array], MergedStates]) -> Computation:
-    """Merge rightly, and change what is returned."""
-
-    @in_working_precision
-    def computation(output_a: Array, logsumexp_a: Array, output_b: Array, logsumexp_b: Array) -> MergedStates:
-        merged = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
-        return change(merged, logsumexp_a, logsumexp_b)
-
-    return computation
 
 
 FUNCTIONS: Mapping[str, Making] = {
@@ -226,9 +208,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "merge.averaged": stepping(
         weigh_part=lambda logsumexp, _largest: np.where(logsumexp == -np.inf, 0, 1).astype(logsumexp.dtype)
     ),
-    "merge.outputs_added": added,
-    "merge.weights_exchanged": parts_exchanged,
-    "merge.weighed_by_logarithms": by_logarithms,
+    "merge.outputs_added": afterwards(added),
+    "merge.weights_exchanged": exchanging(merge_states, ("logsumexp_a", "logsumexp_b")),
+    "merge.weighed_by_logarithms": afterwards(by_logarithms),
     "merge.root_of_weights": stepping(
         weigh_part=lambda logsumexp, largest: np.where(logsumexp == -np.inf, 0, np.exp((logsumexp - largest) / 2))
     ),
@@ -246,7 +228,7 @@ FUNCTIONS: Mapping[str, Making] = {
         larger_logarithm=lambda logsumexp_a, logsumexp_b: np.where(logsumexp_b == -np.inf, logsumexp_a, logsumexp_b)
     ),
     "merge.maximum_of_all_rows": stepping(larger_logarithm=largest_of_all),
-    "merge.shares_from_rounded_logarithm": unequal_shares,
+    "merge.shares_from_rounded_logarithm": afterwards(unequal_shares),
     "merge.through_float16": stepping(widen=through_float16),
     "merge.logarithm_in_base_two": stepping(
         logarithm_of_total=lambda largest, total: (largest + np.log(total)) * LOG2_E
@@ -261,10 +243,6 @@ FUNCTIONS: Mapping[str, Making] = {
         logarithm_of_total=lambda largest, total: np.where(total == 0, -np.inf, largest + total)
     ),
     "merge.logarithm_of_mean": stepping(logarithm_of_total=lambda largest, total: largest + np.log(total / 2)),
-    "merge.logarithms_summed": relabelled(
-        lambda merged, logsumexp_a, logsumexp_b: merged._replace(logsumexp=logsumexp_a + logsumexp_b)
-    ),
-    "merge.logarithm_of_first": relabelled(
-        lambda merged, logsumexp_a, _logsumexp_b: merged._replace(logsumexp=logsumexp_a)
-    ),
+    "merge.logarithms_summed": afterwards(lambda merged, a, b: merged._replace(logsumexp=a.logsumexp + b.logsumexp)),
+    "merge.logarithm_of_first": afterwards(lambda merged, a, _b: merged._replace(logsumexp=a.logsumexp)),
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, departure, named_output
+from attnspec_mistakes.departures import altered, departure, ignoring_where, named_output
 from attnspec_mistakes.memory import as_it_lies_in_memory, overwriting, remembering, without_gaps
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
@@ -33,18 +33,6 @@ def factors_inverted(**arguments: Any) -> RotaryFrequencies:
 
 
 _DEFAULTS = {"factor": 1.0, "original_length": 2048, "low_frequency_factor": 1.0, "high_frequency_factor": 4.0}
-
-
-def odd_feature_dropped(*, width: int, **arguments: Any) -> RotaryFrequencies:
-    """Make as many pairs as there can be, and leave out the feature that has no partner."""
-    return departure(rotary_frequencies, check_width=unchecked)(width=width // 2 * 2, **arguments)
-
-
-def unknown_scaling_as_none(**arguments: Any) -> RotaryFrequencies:
-    """Take a scaling that is not known for none."""
-    if arguments.get("scaling", "none") not in NEEDED:
-        arguments["scaling"] = "none"
-    return rotary_frequencies(**arguments)
 
 
 def missing_parameters_filled_in(**arguments: Any) -> RotaryFrequencies:
@@ -132,8 +120,12 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "apply_rotary.strides_ignored": altered(named_output(apply_rotary), x=as_it_lies_in_memory),
     "apply_rotary.cosines_remembered": remembering(named_output(apply_rotary), "cos", "x"),
-    "rotary_frequencies.odd_feature_dropped": odd_feature_dropped,
-    "rotary_frequencies.unknown_scaling_as_none": unknown_scaling_as_none,
+    "rotary_frequencies.odd_feature_dropped": lambda *, width, **arguments: departure(
+        rotary_frequencies, check_width=unchecked
+    )(width=width // 2 * 2, **arguments),
+    "rotary_frequencies.unknown_scaling_as_none": ignoring_where(
+        rotary_frequencies, lambda given: given.get("scaling") not in NEEDED, "scaling"
+    ),
     "rotary_frequencies.missing_parameters_filled_in": missing_parameters_filled_in,
     "rotary_frequencies.lists_cut": lists_cut,
     "rotary_frequencies.ranges_not_checked": departure(

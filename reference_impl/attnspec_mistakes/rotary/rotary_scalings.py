@@ -71,11 +71,6 @@ def linear_multiplied(frequencies: Array, divisor: Any) -> Array:
     return frequencies * np.asarray(divisor, dtype=np.float64)
 
 
-def dynamic(**steps: Any) -> Computation:
-    """Replace steps of the stretched base."""
-    return departure(rotary_frequencies, stretch_base=departure(stretch_base, **steps))
-
-
 def stretched_by(stretch: Callable[[float, int, int | None], float]) -> Computation:
     """Stretch the base by another number, raised to the usual power."""
 
@@ -168,55 +163,40 @@ def pair_for_ten_thousand(turns: float, width: int, _theta: float, original_leng
     return pair_of_turns(turns, width, 10000.0, original_length)
 
 
-def blended_the_other_way(frequencies: Array, divided: Array, divided_share: Array) -> Array:
-    """Exchange the shares."""
-    return divided_share * frequencies + (1.0 - divided_share) * divided
-
-
-def single_magnitude_heard(factor: float, numerator: float | None, denominator: float | None) -> float:
-    """Take a missing coefficient of the denominator for 0."""
-    return magnitude(factor, numerator or 1.0) / magnitude(factor, denominator or 0.0)
-
-
 def magnitude_as_factor(factor: float, numerator: float | None, denominator: float | None) -> float:
     """Take a coefficient for the attention factor itself."""
     return yarn_attention_factor(factor, numerator, denominator) if numerator is None else numerator
 
 
-def one(*_given: Any) -> float:
-    """Take 1, whatever is given."""
-    return 1.0
+def with_attention_factor(factor_of: Callable[[Mapping[str, Any]], float | None]) -> Computation:
+    """Give another attention factor, by a function of the arguments; None leaves the right one."""
+
+    def computed(**arguments: Any) -> RotaryFrequencies:
+        right, factor = rotary_frequencies(**arguments), factor_of(arguments)
+        return right if factor is None else right._replace(attention_factor=np.array(factor, dtype=np.float64))
+
+    return computed
 
 
 def given_factor_through(change: Callable[[float, float], float]) -> Computation:
     """Change a given attention factor under yarn by a function of it and of the factor."""
 
-    def computation(**arguments: Any) -> RotaryFrequencies:
-        given = rotary_frequencies(**arguments)
-        attention_factor = arguments.get("attention_factor")
-        if arguments.get("scaling") != "yarn" or attention_factor is None:
-            return given
-        changed = change(attention_factor, arguments["factor"])
-        return RotaryFrequencies(given.inverse_frequencies, np.array(changed, dtype=np.float64))
+    def factor_of(given: Mapping[str, Any]) -> float | None:
+        stated = given.get("attention_factor")
+        return None if given.get("scaling") != "yarn" or stated is None else change(stated, given["factor"])
 
-    return computation
+    return with_attention_factor(factor_of)
 
 
-def heard_under_every_scaling(**arguments: Any) -> RotaryFrequencies:
-    """Take a given attention factor whatever the scaling."""
-    given = rotary_frequencies(**arguments)
-    attention_factor = arguments.get("attention_factor")
-    if attention_factor is None:
-        return given
-    return RotaryFrequencies(given.inverse_frequencies, np.array(attention_factor, dtype=np.float64))
-
-
-def derived_under_every_scaling(**arguments: Any) -> RotaryFrequencies:
+def derived_under_every_scaling(given: Mapping[str, Any]) -> float | None:
     """Take the attention factor of yarn whatever the scaling, where there is a factor."""
-    given = rotary_frequencies(**arguments)
-    if arguments.get("scaling", "none") in ("none", "longrope", "yarn") or arguments.get("factor") is None:
-        return given
-    return RotaryFrequencies(given.inverse_frequencies, np.array(magnitude(arguments["factor"], 1.0)))
+    own = given.get("scaling", "none") in ("none", "longrope", "yarn") or given.get("factor") is None
+    return None if own else magnitude(given["factor"], 1.0)
+
+
+def one(*_given: Any) -> float:
+    """Take 1, whatever is given."""
+    return 1.0
 
 
 FUNCTIONS: Mapping[str, Making] = {
@@ -248,7 +228,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "rotary_frequencies.dynamic_stretched_by_factor": stretched_by(
         lambda factor, _original_length, _sequence_length: factor
     ),
-    "rotary_frequencies.dynamic_exponent_missing": dynamic(exponent_of_stretch=lambda _width: 1.0),
+    "rotary_frequencies.dynamic_exponent_missing": departure(
+        rotary_frequencies, stretch_base=departure(stretch_base, exponent_of_stretch=lambda _width: 1.0)
+    ),
     "rotary_frequencies.dynamic_shrinks": stretched_by(shrinking),
     "rotary_frequencies.llama3_ignored": without("llama3"),
     "rotary_frequencies.llama3_all_divided": llama3(share_kept=lambda waves, _low, _high: np.zeros_like(waves)),
@@ -296,7 +278,10 @@ FUNCTIONS: Mapping[str, Making] = {
     "rotary_frequencies.yarn_always_truncated": ignoring(rotary_frequencies, "truncate"),
     "rotary_frequencies.yarn_not_truncated": defaulting(rotary_frequencies, truncate=lambda _arguments: False),
     "rotary_frequencies.yarn_rounded_down": departure(rotary_frequencies, blending_range=rounded_inwards),
-    "rotary_frequencies.yarn_blended_the_other_way": departure(rotary_frequencies, blend=blended_the_other_way),
+    "rotary_frequencies.yarn_blended_the_other_way": departure(
+        rotary_frequencies,
+        blend=lambda frequencies, divided, divided_share: divided_share * frequencies + (1.0 - divided_share) * divided,
+    ),
     "rotary_frequencies.yarn_all_divided": departure(
         rotary_frequencies, blend=lambda _frequencies, divided, _share: divided
     ),
@@ -329,9 +314,14 @@ FUNCTIONS: Mapping[str, Making] = {
         rotary_frequencies, yarn_attention_factor=lambda factor, _numerator, _denominator: magnitude(factor, 1.0)
     ),
     "rotary_frequencies.single_magnitude_heard": departure(
-        rotary_frequencies, yarn_attention_factor=single_magnitude_heard
+        rotary_frequencies,
+        yarn_attention_factor=lambda factor, numerator, denominator: (
+            magnitude(factor, numerator or 1.0) / magnitude(factor, denominator or 0.0)
+        ),
     ),
     "rotary_frequencies.magnitude_as_factor": departure(rotary_frequencies, yarn_attention_factor=magnitude_as_factor),
-    "rotary_frequencies.attention_factor_of_others_heard": heard_under_every_scaling,
-    "rotary_frequencies.attention_factor_of_others_derived": derived_under_every_scaling,
+    "rotary_frequencies.attention_factor_of_others_heard": with_attention_factor(
+        lambda given: given.get("attention_factor")
+    ),
+    "rotary_frequencies.attention_factor_of_others_derived": with_attention_factor(derived_under_every_scaling),
 }

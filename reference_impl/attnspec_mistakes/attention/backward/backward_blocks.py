@@ -6,14 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import (
-    backward_with,
-    changing,
-    repeating,
-    replaying,
-)
+from attnspec_mistakes.attention.attention_departures import backward_with, changing, repeating, replaying
 from attnspec_mistakes.attention.backward.backward_heads import in_groups, summed
-from attnspec_mistakes.attention.backward.backward_sinks import of_sinks, shares
+from attnspec_mistakes.attention.backward.backward_sinks import summed_to_sinks
 from attnspec_mistakes.attention.forward.forward_softmax import nan_in_hidden_tile
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries, sum_to_mask
 from attnspec_reference.attention.attention_keys import is_boolean, within_window
@@ -26,20 +21,13 @@ if TYPE_CHECKING:
 
     from attnspec_mistakes.attention.attention_departures import Backward
     from attnspec_mistakes.mistake import Making
-    from attnspec_reference.attention.scaled_dot_product_attention_backward import (
-        AttentionGradients,
-    )
+    from attnspec_reference.attention.scaled_dot_product_attention_backward import AttentionGradients
     from attnspec_reference.precision import Array, Booleans, Integers
 
 
 def sinks_of_first(entries: int | None, queries: int | None) -> Backward:
     """Make a backward pass that sums the gradient of a sink over the first batch entries and queries."""
-
-    def summed_first(sinks: Array, logsumexp: Array, subtracted: Array, answered: Booleans) -> Array:
-        of_each = -np.where(answered, shares(sinks, logsumexp) * subtracted, 0)
-        return of_each[:entries, :, :queries].sum(axis=(0, 2))
-
-    return of_sinks(summed_first)
+    return summed_to_sinks(lambda terms: terms[:entries, :, :queries].sum(axis=(0, 2)))
 
 
 def mask_of_first(entries: int | None, queries: int | None) -> Backward:

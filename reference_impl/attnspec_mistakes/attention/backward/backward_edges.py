@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import (
-    backward_with,
-    repeating,
-    replaying,
-)
+from attnspec_mistakes.attention.attention_departures import backward_with, repeating, replaying
 from attnspec_mistakes.attention.backward.backward_products import is_additive
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries
 from attnspec_reference.attention.attention_softmax import largest_logit

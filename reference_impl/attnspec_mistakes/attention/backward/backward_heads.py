@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import (
-    backward_with,
-    changing,
-    in_some,
-)
+from attnspec_mistakes.attention.attention_departures import backward_with, changing, in_some
 from attnspec_mistakes.attention.forward.forward_scores import (
     by_number_of_shared_heads,
     first_head_for_all,
@@ -20,7 +16,6 @@ from attnspec_mistakes.attention.forward.forward_scores import (
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries, sum_over_group
 from attnspec_reference.attention.attention_logits import repeat_heads
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
-    AttentionGradients,
     scaled_dot_product_attention_backward,
 )
 
@@ -118,38 +113,16 @@ def positions(tokens: int) -> Integers:
     return np.arange(tokens, dtype=np.int64)
 
 
-def tiles_before_diagonal_skipped(tile: int) -> Backward:
-    """Make a backward pass that begins the queries of a tile of keys at the tile of the same number."""
+def causal_begun(begun: Callable[[Integers, Integers], Booleans]) -> Backward:
+    """Make a causal backward pass that sums what a query gives to a key where that is said to have begun."""
 
-    def computed(**arguments: Any) -> AttentionGradients:
-        if not arguments.get("is_causal"):
-            return scaled_dot_product_attention_backward(**arguments)
+    def sums(of_scores: Array, of_queries: Array, attendable: Booleans) -> Array:
+        queries, keys = (positions(tokens) for tokens in of_scores.shape[-2:])
+        summed = begun(queries[:, np.newaxis], keys)
+        return sum_for_keys(np.where(summed, of_scores, 0), of_queries, attendable & summed)
 
-        def sums(of_scores: Array, of_queries: Array, attendable: Booleans) -> Array:
-            queries, keys = of_scores.shape[-2:]
-            begun: Booleans = np.greater_equal(positions(queries)[:, np.newaxis], positions(keys) // tile * tile)
-            return sum_for_keys(np.where(begun, of_scores, 0), of_queries, attendable & begun)
-
-        return backward_with(sum_for_keys=sums)(**arguments)
-
-    return computed
-
-
-def diagonal_tile_skipped(tile: int) -> Backward:
-    """Make a causal backward pass that begins the queries of a tile of keys one tile too late."""
-
-    def computed(**arguments: Any) -> AttentionGradients:
-        if not arguments.get("is_causal"):
-            return scaled_dot_product_attention_backward(**arguments)
-
-        def sums(of_scores: Array, of_queries: Array, attendable: Booleans) -> Array:
-            queries, keys = of_scores.shape[-2:]
-            begun: Booleans = np.greater(positions(queries)[:, np.newaxis] // tile, positions(keys) // tile)
-            return sum_for_keys(np.where(begun, of_scores, 0), of_queries, attendable & begun)
-
-        return backward_with(sum_for_keys=sums)(**arguments)
-
-    return computed
+    departed = backward_with(sum_for_keys=sums)
+    return lambda **given: (departed if given.get("is_causal") else scaled_dot_product_attention_backward)(**given)
 
 
 def filled_with_last(tile: int) -> Backward:
@@ -193,6 +166,6 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.key_tail_not_written": changing(grad_key=tail_as_zeros(16), grad_value=tail_as_zeros(16)),
     "sdpa_backward.query_tail_not_written": changing(grad_query=tail_as_zeros(16)),
     "sdpa_backward.tail_filled_with_last": filled_with_last(4),
-    "sdpa_backward.causal_tiles_from_the_top": tiles_before_diagonal_skipped(2),
-    "sdpa_backward.causal_diagonal_tile_skipped": diagonal_tile_skipped(2),
+    "sdpa_backward.causal_tiles_from_the_top": causal_begun(lambda queries, keys: queries >= keys // 2 * 2),
+    "sdpa_backward.causal_diagonal_tile_skipped": causal_begun(lambda queries, keys: queries // 2 > keys // 2),
 }

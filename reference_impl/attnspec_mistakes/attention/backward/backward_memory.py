@@ -51,11 +51,6 @@ def one_part_after_the_other(array: Array) -> Array:
     return memory.reshape(array.shape)
 
 
-def one_number_for_all(array: Array) -> Array:
-    """Take what is one number along its last axis for one number altogether."""
-    return np.full_like(array, array.flat[0]) if array.size and array.strides[-1] == 0 else array
-
-
 def scaled_in_place(**arguments: Any) -> AttentionGradients:
     """Multiply the caller's query by the scale once it has served."""
     gradients = scaled_dot_product_attention_backward(**arguments)
@@ -139,13 +134,11 @@ def added_in_dtype(of_scores: Array, of_queries: Array, dtype: Any) -> Array:
 def summed_in_half(**arguments: Any) -> AttentionGradients:
     """Add what the queries give to keys and values in half precision."""
     dtype = result_dtype(arguments["query"])
-
-    def sums(of_scores: Array, of_queries: Array, _attendable: Booleans) -> Array:
-        return added_in_dtype(of_scores, of_queries, dtype)
-
     if dtype.itemsize > np.dtype(np.float16).itemsize:
         return scaled_dot_product_attention_backward(**arguments)
-    return backward_with(sum_for_keys=sums)(**arguments)
+    return backward_with(
+        sum_for_keys=lambda of_scores, of_queries, _attendable: added_in_dtype(of_scores, of_queries, dtype)
+    )(**arguments)
 
 
 def in_float32(**arguments: Any) -> Outputs:
@@ -218,15 +211,6 @@ def stored(array: Array, dtype: Any) -> Array:
     return round_to(dtype, array).astype(array.dtype)
 
 
-def weights_stored(dtype: Any) -> dict[str, Any]:
-    """Store the gradients of the weights."""
-
-    def product(grad_output: Array, value: Array) -> Array:
-        return stored(score_every_key(grad_output, value), dtype)
-
-    return {"score_every_key": product}
-
-
 def sums_stored(dtype: Any) -> dict[str, Any]:
     """Store the sums over queries and keys before they are scaled."""
 
@@ -288,7 +272,10 @@ def softmax_in_half(**arguments: Any) -> AttentionGradients:
 
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.gradient_read_as_contiguous": reading(one_part_after_the_other, "grad_output"),
-    "sdpa_backward.gradient_of_sum_assumed": reading(one_number_for_all, "grad_output"),
+    "sdpa_backward.gradient_of_sum_assumed": reading(
+        lambda array: np.full_like(array, array.flat[0]) if array.size and array.strides[-1] == 0 else array,
+        "grad_output",
+    ),
     "sdpa_backward.strides_ignored": reading(as_it_lies_in_memory, "query", "key", "value"),
     "sdpa_backward.output_strides_ignored": reading(as_it_lies_in_memory, "output"),
     "sdpa_backward.mask_strides_ignored": reading(as_it_lies_in_memory, "mask"),
@@ -317,7 +304,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.largest_before_scale": largest_before_scale,
     "sdpa_backward.largest_before_cap": largest_before("cap_scores", cap_scores),
     "sdpa_backward.largest_before_bias": largest_before("add_distance_bias", add_distance_bias),
-    "sdpa_backward.weights_stored_in_half_precision": in_half(weights_stored),
+    "sdpa_backward.weights_stored_in_half_precision": in_half(
+        lambda dtype: {"score_every_key": lambda grad_output, value: stored(score_every_key(grad_output, value), dtype)}
+    ),
     "sdpa_backward.sums_scaled_too_late": in_half(sums_stored),
     "sdpa_backward.queries_summed_in_half_precision": in_half(queries_added),
     "sdpa_backward.sinks_summed_in_half_precision": in_half(sinks_added),

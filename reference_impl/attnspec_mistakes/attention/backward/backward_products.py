@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import (
-    backward_with,
-    changing,
-    in_some,
-    repeating,
-    replaying,
-)
+from attnspec_mistakes.attention.attention_departures import backward_with, changing, in_some, repeating, replaying
 from attnspec_reference.attention.attention_gradients import sum_for_keys
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.attention_logits import add_distance_bias

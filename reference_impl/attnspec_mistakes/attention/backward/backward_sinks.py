@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import (
-    backward_with,
-    changing,
-    in_some,
-    repeating,
-    replaying,
-)
+from attnspec_mistakes.attention.attention_departures import backward_with, changing, in_some, repeating, replaying
 from attnspec_mistakes.departures import altered, ignoring
 from attnspec_reference.attention.attention_gradients import gradient_of_softmax, shares_of_keys
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
@@ -44,27 +38,13 @@ def shares(sinks: Array, logsumexp: Array) -> Array:
     return np.exp(sinks[:, np.newaxis] - logsumexp)
 
 
-def of_first_entry(sinks: Array, logsumexp: Array, subtracted: Array, answered: Booleans) -> Array:
-    """Sum over the queries of the first batch entry."""
-    of_each = -np.where(answered, shares(sinks, logsumexp) * subtracted, 0)
-    return of_each[:1].sum(axis=(0, 2))
-
-
-def of_last_query(sinks: Array, logsumexp: Array, subtracted: Array, answered: Booleans) -> Array:
-    """Take what the last query of each sequence gives."""
-    of_each = -np.where(answered, shares(sinks, logsumexp) * subtracted, 0)
-    return of_each[:, :, -1:].sum(axis=(0, 2))
-
-
-def averaged(sinks: Array, logsumexp: Array, subtracted: Array, answered: Booleans) -> Array:
-    """Divide by the number of queries of all batch entries."""
-    of_each = -np.where(answered, shares(sinks, logsumexp) * subtracted, 0)
-    return of_each.sum(axis=(0, 2)) / max(of_each.shape[0] * of_each.shape[2], 1)
-
-
-def without_share(_sinks: Array, _logsumexp: Array, subtracted: Array, answered: Booleans) -> Array:
-    """Leave out what a sink has of the softmax."""
-    return -np.where(answered, subtracted, 0).sum(axis=(0, 2))
+def summed_to_sinks(total: Callable[[Array], Array]) -> Backward:
+    """Make a backward pass that sums what each query gives to a sink (B, Hq, Sq) in another way."""
+    return of_sinks(
+        lambda sinks, logsumexp, subtracted, answered: total(
+            -np.where(answered, shares(sinks, logsumexp) * subtracted, 0)
+        )
+    )
 
 
 def with_unanswered(sinks: Array, logsumexp: Array, subtracted: Array, answered: Booleans) -> Array:
@@ -237,11 +217,15 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "sdpa_backward.sink_in_delta": delta_of_attended,
     "sdpa_backward.sink_gradient_negated": changing(grad_sinks=lambda gradient, _: -gradient),
-    "sdpa_backward.sink_share_missing": of_sinks(without_share),
+    "sdpa_backward.sink_share_missing": of_sinks(
+        lambda _sinks, _logsumexp, subtracted, answered: -np.where(answered, subtracted, 0).sum(axis=(0, 2))
+    ),
     "sdpa_backward.sink_as_key": of_sinks(as_attended),
-    "sdpa_backward.sinks_of_first_entry": of_sinks(of_first_entry),
-    "sdpa_backward.sinks_of_last_query": of_sinks(of_last_query),
-    "sdpa_backward.sinks_averaged": of_sinks(averaged),
+    "sdpa_backward.sinks_of_first_entry": summed_to_sinks(lambda terms: terms[:1].sum(axis=(0, 2))),
+    "sdpa_backward.sinks_of_last_query": summed_to_sinks(lambda terms: terms[:, :, -1:].sum(axis=(0, 2))),
+    "sdpa_backward.sinks_averaged": summed_to_sinks(
+        lambda terms: terms.sum(axis=(0, 2)) / max(terms.shape[0] * terms.shape[2], 1)
+    ),
     "sdpa_backward.sinks_of_groups": changing(grad_sinks=within_groups),
     "sdpa_backward.sinks_of_unanswered": of_sinks(with_unanswered),
     "sdpa_backward.sinks_without_logsumexp": dropped_in_sinks,

@@ -49,31 +49,14 @@ def capped_elsewhere(place: Callable[[float | None], dict[str, object]]) -> Comp
     return attend
 
 
-def before_scale(softcap: float | None) -> dict[str, object]:
-    """Cap the dot products, then scale them."""
-
-    def scaled(raw_scores: Array, scale: float) -> Array:
-        return scale_scores(cap_scores(raw_scores, softcap), scale)
-
-    return {"scale_scores": scaled}
-
-
 def after_bias(softcap: float | None) -> dict[str, object]:
     """Cap the scores together with their biases."""
-
-    def excluded(logits: Array, attendable: Booleans) -> Array:
-        return exclude_keys(cap_scores(logits, softcap), attendable)
-
-    return {"exclude_keys": excluded}
+    return {"exclude_keys": lambda logits, attendable: exclude_keys(cap_scores(logits, softcap), attendable)}
 
 
 def after_exclusion(softcap: float | None) -> dict[str, object]:
     """Cap even the minus infinity of excluded keys."""
-
-    def excluded(logits: Array, attendable: Booleans) -> Array:
-        return cap_scores(exclude_keys(logits, attendable), softcap)
-
-    return {"exclude_keys": excluded}
+    return {"exclude_keys": lambda logits, attendable: cap_scores(exclude_keys(logits, attendable), softcap)}
 
 
 @in_working_precision
@@ -204,11 +187,6 @@ def zeroed_after_softmax(**arguments: Any) -> Attention:
     return attention._replace(weights=weights, output=weights @ value)
 
 
-def nan_as_excluded(mask: Array) -> Array:
-    """Take NaN for minus infinity."""
-    return mask if is_boolean(mask) else np.where(np.isnan(mask), np.asarray(-np.inf, mask.dtype), mask)
-
-
 def mask_of_first_head_in_group(query: ArrayLike, key: ArrayLike, value: ArrayLike, **given: Any) -> Attention:
     """Give all heads that share a key head the mask of the first, where there is one query."""
     mask, heads, shared = given.get("mask"), np.shape(query)[1], np.shape(key)[1]
@@ -224,7 +202,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.softcap_clipped": capped_by(lambda scores, cap: np.clip(scores, -cap, cap)),
     "sdpa.softcap_not_multiplied_back": capped_by(lambda scores, cap: np.tanh(scores / cap)),
     "sdpa.softcap_argument_undivided": capped_by(lambda scores, cap: cap * np.tanh(scores)),
-    "sdpa.softcap_before_scale": capped_elsewhere(before_scale),
+    "sdpa.softcap_before_scale": capped_elsewhere(
+        lambda softcap: {"scale_scores": lambda raw_scores, scale: scale_scores(cap_scores(raw_scores, softcap), scale)}
+    ),
     "sdpa.softcap_after_bias": capped_elsewhere(after_bias),
     "sdpa.softcap_after_mask": capped_elsewhere(after_exclusion),
     "sdpa.softcap_zero_applied": attention_with(cap_scores=capped_even_by_zero),
@@ -274,6 +254,8 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.bottom_right_as_top_left": attention_with(
         causal_offset=lambda _asked, *lengths: causal_offset("top_left", *lengths)
     ),
-    "sdpa.nan_in_mask_excludes": attention_given(mask=nan_as_excluded),
+    "sdpa.nan_in_mask_excludes": attention_given(
+        mask=lambda mask: mask if is_boolean(mask) else np.where(np.isnan(mask), np.asarray(-np.inf, mask.dtype), mask)
+    ),
     "sdpa.mask_of_first_head_of_a_single_query": mask_of_first_head_in_group,
 }

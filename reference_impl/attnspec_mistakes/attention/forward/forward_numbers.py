@@ -42,12 +42,6 @@ def cut_to_bfloat16(array: Array) -> Array:
     return bits.view(np.float32).astype(array.dtype)
 
 
-def approximated(logits: Array, largest: Array) -> Array:
-    """Take the power of 1 + x / 65536 for the exponential: off by some 1e-5."""
-    shift = np.where(largest == -np.inf, 0, largest)
-    return np.maximum(1 + (logits - shift) / 65536, 0) ** 65536
-
-
 def a_billion_below(logits: Array, attendable: Booleans) -> Array:
     """Put -1e9 in the place of minus infinity where something else may be attended to."""
     hidden = np.where(attendable.any(axis=-1, keepdims=True), -1e9, -np.inf)
@@ -223,7 +217,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.epsilon_in_denominator": attention_with(
         divide_by_total=lambda exponentials, total: exponentials / (total + np.asarray(1e-06, dtype=total.dtype))
     ),
-    "sdpa.exponential_approximated": attention_with(exponentiate=approximated),
+    "sdpa.exponential_approximated": attention_with(
+        exponentiate=lambda logits, largest: (
+            np.maximum(1 + (logits - np.where(largest == -np.inf, 0, largest)) / 65536, 0) ** 65536
+        )
+    ),
     "sdpa.fixed_shift_of_ten": attention_with(
         largest_logit=lambda logits: np.full((*logits.shape[:-1], 1), 10, dtype=logits.dtype)
     ),

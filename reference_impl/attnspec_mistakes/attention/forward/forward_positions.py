@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.attention_departures import attention_given, attention_with
-from attnspec_mistakes.departures import departure, exchanging, ignoring, in_working_precision
+from attnspec_mistakes.departures import departure, exchanging, ignoring, ignoring_where, in_working_precision
 from attnspec_reference.attention.attention_keys import causal_offset, within_window
 from attnspec_reference.attention.causal_mask import at_or_before, causal_mask
 from attnspec_reference.attention.phases import applied_scale
@@ -34,17 +34,6 @@ def with_offset(change: Callable[[str, Any, int], Any]) -> Computation:
         return change(alignment, right, past_length)
 
     return attention_with(causal_offset=placed)
-
-
-def dropped(name: str, when: Callable[[dict[str, Any]], bool]) -> Computation:
-    """Make an attention that does not hear an argument on some calls."""
-
-    def attend(**arguments: Any) -> Attention:
-        if when(arguments):
-            arguments.pop(name, None)
-        return scaled_dot_product_attention(**arguments)
-
-    return attend
 
 
 def in_groups_of_four(query_length: int, key_length: int, offset: Any) -> Booleans:
@@ -182,9 +171,15 @@ def cut_and_padded(**arguments: Any) -> Attention:
 
 
 FUNCTIONS: Mapping[str, Making] = {
-    "sdpa.causal_skipped_with_mask": dropped("is_causal", lambda arguments: arguments.get("mask") is not None),
-    "sdpa.mask_skipped_with_causal": dropped("mask", lambda arguments: bool(arguments.get("is_causal"))),
-    "sdpa.causal_skipped_for_one_query": dropped("is_causal", lambda arguments: np.shape(arguments["query"])[2] == 1),
+    "sdpa.causal_skipped_with_mask": ignoring_where(
+        scaled_dot_product_attention, lambda arguments: arguments.get("mask") is not None, "is_causal"
+    ),
+    "sdpa.mask_skipped_with_causal": ignoring_where(
+        scaled_dot_product_attention, lambda arguments: bool(arguments.get("is_causal")), "mask"
+    ),
+    "sdpa.causal_skipped_for_one_query": ignoring_where(
+        scaled_dot_product_attention, lambda arguments: np.shape(arguments["query"])[2] == 1, "is_causal"
+    ),
     "sdpa.causal_in_groups_of_four": attention_with(causal_mask=departure(causal_mask, at_or_before=in_groups_of_four)),
     "sdpa.positions_in_uint8": counted_in(np.uint8),
     "sdpa.positions_in_int8": counted_in(np.int8),
@@ -199,7 +194,9 @@ FUNCTIONS: Mapping[str, Making] = {
         lambda alignment, offset, past_length: offset - past_length * (alignment == "top_left")
     ),
     "sdpa.past_position_one_short": with_offset(lambda _alignment, offset, past_length: offset - bool(past_length)),
-    "sdpa.causal_skipped_with_past": dropped("is_causal", lambda arguments: arguments.get("past_key") is not None),
+    "sdpa.causal_skipped_with_past": ignoring_where(
+        scaled_dot_product_attention, lambda arguments: arguments.get("past_key") is not None, "is_causal"
+    ),
     "sdpa.alignment_of_first_entry": with_offset(offset_of_first_entry),
     "sdpa.key_lengths_not_aligned": aligned_to_all_keys,
     "sdpa.query_lengths_not_aligned": aligned_to_all_queries,
@@ -216,9 +213,15 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.window_open_side_as_zero": with_window(lambda left, right: [left or 0, right or 0]),
     "sdpa.window_around_row": attention_with(within_window=window_without_offset),
     "sdpa.window_at_the_end": attention_with(within_window=window_at_the_end),
-    "sdpa.window_replaces_causal": dropped("is_causal", lambda arguments: arguments.get("window") is not None),
-    "sdpa.window_needs_causal": dropped("window", lambda arguments: not arguments.get("is_causal")),
-    "sdpa.window_needs_mask": dropped("window", lambda arguments: arguments.get("mask") is None),
+    "sdpa.window_replaces_causal": ignoring_where(
+        scaled_dot_product_attention, lambda arguments: arguments.get("window") is not None, "is_causal"
+    ),
+    "sdpa.window_needs_causal": ignoring_where(
+        scaled_dot_product_attention, lambda arguments: not arguments.get("is_causal"), "window"
+    ),
+    "sdpa.window_needs_mask": ignoring_where(
+        scaled_dot_product_attention, lambda arguments: arguments.get("mask") is None, "window"
+    ),
     "sdpa.past_appended": attention_with(prepend_past=past_behind),
     "sdpa.past_ignored": ignoring(scaled_dot_product_attention, "past_key", "past_value"),
     "sdpa.past_of_first_entry": attention_given(past_key=of_first_entry, past_value=of_first_entry),

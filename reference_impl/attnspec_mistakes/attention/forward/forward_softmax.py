@@ -196,32 +196,12 @@ def on_first_key(sinks: Array) -> dict[str, object]:
     return {"exclude_keys": excluded}
 
 
-def not_exponentiated(sinks: Array) -> dict[str, object]:
-    """Add the sink itself to the denominator."""
-
-    def total(exponentials: Array) -> Array:
-        return sum_over_keys(exponentials) + sinks
-
-    return {"sum_over_keys": total}
-
-
 def largest_from_zero_up(**arguments: Any) -> Attention:
     """Look for the largest term from zero up where there are sinks: exponentials vanish where all lie far below."""
-
-    def largest(terms: Array) -> Array:
-        return np.maximum(largest_logit(terms), 0)
-
-    steps = {} if arguments.get("sinks") is None else {"largest_logit": largest}
+    steps = (
+        {} if arguments.get("sinks") is None else {"largest_logit": lambda terms: np.maximum(largest_logit(terms), 0)}
+    )
     return attention_with(**steps)(**arguments)
-
-
-def not_shifted(sinks: Array) -> dict[str, object]:
-    """Add the exponential of the sink to a denominator from which the largest logit was taken."""
-
-    def total(exponentials: Array) -> Array:
-        return sum_over_keys(exponentials) + np.exp(sinks)
-
-    return {"sum_over_keys": total}
 
 
 def sinks_of_shared_heads(**arguments: Any) -> Attention:
@@ -298,8 +278,12 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.sink_of_shared_head": sinks_of_shared_heads,
     "sdpa.sinks_scaled": sinks_scaled,
     "sdpa.sink_on_first_key": sinks_joining_elsewhere(on_first_key),
-    "sdpa.sink_not_exponentiated": sinks_joining_elsewhere(not_exponentiated),
-    "sdpa.sink_not_shifted": sinks_joining_elsewhere(not_shifted),
+    "sdpa.sink_not_exponentiated": sinks_joining_elsewhere(
+        lambda sinks: {"sum_over_keys": lambda exponentials: sum_over_keys(exponentials) + sinks}
+    ),
+    "sdpa.sink_not_shifted": sinks_joining_elsewhere(
+        lambda sinks: {"sum_over_keys": lambda exponentials: sum_over_keys(exponentials) + np.exp(sinks)}
+    ),
     "sdpa.sink_missing_in_weights": missing_in_weights,
     "sdpa.sink_missing_in_logsumexp": missing_in_logsumexp,
     "sdpa.sink_masked_with_the_keys": attention_with(join_sinks=masked_with_the_keys),

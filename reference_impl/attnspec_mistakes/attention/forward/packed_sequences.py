@@ -39,13 +39,7 @@ def attending(
 ) -> Callable[..., ServedAttention]:
     """Make a packed attention from which tokens a sequence has, and where they stand.
 
-    Parameters
-    ----------
-    cut
-        Gives the queries and keys of each sequence, from those that are right.
-    place
-        Gives the positions of the queries and keys that were cut, from these, from the numbers of all queries and
-        keys, and from the alignment.
+    `cut` has the queries and keys that are right; `place` those that were cut, the numbers of all, and the alignment.
     """
 
     def attend(
@@ -145,13 +139,6 @@ def queries_where_keys_are(queries: list[slice], keys: list[slice]) -> list[Cut]
     return [(part, part) for part in keys]
 
 
-def all_together(queries: list[slice], keys: list[slice]) -> list[Cut]:
-    """Take all sequences for one."""
-    if not queries:
-        return []
-    return [(slice(0, queries[-1].stop), slice(0, keys[-1].stop))]
-
-
 def keys_from_the_first(queries: list[slice], keys: list[slice]) -> list[Cut]:
     """Begin the keys of every sequence at the first token."""
     return [(own, slice(0, counted(part))) for own, part in zip(queries, keys, strict=True)]
@@ -210,7 +197,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.packed_last_key_dropped": {"packed": keys_moved(0, -1)},
     "sdpa.packed_query_starts_for_keys": {"packed": cutting(keys_where_queries_are)},
     "sdpa.packed_key_starts_for_queries": {"packed": cutting(queries_where_keys_are)},
-    "sdpa.packed_not_separated": {"packed": cutting(all_together)},
+    "sdpa.packed_not_separated": {
+        "packed": cutting(
+            lambda queries, keys: [] if not queries else [(slice(0, queries[-1].stop), slice(0, keys[-1].stop))]
+        )
+    },
     "sdpa.packed_as_long_as_the_longest": {"packed": cutting(of_longest)},
     "sdpa.packed_keys_from_the_beginning": {"packed": cutting(keys_from_the_first)},
     "sdpa.packed_keys_cumulated": {"packed": cutting(keys_cumulated)},

@@ -47,31 +47,9 @@ def page_size_of(arguments: dict[str, Any]) -> int:
     return int(np.shape(arguments["key_pool"])[1])
 
 
-def a_page_more_at_the_end(arguments: dict[str, Any]) -> Integers:
-    """Count a whole page more where the last one is full."""
-    lengths, size = np.asarray(arguments["key_lengths"]), page_size_of(arguments)
-    return np.where(lengths % size == 0, lengths + size, lengths)
-
-
-def up_to_the_page(arguments: dict[str, Any]) -> Integers:
-    """Count every slot of the last page."""
-    lengths: Integers = np.asarray(arguments["key_lengths"])
-    size = page_size_of(arguments)
-    return -(-lengths // size) * size
-
-
-def full_pages_alone(arguments: dict[str, Any]) -> Integers:
-    """Count no key of a page that is not full."""
-    lengths: Integers = np.asarray(arguments["key_lengths"])
-    size = page_size_of(arguments)
-    return lengths // size * size
-
-
-def last_full_page_lost(arguments: dict[str, Any]) -> Integers:
-    """Take the remainder for the length of the last page, which is 0 where it is full."""
-    lengths, size = np.asarray(arguments["key_lengths"]), page_size_of(arguments)
-    is_full = (lengths > 0) & np.equal(lengths % size, 0)
-    return np.where(is_full, lengths - size, lengths)
+def by_page(change: Callable[[Integers, int], Integers]) -> Mapping[str, Computation]:
+    """Make a mistake of how many keys there are, from how many there are and the page size."""
+    return table_lengths(lambda given: change(np.asarray(given["key_lengths"]), page_size_of(given)))
 
 
 def as_many_as_queries(arguments: dict[str, Any]) -> Integers:
@@ -113,18 +91,6 @@ def by_shifted_bits(pages: Integers, token: int, size: int) -> int:
 def slot_by_masked_bits(pages: Integers, token: int, size: int) -> int:
     """Find the slot by masking bits, as if the page size were a power of two."""
     return int(pages[token // size]) * size + (token & ((1 << (size.bit_length() - 1)) - 1))
-
-
-def in_order_of_pool(pool: Array, pages: Integers, length: int) -> Array:
-    """Read the pages of a sequence in the order in which they stand in the pool."""
-    used = pages_needed(length, pool.shape[1])
-    return read_in_order(pool, np.sort(pages[:used]), length)
-
-
-def pages_reversed(pool: Array, pages: Integers, length: int) -> Array:
-    """Read the pages of a sequence from the last to the first."""
-    used = pages_needed(length, pool.shape[1])
-    return read_in_order(pool, pages[:used][::-1], length)
 
 
 def memory_as_heads_first(pool: Array) -> Array:
@@ -244,8 +210,16 @@ def counted_from_one_page_less(pages: list[Integers], page_size: int, last_page_
 
 
 FUNCTIONS: Mapping[str, Making] = {
-    "sdpa.pages_in_pool_order": in_pages(read_in_order=in_order_of_pool),
-    "sdpa.pages_reversed": in_pages(read_in_order=pages_reversed),
+    "sdpa.pages_in_pool_order": in_pages(
+        read_in_order=lambda pool, pages, length: read_in_order(
+            pool, np.sort(pages[: pages_needed(length, pool.shape[1])]), length
+        )
+    ),
+    "sdpa.pages_reversed": in_pages(
+        read_in_order=lambda pool, pages, length: read_in_order(
+            pool, pages[: pages_needed(length, pool.shape[1])][::-1], length
+        )
+    ),
     "sdpa.pages_taken_as_neighbours": in_pages(read_in_order=in_flat_pool(after_the_first)),
     "sdpa.table_of_next_sequence": table_rows(lambda table: np.roll(table, -1, axis=0)),
     "sdpa.table_of_first_sequence": table_rows(lambda table: np.repeat(table[:1], len(table), axis=0)),
@@ -274,12 +248,14 @@ FUNCTIONS: Mapping[str, Making] = {
         read_in_order=in_flat_pool(lambda pages, token, size: int(pages[token // size]) * size + (token + 1) % size)
     ),
     "sdpa.values_taken_as_neighbours": reading_pages(values_after_the_first),
-    "sdpa.page_too_many": table_lengths(a_page_more_at_the_end),
-    "sdpa.page_tail_read": table_lengths(up_to_the_page),
+    "sdpa.page_too_many": by_page(lambda lengths, size: lengths + size * (lengths % size == 0)),
+    "sdpa.page_tail_read": by_page(lambda lengths, size: -(-lengths // size) * size),
     "sdpa.page_tail_weighed": reading_pages(tail_weighed),
     "sdpa.table_padding_read": table_lengths(whole_row),
-    "sdpa.last_page_dropped": table_lengths(full_pages_alone),
-    "sdpa.full_last_page_dropped": table_lengths(last_full_page_lost),
+    "sdpa.last_page_dropped": by_page(lambda lengths, size: lengths // size * size),
+    "sdpa.full_last_page_dropped": by_page(
+        lambda lengths, size: lengths - size * ((lengths > 0) & (lengths % size == 0))
+    ),
     "sdpa.keys_as_many_as_queries": table_lengths(as_many_as_queries),
     "sdpa.paged_length_of_first_sequence": table_lengths(
         lambda given: np.full_like(given["key_lengths"], np.sum(given["key_lengths"][:1]))

@@ -26,30 +26,14 @@ if TYPE_CHECKING:
     from attnspec_reference.precision import Array, Booleans
 
 
-def of_first_head(scale: ArrayLike) -> Array:
-    """Take the scale of the first head for all."""
-    scale = np.asarray(scale)
-    return scale if not scale.ndim else np.broadcast_to(scale[..., :1], scale.shape)
+def all_scales(change: Callable[[Array], Array], rank: int = 0) -> Computation:
+    """Make an attention that takes all scales in another way, those of fewer axes as they are."""
 
+    def changed(scale: ArrayLike) -> Array:
+        given = np.asarray(scale)
+        return given if given.ndim < rank else change(given)
 
-def of_next_head(scale: ArrayLike) -> Array:
-    """Take the scale of the head that follows."""
-    scale = np.asarray(scale)
-    return scale if not scale.ndim else np.roll(scale, -1, axis=-1)
-
-
-def of_first_entry(scale: ArrayLike) -> Array:
-    """Take the scales of the first batch entry for all."""
-    scale = np.asarray(scale)
-    return scale if scale.ndim < 2 else np.broadcast_to(scale[:1], scale.shape)
-
-
-def batch_and_heads_exchanged(scale: ArrayLike) -> Array:
-    """Read scales with heads before batch entries, which shows in no shape where there are as many."""
-    scale = np.asarray(scale)
-    if scale.ndim < 2 or scale.shape[0] != scale.shape[1]:
-        return scale
-    return scale.T
+    return attention_given(**{f"{name}_scale": changed for name in TENSORS})
 
 
 def list_of_entries(**arguments: Any) -> Outputs:
@@ -60,11 +44,6 @@ def list_of_entries(**arguments: Any) -> Outputs:
         if scale is not None and np.shape(scale) == (batch,):
             arguments[f"{name}_scale"] = np.reshape(scale, (batch, 1))
     return scaled_dot_product_attention(**arguments)
-
-
-def all_scales(change: Callable[[Any], Any]) -> Computation:
-    """Make an attention that takes all scales in another way."""
-    return attention_given(**{f"{name}_scale": change for name in TENSORS})
 
 
 def by_query_head(scale: Array, heads: int) -> Array:
@@ -155,14 +134,7 @@ def where_both_are(formats: tuple[str, ...], computation: Computation) -> Comput
 
 def adding(add: Callable[[Array, Array], Array]) -> Computation:
     """Make an attention that multiplies numbers without their scales, adds up in its own way, and scales the sums."""
-
-    def summed(factors: Array) -> dict[str, object]:
-        def scores(query: Array, key: Array) -> Array:
-            return add(query, key) * factors
-
-        return {"score_every_key": scores}
-
-    return scaling_logits(summed)
+    return scaling_logits(lambda factors: {"score_every_key": lambda query, key: add(query, key) * factors})
 
 
 def wrapped(query: Array, key: Array) -> Array:
@@ -195,27 +167,27 @@ def narrow_values(weights: Array, value: Array, attendable: Booleans) -> Array:
 
 
 FUNCTIONS: Mapping[str, Making] = {
-    "sdpa.quantized_scale_of_next_head": all_scales(of_next_head),
-    "sdpa.quantized_scale_of_first_head": all_scales(of_first_head),
+    "sdpa.quantized_scale_of_next_head": all_scales(lambda scale: np.roll(scale, -1, axis=-1), rank=1),
+    "sdpa.quantized_scale_of_first_head": all_scales(
+        lambda scale: np.broadcast_to(scale[..., :1], scale.shape), rank=1
+    ),
     "sdpa.quantized_scale_of_query_head": of_query_heads,
     "sdpa.quantized_scales_averaged": all_scales(
-        lambda scale: np.asarray(np.mean(np.asarray(scale, dtype=np.float32), dtype=np.float32))
+        lambda scale: np.asarray(np.mean(scale.astype(np.float32), dtype=np.float32))
     ),
-    "sdpa.quantized_largest_scale": all_scales(lambda scale: np.asarray(np.max(np.asarray(scale)))),
-    "sdpa.quantized_scale_of_first_entry": all_scales(of_first_entry),
-    "sdpa.quantized_scales_transposed": all_scales(batch_and_heads_exchanged),
+    "sdpa.quantized_largest_scale": all_scales(lambda scale: np.asarray(np.max(scale))),
+    "sdpa.quantized_scale_of_first_entry": all_scales(lambda scale: np.broadcast_to(scale[:1], scale.shape), rank=2),
+    "sdpa.quantized_scales_transposed": all_scales(
+        lambda scale: scale.T if scale.shape[0] == scale.shape[1] else scale, rank=2
+    ),
     "sdpa.quantized_scales_by_entry": list_of_entries,
     "sdpa.scale_shape_not_checked": scales_made_to_fit,
     "sdpa.query_scale_beside_key_scale_alone": heard_beside("query_scale", "key_scale"),
     "sdpa.key_scale_beside_value_scale_alone": heard_beside("key_scale", "value_scale"),
     "sdpa.value_scale_beside_key_scale_alone": heard_beside("value_scale", "key_scale"),
     "sdpa.quantized_scales_squeezed": squeezed,
-    "sdpa.quantized_zero_scale_as_none": all_scales(
-        lambda scale: np.where(np.equal(scale, 0), 1, scale).astype(np.float32)
-    ),
-    "sdpa.quantized_scale_without_sign": attention_given(
-        **dict.fromkeys(("query_scale", "key_scale", "value_scale"), np.abs)
-    ),
+    "sdpa.quantized_zero_scale_as_none": all_scales(lambda scale: np.where(scale == 0, 1, scale).astype(np.float32)),
+    "sdpa.quantized_scale_without_sign": all_scales(np.abs),
     "sdpa.int8_sums_wrapped": where_both_are(_INT8, adding(wrapped)),
     "sdpa.int8_sums_saturated": where_both_are(
         _INT8, adding(lambda query, key: np.clip(score_every_key(query, key), -(2.0**15), 2.0**15 - 1))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from attnspec_mistakes.departures import Computation, Outputs
     from attnspec_mistakes.mistake import Making
-    from attnspec_reference.precision import Array, Integers
+    from attnspec_reference.precision import Array
 
 
 _LEAST_NORMAL = {"float8_e4m3fn": 2.0**-6, "float8_e5m2": 2.0**-14}
@@ -51,29 +51,9 @@ def with_other_exponents(numbers: Array) -> Array:
     return numbers.view(np.dtype(other))
 
 
-def e4m3_as_e5m2(numbers: Array) -> Array:
-    """Take the bits of float8_e4m3fn for those of float8_e5m2."""
-    return with_other_exponents(numbers) if numbers.dtype.name == "float8_e4m3fn" else numbers
-
-
-def as_unsigned(numbers: Array) -> Array:
-    """Take the bits of int8 for those of whole numbers without a sign."""
-    return numbers.view(np.uint8).astype(np.float64) if numbers.dtype == np.int8 else numbers
-
-
-def with_half_the_bias(numbers: Array) -> Array:
-    """Take the bits of float8_e4m3fn for those of float8_e4m3fnuz, whose numbers are half as large."""
-    return numbers.view(np.dtype("float8_e4m3fnuz")) if numbers.dtype.name == "float8_e4m3fn" else numbers
-
-
 def up_to_240(numbers: Array) -> Array:
     """Saturate at the largest number of float8_e4m3fnuz."""
     return np.clip(numbers.astype(np.float64), -240, 240) if numbers.dtype.name == "float8_e4m3fn" else numbers
-
-
-def bits_as_whole_numbers(numbers: Array) -> Array:
-    """Take the bits of float8 for a whole number."""
-    return numbers.view(np.uint8).astype(np.float64) if numbers.dtype.name in _FLOAT8 else numbers
 
 
 def not_a_number_as_number(numbers: Array) -> Array:
@@ -111,21 +91,6 @@ def multiplying(change: Callable[[Array, ArrayLike, np.dtype[Any]], Array]) -> C
             np.asarray(numbers) if scale is None else change(np.asarray(numbers), scale, dtype)
         )
     )
-
-
-def divided(numbers: Array, scale: ArrayLike, dtype: np.dtype[Any]) -> Array:
-    """Divide by the scale."""
-    return widen(numbers, dtype) / of_each_head(widen(scale, dtype), numbers.shape[1])
-
-
-def by_root(numbers: Array, scale: ArrayLike, dtype: np.dtype[Any]) -> Array:
-    """Multiply by the root of the scale, as if the other half were elsewhere."""
-    return dequantize(numbers, np.copysign(np.sqrt(np.abs(scale)), scale), dtype)
-
-
-def rounded_back(numbers: Array, scale: ArrayLike, dtype: np.dtype[Any]) -> Array:
-    """Round the product to the format of the numbers."""
-    return widen(dequantize(numbers, scale, dtype).astype(numbers.dtype), dtype)
 
 
 def scale_in_bfloat16(numbers: Array, scale: ArrayLike, dtype: np.dtype[Any]) -> Array:
@@ -181,40 +146,14 @@ def scaling_logits(change: Callable[[Array], dict[str, object]]) -> Computation:
     return attend
 
 
-def after_the_softcap(factors: Array) -> dict[str, object]:
-    """Cap the scores of numbers, and multiply by the scales then."""
-
-    def capped(scores: Array, softcap: float | None) -> Array:
-        return cap_scores(scores, softcap) * factors
-
-    return {"cap_scores": capped}
-
-
 def after_the_mask(factors: Array) -> dict[str, object]:
     """Multiply logits by the scales, float mask and distances included."""
-
-    def masked(scores: Array, mask: ArrayLike | None) -> Array:
-        return add_mask(scores, mask) * factors
-
-    return {"add_mask": masked}
+    return {"add_mask": lambda scores, mask: add_mask(scores, mask) * factors}
 
 
 def after_the_sinks(factors: Array) -> dict[str, object]:
     """Multiply the logits by the scales, the sinks included."""
-
-    def joined(logits: Array, sinks: Array | None, query_lengths: Integers | int) -> Array:
-        return join_sinks(logits, sinks, query_lengths) * factors
-
-    return {"join_sinks": joined}
-
-
-def after_the_softmax(factors: Array) -> dict[str, object]:
-    """Multiply weights by the scales of queries and keys, which the softmax never saw."""
-
-    def divided_and_scaled(exponentials: Array, total: Array) -> Array:
-        return divide_by_total(exponentials, total) * factors
-
-    return {"divide_by_total": divided_and_scaled}
+    return {"join_sinks": lambda logits, sinks, query_lengths: join_sinks(logits, sinks, query_lengths) * factors}
 
 
 def value_scale_in_weights(**arguments: Any) -> Outputs:
@@ -237,16 +176,24 @@ def mask_scaled_too(**arguments: Any) -> Outputs:
 
 
 FUNCTIONS: Mapping[str, Making] = {
-    "sdpa.e4m3_as_e5m2": reading(e4m3_as_e5m2),
+    "sdpa.e4m3_as_e5m2": reading(
+        lambda numbers: with_other_exponents(numbers) if numbers.dtype.name == "float8_e4m3fn" else numbers
+    ),
     "sdpa.e5m2_as_e4m3": reading(
         lambda numbers: with_other_exponents(numbers) if numbers.dtype.name == "float8_e5m2" else numbers
     ),
-    "sdpa.e4m3_as_fnuz": reading(with_half_the_bias),
+    "sdpa.e4m3_as_fnuz": reading(
+        lambda numbers: numbers.view(np.dtype("float8_e4m3fnuz")) if numbers.dtype.name == "float8_e4m3fn" else numbers
+    ),
     "sdpa.float8_saturated_at_240": reading(up_to_240),
     "sdpa.float8_subnormals_flushed": reading(without_the_least),
     "sdpa.float8_nan_as_number": reading(not_a_number_as_number),
-    "sdpa.float8_bits_as_integers": reading(bits_as_whole_numbers),
-    "sdpa.int8_as_unsigned": reading(as_unsigned),
+    "sdpa.float8_bits_as_integers": reading(
+        lambda numbers: numbers.view(np.uint8).astype(np.float64) if numbers.dtype.name in _FLOAT8 else numbers
+    ),
+    "sdpa.int8_as_unsigned": reading(
+        lambda numbers: numbers.view(np.uint8).astype(np.float64) if numbers.dtype == np.int8 else numbers
+    ),
     "sdpa.int8_with_zero_point": reading(
         lambda numbers: numbers.astype(np.float64) - 128 if numbers.dtype == np.int8 else numbers
     ),
@@ -257,7 +204,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.key_scale_ignored": ignoring(scaled_dot_product_attention, "key_scale"),
     "sdpa.value_scale_ignored": ignoring(scaled_dot_product_attention, "value_scale"),
     "sdpa.query_scale_ignored": ignoring(scaled_dot_product_attention, "query_scale"),
-    "sdpa.quantized_scales_divided": multiplying(divided),
+    "sdpa.quantized_scales_divided": multiplying(
+        lambda numbers, scale, dtype: widen(numbers, dtype) / of_each_head(widen(scale, dtype), numbers.shape[1])
+    ),
     "sdpa.key_scale_divided": attention_given(key_scale=np.reciprocal),
     "sdpa.key_scale_squared": attention_given(key_scale=np.square),
     "sdpa.value_scale_divided": attention_given(value_scale=np.reciprocal),
@@ -270,10 +219,16 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.quantized_scales_twice": multiplying(
         lambda numbers, scale, dtype: dequantize(dequantize(numbers, scale, dtype), scale, dtype)
     ),
-    "sdpa.quantized_scales_by_root": multiplying(by_root),
+    "sdpa.quantized_scales_by_root": multiplying(
+        lambda numbers, scale, dtype: dequantize(numbers, np.copysign(np.sqrt(np.abs(scale)), scale), dtype)
+    ),
     "sdpa.quantized_past_unscaled": of_new_tokens_alone,
-    "sdpa.key_scale_after_softmax": scaling_logits(after_the_softmax),
-    "sdpa.softcap_before_descale": scaling_logits(after_the_softcap),
+    "sdpa.key_scale_after_softmax": scaling_logits(
+        lambda factors: {"divide_by_total": lambda exponentials, total: divide_by_total(exponentials, total) * factors}
+    ),
+    "sdpa.softcap_before_descale": scaling_logits(
+        lambda factors: {"cap_scores": lambda scores, softcap: cap_scores(scores, softcap) * factors}
+    ),
     "sdpa.mask_descaled_too": mask_scaled_too,
     "sdpa.biases_descaled_too": scaling_logits(after_the_mask),
     "sdpa.sinks_descaled_too": scaling_logits(after_the_sinks),
@@ -281,7 +236,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.dequantized_to_float16": multiplying(
         lambda numbers, scale, dtype: widen(dequantize(numbers, scale, dtype).astype(np.float16), dtype)
     ),
-    "sdpa.dequantized_to_own_format": multiplying(rounded_back),
+    "sdpa.dequantized_to_own_format": multiplying(
+        lambda numbers, scale, dtype: widen(dequantize(numbers, scale, dtype).astype(numbers.dtype), dtype)
+    ),
     "sdpa.quantized_scale_in_bfloat16": multiplying(scale_in_bfloat16),
     "sdpa.quantized_scale_power_of_two": multiplying(power_of_two),
 }

@@ -98,11 +98,8 @@ def attend_at(
 def placing(place: Callable[..., Positions]) -> Callable[..., ServedAttention]:
     """Make an `attend_to_pages` that places queries and keys by a rule of its own.
 
-    Parameters
-    ----------
-    place
-        Gives positions from the pages of a sequence, the page size, the lengths of all sequences' queries and keys,
-        the number of the sequence, and the alignment.
+    The rule has the pages of a sequence, the page size, the lengths of all sequences' queries and keys, the number of
+    the sequence, and the alignment.
     """
 
     def attend(
