@@ -90,17 +90,23 @@ def ignoring(function: Callable[..., Returned], *names: str) -> Callable[..., Re
     return departed
 
 
+def on_calls(
+    function: Callable[..., Any], when: Callable[[Mapping[str, Any]], bool], departed: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Depart from a function on those calls alone for which something holds of all the arguments."""
+
+    @wraps(function)
+    def computed(**arguments: Any) -> Any:
+        return (departed if when(arguments) else function)(**arguments)
+
+    return computed
+
+
 def ignoring_where(
     function: Callable[..., Returned], when: Callable[[Mapping[str, Any]], bool], *names: str
 ) -> Callable[..., Returned]:
     """Make a function deaf to some of its arguments on those calls for which something holds of all of them."""
-    deaf = ignoring(function, *names)
-
-    @wraps(function)
-    def departed(**arguments: Any) -> Returned:
-        return (deaf if when(arguments) else function)(**arguments)
-
-    return departed
+    return on_calls(function, when, ignoring(function, *names))
 
 
 def exchanging(function: Callable[..., Returned], *pairs: tuple[str, str]) -> Callable[..., Returned]:
@@ -155,6 +161,29 @@ def in_working_precision(function: Callable[..., Any]) -> Computation:
         return {name: round_to(dtype, array) for name, array in by_name(returned).items()}
 
     return computation
+
+
+def in_single_precision(function: Callable[..., Any]) -> Computation:
+    """Compute float64 in float32; all other dtypes as is right."""
+
+    @np.errstate(all="ignore")
+    @wraps(function)
+    def computation(**arguments: Any) -> Outputs:
+        dtype = next(array.dtype for array in arguments.values() if is_float_array(array))
+        if dtype != np.float64:
+            return function(**arguments)
+        narrowed = {
+            name: given.astype(np.float32) if is_float_array(given) else given for name, given in arguments.items()
+        }
+        return {name: array.astype(dtype) for name, array in by_name(function(**narrowed)).items()}
+
+    return computation
+
+
+def cut_to_bfloat16(array: Array) -> Array:
+    """Keep the upper 16 bits of float32, which is what bfloat16 holds."""
+    bits = array.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+    return bits.view(np.float32).astype(array.dtype)
 
 
 def is_float_array(argument: Any) -> bool:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from attnspec_mistakes.attention import (
     attention_layers,
     backward,
-    building_blocks,
     context_and_weights,
     forward,
     layers_in_memory,
     merged_edges,
     merged_weights,
 )
+from attnspec_mistakes.attention.forward import building_blocks
 from attnspec_mistakes.mistake import mistakes_in
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import attention_with
-from attnspec_mistakes.attention.building_blocks import (
+from attnspec_mistakes.attention.forward import forward_masks, forward_softmax
+from attnspec_mistakes.attention.forward.attention_departures import attention_with
+from attnspec_mistakes.attention.forward.building_blocks import (
     before,
     dealt_out,
     features_before_heads,
@@ -18,8 +19,7 @@ from attnspec_mistakes.attention.building_blocks import (
     reshaped_instead,
     unshifted,
 )
-from attnspec_mistakes.attention.forward import forward_masks, forward_softmax
-from attnspec_mistakes.attention.forward.forward_scores import transposed_scores
+from attnspec_mistakes.attention.forward.forward_scores import inverse_root, transposed_scores
 from attnspec_mistakes.departures import (
     altered,
     defaulting,
@@ -49,11 +49,6 @@ if TYPE_CHECKING:
 def scaled_by_default(formula: Callable[[float], float], argument: str, axis: int) -> Computation:
     """Make an attention whose default scale is a formula of the length of some axis."""
     return defaulting(single_head_attention, scale=lambda arguments: formula(np.shape(arguments[argument])[axis]))
-
-
-def inverse_root(width: float) -> float:
-    """Take the right formula, of what may be the wrong number."""
-    return 1.0 / math.sqrt(width)
 
 
 def over_queries(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistake is to ignore it

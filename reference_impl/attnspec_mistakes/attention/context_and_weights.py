@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec_mistakes.attention.attention_layers import left_out
 from attnspec_mistakes.departures import defaulting, departure, ignoring, named_output, through_float16
 from attnspec_mistakes.mistake import Made
 from attnspec_reference.attention.context_vector import ContextVector, context_vector
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 def scaled_by_default(formula: Callable[[int, int], float]) -> Computation:
     """Make a context vector whose default scale is a formula of the numbers of tokens and features."""
     return defaulting(context_vector, scale=lambda arguments: formula(*np.shape(arguments["encoder_states"])))
-
-
-def left_out(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistake is to ignore it
-    """Take the scores themselves for weights."""
-    return scores
 
 
 def features_cut(**arguments: Any) -> ContextVector:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array
 
-
 WEIGHT_MATRICES = ("w_query", "w_key", "w_value", "w_output")
 
 

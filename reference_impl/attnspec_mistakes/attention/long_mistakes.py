@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from attnspec_mistakes.mistake import Making, Mistake
     from attnspec_reference.precision import Array, Integers
 
-
 _THIRD = 2
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from attnspec_reference.precision import Array, Booleans, Integers
 
-
 _ROWS = 256
 """Queries of a head that are computed together."""
 

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans
 
-
 LOW = -1000.0
-
 
 LIGHT = 0.5
 
@@ -84,7 +82,6 @@ def empty_is_low(logsumexp: Array) -> Array:
 
 _ALIKE = 1.5
 """Logarithms that lie nearer to each other than this are taken for equal ones."""
-
 
 NAMES = ("output_a", "logsumexp_a", "output_b", "logsumexp_b")
 

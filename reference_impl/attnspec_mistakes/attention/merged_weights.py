@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, departure, exchanging, in_working_precision, through_float16
+from attnspec_mistakes.departures import (
+    altered,
+    cut_to_bfloat16,
+    departure,
+    exchanging,
+    in_working_precision,
+    through_float16,
+)
 from attnspec_reference.attention.merge_states import MergedStates, merge_states
 
 if TYPE_CHECKING:
@@ -16,7 +23,6 @@ if TYPE_CHECKING:
     from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array
-
 
 BLOCK_OF_FEATURES, BLOCK_OF_QUERIES = 32, 16
 
@@ -170,15 +176,9 @@ def power_of_magnitude(logsumexp: Array, largest: Array) -> Array:
     return np.where(logsumexp == -np.inf, 0, np.exp(np.abs(logsumexp) - np.abs(largest)))
 
 
-def in_bfloat16(logsumexp: Array) -> Array:
-    """Keep the upper 16 bits of a float32."""
-    bits = logsumexp.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
-    return bits.view(np.float32).astype(logsumexp.dtype)
-
-
 def weight_in_bfloat16(logsumexp: Array, largest: Array) -> Array:
     """Keep the upper 16 bits of each logarithm before it is weighed."""
-    return np.where(logsumexp == -np.inf, 0, np.exp(in_bfloat16(logsumexp) - in_bfloat16(largest)))
+    return np.where(logsumexp == -np.inf, 0, np.exp(cut_to_bfloat16(logsumexp) - cut_to_bfloat16(largest)))
 
 
 LOG2_E = math.log2(math.e)
@@ -235,7 +235,7 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "merge.logarithm_mixed": stepping(logarithm_of_total=to_base_two),
     "merge.merged_logarithm_in_bfloat16": stepping(
-        logarithm_of_total=lambda largest, total: in_bfloat16(largest + np.log(total))
+        logarithm_of_total=lambda largest, total: cut_to_bfloat16(largest + np.log(total))
     ),
     "merge.logarithm_of_larger": stepping(logarithm_of_total=lambda largest, _total: largest),
     "merge.logarithm_without_larger": stepping(logarithm_of_total=lambda _largest, total: np.log(total)),

@@ -120,9 +120,9 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "apply_rotary.strides_ignored": altered(named_output(apply_rotary), x=as_it_lies_in_memory),
     "apply_rotary.cosines_remembered": remembering(named_output(apply_rotary), "cos", "x"),
-    "rotary_frequencies.odd_feature_dropped": lambda *, width, **arguments: departure(
-        rotary_frequencies, check_width=unchecked
-    )(width=width // 2 * 2, **arguments),
+    "rotary_frequencies.odd_feature_dropped": altered(
+        departure(rotary_frequencies, check_width=unchecked), width=lambda width: width // 2 * 2
+    ),
     "rotary_frequencies.unknown_scaling_as_none": ignoring_where(
         rotary_frequencies, lambda given: given.get("scaling") not in NEEDED, "scaling"
     ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, departure, ignoring, named_output, through_float16
+from attnspec_mistakes.departures import altered, cut_to_bfloat16, departure, ignoring, named_output, through_float16
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
 from attnspec_reference.rotary.rotary_tables import RotaryTables, multiply, phases_of, rotary_tables
@@ -92,16 +92,13 @@ def in_the_phase(position_ids: Any, inverse_frequencies: Any, *, attention_facto
     )(position_ids, inverse_frequencies)
 
 
-def of_every_feature(**arguments: Any) -> RotaryTables:
-    """Write every number twice."""
-    given = rotary_tables(**arguments)
-    return RotaryTables(*(np.concatenate([table, table], axis=-1) for table in given))
+def changed(change: Callable[[Array], Array]) -> Callable[..., RotaryTables]:
+    """Make tables that are changed once they are right."""
 
+    def computed(**arguments: Any) -> RotaryTables:
+        return RotaryTables(*map(change, rotary_tables(**arguments)))
 
-def tokens_before_batch(**arguments: Any) -> RotaryTables:
-    """Exchange the first two axes."""
-    given = rotary_tables(**arguments)
-    return RotaryTables(*(np.swapaxes(table, 0, 1) for table in given))
+    return computed
 
 
 def stepping(**steps: Any) -> Computation:
@@ -216,8 +213,7 @@ def zeroed(output: Array, width: int) -> Array:
 
 def through_bfloat16(output: Array, width: int) -> Array:
     """Keep the upper 16 bits of a float32."""
-    bits = output[..., width:].astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
-    output[..., width:] = bits.view(np.float32).astype(output.dtype)
+    output[..., width:] = cut_to_bfloat16(output[..., width:])
     return output
 
 
@@ -287,8 +283,8 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "rotary_tables.still_pairs_not_stretched": but_for_still_pairs,
     "rotary_tables.attention_factor_in_phase": in_the_phase,
-    "rotary_tables.of_every_feature": of_every_feature,
-    "rotary_tables.tokens_before_batch": tokens_before_batch,
+    "rotary_tables.of_every_feature": changed(lambda table: np.concatenate([table, table], axis=-1)),
+    "rotary_tables.tokens_before_batch": changed(lambda table: np.swapaxes(table, 0, 1)),
     "rotary_tables.counted_between_the_ends": at(counted_between),
     "rotary_tables.through_float16": departure(rotary_tables, widen=through_float16),
     "apply_rotary.interleaved_by_default": named_output(

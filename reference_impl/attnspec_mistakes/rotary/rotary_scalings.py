@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, defaulting, departure, ignoring
+from attnspec_mistakes.departures import altered, defaulting, departure, ignoring, on_calls
 from attnspec_reference.rotary.frequency_scalings import (
     blending_range,
     divide,
@@ -21,20 +21,21 @@ from attnspec_reference.rotary.frequency_scalings import (
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, powers_of, rotary_frequencies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation, Outputs
+    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array
 
 
+def frequencies_with(**steps: object) -> Callable[..., RotaryFrequencies]:
+    """Make rotary frequencies with some of the reference's steps replaced."""
+    return departure(rotary_frequencies, **steps)
+
+
 def under(scaling: str, departed: Computation) -> Computation:
     """Go wrong under one scaling alone."""
-
-    def computed(**arguments: Any) -> Outputs:
-        return (departed if arguments.get("scaling") == scaling else rotary_frequencies)(**arguments)
-
-    return computed
+    return on_calls(rotary_frequencies, lambda given: given.get("scaling") == scaling, departed)
 
 
 def without(scaling: str) -> Computation:
@@ -78,7 +79,7 @@ def stretched_by(stretch: Callable[[float, int, int | None], float]) -> Computat
         by = np.float64(stretch(factor, original_length, sequence_length))
         return float(theta * np.power(by, width / (width - 2)))
 
-    return departure(rotary_frequencies, stretch_base=base)
+    return frequencies_with(stretch_base=base)
 
 
 def shrinking(factor: float, original_length: int, sequence_length: int | None) -> float:
@@ -89,7 +90,7 @@ def shrinking(factor: float, original_length: int, sequence_length: int | None) 
 
 def llama3(**steps: Any) -> Computation:
     """Replace steps of llama3 scaling."""
-    return departure(rotary_frequencies, scale_long_waves=departure(scale_long_waves, **steps))
+    return frequencies_with(scale_long_waves=departure(scale_long_waves, **steps))
 
 
 def shares_exchanged(frequencies: Array, divided: Array, kept: Array) -> Array:
@@ -103,13 +104,6 @@ def share_by_wavelength(waves: Array, low: float, high: float) -> Array:
     """Rise in proportion to the length of a wave, not to the number of waves."""
     with np.errstate(divide="ignore"):
         return np.clip(1.0 - (1.0 / waves - 1.0 / high) / (1.0 / low - 1.0 / high), 0.0, 1.0)
-
-
-def long_from_the_original_length(
-    short_factors: Sequence[float], long_factors: Sequence[float], original_length: int, sequence_length: int | None
-) -> Sequence[float]:
-    """Take the long factors one token too early."""
-    return short_factors if sequence_length is None or sequence_length < original_length else long_factors
 
 
 def kept_over_their_own_width(*, width: int, **arguments: Any) -> RotaryFrequencies:
@@ -135,14 +129,7 @@ def last_kept(frequencies: Array, proportion: float) -> Array:
 
 def ranged(**steps: Any) -> Computation:
     """Replace steps of finding the range."""
-    return departure(rotary_frequencies, blending_range=departure(blending_range, **steps))
-
-
-def range_of_exchanged_turns(
-    width: int, theta: float, original_length: int, beta_fast: float, beta_slow: float, truncate: bool
-) -> tuple[float, float]:
-    """Begin where the slow number of turns lies, and end at the fast one."""
-    return blending_range(width, theta, original_length, beta_slow, beta_fast, truncate)
+    return frequencies_with(blending_range=departure(blending_range, **steps))
 
 
 def rounded_inwards(
@@ -201,25 +188,22 @@ def one(*_given: Any) -> float:
 
 FUNCTIONS: Mapping[str, Making] = {
     "rotary_frequencies.theta_ignored": ignoring(rotary_frequencies, "theta"),
-    "rotary_frequencies.exponent_halved": departure(
-        rotary_frequencies, powers_of=lambda base, width: np.power(np.float64(base), -np.arange(width // 2) / width)
+    "rotary_frequencies.exponent_halved": frequencies_with(
+        powers_of=lambda base, width: np.power(np.float64(base), -np.arange(width // 2) / width)
     ),
-    "rotary_frequencies.counted_from_one": departure(
-        rotary_frequencies,
-        powers_of=lambda base, width: np.power(np.float64(base), -2.0 * np.arange(1, width // 2 + 1) / width),
+    "rotary_frequencies.counted_from_one": frequencies_with(
+        powers_of=lambda base, width: np.power(np.float64(base), -2.0 * np.arange(1, width // 2 + 1) / width)
     ),
-    "rotary_frequencies.last_is_one_over_theta": departure(
-        rotary_frequencies,
-        powers_of=lambda base, width: np.power(np.float64(base), -np.arange(width // 2) / max(width // 2 - 1, 1)),
+    "rotary_frequencies.last_is_one_over_theta": frequencies_with(
+        powers_of=lambda base, width: np.power(np.float64(base), -np.arange(width // 2) / max(width // 2 - 1, 1))
     ),
-    "rotary_frequencies.inverted": departure(
-        rotary_frequencies,
-        powers_of=lambda base, width: np.power(np.float64(base), 2.0 * np.arange(width // 2) / width),
+    "rotary_frequencies.inverted": frequencies_with(
+        powers_of=lambda base, width: np.power(np.float64(base), 2.0 * np.arange(width // 2) / width)
     ),
     "rotary_frequencies.of_every_feature": of_every_feature,
     "rotary_frequencies.factor_without_scaling": factor_without_scaling,
     "rotary_frequencies.linear_with_stretched_base": linear_with_stretched_base,
-    "rotary_frequencies.linear_multiplied": under("linear", departure(rotary_frequencies, divide=linear_multiplied)),
+    "rotary_frequencies.linear_multiplied": under("linear", frequencies_with(divide=linear_multiplied)),
     "rotary_frequencies.linear_ignored": without("linear"),
     "rotary_frequencies.dynamic_ignored": without("dynamic"),
     "rotary_frequencies.dynamic_by_factor": stretched_by(
@@ -228,8 +212,8 @@ FUNCTIONS: Mapping[str, Making] = {
     "rotary_frequencies.dynamic_stretched_by_factor": stretched_by(
         lambda factor, _original_length, _sequence_length: factor
     ),
-    "rotary_frequencies.dynamic_exponent_missing": departure(
-        rotary_frequencies, stretch_base=departure(stretch_base, exponent_of_stretch=lambda _width: 1.0)
+    "rotary_frequencies.dynamic_exponent_missing": frequencies_with(
+        stretch_base=departure(stretch_base, exponent_of_stretch=lambda _width: 1.0)
     ),
     "rotary_frequencies.dynamic_shrinks": stretched_by(shrinking),
     "rotary_frequencies.llama3_ignored": without("llama3"),
@@ -245,48 +229,48 @@ FUNCTIONS: Mapping[str, Making] = {
     "rotary_frequencies.llama3_two_pi_missing": llama3(
         waves_within=lambda original_length, frequencies: original_length * frequencies
     ),
-    "rotary_frequencies.longrope_always_long": departure(
-        rotary_frequencies, choose_factors=lambda _short, long_factors, *_lengths: long_factors
+    "rotary_frequencies.longrope_always_long": frequencies_with(
+        choose_factors=lambda _short, long_factors, *_lengths: long_factors
     ),
-    "rotary_frequencies.longrope_always_short": departure(
-        rotary_frequencies, choose_factors=lambda short_factors, *_others: short_factors
+    "rotary_frequencies.longrope_always_short": frequencies_with(
+        choose_factors=lambda short_factors, *_others: short_factors
     ),
-    "rotary_frequencies.longrope_long_too_early": departure(
-        rotary_frequencies, choose_factors=long_from_the_original_length
+    "rotary_frequencies.longrope_long_too_early": frequencies_with(
+        choose_factors=lambda short, long, original_length, length: (
+            short if length is None or length < original_length else long
+        )
     ),
-    "rotary_frequencies.longrope_multiplied": under(
-        "longrope", departure(rotary_frequencies, divide=linear_multiplied)
-    ),
+    "rotary_frequencies.longrope_multiplied": under("longrope", frequencies_with(divide=linear_multiplied)),
     "rotary_frequencies.proportional_over_rotated_width": under("proportional", kept_over_their_own_width),
-    "rotary_frequencies.proportional_without_zeros": departure(
-        rotary_frequencies,
-        keep_first=lambda frequencies, proportion: frequencies[: math.floor(proportion * len(frequencies))],
+    "rotary_frequencies.proportional_without_zeros": frequencies_with(
+        keep_first=lambda frequencies, proportion: frequencies[: math.floor(proportion * len(frequencies))]
     ),
-    "rotary_frequencies.proportional_ignored": departure(
-        rotary_frequencies, keep_first=lambda frequencies, _proportion: frequencies
+    "rotary_frequencies.proportional_ignored": frequencies_with(
+        keep_first=lambda frequencies, _proportion: frequencies
     ),
-    "rotary_frequencies.proportional_of_features": departure(rotary_frequencies, keep_first=features_counted),
-    "rotary_frequencies.proportional_last": departure(rotary_frequencies, keep_first=last_kept),
+    "rotary_frequencies.proportional_of_features": frequencies_with(keep_first=features_counted),
+    "rotary_frequencies.proportional_last": frequencies_with(keep_first=last_kept),
     "rotary_frequencies.proportional_factor_ignored": under("proportional", ignoring(rotary_frequencies, "factor")),
     "rotary_frequencies.yarn_clamped_to_last_pair": ranged(
         clamp=lambda low, high, width: (max(low, 0.0), min(high, width // 2 - 1.0))
     ),
-    "rotary_frequencies.yarn_turns_exchanged": departure(rotary_frequencies, blending_range=range_of_exchanged_turns),
+    "rotary_frequencies.yarn_turns_exchanged": frequencies_with(
+        blending_range=lambda width, theta, length, fast, slow, truncate: blending_range(
+            width, theta, length, slow, fast, truncate
+        )
+    ),
     "rotary_frequencies.yarn_turns_fixed": ignoring(rotary_frequencies, "beta_fast", "beta_slow"),
     "rotary_frequencies.yarn_two_pi_missing": ranged(pair_of_turns=pair_of_radians),
     "rotary_frequencies.yarn_range_for_base_10000": ranged(pair_of_turns=pair_for_ten_thousand),
     "rotary_frequencies.yarn_always_truncated": ignoring(rotary_frequencies, "truncate"),
     "rotary_frequencies.yarn_not_truncated": defaulting(rotary_frequencies, truncate=lambda _arguments: False),
-    "rotary_frequencies.yarn_rounded_down": departure(rotary_frequencies, blending_range=rounded_inwards),
-    "rotary_frequencies.yarn_blended_the_other_way": departure(
-        rotary_frequencies,
-        blend=lambda frequencies, divided, divided_share: divided_share * frequencies + (1.0 - divided_share) * divided,
+    "rotary_frequencies.yarn_rounded_down": frequencies_with(blending_range=rounded_inwards),
+    "rotary_frequencies.yarn_blended_the_other_way": frequencies_with(
+        blend=lambda frequencies, divided, divided_share: divided_share * frequencies + (1.0 - divided_share) * divided
     ),
-    "rotary_frequencies.yarn_all_divided": departure(
-        rotary_frequencies, blend=lambda _frequencies, divided, _share: divided
-    ),
-    "rotary_frequencies.yarn_ramp_over_features": departure(
-        rotary_frequencies, ramp=lambda low, high, pairs: ramp(low, high, 2 * pairs)[::2]
+    "rotary_frequencies.yarn_all_divided": frequencies_with(blend=lambda _frequencies, divided, _share: divided),
+    "rotary_frequencies.yarn_ramp_over_features": frequencies_with(
+        ramp=lambda low, high, pairs: ramp(low, high, 2 * pairs)[::2]
     ),
     "rotary_frequencies.given_attention_factor_ignored": ignoring(rotary_frequencies, "attention_factor"),
     "rotary_frequencies.given_attention_factor_multiplied": given_factor_through(
@@ -295,31 +279,28 @@ FUNCTIONS: Mapping[str, Making] = {
     "rotary_frequencies.given_attention_factor_as_coefficient": given_factor_through(
         lambda given, factor: magnitude(factor, given)
     ),
-    "rotary_frequencies.longrope_factor_missing": departure(rotary_frequencies, longrope_attention_factor=one),
-    "rotary_frequencies.longrope_factor_of_yarn": departure(
-        rotary_frequencies, longrope_attention_factor=lambda factor, _original_length: magnitude(factor, 1.0)
+    "rotary_frequencies.longrope_factor_missing": frequencies_with(longrope_attention_factor=one),
+    "rotary_frequencies.longrope_factor_of_yarn": frequencies_with(
+        longrope_attention_factor=lambda factor, _original_length: magnitude(factor, 1.0)
     ),
-    "rotary_frequencies.longrope_factor_without_root": departure(
-        rotary_frequencies,
-        longrope_attention_factor=lambda factor, original_length: 1.0 + math.log(factor) / math.log(original_length),
+    "rotary_frequencies.longrope_factor_without_root": frequencies_with(
+        longrope_attention_factor=lambda factor, original_length: 1.0 + math.log(factor) / math.log(original_length)
     ),
-    "rotary_frequencies.yarn_factor_missing": departure(rotary_frequencies, yarn_attention_factor=one),
-    "rotary_frequencies.yarn_common_logarithm": departure(
-        rotary_frequencies,
+    "rotary_frequencies.yarn_factor_missing": frequencies_with(yarn_attention_factor=one),
+    "rotary_frequencies.yarn_common_logarithm": frequencies_with(
         yarn_attention_factor=departure(
             yarn_attention_factor, magnitude=lambda factor, coefficient: 0.1 * coefficient * math.log10(factor) + 1.0
-        ),
+        )
     ),
-    "rotary_frequencies.magnitudes_ignored": departure(
-        rotary_frequencies, yarn_attention_factor=lambda factor, _numerator, _denominator: magnitude(factor, 1.0)
+    "rotary_frequencies.magnitudes_ignored": frequencies_with(
+        yarn_attention_factor=lambda factor, _numerator, _denominator: magnitude(factor, 1.0)
     ),
-    "rotary_frequencies.single_magnitude_heard": departure(
-        rotary_frequencies,
+    "rotary_frequencies.single_magnitude_heard": frequencies_with(
         yarn_attention_factor=lambda factor, numerator, denominator: (
             magnitude(factor, numerator or 1.0) / magnitude(factor, denominator or 0.0)
-        ),
+        )
     ),
-    "rotary_frequencies.magnitude_as_factor": departure(rotary_frequencies, yarn_attention_factor=magnitude_as_factor),
+    "rotary_frequencies.magnitude_as_factor": frequencies_with(yarn_attention_factor=magnitude_as_factor),
     "rotary_frequencies.attention_factor_of_others_heard": with_attention_factor(
         lambda given: given.get("attention_factor")
     ),

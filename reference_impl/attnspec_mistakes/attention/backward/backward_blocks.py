@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import backward_with, changing, repeating, replaying
 from attnspec_mistakes.attention.backward.backward_heads import in_groups, summed
 from attnspec_mistakes.attention.backward.backward_sinks import summed_to_sinks
+from attnspec_mistakes.attention.forward.attention_departures import backward_with, changing, repeating, replaying
 from attnspec_mistakes.attention.forward.forward_softmax import nan_in_hidden_tile
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries, sum_to_mask
 from attnspec_reference.attention.attention_keys import is_boolean, within_window
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from attnspec_mistakes.attention.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_departures import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.attention.scaled_dot_product_attention_backward import AttentionGradients
     from attnspec_reference.precision import Array, Booleans, Integers

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import backward_with, repeating, replaying
 from attnspec_mistakes.attention.backward.backward_products import is_additive
+from attnspec_mistakes.attention.forward.attention_departures import backward_with, repeating, replaying
+from attnspec_mistakes.departures import on_calls
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries
 from attnspec_reference.attention.attention_softmax import largest_logit
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
@@ -18,7 +19,7 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_departures import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans, Integers
 
@@ -66,12 +67,7 @@ def skipping(reached: Callable[[Booleans], Booleans]) -> Backward:
         return sum_for_keys(np.where(kept, of_scores, 0), of_queries, attendable & kept)
 
     departed = backward_with(sum_for_queries=of_queries, sum_for_keys=of_keys)
-
-    def computed(**arguments: Any) -> AttentionGradients:
-        windowed = arguments.get("window") is not None
-        return (departed if windowed else scaled_dot_product_attention_backward)(**arguments)
-
-    return computed
+    return on_calls(scaled_dot_product_attention_backward, lambda given: given.get("window") is not None, departed)
 
 
 def without_cut_tile(tile: int, *, last: bool) -> Callable[[Booleans], Booleans]:
@@ -109,21 +105,15 @@ def of_queries(arguments: Mapping[str, Any]) -> tuple[int, ...]:
     return np.shape(arguments["query"])[:3]
 
 
-def gradient_fitted(**arguments: Any) -> AttentionGradients:
-    """Make the gradient of the output, and the output, fit the queries."""
-    shape = (*of_queries(arguments), np.shape(arguments["value"])[-1])
-    for name in ("grad_output", "output"):
-        if arguments.get(name) is not None:
-            arguments[name] = fitted(arguments[name], shape)
-    return scaled_dot_product_attention_backward(**arguments)
+def fitting(shape_of: Callable[[Mapping[str, Any]], tuple[int, ...]], *names: str) -> Backward:
+    """Make a backward pass that makes some arguments fit."""
 
+    def computed(**arguments: Any) -> AttentionGradients:
+        given = [name for name in names if arguments.get(name) is not None]
+        changed = {name: fitted(arguments[name], shape_of(arguments)) for name in given}
+        return scaled_dot_product_attention_backward(**{**arguments, **changed})
 
-def logsumexp_fitted(**arguments: Any) -> AttentionGradients:
-    """Make the logsumexp and its gradient fit the queries."""
-    for name in ("logsumexp", "grad_logsumexp"):
-        if arguments.get(name) is not None:
-            arguments[name] = fitted(arguments[name], of_queries(arguments))
-    return scaled_dot_product_attention_backward(**arguments)
+    return computed
 
 
 def mask_fitted(**arguments: Any) -> AttentionGradients:
@@ -131,8 +121,7 @@ def mask_fitted(**arguments: Any) -> AttentionGradients:
     mask = arguments.get("mask")
     scores = (*of_queries(arguments), np.shape(arguments["key"])[2])
     if mask is not None and np.ndim(mask) >= 1:
-        whole = fitted(mask, scores) if np.ndim(mask) <= len(scores) else mask
-        arguments["mask"] = whole
+        arguments["mask"] = fitted(mask, scores)
     return scaled_dot_product_attention_backward(**arguments)
 
 
@@ -220,8 +209,10 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.axes_added": axes_added,
     "sdpa_backward.entries_repeated": entries_repeated,
     "sdpa_backward.heads_found": heads_found,
-    "sdpa_backward.gradient_fitted": gradient_fitted,
-    "sdpa_backward.logsumexp_fitted": logsumexp_fitted,
+    "sdpa_backward.gradient_fitted": fitting(
+        lambda given: (*of_queries(given), np.shape(given["value"])[-1]), "grad_output", "output"
+    ),
+    "sdpa_backward.logsumexp_fitted": fitting(of_queries, "logsumexp", "grad_logsumexp"),
     "sdpa_backward.mask_fitted": mask_fitted,
     "sdpa_backward.lengths_cut": lengths_cut,
     "sdpa_backward.features_cut": features_cut,

@@ -6,23 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import backward_with, changing, in_some
+from attnspec_mistakes.attention.forward.attention_departures import backward_with, changing, in_some
 from attnspec_mistakes.attention.forward.forward_scores import (
     by_number_of_shared_heads,
     first_head_for_all,
     last_head_first,
     tiled_heads,
 )
+from attnspec_mistakes.departures import on_calls
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries, sum_over_group
 from attnspec_reference.attention.attention_logits import repeat_heads
-from attnspec_reference.attention.scaled_dot_product_attention_backward import (
-    scaled_dot_product_attention_backward,
-)
+from attnspec_reference.attention.scaled_dot_product_attention_backward import scaled_dot_product_attention_backward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_departures import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans, Integers
 
@@ -122,7 +121,7 @@ def causal_begun(begun: Callable[[Integers, Integers], Booleans]) -> Backward:
         return sum_for_keys(np.where(summed, of_scores, 0), of_queries, attendable & summed)
 
     departed = backward_with(sum_for_keys=sums)
-    return lambda **given: (departed if given.get("is_causal") else scaled_dot_product_attention_backward)(**given)
+    return on_calls(scaled_dot_product_attention_backward, lambda given: bool(given.get("is_causal")), departed)
 
 
 def filled_with_last(tile: int) -> Backward:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import backward_with, replaying
-from attnspec_mistakes.departures import altered, by_name, is_float_array, through_float16
+from attnspec_mistakes.attention.forward.attention_departures import backward_with, replaying
+from attnspec_mistakes.departures import altered, by_name, in_single_precision, through_float16
 from attnspec_mistakes.memory import (
     as_it_lies_in_memory,
     overwriting,
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from attnspec_mistakes.attention.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_departures import Backward
     from attnspec_mistakes.departures import Outputs
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans
-
 
 TENSORS = ("grad_output", "query", "key", "value", "mask")
 
@@ -139,17 +138,6 @@ def summed_in_half(**arguments: Any) -> AttentionGradients:
     return backward_with(
         sum_for_keys=lambda of_scores, of_queries, _attendable: added_in_dtype(of_scores, of_queries, dtype)
     )(**arguments)
-
-
-def in_float32(**arguments: Any) -> Outputs:
-    """Compute float64 in float32."""
-    dtype = result_dtype(arguments["query"])
-    if dtype != np.float64:
-        return scaled_dot_product_attention_backward(**arguments)
-    narrowed = {name: value.astype(np.float32) if is_float_array(value) else value for name, value in arguments.items()}
-    return {
-        name: array.astype(dtype) for name, array in by_name(scaled_dot_product_attention_backward(**narrowed)).items()
-    }
 
 
 def reading(read: Callable[[Array], Array], *names: str) -> Backward:
@@ -299,7 +287,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.mask_remembered": remembered("mask"),
     "sdpa_backward.values_in_float32": in_dtype(np.float32, "grad_value"),
     "sdpa_backward.gradients_in_float64": in_dtype(np.float64, "grad_query", "grad_key", "grad_value"),
-    "sdpa_backward.computed_in_float32": in_float32,
+    "sdpa_backward.computed_in_float32": in_single_precision(scaled_dot_product_attention_backward),
     "sdpa_backward.summed_in_half_precision": summed_in_half,
     "sdpa_backward.largest_before_scale": largest_before_scale,
     "sdpa_backward.largest_before_cap": largest_before("cap_scores", cap_scores),

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import backward_with, changing, in_some, repeating, replaying
+from attnspec_mistakes.attention.forward.attention_departures import (
+    backward_with,
+    changing,
+    in_some,
+    repeating,
+    replaying,
+)
 from attnspec_reference.attention.attention_gradients import sum_for_keys
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.attention_logits import add_distance_bias
@@ -21,10 +27,9 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_departures import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans, Integers
-
 
 _CHUNK = 32
 """Queries that kernels take at a time."""

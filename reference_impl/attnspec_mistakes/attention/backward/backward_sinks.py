@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import backward_with, changing, in_some, repeating, replaying
+from attnspec_mistakes.attention.forward.attention_departures import (
+    backward_with,
+    changing,
+    in_some,
+    repeating,
+    replaying,
+)
 from attnspec_mistakes.departures import altered, ignoring
 from attnspec_reference.attention.attention_gradients import gradient_of_softmax, shares_of_keys
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
@@ -19,7 +25,7 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_departures import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans
 

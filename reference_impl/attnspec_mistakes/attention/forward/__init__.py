@@ -18,7 +18,7 @@ from attnspec_mistakes.attention.forward import (
     quantized_owners,
     quantized_scales,
 )
-from attnspec_mistakes.attention.quantized_products import of_products
+from attnspec_mistakes.attention.forward.attention_departures import of_products
 from attnspec_mistakes.mistake import mistakes_in
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import attention_given, attention_with
-from attnspec_mistakes.attention.building_blocks import at_most_one_ahead, before, later
+from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
+from attnspec_mistakes.attention.forward.building_blocks import at_most_one_ahead, before, later
 from attnspec_mistakes.departures import departure, ignoring, in_working_precision
 from attnspec_reference.attention.attention_keys import attendable_by_mask, causal_offset, distances_ahead, is_boolean
 from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores, exclude_keys, repeat_heads

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import attention_given, attention_with
-from attnspec_mistakes.departures import by_name, through_float16
+from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
+from attnspec_mistakes.departures import cut_to_bfloat16, in_single_precision, through_float16
 from attnspec_mistakes.memory import (
     as_it_lies_in_memory,
     read_forwards,
@@ -28,18 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from attnspec_mistakes.departures import Computation, Outputs
+    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans
-
-
-HALF_PRECISION = ("float16", "bfloat16")
-
-
-def cut_to_bfloat16(array: Array) -> Array:
-    """Cut off the last 16 bits of float32, which leaves what bfloat16 holds."""
-    bits = array.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
-    return bits.view(np.float32).astype(array.dtype)
 
 
 def a_billion_below(logits: Array, attendable: Booleans) -> Array:
@@ -48,34 +39,10 @@ def a_billion_below(logits: Array, attendable: Booleans) -> Array:
     return np.where(attendable, logits, hidden)
 
 
-def excluded_by_adding(logits: Array, attendable: Booleans) -> Array:
-    """Add minus infinity to what is excluded: NaN and plus infinity survive it."""
-    with np.errstate(all="ignore"):
-        return logits + np.where(attendable, 0, -np.inf)
-
-
-def weighed_with_excluded(weights: Array, value: Array, _attendable: Booleans) -> Array:
-    """Multiply excluded values by their weight of 0, too."""
-    with np.errstate(all="ignore"):
-        return weights @ value
-
-
 def nan_to_zero(weights: Array, value: Array, attendable: Booleans) -> Array:
     """Replace every NaN of the output by 0."""
     output = weigh_values(weights, value, attendable)
     return np.where(np.isnan(output), 0, output)
-
-
-def in_single_precision(**arguments: Any) -> Outputs:
-    """Compute float64 in float32."""
-    dtype = result_dtype(arguments["query"])
-    narrowed = {
-        name: value.astype(np.float32) if getattr(value, "dtype", None) == np.float64 else value
-        for name, value in arguments.items()
-    }
-    with np.errstate(all="ignore"):
-        outputs = by_name(scaled_dot_product_attention(**narrowed))
-    return {name: output.astype(dtype) if dtype == np.float64 else output for name, output in outputs.items()}
 
 
 def returned_in(dtype: DTypeLike) -> Computation:
@@ -235,7 +202,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.weights_in_bfloat16": attention_with(
         weigh_values=lambda weights, value, attendable: weigh_values(cut_to_bfloat16(weights), value, attendable)
     ),
-    "sdpa.computed_in_float32": in_single_precision,
+    "sdpa.computed_in_float32": in_single_precision(scaled_dot_product_attention),
     "sdpa.summed_in_half_precision": summed_in_half_precision,
     "sdpa.output_in_float64": returned_in(np.float64),
     "sdpa.output_not_narrowed": output_not_narrowed,
@@ -243,8 +210,10 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.scores_made_finite": attention_with(
         score_every_key=lambda query, key: np.nan_to_num(score_every_key(query, key))
     ),
-    "sdpa.excluded_value_leaks": attention_with(weigh_values=weighed_with_excluded),
-    "sdpa.excluded_key_leaks": attention_with(exclude_keys=excluded_by_adding),
+    "sdpa.excluded_value_leaks": attention_with(weigh_values=lambda weights, value, _attendable: weights @ value),
+    "sdpa.excluded_key_leaks": attention_with(
+        exclude_keys=lambda logits, attendable: logits + np.where(attendable, 0, -np.inf)
+    ),
     "sdpa.no_keys_nan": nan_without_keys,
     "sdpa.no_keys_crash": attention_with(largest_logit=lambda logits: np.max(logits, axis=-1, keepdims=True)),
     "sdpa.logsumexp_plus_infinity": with_log_sum_exp(plus_infinity_if_empty),

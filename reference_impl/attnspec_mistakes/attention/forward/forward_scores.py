@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import attention_given, attention_with
+from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
 from attnspec_mistakes.attention.forward.forward_positions import of_first_entry
 from attnspec_mistakes.departures import defaulting, ignoring, in_working_precision
 from attnspec_reference.attention.phases import scale_scores

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import attention_given, attention_with
+from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
 from attnspec_mistakes.attention.forward.forward_masks import slopes_of_first_head
-from attnspec_mistakes.departures import ignoring, in_working_precision
+from attnspec_mistakes.departures import ignoring, in_working_precision, on_calls
 from attnspec_reference.attention.attention_logits import exclude_keys
 from attnspec_reference.attention.attention_softmax import (
     exponentiate,
@@ -70,21 +70,17 @@ OVER_QUERIES = attention_with(
     log_sum_exp=lambda largest, total: np.squeeze(largest + np.log(total), axis=-2),
 )
 
-
 OVER_ALL = attention_with(
     largest_logit=largest_over_all,
     sum_over_keys=lambda exponentials: np.sum(exponentials, axis=(-2, -1), keepdims=True),
 )
 
-
 WITHOUT_MAXIMUM = attention_with(largest_logit=lambda logits: np.zeros((*logits.shape[:-1], 1), dtype=logits.dtype))
-
 
 MAXIMUM_AXIS_LOST = attention_with(
     largest_logit=largest_without_its_axis,
     log_sum_exp=lambda largest, total: log_sum_exp(np.swapaxes(largest, -1, -2), total),
 )
-
 
 NORMALISER_MULTIPLIED = attention_with(divide_by_total=lambda exponentials, total: exponentials * total)
 
@@ -196,14 +192,6 @@ def on_first_key(sinks: Array) -> dict[str, object]:
     return {"exclude_keys": excluded}
 
 
-def largest_from_zero_up(**arguments: Any) -> Attention:
-    """Look for the largest term from zero up where there are sinks: exponentials vanish where all lie far below."""
-    steps = (
-        {} if arguments.get("sinks") is None else {"largest_logit": lambda terms: np.maximum(largest_logit(terms), 0)}
-    )
-    return attention_with(**steps)(**arguments)
-
-
 def sinks_of_shared_heads(**arguments: Any) -> Attention:
     """Take the sink by the number of the key head."""
     sinks = arguments.get("sinks")
@@ -287,5 +275,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.sink_missing_in_weights": missing_in_weights,
     "sdpa.sink_missing_in_logsumexp": missing_in_logsumexp,
     "sdpa.sink_masked_with_the_keys": attention_with(join_sinks=masked_with_the_keys),
-    "sdpa.sink_maximum_from_zero": largest_from_zero_up,
+    "sdpa.sink_maximum_from_zero": on_calls(
+        scaled_dot_product_attention,
+        lambda given: given.get("sinks") is not None,
+        attention_with(largest_logit=lambda terms: np.maximum(largest_logit(terms), 0)),
+    ),
 }

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Integers
 
-
 Cut = tuple[slice, slice]
 """Which queries and which keys a sequence has."""
 
@@ -43,16 +42,10 @@ def attending(
     """
 
     def attend(
-        query: Array,
-        key: Array,
-        value: Array,
-        query_starts: Array,
-        key_starts: Array,
-        *,
-        mask: Any = None,
-        **others: Any,
+        query: Array, key: Array, value: Array, query_starts: Array, key_starts: Array, **others: Any
     ) -> ServedAttention:
         tokens, heads, _ = query.shape
+        mask = others.pop("mask", None)
         alignment = others.get("causal_alignment", "top_left")
         output = np.zeros((tokens, heads, value.shape[2]), dtype=result_dtype(query))
         logsumexp = np.zeros((tokens, heads), dtype=result_dtype(query))

@@ -97,37 +97,29 @@ def prefix_without_positions(
     return right._replace(output=output, logsumexp=logsumexp)
 
 
-def in_the_pool(
-    pages: Integers, size: int, counted: list[int], lengths: list[int], entry: int, alignment: str
-) -> Positions:
-    """Take the place of a key in the pool for its position."""
-    queries, keys = own_positions(counted[entry], lengths[entry], alignment)
-    number, slot = np.divmod(keys, size)
-    return queries, np.asarray(pages)[number] * size + slot
+def keys_placed(change: Callable[[Integers, Integers, int], Integers]) -> Callable[..., Positions]:
+    """Place keys in another way, by their position, the pages of the sequence and the page size."""
+
+    def place(pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
+        entry, alignment = rest
+        queries, keys = own_positions(counted[entry], lengths[entry], alignment)
+        return queries, change(keys, np.asarray(pages), size)
+
+    return place
 
 
-def in_the_page(
-    _pages: Integers, size: int, counted: list[int], lengths: list[int], entry: int, alignment: str
-) -> Positions:
-    """Begin to count positions anew in each page."""
-    queries, keys = own_positions(counted[entry], lengths[entry], alignment)
-    return queries, keys % size
+def queries_aligned(keys_of: Callable[[list[int], int, int], int]) -> Callable[..., Positions]:
+    """Align queries as if there were another number of keys, by all lengths, that of the sequence and the page size."""
+
+    def place(_pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
+        entry, alignment = rest
+        queries, _ = own_positions(counted[entry], keys_of(lengths, lengths[entry], size), alignment)
+        return queries, np.arange(int(lengths[entry]))
+
+    return place
 
 
-def from_the_longest(
-    _pages: Integers, _size: int, counted: list[int], lengths: list[int], entry: int, alignment: str
-) -> Positions:
-    """Align the queries of every sequence at the end of the longest one."""
-    queries, _ = own_positions(counted[entry], max(lengths), alignment)
-    return queries, np.arange(lengths[entry])
-
-
-def from_the_page_end(
-    _pages: Integers, size: int, counted: list[int], lengths: list[int], entry: int, alignment: str
-) -> Positions:
-    """Align the last query at the end of the last page."""
-    queries, _ = own_positions(counted[entry], -(-lengths[entry] // size) * size, alignment)
-    return queries, np.arange(lengths[entry])
+in_the_pool = keys_placed(lambda keys, pages, size: pages[keys // size] * size + keys % size)
 
 
 def only(place: Callable[..., Positions], argument: str) -> Callable[..., ServedAttention]:
@@ -165,16 +157,10 @@ def skipping(change: Callable[[dict[str, Any], int, Array, Array], None]) -> Cal
     """Make an `attend_to_pages` that skips pages before a window, and counts something from the first one it reads."""
 
     def attend(
-        query: Array,
-        key_pool: Array,
-        value_pool: Array,
-        pages: list[Integers],
-        key_lengths: list[int],
-        *,
-        query_lengths: Any = None,
-        **others: Any,
+        query: Array, key_pool: Array, value_pool: Array, pages: list[Integers], key_lengths: list[int], **others: Any
     ) -> ServedAttention:
         batch, heads, tokens, _ = query.shape
+        query_lengths = others.pop("query_lengths", None)
         counted = [tokens] * batch if query_lengths is None else np.asarray(query_lengths).tolist()
         output = np.zeros((batch, heads, tokens, value_pool.shape[3]), dtype=result_dtype(query))
         logsumexp = np.full((batch, heads, tokens), -np.inf, dtype=result_dtype(query))
@@ -229,9 +215,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.causal_by_place_in_pool": reading_pages(only(in_the_pool, "is_causal")),
     "sdpa.window_by_place_in_pool": reading_pages(only(in_the_pool, "window")),
     "sdpa.alibi_by_place_in_pool": reading_pages(only(in_the_pool, "alibi_slopes")),
-    "sdpa.positions_anew_in_each_page": reading_pages(placing(in_the_page)),
-    "sdpa.aligned_at_the_longest": reading_pages(placing(from_the_longest)),
-    "sdpa.aligned_at_the_page_end": reading_pages(placing(from_the_page_end)),
+    "sdpa.positions_anew_in_each_page": reading_pages(placing(keys_placed(lambda keys, _pages, size: keys % size))),
+    "sdpa.aligned_at_the_longest": reading_pages(placing(queries_aligned(lambda lengths, _own, _size: max(lengths)))),
+    "sdpa.aligned_at_the_page_end": reading_pages(
+        placing(queries_aligned(lambda _lengths, own, size: -(-own // size) * size))
+    ),
     "sdpa.paged_mask_of_first_sequence": reading_pages(one_mask_for_all),
     "sdpa.table_read_as_it_lies": by_table(altered(paged_attention, block_table=as_it_lies_in_memory)),
     "sdpa.list_read_forwards": by_list(

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import attention_given, attention_with
+from attnspec_mistakes.attention.forward.attention_departures import TENSORS, attention_given, attention_with
 from attnspec_mistakes.attention.forward.forward_softmax import WITHOUT_MAXIMUM
 from attnspec_mistakes.attention.forward.quantized_scales import scaling_logits
-from attnspec_mistakes.attention.quantized_products import TENSORS
-from attnspec_mistakes.departures import by_name
+from attnspec_mistakes.departures import by_name, on_calls
 from attnspec_reference.attention.attention_scales import output_dtype_or_own
 from attnspec_reference.attention.phases import score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
@@ -113,10 +112,8 @@ def squeezed(**arguments: Any) -> Outputs:
 
 _INT8, _FLOAT8 = ("int8",), ("float8_e4m3fn", "float8_e5m2")
 
-
 _BITS = 14
 """Significant bits of the accumulators of tensor cores for float8."""
-
 
 _STEP = 32
 """Features, or keys, that such a unit adds up at once."""
@@ -124,12 +121,11 @@ _STEP = 32
 
 def where_both_are(formats: tuple[str, ...], computation: Computation) -> Computation:
     """Make a mistake where query and keys both have one of these formats."""
-
-    def attend(**arguments: Any) -> Outputs:
-        held = {np.asarray(arguments[name]).dtype.name for name in ("query", "key")}
-        return (computation if held <= set(formats) else scaled_dot_product_attention)(**arguments)
-
-    return attend
+    return on_calls(
+        scaled_dot_product_attention,
+        lambda given: {np.asarray(given[name]).dtype.name for name in ("query", "key")} <= set(formats),
+        computation,
+    )
 
 
 def adding(add: Callable[[Array, Array], Array]) -> Computation:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_departures import attention_given, attention_with
-from attnspec_mistakes.attention.quantized_products import tensors_of
+from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with, tensors_of
 from attnspec_mistakes.departures import by_name, exchanging, ignoring
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.attention_logits import add_mask, cap_scores
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 
 _LEAST_NORMAL = {"float8_e4m3fn": 2.0**-6, "float8_e5m2": 2.0**-14}
-
 
 _FLOAT8 = tuple(_LEAST_NORMAL)
 

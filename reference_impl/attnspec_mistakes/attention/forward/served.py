@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from attnspec_reference.attention.scaled_dot_product_attention import Attention
     from attnspec_reference.precision import Array, Integers
 
-
 Positions = tuple["Integers", "Integers"]
 """Where the queries and the keys of one sequence stand."""
 
@@ -59,24 +58,13 @@ def reading_pages(attend: Callable[..., Any]) -> Mapping[str, Computation]:
     }
 
 
-def attend_at(
-    query: Array,
-    key: Array,
-    value: Array,
-    positions: Positions,
-    *,
-    mask: Array | None = None,
-    alibi_slopes: Any = None,
-    is_causal: bool = False,
-    window: Any = None,
-    causal_alignment: str | None = None,
-    **others: Any,
-) -> Attention:
+def attend_at(query: Array, key: Array, value: Array, positions: Positions, **given: Any) -> Attention:
     """Let queries (1, Hq, N, E) attend to keys as if both stood at these positions, whatever the alignment."""
-    del causal_alignment  # the positions say it
+    named = ("causal_alignment", "mask", "alibi_slopes", "is_causal", "window")
+    _, mask, alibi_slopes, is_causal, window = (given.pop(name, None) for name in named)
     of_queries, of_keys = positions
     ahead = of_keys - np.reshape(of_queries, (-1, 1))
-    left, right = (None, None) if window is None else window
+    left, right = window or (None, None)
     attendable = np.ones(ahead.shape, dtype=np.bool_)
     for excluded in (
         *((ahead > 0,) if is_causal else ()),
@@ -92,7 +80,7 @@ def attend_at(
     if mask is not None:
         mask = np.asarray(mask)
         bias = np.where(mask, bias, -np.inf) if mask.dtype == np.bool_ else bias + widen(mask, dtype)
-    return scaled_dot_product_attention(query, key, value, mask=bias, **others)
+    return scaled_dot_product_attention(query, key, value, mask=bias, **given)
 
 
 def placing(place: Callable[..., Positions]) -> Callable[..., ServedAttention]:
@@ -103,17 +91,10 @@ def placing(place: Callable[..., Positions]) -> Callable[..., ServedAttention]:
     """
 
     def attend(
-        query: Array,
-        key_pool: Array,
-        value_pool: Array,
-        pages: list[Integers],
-        key_lengths: list[int],
-        *,
-        query_lengths: Any = None,
-        mask: Any = None,
-        **others: Any,
+        query: Array, key_pool: Array, value_pool: Array, pages: list[Integers], key_lengths: list[int], **others: Any
     ) -> ServedAttention:
         batch, heads, tokens, _ = query.shape
+        query_lengths, mask = others.pop("query_lengths", None), others.pop("mask", None)
         counted = [tokens] * batch if query_lengths is None else np.asarray(query_lengths).tolist()
         alignment = others.get("causal_alignment", "top_left")
         output = np.zeros((batch, heads, tokens, value_pool.shape[3]), dtype=result_dtype(query))

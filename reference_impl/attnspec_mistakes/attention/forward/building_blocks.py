@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from attnspec_reference.precision import Array, Booleans
 
 
+def softmax_with(**steps: object) -> Computation:
+    """Make a softmax with some of the reference's steps replaced."""
+    return named_output(departure(softmax, **steps))
+
+
+def mask_with(**steps: object) -> Computation:
+    """Make a causal mask with some of the reference's steps replaced."""
+    return named_output(departure(causal_mask, **steps))
+
+
 def over(axis_of: Callable[[Any], int | None]) -> Computation:
     """Make a softmax along the axis that comes of the one that is asked for."""
     return named_output(lambda x, axis=-1: softmax(x, axis=axis_of(axis)))
@@ -151,55 +161,42 @@ FUNCTIONS: Mapping[str, Making] = {
     "softmax.opposite_axis": over(lambda axis: None if axis is None else -1 - axis),
     "softmax.equal_numbers_by_last_axis": named_output(equal_by_the_last_axis),
     "softmax.null_axis_as_last": over(lambda axis: -1 if axis is None else axis),
-    "softmax.no_maximum": named_output(departure(softmax, subtract=unshifted)),
-    "softmax.global_maximum": named_output(departure(softmax, largest=largest_of_all)),
-    "softmax.maximum_axis_lost": named_output(departure(softmax, largest=largest_without_its_axis)),
-    "softmax.not_normalised": named_output(departure(softmax, divide_by_sum=lambda exponentials, _axis: exponentials)),
-    "softmax.normaliser_multiplied": named_output(
-        departure(
-            softmax,
-            divide_by_sum=lambda exponentials, axis: exponentials * np.sum(exponentials, axis=axis, keepdims=True),
-        )
+    "softmax.no_maximum": softmax_with(subtract=unshifted),
+    "softmax.global_maximum": softmax_with(largest=largest_of_all),
+    "softmax.maximum_axis_lost": softmax_with(largest=largest_without_its_axis),
+    "softmax.not_normalised": softmax_with(divide_by_sum=lambda exponentials, _axis: exponentials),
+    "softmax.normaliser_multiplied": softmax_with(
+        divide_by_sum=lambda exponentials, axis: exponentials * np.sum(exponentials, axis=axis, keepdims=True)
     ),
-    "softmax.epsilon_in_denominator": named_output(departure(softmax, divide_by_sum=divided_by_a_little_more)),
-    "softmax.powers_of_two": named_output(departure(softmax, subtract=lambda x, amount: (x - amount) * math.log(2.0))),
+    "softmax.epsilon_in_denominator": softmax_with(divide_by_sum=divided_by_a_little_more),
+    "softmax.powers_of_two": softmax_with(subtract=lambda x, amount: (x - amount) * math.log(2.0)),
     "softmax.logarithm_returned": in_working_precision(logarithms),
-    "softmax.maximum_started_at_zero": named_output(
-        departure(softmax, largest=lambda x, axis: np.max(x, axis=axis, keepdims=True, initial=0.0))
+    "softmax.maximum_started_at_zero": softmax_with(
+        largest=lambda x, axis: np.max(x, axis=axis, keepdims=True, initial=0.0)
     ),
     "softmax.summed_in_half_precision": named_output(summed_in_half_precision),
-    "softmax.base_two_before_maximum": named_output(
-        departure(
-            softmax, subtract=lambda x, amount: (x * math.log2(math.e) - amount * math.log2(math.e)) * math.log(2.0)
-        )
+    "softmax.base_two_before_maximum": softmax_with(
+        subtract=lambda x, amount: (x * math.log2(math.e) - amount * math.log2(math.e)) * math.log(2.0)
     ),
-    "softmax.maximum_started_at_lowest_float32": named_output(
-        departure(
-            softmax,
-            largest=lambda x, axis: np.max(x, axis=axis, keepdims=True, initial=float(np.finfo(np.float32).min)),
-        )
+    "softmax.maximum_started_at_lowest_float32": softmax_with(
+        largest=lambda x, axis: np.max(x, axis=axis, keepdims=True, initial=float(np.finfo(np.float32).min))
     ),
-    "softmax.through_float16": named_output(departure(softmax, widen=through_float16)),
-    "causal_mask.inverted": named_output(departure(causal_mask, at_or_before=later)),
-    "causal_mask.upper_triangle": named_output(
-        departure(
-            causal_mask,
-            at_or_before=lambda query_length, key_length, offset: ~at_or_before(query_length, key_length, offset - 1),
-        )
+    "softmax.through_float16": softmax_with(widen=through_float16),
+    "causal_mask.inverted": mask_with(at_or_before=later),
+    "causal_mask.upper_triangle": mask_with(
+        at_or_before=lambda query_length, key_length, offset: ~at_or_before(query_length, key_length, offset - 1)
     ),
-    "causal_mask.own_position_excluded": named_output(departure(causal_mask, at_or_before=before)),
-    "causal_mask.next_position_included": named_output(departure(causal_mask, at_or_before=at_most_one_ahead)),
+    "causal_mask.own_position_excluded": mask_with(at_or_before=before),
+    "causal_mask.next_position_included": mask_with(at_or_before=at_most_one_ahead),
     "causal_mask.offset_ignored": named_output(ignoring(causal_mask, "offset")),
-    "causal_mask.single_query_sees_all": named_output(departure(causal_mask, at_or_before=all_for_a_single_query)),
-    "causal_mask.positions_in_a_byte": named_output(departure(causal_mask, at_or_before=in_a_byte)),
+    "causal_mask.single_query_sees_all": mask_with(at_or_before=all_for_a_single_query),
+    "causal_mask.positions_in_a_byte": mask_with(at_or_before=in_a_byte),
     "causal_mask.always_square": named_output(ignoring(causal_mask, "key_length")),
     "causal_mask.true_means_masked": named_output(marking_what_is_hidden),
     "causal_mask.additive_ignored": named_output(ignoring(causal_mask, "additive")),
-    "causal_mask.kept_value_four": named_output(departure(causal_mask, as_additive=partial(written_as, 4.0, -np.inf))),
-    "causal_mask.kept_value_one": named_output(departure(causal_mask, as_additive=partial(written_as, 1.0, -np.inf))),
-    "causal_mask.finite_number": named_output(
-        departure(causal_mask, as_additive=partial(written_as, 0.0, -1000000000.0))
-    ),
+    "causal_mask.kept_value_four": mask_with(as_additive=partial(written_as, 4.0, -np.inf)),
+    "causal_mask.kept_value_one": mask_with(as_additive=partial(written_as, 1.0, -np.inf)),
+    "causal_mask.finite_number": mask_with(as_additive=partial(written_as, 0.0, -1000000000.0)),
     "split_heads.not_transposed": named_output(departure(split_heads, heads_before_tokens=reshaped_instead)),
     "split_heads.interleaved": named_output(departure(split_heads, cut_features=dealt_out)),
     "split_heads.tokens_before_heads": named_output(departure(split_heads, heads_before_tokens=lambda x: x)),
