@@ -114,7 +114,7 @@ def mistakes_in(*modules: ModuleType) -> tuple[Mistake, ...]:
 def _in_module(module: ModuleType) -> Iterator[Mistake]:
     functions: Mapping[str, Making] = module.FUNCTIONS
     path = Path(cast("str", module.__file__)).with_suffix(".json")
-    texts: dict[str, dict[str, Any]] = json.loads(path.read_bytes())
+    texts: dict[str, dict[str, str]] = json.loads(path.read_bytes())
     if list(texts) != list(functions):
         alone = sorted(texts.keys() ^ functions.keys())
         raise ValueError(
@@ -123,10 +123,10 @@ def _in_module(module: ModuleType) -> Iterator[Mistake]:
         )
     for identifier, making in functions.items():
         short_name = identifier.partition(".")[0]
-        text = texts[identifier]
+        text: dict[str, Any] = {**texts[identifier], **_made(making)._asdict()}
         if "shows_in" in text:
-            text["shows_in"] = tuple(text["shows_in"])
-        yield Mistake(identifier, _OPERATIONS.get(short_name, short_name), **text, **_made(making)._asdict())
+            text["shows_in"] = tuple(text["shows_in"].split())
+        yield Mistake(identifier, _OPERATIONS.get(short_name, short_name), **text)
 
 
 def _made(making: Making) -> Made:

@@ -113,6 +113,14 @@ def test_a_text_has_a_function_and_a_function_a_text_in_the_same_order(tmp_path,
         mistakes_in(module)
 
 
+def test_texts_lie_one_field_a_line():
+    files = sorted((ROOT / "reference_impl" / "attnspec_mistakes").glob("*/**/*.json"))
+    assert len(files) > 20
+    for path in files:
+        text = path.read_text("utf-8")
+        assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n", path
+
+
 def test_every_operation_has_mistakes():
     of_layouts = {function.__name__ for there in attnspec_reference.IN_LAYOUT.values() for function in there.values()}
     operations = {name for name in attnspec_reference.__all__ if name.islower()} - of_layouts
