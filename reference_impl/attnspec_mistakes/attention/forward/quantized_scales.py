@@ -25,50 +25,34 @@ if TYPE_CHECKING:
     from attnspec_reference.precision import Array
 
 
-_LEAST_NORMAL = {"float8_e4m3fn": 2.0**-6, "float8_e5m2": 2.0**-14}
+_E4M3, _E5M2 = "float8_e4m3fn", "float8_e5m2"
+_LEAST_NORMAL = {_E4M3: 2.0**-6, _E5M2: 2.0**-14}
 
 _FLOAT8 = tuple(_LEAST_NORMAL)
 
 
-def reading(read: Callable[[Array], Array]) -> Computation:
-    """Make an attention that reads the numbers of quantized tensors in another way."""
+def reading(read: Callable[[Array], Array], *formats: str) -> Computation:
+    """Make an attention that reads the numbers of quantized tensors of some formats in another way."""
 
     def attend(**arguments: Any) -> Outputs:
-        for name, numbers in tensors_of(arguments).items():
-            arguments[name] = read(np.asarray(numbers))
+        for name, given in tensors_of(arguments).items():
+            numbers = np.asarray(given)
+            arguments[name] = read(numbers) if numbers.dtype.name in formats else numbers
         return scaled_dot_product_attention(**arguments)
 
     return attend
 
 
-def with_other_exponents(numbers: Array) -> Array:
-    """Take the bits of one format of float8 for those of the other."""
-    if numbers.dtype.name not in _FLOAT8:
-        return numbers
-    (other,) = (name for name in _FLOAT8 if name != numbers.dtype.name)
-    return numbers.view(np.dtype(other))
-
-
-def up_to_240(numbers: Array) -> Array:
-    """Saturate at the largest number of float8_e4m3fnuz."""
-    return np.clip(numbers.astype(np.float64), -240, 240) if numbers.dtype.name == "float8_e4m3fn" else numbers
-
-
 def not_a_number_as_number(numbers: Array) -> Array:
     """Go on counting where the format has NaN."""
-    if numbers.dtype.name != "float8_e4m3fn":
-        return numbers
     wide = numbers.astype(np.float64)
     return np.where(np.isnan(wide), np.copysign(480.0, wide), wide)
 
 
 def without_the_least(numbers: Array) -> Array:
     """Take numbers below the least normal one for 0."""
-    if numbers.dtype.name not in _FLOAT8:
-        return numbers
-    least = _LEAST_NORMAL[numbers.dtype.name]
     wide = numbers.astype(np.float64)
-    return np.where(np.abs(wide) < least, 0, wide)
+    return np.where(np.abs(wide) < _LEAST_NORMAL[numbers.dtype.name], 0, wide)
 
 
 def keys_scale_as(name: str) -> Computation:
@@ -174,30 +158,16 @@ def mask_scaled_too(**arguments: Any) -> Outputs:
 
 
 FUNCTIONS: Mapping[str, Making] = {
-    "sdpa.e4m3_as_e5m2": reading(
-        lambda numbers: with_other_exponents(numbers) if numbers.dtype.name == "float8_e4m3fn" else numbers
-    ),
-    "sdpa.e5m2_as_e4m3": reading(
-        lambda numbers: with_other_exponents(numbers) if numbers.dtype.name == "float8_e5m2" else numbers
-    ),
-    "sdpa.e4m3_as_fnuz": reading(
-        lambda numbers: numbers.view(np.dtype("float8_e4m3fnuz")) if numbers.dtype.name == "float8_e4m3fn" else numbers
-    ),
-    "sdpa.float8_saturated_at_240": reading(up_to_240),
-    "sdpa.float8_subnormals_flushed": reading(without_the_least),
-    "sdpa.float8_nan_as_number": reading(not_a_number_as_number),
-    "sdpa.float8_bits_as_integers": reading(
-        lambda numbers: numbers.view(np.uint8).astype(np.float64) if numbers.dtype.name in _FLOAT8 else numbers
-    ),
-    "sdpa.int8_as_unsigned": reading(
-        lambda numbers: numbers.view(np.uint8).astype(np.float64) if numbers.dtype == np.int8 else numbers
-    ),
-    "sdpa.int8_with_zero_point": reading(
-        lambda numbers: numbers.astype(np.float64) - 128 if numbers.dtype == np.int8 else numbers
-    ),
-    "sdpa.int8_clipped_to_127": reading(
-        lambda numbers: np.clip(numbers, -127, 127) if numbers.dtype == np.int8 else numbers
-    ),
+    "sdpa.e4m3_as_e5m2": reading(lambda numbers: numbers.view(np.dtype(_E5M2)), _E4M3),
+    "sdpa.e5m2_as_e4m3": reading(lambda numbers: numbers.view(np.dtype(_E4M3)), _E5M2),
+    "sdpa.e4m3_as_fnuz": reading(lambda numbers: numbers.view(np.dtype("float8_e4m3fnuz")), _E4M3),
+    "sdpa.float8_saturated_at_240": reading(lambda numbers: np.clip(numbers.astype(np.float64), -240, 240), _E4M3),
+    "sdpa.float8_subnormals_flushed": reading(without_the_least, *_FLOAT8),
+    "sdpa.float8_nan_as_number": reading(not_a_number_as_number, _E4M3),
+    "sdpa.float8_bits_as_integers": reading(lambda numbers: numbers.view(np.uint8).astype(np.float64), *_FLOAT8),
+    "sdpa.int8_as_unsigned": reading(lambda numbers: numbers.view(np.uint8).astype(np.float64), "int8"),
+    "sdpa.int8_with_zero_point": reading(lambda numbers: numbers.astype(np.float64) - 128, "int8"),
+    "sdpa.int8_clipped_to_127": reading(lambda numbers: np.clip(numbers, -127, 127), "int8"),
     "sdpa.quantized_scales_ignored": ignoring(scaled_dot_product_attention, "query_scale", "key_scale", "value_scale"),
     "sdpa.key_scale_ignored": ignoring(scaled_dot_product_attention, "key_scale"),
     "sdpa.value_scale_ignored": ignoring(scaled_dot_product_attention, "value_scale"),
