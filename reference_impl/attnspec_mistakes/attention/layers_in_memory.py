@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.departures import altered, named_output
-from attnspec_mistakes.memory import (
+from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     entries_close_together,
     overwriting,

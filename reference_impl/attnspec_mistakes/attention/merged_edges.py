@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.merged_weights import afterwards, stepping
 from attnspec_mistakes.departures import altered, in_working_precision
-from attnspec_mistakes.memory import (
+from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     overwriting,
     read_forwards,

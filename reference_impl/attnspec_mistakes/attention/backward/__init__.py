@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from attnspec_mistakes.attention.backward import (
     backward_blocks,
+    backward_delta,
     backward_edges,
     backward_heads,
     backward_memory,
     backward_products,
     backward_sinks,
-    backward_softmax,
 )
 from attnspec_mistakes.mistake import mistakes_in
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MISTAKES: tuple[Mistake, ...] = mistakes_in(
     backward_products,
-    backward_softmax,
+    backward_delta,
     backward_heads,
     backward_blocks,
     backward_sinks,

@@ -9,7 +9,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import backward_with, replaying
 from attnspec_mistakes.departures import altered, by_name, in_single_precision, through_float16
-from attnspec_mistakes.memory import (
+from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     overwriting,
     read_forwards,

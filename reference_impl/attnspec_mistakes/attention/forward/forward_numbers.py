@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
 from attnspec_mistakes.departures import cut_to_bfloat16, in_single_precision, through_float16
-from attnspec_mistakes.memory import (
+from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     read_forwards,
     remembering,

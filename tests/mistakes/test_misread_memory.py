@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnspec_mistakes.memory import (
+from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     entries_close_together,
     overwriting,
