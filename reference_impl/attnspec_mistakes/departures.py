@@ -17,6 +17,8 @@ import numpy as np
 from attnspec_reference.precision import result_dtype, round_to, widen
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from attnspec_reference.precision import Array
 
 Parameters = ParamSpec("Parameters")
@@ -30,20 +32,10 @@ Computation: TypeAlias = Callable[..., Outputs]
 
 
 def departure(function: Callable[Parameters, Returned], **replaced: object) -> Callable[Parameters, Returned]:
-    """Rebuild a function with some of the names that it uses replaced.
+    """Rebuild a function of the reference with some of the names that it uses replaced, mostly by another function.
 
-    Parameters
-    ----------
-    function
-        A function of the reference, or a departure from one.
-    replaced
-        Name in the function's module to what stands there instead, mostly another function.
-
-    Returns
-    -------
-    departed
-        The function with the same code, signature, name and description. The original is untouched. Overflow and
-        invalid numbers pass quietly, because a wrong computation meets more of them than a right one.
+    Code, signature, name and description stay the same, and the original is untouched. Overflow and invalid numbers
+    pass quietly, because a wrong computation meets more of them than a right one.
 
     Raises
     ------
@@ -65,11 +57,7 @@ def departure(function: Callable[Parameters, Returned], **replaced: object) -> C
                 "name a function that it calls."
             )
     rebuilt = FunctionType(
-        inner.__code__,
-        {**inner.__globals__, **replaced},
-        inner.__name__,
-        inner.__defaults__,
-        inner.__closure__,
+        inner.__code__, {**inner.__globals__, **replaced}, inner.__name__, inner.__defaults__, inner.__closure__
     )
     rebuilt.__kwdefaults__ = inner.__kwdefaults__
     rebuilt = wraps(inner)(rebuilt)
@@ -79,20 +67,7 @@ def departure(function: Callable[Parameters, Returned], **replaced: object) -> C
 
 
 def altered(function: Callable[..., Returned], **changes: Callable[[Any], Any]) -> Callable[..., Returned]:
-    """Change arguments on their way in; an argument that is absent or None stays so.
-
-    Parameters
-    ----------
-    function
-        The function that gets the changed arguments.
-    changes
-        Argument name to a function of its value.
-
-    Returns
-    -------
-    departed
-        The function that changes the arguments first.
-    """
+    """Change arguments on their way in, each by a function of its value; what is absent or None stays so."""
 
     @wraps(function)
     def departed(*positional: Any, **arguments: Any) -> Returned:
@@ -105,20 +80,7 @@ def altered(function: Callable[..., Returned], **changes: Callable[[Any], Any]) 
 
 
 def ignoring(function: Callable[..., Returned], *names: str) -> Callable[..., Returned]:
-    """Make a function deaf to some of its arguments: they keep their defaults.
-
-    Parameters
-    ----------
-    function
-        The function that gets the other arguments.
-    names
-        Arguments that are dropped.
-
-    Returns
-    -------
-    departed
-        The function that drops them first.
-    """
+    """Make a function deaf to some of its arguments: they keep their defaults."""
 
     @wraps(function)
     def departed(*positional: Any, **arguments: Any) -> Returned:
@@ -128,21 +90,27 @@ def ignoring(function: Callable[..., Returned], *names: str) -> Callable[..., Re
     return departed
 
 
+def on_calls(
+    function: Callable[..., Any], when: Callable[[Mapping[str, Any]], bool], departed: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Depart from a function on those calls alone for which something holds of all the arguments."""
+
+    @wraps(function)
+    def computed(**arguments: Any) -> Any:
+        return (departed if when(arguments) else function)(**arguments)
+
+    return computed
+
+
+def ignoring_where(
+    function: Callable[..., Returned], when: Callable[[Mapping[str, Any]], bool], *names: str
+) -> Callable[..., Returned]:
+    """Make a function deaf to some of its arguments on those calls for which something holds of all of them."""
+    return on_calls(function, when, ignoring(function, *names))
+
+
 def exchanging(function: Callable[..., Returned], *pairs: tuple[str, str]) -> Callable[..., Returned]:
-    """Mix up arguments: each of a pair is passed as the other.
-
-    Parameters
-    ----------
-    function
-        The function that gets the exchanged arguments.
-    pairs
-        Pairs of argument names.
-
-    Returns
-    -------
-    departed
-        The function that exchanges them first.
-    """
+    """Mix up arguments: each of a pair of names is passed as the other."""
     other = {**dict(pairs), **{second: first for first, second in pairs}}
 
     @wraps(function)
@@ -155,20 +123,7 @@ def exchanging(function: Callable[..., Returned], *pairs: tuple[str, str]) -> Ca
 def defaulting(
     function: Callable[..., Returned], **formulas: Callable[[Mapping[str, Any]], Any]
 ) -> Callable[..., Returned]:
-    """Give arguments another default; where the caller states the argument, nothing changes.
-
-    Parameters
-    ----------
-    function
-        The function that gets the argument.
-    formulas
-        Argument name to a function of all the arguments given.
-
-    Returns
-    -------
-    departed
-        The function that fills the argument in first.
-    """
+    """Give arguments another default, a function of all that are given; where one is stated, nothing changes."""
 
     @wraps(function)
     def departed(**arguments: Any) -> Returned:
@@ -181,18 +136,7 @@ def defaulting(
 
 
 def named_output(function: Callable[..., Array]) -> Computation:
-    """Return the single array of an operation under its name, ``output``.
-
-    Parameters
-    ----------
-    function
-        An operation that returns one array.
-
-    Returns
-    -------
-    computation
-        The operation, returning a mapping.
-    """
+    """Return the single array of an operation under its name, ``output``."""
 
     @wraps(function)
     def computation(**arguments: Any) -> Outputs:
@@ -202,17 +146,10 @@ def named_output(function: Callable[..., Array]) -> Computation:
 
 
 def in_working_precision(function: Callable[..., Any]) -> Computation:
-    """Widen the inputs before a computation and round its outputs once, as the reference does.
+    """Make a computation in float64 or float32 one for every float dtype: widen inputs, round outputs, once each.
 
-    Parameters
-    ----------
-    function
-        A computation in float64 or float32 that returns an array, a named tuple or a mapping.
-
-    Returns
-    -------
-    computation
-        The same for every float dtype; it returns outputs by name, in the dtype of its first array.
+    The computation may return an array, a named tuple or a mapping. Outputs come back by name, in the dtype of the
+    first array that is given.
     """
 
     @np.errstate(all="ignore")
@@ -224,6 +161,29 @@ def in_working_precision(function: Callable[..., Any]) -> Computation:
         return {name: round_to(dtype, array) for name, array in by_name(returned).items()}
 
     return computation
+
+
+def in_single_precision(function: Callable[..., Any]) -> Computation:
+    """Compute float64 in float32; all other dtypes as is right."""
+
+    @np.errstate(all="ignore")
+    @wraps(function)
+    def computation(**arguments: Any) -> Outputs:
+        dtype = next(array.dtype for array in arguments.values() if is_float_array(array))
+        if dtype != np.float64:
+            return function(**arguments)
+        narrowed = {
+            name: given.astype(np.float32) if is_float_array(given) else given for name, given in arguments.items()
+        }
+        return {name: array.astype(dtype) for name, array in by_name(function(**narrowed)).items()}
+
+    return computation
+
+
+def cut_to_bfloat16(array: Array) -> Array:
+    """Keep the upper 16 bits of float32, which is what bfloat16 holds."""
+    bits = array.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+    return bits.view(np.float32).astype(array.dtype)
 
 
 def is_float_array(argument: Any) -> bool:
@@ -238,3 +198,13 @@ def by_name(returned: Any) -> Mapping[str, Array]:
     if not hasattr(returned, "_asdict"):
         return {"output": returned}
     return {name: array for name, array in returned._asdict().items() if array is not None}
+
+
+def through_float16(array: ArrayLike, dtype: np.dtype[Any]) -> Array:
+    """Read bfloat16 by way of float16, which holds neither its large numbers nor its small ones.
+
+    It stands in the place of :func:`attnspec_reference.precision.widen`, a step that every operation has.
+    """
+    numbers = np.asarray(array)
+    # Known by name, so that the package that defines bfloat16 need not be imported.
+    return widen(numbers.astype(np.float16) if numbers.dtype.name == "bfloat16" else numbers, dtype)

@@ -1,14 +1,31 @@
-"""A mistake: a wrong implementation that somebody might well write."""
+"""A mistake: a wrong implementation that somebody might well write.
+
+Functions are Python, texts are data. A module of mistakes has a table ``FUNCTIONS`` of what makes each by its id, and
+beside it lies a JSON file of the module's name with the texts of the same ids in the same order.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from attnspec_mistakes.departures import Computation
+
+_OPERATIONS = {
+    "merge": "merge_states",
+    "multi_head": "multi_head_attention",
+    "sdpa": "scaled_dot_product_attention",
+    "sdpa_backward": "scaled_dot_product_attention_backward",
+    "single_head": "single_head_attention",
+}
+"""The short name that an id begins with to the operation's name, where they differ."""
 
 
 @dataclass(frozen=True)
@@ -69,3 +86,52 @@ class Mistake:
     def is_made_in(self, layout: str | None) -> bool:
         """Tell whether it can be made in a layout, by its name; None is the contract's own."""
         return not self.in_layout or layout in self.in_layout
+
+
+class Made(NamedTuple):
+    """What a mistake computes; its fields are those of :class:`Mistake`."""
+
+    function: Computation
+    begin: Callable[[], Computation] | None = None
+    in_layout: Mapping[str, Computation] = {}
+
+
+Making: TypeAlias = "Computation | Mapping[str, Computation] | Made"
+"""What stands in ``FUNCTIONS``: a function; those by layout of what some layouts alone allow; or what remembers."""
+
+
+def mistakes_in(*modules: ModuleType) -> tuple[Mistake, ...]:
+    """Return the mistakes of some modules, in the order of their texts.
+
+    Raises
+    ------
+    ValueError
+        An id has a text and no function or the other way round, or they are in another order.
+    """
+    return tuple(mistake for module in modules for mistake in _in_module(module))
+
+
+def _in_module(module: ModuleType) -> Iterator[Mistake]:
+    functions: Mapping[str, Making] = module.FUNCTIONS
+    path = Path(cast("str", module.__file__)).with_suffix(".json")
+    texts: dict[str, dict[str, str]] = json.loads(path.read_bytes())
+    if list(texts) != list(functions):
+        alone = sorted(texts.keys() ^ functions.keys())
+        raise ValueError(
+            f"{path.name} and FUNCTIONS of {module.__name__} differ in {', '.join(alone) or 'their order'}: "
+            "give each mistake a text and a function, in the same order."
+        )
+    for identifier, making in functions.items():
+        short_name = identifier.partition(".")[0]
+        text: dict[str, Any] = {**texts[identifier], **_made(making)._asdict()}
+        if "shows_in" in text:
+            text["shows_in"] = tuple(text["shows_in"].split())
+        yield Mistake(identifier, _OPERATIONS.get(short_name, short_name), **text)
+
+
+def _made(making: Making) -> Made:
+    if isinstance(making, Made):
+        return making
+    if isinstance(making, Mapping):
+        return Made(next(iter(making.values())), in_layout=making)
+    return Made(making)

@@ -8,6 +8,9 @@ Everything works in float64. Given float32, float16 or bfloat16 inputs, an opera
 rounds its results once, at the end, to the dtype of the inputs. Inputs are never modified. Inputs that the
 specification refuses raise ``ValueError``.
 
+The names of the steps are relied on: a mistake or a control is one of these functions with a step of that name
+replaced (``attnspec_mistakes.departures``), and refuses to be made where no step has the name.
+
 Examples
 --------
 >>> from attnspec_reference import softmax

@@ -3,12 +3,14 @@
 That each is noticed, by which cases and in which dtypes, is the business of ``tests/authoring/proof``.
 """
 
+import json
 import re
 import subprocess
 import sys
 from collections import Counter
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 
 import ml_dtypes
 import numpy as np
@@ -21,6 +23,7 @@ from attnspec.conventions import CHOICES
 from attnspec.families.lookup import family_of
 from attnspec_mistakes import CATALOGUE, mistakes_of
 from attnspec_mistakes.departures import by_name
+from attnspec_mistakes.mistake import mistakes_in
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAUSES = {
@@ -88,6 +91,34 @@ def test_the_catalogue_is_complete_and_its_ids_are_unique():
     assert len(ids) >= 170
     assert sorted(set(ids)) == sorted(ids)
     assert sum(len(mistakes_of(operation)) for operation in attnspec_reference.__all__) == len(ids)
+
+
+@pytest.mark.parametrize(
+    ("texts", "functions", "named"),
+    [
+        (["softmax.a", "softmax.b"], ["softmax.a"], "softmax.b"),
+        (["softmax.a"], ["softmax.a", "softmax.c"], "softmax.c"),
+        (["softmax.a", "softmax.b"], ["softmax.b", "softmax.a"], "their order"),
+    ],
+)
+def test_a_text_has_a_function_and_a_function_a_text_in_the_same_order(tmp_path, texts, functions, named):
+    words = dict.fromkeys(("clause", "sentence", "engineer", "remedy"), "Words.")
+    module = ModuleType("softmaxes")
+    module.__file__ = str(tmp_path / "softmaxes.py")
+    (tmp_path / "softmaxes.json").write_text(json.dumps(dict.fromkeys(texts, words)))
+    module.FUNCTIONS = dict.fromkeys(texts, dict)
+    assert [mistake.id for mistake in mistakes_in(module)] == texts
+    module.FUNCTIONS = dict.fromkeys(functions, dict)
+    with pytest.raises(ValueError, match=f"softmaxes.json and FUNCTIONS of softmaxes differ in {named}:"):
+        mistakes_in(module)
+
+
+def test_texts_lie_one_field_a_line():
+    files = sorted((ROOT / "reference_impl" / "attnspec_mistakes").glob("*/**/*.json"))
+    assert len(files) > 20
+    for path in files:
+        text = path.read_text("utf-8")
+        assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n", path
 
 
 def test_every_operation_has_mistakes():

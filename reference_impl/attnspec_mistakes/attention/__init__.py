@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_mistakes.attention import (
-    causal_mask,
-    context_vector,
-    glorot_normal,
-    heads,
-    memory,
-    merge_states,
-    multi_head_attention,
-    scaled_dot_product_attention,
-    scaled_dot_product_attention_backward,
-    single_head_attention,
-    softmax,
+    attention_layers,
+    backward,
+    context_and_weights,
+    forward,
+    layers_in_memory,
+    merged_edges,
+    merged_weights,
 )
+from attnspec_mistakes.attention.forward import building_blocks
+from attnspec_mistakes.mistake import mistakes_in
 
 if TYPE_CHECKING:
     from attnspec_mistakes.mistake import Mistake
@@ -24,15 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["MISTAKES"]
 
 MISTAKES: tuple[Mistake, ...] = (
-    *softmax.MISTAKES,
-    *causal_mask.MISTAKES,
-    *heads.MISTAKES,
-    *scaled_dot_product_attention.MISTAKES,
-    *scaled_dot_product_attention_backward.MISTAKES,
-    *merge_states.MISTAKES,
-    *single_head_attention.MISTAKES,
-    *multi_head_attention.MISTAKES,
-    *context_vector.MISTAKES,
-    *glorot_normal.MISTAKES,
-    *memory.MISTAKES,
+    *mistakes_in(building_blocks),
+    *forward.MISTAKES,
+    *backward.MISTAKES,
+    *mistakes_in(merged_weights, merged_edges, attention_layers, context_and_weights, layers_in_memory),
 )

@@ -23,21 +23,14 @@ _ROWS = 256
 
 @dataclass(frozen=True)
 class State:
-    """What a pass over the tiles has so far, for some queries.
-
-    Attributes
-    ----------
-    largest
-        The largest logit (rows, 1); minus infinity at the start.
-    total
-        The sum of the exponentials (rows, 1).
-    weighed
-        The sum of the weighed values (rows, Ev).
-    """
+    """What a pass over the tiles has so far, for some queries."""
 
     largest: Array
+    """The largest logit (rows, 1); minus infinity at the start."""
     total: Array
+    """The sum of the exponentials (rows, 1)."""
     weighed: Array
+    """The sum of the weighed values (rows, Ev)."""
 
 
 def running_maximum(_tile: int, before: Array, logits: Array) -> Array:
@@ -50,24 +43,9 @@ def rescaling(_tile: int, before: Array, after: Array) -> Array:
     return np.exp(np.where(before == -np.inf, -np.inf, before - _finite(after)))
 
 
-def every_tile(_tile: int, _tiles: int) -> bool:
-    """Take every tile."""
-    return True
-
-
-def unchanged(numbers: Integers) -> Integers:
-    """Take positions or lengths as they are."""
-    return numbers
-
-
-def exactly(numbers: Array) -> Array:
+def unchanged(numbers: Any) -> Any:
     """Take numbers as they are."""
     return numbers
-
-
-def in_place(keys: Integers) -> Integers:
-    """Read each key where it lies."""
-    return keys
 
 
 def by_weight(states: list[State]) -> State:
@@ -83,47 +61,25 @@ def by_weight(states: list[State]) -> State:
 
 @dataclass(frozen=True)
 class Tiles:
-    """Attention in tiles, and its steps.
+    """Attention in tiles of keys, in some parts, and its steps.
 
-    Attributes
-    ----------
-    tile
-        Keys of a tile.
-    maximum
-        From the number of a tile, the maximum before it and its logits: the maximum after it.
-    rescaled
-        From the number of a tile and both maxima: the factor of what was summed before it.
-    takes
-        From the number of a tile and that of all tiles: whether it is taken.
-    position_of_query, position_of_key
-        What becomes of positions before they are compared.
-    length
-        What becomes of the number of keys that count.
-    distance
-        What becomes of the distances of ALiBi.
-    summed
-        What becomes of sums after each tile.
-    from_window
-        What becomes of the first key of a window.
-    read
-        From which places keys and values are read.
-    parts
-        Into how many parts the tiles are split.
-    merged
-        What merges the parts.
+    `maximum` has the number of a tile, the maximum before it and its logits; `rescaled`, the factor of what was summed
+    before, has the number and both maxima; `takes` the number of a tile and that of all. Others get what they change:
+    positions before they are compared, the number of keys that count, distances of ALiBi, sums after each tile, the
+    first key of a window, the positions that keys and values are read from, the states of the parts.
     """
 
     tile: int = 128
     maximum: Callable[[int, Array, Array], Array] = running_maximum
     rescaled: Callable[[int, Array, Array], Array] = rescaling
-    takes: Callable[[int, int], bool] = every_tile
+    takes: Callable[[int, int], bool] = lambda _tile, _tiles: True
     position_of_query: Callable[[Integers], Integers] = unchanged
     position_of_key: Callable[[Integers], Integers] = unchanged
     length: Callable[[Integers], Integers] = unchanged
-    distance: Callable[[Array], Array] = exactly
-    summed: Callable[[Array], Array] = exactly
+    distance: Callable[[Array], Array] = unchanged
+    summed: Callable[[Array], Array] = unchanged
     from_window: Callable[[Integers], Integers] = unchanged
-    read: Callable[[Integers], Integers] = in_place
+    read: Callable[[Integers], Integers] = unchanged
     parts: int = 1
     merged: Callable[[list[State]], State] = by_weight
 
@@ -132,15 +88,7 @@ class Tiles:
         return self.of_rows(arguments, None)
 
     def of_rows(self, arguments: Mapping[str, Any], rows: Integers | None) -> Mapping[str, Array]:
-        """Return ``output`` and ``logsumexp``; of queries that are not among `rows`, zeros.
-
-        Parameters
-        ----------
-        arguments
-            Those of the operation, without a mask.
-        rows
-            Places of queries, of all heads; None for all of them.
-        """
+        """Return ``output`` and ``logsumexp``; of queries whose positions are not among `rows`, zeros."""
         if arguments.get("mask") is not None:
             raise ValueError("Attention in tiles takes no mask.")
         query = np.asarray(arguments["query"])

@@ -1,30 +1,15 @@
-"""What goes wrong in rotary positions, in the order of the specification."""
+"""What goes wrong in rotary positions: their frequencies, the tables, the rotation; around all of them at last."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_mistakes.rotary import (
-    apply_rotary,
-    frequencies,
-    frequency_scalings,
-    memory,
-    refusals,
-    rotary_tables,
-    yarn,
-)
+from attnspec_mistakes.mistake import mistakes_in
+from attnspec_mistakes.rotary import rotary_edges, rotary_rotations, rotary_scalings
 
 if TYPE_CHECKING:
     from attnspec_mistakes.mistake import Mistake
 
 __all__ = ["MISTAKES"]
 
-MISTAKES: tuple[Mistake, ...] = (
-    *frequencies.MISTAKES,
-    *frequency_scalings.MISTAKES,
-    *yarn.MISTAKES,
-    *rotary_tables.MISTAKES,
-    *apply_rotary.MISTAKES,
-    *memory.MISTAKES,
-    *refusals.MISTAKES,
-)
+MISTAKES: tuple[Mistake, ...] = mistakes_in(rotary_scalings, rotary_rotations, rotary_edges)

@@ -22,7 +22,6 @@ from attnspec.dtypes import ANY, FLOAT_DTYPES
 from attnspec.replacing import replace_file
 from attnspec_authoring.proof.subjects import remembers, subjects
 from attnspec_controls import Control
-from attnspec_mistakes import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -184,7 +183,7 @@ def _digest_of(lines: Iterable[str]) -> str:
 
 @cache
 def _makers() -> Mapping[str, list[Path]]:
-    """Return the files that list each mistake and each control, by its id: it may be listed again, wrapped."""
+    """Return the files that make each mistake or list each control, by its id: it may be listed again, wrapped."""
     packages = {_package_of(subject) for subject in subjects()}
     found: dict[str, list[Path]] = {}
     for name, module in sorted(sys.modules.items()):
@@ -192,9 +191,9 @@ def _makers() -> Mapping[str, list[Path]]:
             continue
         values = vars(module).values()
         listed = [entry for value in values if isinstance(value, tuple) for entry in cast("tuple[object, ...]", value)]
-        for entry in listed:
-            if isinstance(entry, Mistake | Control):
-                found.setdefault(entry.id, []).append(Path(module.__file__))
+        of_controls = [entry.id for entry in listed if isinstance(entry, Control)]
+        for identifier in (*of_controls, *vars(module).get("FUNCTIONS", ())):
+            found.setdefault(identifier, []).append(Path(module.__file__))
     return found
 
 

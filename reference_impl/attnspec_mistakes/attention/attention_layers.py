@@ -1,0 +1,301 @@
+"""What goes wrong in the layers with weight matrices: single-head and multi-head attention."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_mistakes.attention.forward import forward_masks, forward_softmax
+from attnspec_mistakes.attention.forward.attention_departures import attention_with
+from attnspec_mistakes.attention.forward.building_blocks import (
+    before,
+    dealt_out,
+    features_before_heads,
+    largest_of_all,
+    later,
+    remainder_dropped,
+    reshaped_instead,
+    unshifted,
+)
+from attnspec_mistakes.attention.forward.forward_scores import inverse_root, transposed_scores
+from attnspec_mistakes.departures import (
+    altered,
+    defaulting,
+    departure,
+    exchanging,
+    ignoring,
+    ignoring_where,
+    in_working_precision,
+    through_float16,
+)
+from attnspec_reference.attention.causal_mask import causal_mask
+from attnspec_reference.attention.combine_heads import combine_heads
+from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
+from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
+from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
+from attnspec_reference.attention.softmax import softmax
+from attnspec_reference.attention.split_heads import split_heads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attnspec_mistakes.departures import Computation
+    from attnspec_mistakes.mistake import Making
+    from attnspec_reference.precision import Array
+
+
+def scaled_by_default(formula: Callable[[float], float], argument: str, axis: int) -> Computation:
+    """Make an attention whose default scale is a formula of the length of some axis."""
+    return defaulting(single_head_attention, scale=lambda arguments: formula(np.shape(arguments[argument])[axis]))
+
+
+def over_queries(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistake is to ignore it
+    """Normalise the columns, after subtracting one maximum from all scores."""
+    return departure(softmax, largest=largest_of_all)(scores, axis=0)
+
+
+def over_all(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistake is to ignore it
+    """Normalise all scores together."""
+    return softmax(scores, axis=None)
+
+
+def left_out(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistake is to ignore it
+    """Take the scores themselves for weights."""
+    return scores
+
+
+def unprojecting(weight: Array) -> Array:
+    """Put the identity in the place of a weight matrix."""
+    return np.eye(weight.shape[0], dtype=weight.dtype)
+
+
+def weights_over_scores(**arguments: Any) -> SingleHeadAttention:
+    """Write the weights over the scores."""
+    attention = single_head_attention(**arguments)
+    return attention._replace(scores=attention.weights)
+
+
+def query_projection_for_keys(**arguments: Any) -> MultiHeadAttention:
+    """Project the keys as if they were queries."""
+    arguments["w_key"], arguments["b_key"] = arguments["w_query"], arguments.get("b_query")
+    return multi_head_attention(**arguments)
+
+
+@in_working_precision
+def residual_added(**arguments: Any) -> MultiHeadAttention:
+    """Add the query to the output."""
+    attention = multi_head_attention(**arguments)
+    return attention._replace(output=attention.output + arguments["query"])
+
+
+def nothing_without_keys(**arguments: Any) -> MultiHeadAttention:
+    """Return zeros at once where there are no keys at all."""
+    attention = multi_head_attention(**arguments)
+    return attention if np.shape(arguments["key"])[1] else attention._replace(output=np.zeros_like(attention.output))
+
+
+def axes_added(**arguments: Any) -> MultiHeadAttention:
+    """Add a batch axis where there is none, and join the first axes where there are too many."""
+    for name in ("query", "key", "value"):
+        array = arguments[name]
+        arguments[name] = array[np.newaxis] if array.ndim == 2 else array.reshape(-1, *array.shape[-2:])
+    return multi_head_attention(**arguments)
+
+
+def unchecked(_width: int, _num_heads: int) -> None:
+    """Accept any number of heads."""
+
+
+def cut_where_all_numbers_fit(x: Array, num_heads: int) -> Array:
+    """Cut into heads by a reshape that leaves the number of tokens open."""
+    return np.swapaxes(np.reshape(x, (x.shape[0], -1, num_heads, x.shape[2] // num_heads)), 1, 2)
+
+
+def checked_by_a_reshape(**arguments: Any) -> MultiHeadAttention:
+    """Leave it to a reshape to refuse numbers of heads, which looks at all numbers together."""
+    if arguments["num_heads"] > np.shape(arguments["query"])[-1]:
+        return multi_head_attention(**arguments)
+    shape: tuple[int, ...] = np.shape(arguments["query"])
+
+    def combined(split: Array) -> Array:
+        return np.swapaxes(split, 1, 2).reshape(shape)
+
+    attend = departure(
+        multi_head_attention, check_heads=unchecked, split_heads=cut_where_all_numbers_fit, combine_heads=combined
+    )
+    return attend(**arguments)
+
+
+def leftover_features_dropped(**arguments: Any) -> MultiHeadAttention:
+    """Leave out the features that do not fill a head, and return zeros in their place."""
+    width, heads = np.shape(arguments["query"])[-1], arguments["num_heads"]
+
+    def combined(split: Array) -> Array:
+        return np.pad(combine_heads(split), [(0, 0), (0, 0), (0, width % heads)])
+
+    attend = departure(
+        multi_head_attention, check_heads=unchecked, split_heads=remainder_dropped, combine_heads=combined
+    )
+    return attend(**arguments)
+
+
+def with_heads(attention: Callable[..., Attention]) -> Computation:
+    """Make a multi-head attention whose heads attend in another way."""
+    return departure(multi_head_attention, scaled_dot_product_attention=attention)
+
+
+def rows_as_entries(**given: Any) -> MultiHeadAttention:
+    """Take the rows of a mask for batch entries where there are as many."""
+    mask, entries = given.get("mask"), np.shape(given["query"])[0]
+    if mask is not None and np.ndim(mask) == 2 and np.shape(mask)[0] == entries > 1:
+        given = {**given, "mask": np.asarray(mask)[:, np.newaxis, np.newaxis]}
+    return multi_head_attention(**given)
+
+
+def padding_for_queries(**given: Any) -> MultiHeadAttention:
+    """Take a mask of entries and keys for one of queries and keys where there are as many entries as queries."""
+    mask, (entries, queries) = given.get("mask"), np.shape(given["query"])[:2]
+    if mask is not None and np.shape(mask)[:3] == (entries, 1, 1) and np.ndim(mask) == 4 and entries == queries > 1:
+        given = {**given, "mask": np.asarray(mask)[:, 0, 0]}
+    return multi_head_attention(**given)
+
+
+def partly_excluded_value_leaks(*tensors: Any, **given: Any) -> Attention:
+    """Multiply every value by its weight, also by one of 0."""
+    attention = scaled_dot_product_attention(*tensors, **given)
+    spoilt = np.isnan(tensors[2]).any(axis=-1)[:, :, np.newaxis] & (attention.weights == 0)
+    seen = np.any(attention.weights > 0, axis=-2, keepdims=True)
+    output = np.where(np.any(spoilt & seen, axis=-1, keepdims=True), np.nan, attention.output)
+    return attention._replace(output=output)
+
+
+def heads_scaled_by_default(formula: Callable[[int, int], float]) -> Computation:
+    """Make an attention whose default scale is a formula of the width of a token and the number of heads."""
+    return defaulting(
+        multi_head_attention, scale=lambda arguments: formula(np.shape(arguments["query"])[-1], arguments["num_heads"])
+    )
+
+
+@in_working_precision
+def averaged_weights(**arguments: Any) -> MultiHeadAttention:
+    """Average the weights over the heads."""
+    attention = multi_head_attention(**arguments)
+    return attention._replace(weights=np.mean(attention.weights, axis=1))
+
+
+def mask_scaled_too(query: Array, key: Array, value: Array, mask: Array | None, **attributes: Any) -> Attention:
+    """Add the mask to the dot products of a head and scale the sum."""
+    if mask is not None and mask.dtype != np.bool_:
+        mask = mask * attributes["scale"]
+    return scaled_dot_product_attention(query, key, value, mask, **attributes)
+
+
+FUNCTIONS: Mapping[str, Making] = {
+    "single_head.weight_matrices_transposed": altered(
+        single_head_attention, w_query=np.transpose, w_key=np.transpose, w_value=np.transpose, w_output=np.transpose
+    ),
+    "single_head.query_and_key_weights_swapped": exchanging(single_head_attention, ("w_query", "w_key")),
+    "single_head.value_not_projected": altered(single_head_attention, w_value=unprojecting),
+    "single_head.scores_transposed": departure(single_head_attention, score_every_key=transposed_scores),
+    "single_head.weights_overwrite_scores": weights_over_scores,
+    "single_head.scale_missing": scaled_by_default(lambda _width: 1.0, "w_query", 1),
+    "single_head.scale_multiplied": scaled_by_default(math.sqrt, "w_query", 1),
+    "single_head.scale_from_model_width": scaled_by_default(inverse_root, "x", 1),
+    "single_head.scale_from_number_of_tokens": scaled_by_default(inverse_root, "x", 0),
+    "single_head.stated_scale_ignored": ignoring(single_head_attention, "scale"),
+    "single_head.softmax_over_queries": departure(single_head_attention, softmax=over_queries),
+    "single_head.softmax_over_all": departure(single_head_attention, softmax=over_all),
+    "single_head.softmax_missing": departure(single_head_attention, softmax=left_out),
+    "single_head.no_maximum": departure(single_head_attention, softmax=departure(softmax, subtract=unshifted)),
+    "single_head.weights_summed_out": departure(
+        single_head_attention, weigh_values=lambda weights, value: np.sum(weights, axis=-1, keepdims=True) * value
+    ),
+    "single_head.output_projection_missing": ignoring(single_head_attention, "w_output"),
+    "single_head.output_projection_transposed": altered(single_head_attention, w_output=np.transpose),
+    "single_head.one_token_not_projected": ignoring_where(
+        single_head_attention, lambda given: np.shape(given["x"])[0] == 1, "w_output"
+    ),
+    "single_head.zero_output_matrix_ignored": ignoring_where(
+        single_head_attention, lambda given: not np.any(given.get("w_output")), "w_output"
+    ),
+    "single_head.through_float16": departure(single_head_attention, widen=through_float16),
+    "multi_head.weight_matrices_transposed": altered(
+        multi_head_attention, w_query=np.transpose, w_key=np.transpose, w_value=np.transpose, w_output=np.transpose
+    ),
+    "multi_head.query_projection_for_keys": query_projection_for_keys,
+    "multi_head.keys_and_values_swapped": exchanging(
+        multi_head_attention, ("key", "value"), ("w_key", "w_value"), ("b_key", "b_value")
+    ),
+    "multi_head.biases_dropped": ignoring(multi_head_attention, "b_query", "b_key", "b_value", "b_output"),
+    "multi_head.query_bias_dropped": ignoring(multi_head_attention, "b_query"),
+    "multi_head.value_bias_dropped": ignoring(multi_head_attention, "b_value"),
+    "multi_head.output_bias_dropped": ignoring(multi_head_attention, "b_output"),
+    "multi_head.output_bias_dropped_without_keys": nothing_without_keys,
+    "multi_head.split_not_transposed": departure(
+        multi_head_attention, split_heads=departure(split_heads, heads_before_tokens=reshaped_instead)
+    ),
+    "multi_head.split_interleaved": departure(
+        multi_head_attention, split_heads=departure(split_heads, cut_features=dealt_out)
+    ),
+    "multi_head.combine_not_transposed": departure(
+        multi_head_attention, combine_heads=departure(combine_heads, tokens_before_heads=reshaped_instead)
+    ),
+    "multi_head.combine_interleaved": departure(
+        multi_head_attention, combine_heads=departure(combine_heads, tokens_before_heads=features_before_heads)
+    ),
+    "multi_head.output_projection_missing": altered(multi_head_attention, w_output=unprojecting),
+    "multi_head.output_projection_transposed": altered(multi_head_attention, w_output=np.transpose),
+    "multi_head.residual_added": residual_added,
+    "multi_head.rank_not_checked": axes_added,
+    "multi_head.remainder_dropped": leftover_features_dropped,
+    "multi_head.checked_by_a_reshape": checked_by_a_reshape,
+    "multi_head.through_float16": departure(multi_head_attention, widen=through_float16),
+    "multi_head.scale_missing": heads_scaled_by_default(lambda _width, _heads: 1.0),
+    "multi_head.scale_multiplied": heads_scaled_by_default(lambda width, heads: math.sqrt(width // heads)),
+    "multi_head.scale_from_model_width": heads_scaled_by_default(lambda width, _heads: 1.0 / math.sqrt(width)),
+    "multi_head.stated_scale_ignored": ignoring(multi_head_attention, "scale"),
+    "multi_head.mask_ignored": ignoring(multi_head_attention, "mask"),
+    "multi_head.mask_subtracted": with_heads(
+        attention_with(
+            add_mask=forward_masks.subtracted_mask, attendable_by_mask=forward_masks.attendable_by_boolean_mask
+        )
+    ),
+    "multi_head.boolean_mask_inverted": altered(multi_head_attention, mask=forward_masks.inverted_boolean),
+    "multi_head.float_mask_as_boolean": altered(multi_head_attention, mask=forward_masks.as_truth_values),
+    "multi_head.mask_of_first_batch_entry": altered(multi_head_attention, mask=forward_masks.first_of_batch),
+    "multi_head.causal_ignored": ignoring(multi_head_attention, "is_causal"),
+    "multi_head.causal_inverted": with_heads(attention_with(causal_mask=departure(causal_mask, at_or_before=later))),
+    "multi_head.causal_strict": with_heads(attention_with(causal_mask=departure(causal_mask, at_or_before=before))),
+    "multi_head.softmax_over_queries": with_heads(forward_softmax.OVER_QUERIES),
+    "multi_head.no_maximum": with_heads(forward_softmax.WITHOUT_MAXIMUM),
+    "multi_head.maximum_axis_lost": with_heads(forward_softmax.MAXIMUM_AXIS_LOST),
+    "multi_head.normaliser_multiplied": with_heads(forward_softmax.NORMALISER_MULTIPLIED),
+    "multi_head.weights_averaged": averaged_weights,
+    "multi_head.three_axes_as_batch": altered(multi_head_attention, mask=forward_masks.one_for_each_batch_entry),
+    "multi_head.mask_scaled_too": with_heads(mask_scaled_too),
+    "multi_head.causal_skipped_with_mask": ignoring_where(
+        multi_head_attention, lambda given: given.get("mask") is not None, "is_causal"
+    ),
+    "multi_head.softmax_over_heads": with_heads(
+        attention_with(
+            largest_logit=lambda logits: np.max(logits, axis=1, keepdims=True, initial=-np.inf),
+            sum_over_keys=lambda exponentials: np.sum(exponentials, axis=1, keepdims=True),
+            log_sum_exp=lambda largest, total: np.squeeze(largest + np.log(total), axis=1),
+        )
+    ),
+    "multi_head.square_mask_as_padding": rows_as_entries,
+    "multi_head.zeros_and_ones_as_boolean": altered(
+        multi_head_attention,
+        mask=lambda mask: forward_masks.as_truth_values(mask) if ((mask == 0) | (mask == 1)).all() else mask,
+    ),
+    "multi_head.one_key_not_masked": ignoring_where(
+        multi_head_attention, lambda given: np.shape(given["key"])[1] == 1, "mask"
+    ),
+    "multi_head.one_query_not_causal": ignoring_where(
+        multi_head_attention, lambda given: np.shape(given["query"])[1] == 1, "is_causal"
+    ),
+    "multi_head.excluded_nan_leaks": with_heads(partly_excluded_value_leaks),
+    "multi_head.padding_mask_for_queries": padding_for_queries,
+}

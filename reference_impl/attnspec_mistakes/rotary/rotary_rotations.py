@@ -1,0 +1,328 @@
+"""What goes wrong in rotary tables and in the rotation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_mistakes.departures import altered, cut_to_bfloat16, departure, ignoring, named_output, through_float16
+from attnspec_reference.precision import quietly, result_dtype, round_to, widen
+from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
+from attnspec_reference.rotary.rotary_tables import RotaryTables, multiply, phases_of, rotary_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attnspec_mistakes.departures import Computation
+    from attnspec_mistakes.mistake import Making
+    from attnspec_reference.precision import Array, Integers
+
+
+def at(places: Callable[[Integers], Integers]) -> Computation:
+    """Make tables at other positions."""
+    return altered(rotary_tables, position_ids=lambda positions: places(np.asarray(positions)))
+
+
+def counted_between(positions: Integers) -> Integers:
+    """Count on from the first position, where the last one allows it."""
+    tokens = positions.shape[1]
+    if not tokens or not (positions[:, -1] - positions[:, 0] == tokens - 1).all():
+        return positions
+    return positions[:, :1] + np.arange(tokens, dtype=np.int64)
+
+
+def counted_through(positions: Integers) -> Integers:
+    """Go on counting from one batch entry to the next."""
+    entries, tokens = positions.shape
+    return positions + tokens * np.arange(entries, dtype=np.int64)[:, np.newaxis]
+
+
+def in_half_precision(rounded: Callable[[Integers, Array, np.dtype[Any]], Array]) -> Computation:
+    """Compute the phases in the dtype of the inputs, where it is half precision."""
+
+    def computation(position_ids: Any, inverse_frequencies: Any, *, attention_factor: float = 1.0) -> RotaryTables:
+        dtype = result_dtype(inverse_frequencies)
+
+        def phases(positions: Integers, frequencies: Array) -> Array:
+            if dtype.itemsize > 2:
+                return phases_of(positions, frequencies)
+            return rounded(positions, frequencies, dtype).astype(frequencies.dtype)
+
+        departed = departure(rotary_tables, phases_of=phases)
+        return departed(position_ids, inverse_frequencies, attention_factor=attention_factor)
+
+    return computation
+
+
+def rounded_positions(positions: Integers, frequencies: Array, dtype: np.dtype[Any]) -> Array:
+    """Round the positions, and multiply them in float32."""
+    return positions[:, :, np.newaxis].astype(dtype).astype(frequencies.dtype) * frequencies
+
+
+def reduced_roughly(positions: Integers, frequencies: Array) -> Array:
+    """Take full turns away, with a turn of few digits."""
+    return np.mod(phases_of(positions, frequencies), np.asarray(6.2832, dtype=frequencies.dtype))
+
+
+def sine_from_cosine(phases: Array) -> tuple[Array, Array]:
+    """Take the sine from the cosine, which does not know its sign."""
+    cos = np.cos(phases)
+    return cos, np.sqrt(np.maximum(1.0 - cos * cos, 0.0))
+
+
+def on_the_cosine_only(**arguments: Any) -> RotaryTables:
+    """Multiply one table of the two."""
+    given = rotary_tables(**arguments)
+    return RotaryTables(given.cos, rotary_tables(**{**arguments, "attention_factor": 1.0}).sin)
+
+
+def but_for_still_pairs(position_ids: Any, inverse_frequencies: Any, **attention_factor: float) -> RotaryTables:
+    """Give pairs that do not turn ones and zeros."""
+    cos, sin = rotary_tables(position_ids, inverse_frequencies, **attention_factor)
+    still = np.asarray(inverse_frequencies) == 0
+    return RotaryTables(np.where(still, np.ones_like(cos), cos), np.where(still, np.zeros_like(sin), sin))
+
+
+def in_the_phase(position_ids: Any, inverse_frequencies: Any, *, attention_factor: float = 1.0) -> RotaryTables:
+    """Multiply the phases by the attention factor."""
+    return departure(
+        rotary_tables,
+        phases_of=lambda positions, frequencies: multiply(phases_of(positions, frequencies), attention_factor),
+    )(position_ids, inverse_frequencies)
+
+
+def changed(change: Callable[[Array], Array]) -> Callable[..., RotaryTables]:
+    """Make tables that are changed once they are right."""
+
+    def computed(**arguments: Any) -> RotaryTables:
+        return RotaryTables(*map(change, rotary_tables(**arguments)))
+
+    return computed
+
+
+def stepping(**steps: Any) -> Computation:
+    """Replace steps of the rotation."""
+    return named_output(departure(apply_rotary, **steps))
+
+
+def copied_at_rest(x: Any, cos: Any, sin: Any, **pairing: Any) -> Array:
+    """Copy the tokens that are turned by no angle."""
+    turned = apply_rotary(x, cos, sin, **pairing)
+    rests = (np.asarray(cos) == 1).all(axis=-1) & (np.asarray(sin) == 0).all(axis=-1)
+    return np.where(rests[:, np.newaxis, :, np.newaxis], np.asarray(x), turned)
+
+
+def side_by_side(first: Array, second: Array, pairing: str, rest: Array) -> Array:
+    """Lay all first features before all second ones, however they were paired."""
+    del pairing
+    return put_back(first, second, "half", rest)
+
+
+@quietly
+def tables_for_the_other_pairing(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Write each number of the tables twice in the order of the other pairing."""
+    dtype = result_dtype(x)
+    width = 2 * np.shape(cos)[-1]
+    wide = widen(x, dtype)
+    cosines, sines = (
+        np.repeat(table, 2, -1) if pairing == "half" else np.concatenate([table] * 2, axis=-1)
+        for table in (widen(given, dtype)[:, np.newaxis] for given in (cos, sin))
+    )
+    first, second = pairs_of(wide[..., :width], pairing)
+    turned = put_back(-second, first, pairing, wide[..., width:][..., :0])
+    rotated = wide[..., :width] * cosines + turned * sines
+    return np.concatenate([round_to(dtype, rotated), np.asarray(x)[..., width:]], axis=-1)
+
+
+def across_the_head(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Pair feature i with feature i + E/2, where only R of the E features turn."""
+    pairs, features = np.shape(cos)[-1], np.shape(x)[-1]
+    if features % 2:
+        raise ValueError(f"x has shape {np.shape(x)}; an odd number of features has no half.")
+    if pairing == "interleaved":
+        return apply_rotary(x, cos, sin, pairing=pairing)
+    missing = ((0, 0), (0, 0), (0, features // 2 - pairs))
+    return apply_rotary(x, np.pad(cos, missing, constant_values=1), np.pad(sin, missing), pairing=pairing)
+
+
+def float16_as_it_is(array: Any, dtype: np.dtype[Any]) -> Array:
+    """Widen bfloat16 alone: NumPy computes in float16 by itself."""
+    numbers = np.asarray(array)
+    return numbers if numbers.dtype == np.float16 else widen(numbers, dtype)
+
+
+def one_after_the_other(first: Array, second: Array, cos: Array, sin: Array) -> tuple[Array, Array]:
+    """Overwrite the first feature, and use it for the second."""
+    first = cos * first - sin * second
+    return first, sin * first + cos * second
+
+
+def twice(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Rotate what was rotated."""
+    return apply_rotary(apply_rotary(x, cos, sin, pairing=pairing), cos, sin, pairing=pairing)
+
+
+def of_first(axis: int) -> Callable[[Array], Array]:
+    """Take the first row of the tables for all along an axis."""
+    return lambda table: np.broadcast_to(np.take(table, [0], axis=axis), table.shape)
+
+
+def of_first_if_alike_at_first(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Take the tables of the first entry for all where the first tokens of all have the same rows."""
+    tables = [np.asarray(table) for table in (cos, sin)]
+    if all((table[:, :1] == table[:1, :1]).all() for table in tables):
+        tables = [np.broadcast_to(table[:1], table.shape) for table in tables]
+    return apply_rotary(x, *tables, pairing=pairing)
+
+
+def reversed_tokens(table: Array) -> Array:
+    """Read the rows of the tables from the last to the first."""
+    return table[:, ::-1]
+
+
+def by_head(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Take the heads for the tokens: head h is turned by row h."""
+    heads, tokens = np.shape(x)[1:3]
+    if heads > tokens:
+        raise ValueError(f"x has shape {np.shape(x)}; {heads} heads find no row among those of {tokens} tokens.")
+    cosines, sines = np.asarray(cos)[:, :heads], np.asarray(sin)[:, :heads]
+    turned = apply_rotary(np.swapaxes(np.asarray(x), 1, 2), cosines, sines, pairing=pairing)
+    return np.swapaxes(turned, 1, 2)
+
+
+def first_head_only(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Rotate one head."""
+    turned = np.array(x)
+    turned[:, :1] = apply_rotary(turned[:, :1], cos, sin, pairing=pairing)
+    return turned
+
+
+def rest(change: Callable[[Array, int], Array]) -> Computation:
+    """Change what is given for the features from R on."""
+    return named_output(
+        lambda x, cos, sin, *, pairing="half": change(apply_rotary(x, cos, sin, pairing=pairing), 2 * np.shape(cos)[-1])
+    )
+
+
+def zeroed(output: Array, width: int) -> Array:
+    """Put zeros in their place."""
+    output[..., width:] = 0
+    return output
+
+
+def through_bfloat16(output: Array, width: int) -> Array:
+    """Keep the upper 16 bits of a float32."""
+    output[..., width:] = cut_to_bfloat16(output[..., width:])
+    return output
+
+
+def scaled_too(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Rotate the rest as well, by the first angles."""
+    width, features = 2 * np.shape(cos)[-1], np.shape(x)[-1]
+    turned = apply_rotary(x, cos, sin, pairing=pairing)
+    more = (features - width) // 2
+    if 0 < more <= np.shape(cos)[-1]:
+        behind = np.asarray(x)[..., width : width + 2 * more]
+        rotated = apply_rotary(behind, np.asarray(cos)[..., :more], np.asarray(sin)[..., :more], pairing=pairing)
+        turned[..., width : width + 2 * more] = rotated
+    return turned
+
+
+def last_features(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Rotate the last R features."""
+    left = np.shape(x)[-1] - 2 * np.shape(cos)[-1]
+    turned = apply_rotary(np.asarray(x)[..., left:], cos, sin, pairing=pairing)
+    return np.concatenate([np.asarray(x)[..., :left], turned], axis=-1)
+
+
+@quietly
+def by_a_whole_matrix(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Multiply by a matrix of the whole head, in which NaN times 0 is NaN."""
+    dtype = result_dtype(x)
+    features, width = np.shape(x)[-1], 2 * np.shape(cos)[-1]
+    matrices = np.zeros((*np.shape(cos)[:2], features, features), dtype=widen(x, dtype).dtype)
+    every = np.arange(features, dtype=np.int64)
+    matrices[..., every, every] = 1.0
+    first, second = pairs_of(every[:width], pairing)
+    matrices[..., first, first] = matrices[..., second, second] = widen(cos, dtype)
+    matrices[..., first, second] = widen(sin, dtype)
+    matrices[..., second, first] = -widen(sin, dtype)
+    products = widen(x, dtype)[..., :, np.newaxis] * matrices[:, np.newaxis]
+    return round_to(dtype, products.sum(axis=-2))
+
+
+FUNCTIONS: Mapping[str, Making] = {
+    "rotary_tables.positions_ignored": at(
+        lambda positions: np.broadcast_to(np.arange(positions.shape[1], dtype=np.int64), positions.shape)
+    ),
+    "rotary_tables.positions_from_first": at(lambda positions: positions - positions[:, :1]),
+    "rotary_tables.positions_counted_on": at(
+        lambda positions: positions[:, :1] + np.arange(positions.shape[1], dtype=np.int64)
+    ),
+    "rotary_tables.positions_one_late": at(lambda positions: positions + 1),
+    "rotary_tables.positions_in_int16": at(lambda positions: positions.astype(np.int16).astype(np.int64)),
+    "rotary_tables.positions_of_first_entry": at(lambda positions: np.broadcast_to(positions[:1], positions.shape)),
+    "rotary_tables.positions_counted_through": at(counted_through),
+    "rotary_tables.positions_in_half_precision": in_half_precision(rounded_positions),
+    "rotary_tables.phases_in_half_precision": in_half_precision(
+        lambda positions, frequencies, dtype: phases_of(positions, frequencies).astype(dtype)
+    ),
+    "rotary_tables.phases_reduced_roughly": departure(rotary_tables, phases_of=reduced_roughly),
+    "rotary_tables.exchanged": departure(
+        rotary_tables, cosine_and_sine=lambda phases: (np.sin(phases), np.cos(phases))
+    ),
+    "rotary_tables.sine_negated": departure(
+        rotary_tables, cosine_and_sine=lambda phases: (np.cos(phases), -np.sin(phases))
+    ),
+    "rotary_tables.sine_unsigned": departure(rotary_tables, cosine_and_sine=sine_from_cosine),
+    "rotary_tables.attention_factor_ignored": ignoring(rotary_tables, "attention_factor"),
+    "rotary_tables.attention_factor_once_for_both": on_the_cosine_only,
+    "rotary_tables.attention_factor_squared": altered(
+        rotary_tables, attention_factor=lambda attention_factor: attention_factor * attention_factor
+    ),
+    "rotary_tables.still_pairs_not_stretched": but_for_still_pairs,
+    "rotary_tables.attention_factor_in_phase": in_the_phase,
+    "rotary_tables.of_every_feature": changed(lambda table: np.concatenate([table, table], axis=-1)),
+    "rotary_tables.tokens_before_batch": changed(lambda table: np.swapaxes(table, 0, 1)),
+    "rotary_tables.counted_between_the_ends": at(counted_between),
+    "rotary_tables.through_float16": departure(rotary_tables, widen=through_float16),
+    "apply_rotary.interleaved_by_default": named_output(
+        lambda x, cos, sin, *, pairing="interleaved": apply_rotary(x, cos, sin, pairing=pairing)
+    ),
+    "apply_rotary.pairing_ignored": named_output(ignoring(apply_rotary, "pairing")),
+    "apply_rotary.pairing_exchanged": named_output(
+        altered(apply_rotary, pairing=lambda pairing: "half" if pairing == "interleaved" else "interleaved")
+    ),
+    "apply_rotary.not_put_back": stepping(put_back=side_by_side),
+    "apply_rotary.tables_for_other_pairing": named_output(tables_for_the_other_pairing),
+    "apply_rotary.paired_across_head": named_output(across_the_head),
+    "apply_rotary.first_token": named_output(altered(apply_rotary, cos=of_first(1), sin=of_first(1))),
+    "apply_rotary.first_entry": named_output(altered(apply_rotary, cos=of_first(0), sin=of_first(0))),
+    "apply_rotary.entries_alike_at_first": named_output(of_first_if_alike_at_first),
+    "apply_rotary.tokens_reversed": named_output(altered(apply_rotary, cos=reversed_tokens, sin=reversed_tokens)),
+    "apply_rotary.heads_as_tokens": named_output(by_head),
+    "apply_rotary.first_head_only": named_output(first_head_only),
+    "apply_rotary.turned_back": stepping(rotate=lambda first, second, cos, sin: rotate(first, second, cos, -sin)),
+    "apply_rotary.minus_missing": stepping(
+        rotate=lambda first, second, cos, sin: (cos * first + sin * second, sin * first + cos * second)
+    ),
+    "apply_rotary.first_overwritten": stepping(rotate=one_after_the_other),
+    "apply_rotary.second_from_wrong_products": stepping(
+        rotate=lambda first, second, cos, sin: (cos * first - sin * second, sin * second + cos * first)
+    ),
+    "apply_rotary.part_by_part": stepping(rotate=lambda first, second, cos, sin: (cos * first, sin * second)),
+    "apply_rotary.twice": named_output(twice),
+    "apply_rotary.by_whole_matrix": named_output(by_a_whole_matrix),
+    "apply_rotary.nan_zeroed": named_output(
+        altered(apply_rotary, x=lambda x: np.where(np.isnan(x.astype(np.float64)), np.zeros_like(x), x))
+    ),
+    "apply_rotary.rest_rotated": named_output(scaled_too),
+    "apply_rotary.tokens_at_rest_copied": named_output(copied_at_rest),
+    "apply_rotary.rest_zeroed": rest(zeroed),
+    "apply_rotary.rest_in_bfloat16": rest(through_bfloat16),
+    "apply_rotary.last_features": named_output(last_features),
+    "apply_rotary.rest_dropped": rest(lambda output, width: output[..., :width]),
+    "apply_rotary.products_in_float16": stepping(widen=float16_as_it_is),
+    "apply_rotary.through_float16": stepping(widen=through_float16),
+}
