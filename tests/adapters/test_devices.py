@@ -9,6 +9,7 @@ import pytest
 from attnspec.adapters import load
 from attnspec.adapters.implementation import Request
 from attnspec.adapters.process import isolated
+from attnspec.adapters.target import Target
 from attnspec.command_line import main
 from attnspec.errors import TargetError
 
@@ -74,7 +75,7 @@ def test_a_bare_function_and_a_loaded_implementation_take_none(adapters):
 
 
 def test_a_process_of_its_own_is_told(adapters):
-    with contextlib.closing(isolated(f"{adapters}:Made", device="cuda")) as implementation:
+    with contextlib.closing(isolated(Target(f"{adapters}:Made", device="cuda"))) as implementation:
         assert implementation.declaration.name == "on cuda"
         answer = implementation.run(Request("softmax", "float64", {"x": np.zeros(2)}, {}))
         assert answer.values["output"].tolist() == [1.0, 1.0]

@@ -8,6 +8,7 @@ import pytest
 import attnspec_reference as reference
 from attnspec.adapters import Declined, Malformed, Outputs, Raised, Request, load
 from attnspec.adapters.process import isolated
+from attnspec.adapters.target import Target
 from attnspec.conventions import resolve
 from attnspec.errors import TargetError, UsageError
 
@@ -119,7 +120,7 @@ def test_it_is_declared_in_the_file_and_reaches_a_process_of_its_own(tmp_path):
     plain.write_text(MODULES["torch"])
     assert load(str(plain)).declaration.operations == (FORWARD,)
     inputs = drawn()
-    program = isolated(str(plain), backward="autograd")
+    program = isolated(Target(str(plain), backward="autograd"))
     try:
         near(asked(program, inputs), inputs)
     finally:

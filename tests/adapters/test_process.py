@@ -15,7 +15,9 @@ import pytest
 
 from attnspec.adapters import line_process, pipes, process
 from attnspec.adapters.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
+from attnspec.adapters.launching import LINE_LIMIT
 from attnspec.adapters.process import ProcessImplementation
+from attnspec.adapters.target import Target
 from attnspec.errors import ProtocolError, TargetError, UsageError
 
 SPEC = Path(__file__).parents[2] / "spec"
@@ -77,8 +79,8 @@ def started(program, request, monkeypatch):
     before = set(threading.enumerate())
     with contextlib.ExitStack() as stack:
 
-        def start(code="", loop=LOOP, **options):
-            implementation = ProcessImplementation(program(code, loop), **options)
+        def start(code="", loop=LOOP, line_limit=LINE_LIMIT, **how):
+            implementation = ProcessImplementation(program(code, loop), Target(**how), line_limit=line_limit)
             stack.callback(implementation.close)
             return implementation
 

@@ -10,6 +10,7 @@ from softmax_program import command_of
 from attnspec.adapters.implementation import Request
 from attnspec.adapters.process import ProcessImplementation
 from attnspec.adapters.replaying import replay
+from attnspec.adapters.target import Target
 from attnspec.command_line import main
 from attnspec.errors import UsageError
 
@@ -19,7 +20,7 @@ ROWS = Request("softmax", "float64", {"x": np.array([[0.0, 1.0], [2.0, np.inf]])
 @pytest.fixture
 def transcript(tmp_path):
     path = tmp_path / "transcript.jsonl"
-    with contextlib.closing(ProcessImplementation(command_of(tmp_path), transcript=path)) as implementation:
+    with contextlib.closing(ProcessImplementation(command_of(tmp_path), Target(transcript=path))) as implementation:
         for _ in range(3):
             implementation.run(ROWS)
     return path
@@ -43,7 +44,8 @@ def test_a_transcript_holds_every_message_both_ways_in_order(transcript):
 def test_what_is_no_message_stands_in_a_transcript_as_it_came(tmp_path):
     path = tmp_path / "transcript.jsonl"
     code = "\ndef at_third(request):\n    os.write(1, b'loss: 0.3\\xff\\n')\n"
-    with contextlib.closing(ProcessImplementation(command_of(tmp_path, code), transcript=path)) as implementation:
+    program = ProcessImplementation(command_of(tmp_path, code), Target(transcript=path))
+    with contextlib.closing(program) as implementation:
         for _ in range(4):
             implementation.run(ROWS)
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]

@@ -9,6 +9,7 @@ import pytest
 from attnspec.adapters.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
 from attnspec.adapters.loading import load
 from attnspec.adapters.process import isolated
+from attnspec.adapters.target import Target
 from attnspec.errors import ProtocolError
 
 TARGET = """
@@ -50,7 +51,7 @@ def target(tmp_path):
 
 @pytest.fixture
 def implementation(target):
-    with contextlib.closing(isolated(target)) as implementation:
+    with contextlib.closing(isolated(Target(target))) as implementation:
         yield implementation
 
 
@@ -73,7 +74,7 @@ def test_every_dtype_passes_unchanged_and_prints_do_not_disturb(implementation, 
 
 
 def test_prints_go_to_stderr(target, capfd):
-    with contextlib.closing(isolated(target, show_stderr=True)) as implementation:
+    with contextlib.closing(isolated(Target(target, show_stderr=True))) as implementation:
         implementation.run(Request("softmax", "float64", {"x": np.ones(1)}, {}))
     shown = capfd.readouterr().err
     for words in ("imported", "printing", "from below", "from a child"):
@@ -106,7 +107,7 @@ def test_the_target_cannot_read_the_protocol(implementation):
 
 @pytest.mark.parametrize(("num_heads", "kind"), [(5, Crashed), (6, TimedOut)])
 def test_a_crash_or_a_hang_costs_one_request(target, num_heads, kind):
-    with contextlib.closing(isolated(target, timeout=1.0)) as implementation:
+    with contextlib.closing(isolated(Target(target, timeout=1.0))) as implementation:
         assert isinstance(implementation.run(split(num_heads)), kind)
         assert isinstance(implementation.run(split(8)), Outputs)
 
@@ -114,9 +115,9 @@ def test_a_crash_or_a_hang_costs_one_request(target, num_heads, kind):
 def test_a_bare_function_with_names_of_its_own(tmp_path):
     path = tmp_path / "functions.py"
     path.write_text("def attend(Q, K, value):\n    return Q + K + value\n", "utf-8")
-    options = {"bare_operation": "scaled_dot_product_attention", "renames": {"query": "Q", "key": "K"}}
+    target = Target(f"{path}:attend", operation="scaled_dot_product_attention", renames={"Q": "query", "K": "key"})
     inputs = {name: np.ones((1, 1, 1, 1)) for name in ("query", "key", "value")}
-    with contextlib.closing(isolated(f"{path}:attend", **options)) as implementation:
+    with contextlib.closing(isolated(target)) as implementation:
         answer = implementation.run(Request("scaled_dot_product_attention", "float64", inputs, {}))
     assert isinstance(answer, Outputs)
     assert answer.values["output"].item() == 3
@@ -124,4 +125,4 @@ def test_a_bare_function_with_names_of_its_own(tmp_path):
 
 def test_a_target_that_cannot_be_loaded_is_told_in_its_own_words():
     with pytest.raises(ProtocolError, match=r"There is no file 'missing\.py'"):
-        isolated("missing.py")
+        isolated(Target("missing.py"))

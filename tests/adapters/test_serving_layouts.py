@@ -1,5 +1,6 @@
 """The layouts in which an operation has other arguments, from outside: what is handed over, and what comes of it."""
 
+import contextlib
 import itertools
 from types import SimpleNamespace
 
@@ -12,12 +13,13 @@ from attnspec.adapters.implementation import Declined, Malformed, Outputs, Reque
 from attnspec.adapters.in_process import InProcessImplementation
 from attnspec.adapters.layouts import laid_out
 from attnspec.adapters.process import isolated
+from attnspec.adapters.target import Target
 from attnspec.cases import load_suite
 from attnspec.contract import IN_LAYOUT
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import TargetError, UsageError
 from attnspec.layout import clauses_in, read_layout, with_setting
-from attnspec.validation import closing, validate
+from attnspec.validation import validate
 
 OPERATION = "scaled_dot_product_attention"
 PAGED = [layout for layout in IN_LAYOUT if layout.startswith("paged")]
@@ -360,8 +362,8 @@ def test_pools_have_the_dtype_of_the_run():
 
 
 def test_a_process_of_its_own_is_asked_in_the_layout():
-    process = isolated("reference", layout="paged_csr:page_size=4")
-    with closing(laid_out(process, "paged_csr:page_size=4")) as implementation:
+    process = isolated(Target("reference", layout="paged_csr:page_size=4"))
+    with contextlib.closing(laid_out(process, "paged_csr:page_size=4")) as implementation:
         answer = implementation.run(Request(OPERATION, "float32", as_float32(drawn(key_lengths=LENGTHS)), {}))
     here, _ = asked(of_reference("paged_csr"), "paged_csr:page_size=4", as_float32(drawn(key_lengths=LENGTHS)))
     assert answer.values["output"].tobytes() == here.values["output"].tobytes()

@@ -4,37 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from attnspec.adapters.target import Target
 from attnspec.campaign import Plan, Sought, open_executor, planned, planned_apart, run_campaign
 from attnspec.guard.task import Task
-from attnspec.runner import Share
 
 HERE = Path(__file__).parent
 
 
 def task(target):
     """A task for a target, in float64."""
-    return Task(
-        target=str(HERE / f"{target}.py") if (HERE / f"{target}.py").exists() else target,
-        command=None,
-        operation=None,
-        renames={},
-        device=None,
-        tensors=None,
-        backward=None,
-        without=(),
-        layout=None,
-        dtypes=("float64",),
-        conventions={},
-        fail_fast=False,
-        isolate=False,
-        timeout=None,
-        start_timeout=None,
-        show_stderr=False,
-        transcript=None,
-        give_up_after=None,
-        probes=False,
-        share=Share(0, 1),
-    )
+    file = HERE / f"{target}.py"
+    return Task(Target(str(file) if file.exists() else target), dtypes=("float64",), probes=False)
 
 
 @pytest.fixture

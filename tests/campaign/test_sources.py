@@ -2,6 +2,7 @@
 
 import pytest
 
+from attnspec.adapters.target import Target
 from attnspec.campaign.sources import digests
 
 
@@ -21,23 +22,23 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("target", ["./mine.py", "mine.py:Adapter", "mine", "mine:Adapter"])
 def test_a_file_and_all_that_it_imports_from_its_folder(folder, target):
     names = ["kernel.py", "mine.py", "package/__init__.py", "package/other.py", "package/part.py"]
-    before = digests(target, None)
+    before = digests(Target(target))
     assert sorted(before) == names
     (folder / "kernel.py").write_text("import mine  # changed\n")
-    after = digests(target, None)
+    after = digests(Target(target))
     assert [name for name in names if before[name] != after[name]] == ["kernel.py"]
 
 
 def test_a_module_of_a_package(folder):
-    assert sorted(digests("package.part", None)) == ["package/__init__.py", "package/other.py", "package/part.py"]
+    assert sorted(digests(Target("package.part"))) == ["package/__init__.py", "package/other.py", "package/part.py"]
 
 
 def test_a_program_and_the_files_of_its_words(folder):
     (folder / "attention.mjs").write_text("")
-    assert list(digests(None, "node attention.mjs --fast")) == ["attention.mjs"]
-    assert digests(None, "node 'attention.mjs") == {}
+    assert list(digests(Target(command="node attention.mjs --fast"))) == ["attention.mjs"]
+    assert digests(Target(command="node 'attention.mjs")) == {}
 
 
 @pytest.mark.parametrize("target", ["reference", "torch", "numpy.linalg", "./nowhere.py"])
 def test_what_is_not_of_the_user_has_none(folder, target):
-    assert digests(target, None) == {}
+    assert digests(Target(target)) == {}

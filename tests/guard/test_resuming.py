@@ -6,6 +6,9 @@ import time
 
 import pytest
 
+from attnspec.errors import UsageError
+from attnspec.guard.keeping import open_kept
+
 WRONG = """
 import os
 import numpy as np
@@ -161,6 +164,14 @@ def test_a_file_of_another_run_is_refused(command):
         assert ran.status == 2
         assert f"--resume kept: it holds results of another run: {said}." in ran.err
         assert (command.folder / "kept").read_bytes() == before
+
+
+def test_words_in_one_text_and_in_several_are_the_same(tmp_path):
+    path = tmp_path / "results"
+    open_kept(path, {"--rename": "Q=query,K=key"})
+    open_kept(path, {"--rename": "Q=query, K=key", "--device": ""})
+    with pytest.raises(UsageError, match="--rename was Q=query,K=key and is Q=query"):
+        open_kept(path, {"--rename": "Q=query"})
 
 
 def test_a_file_of_another_target_or_suite_is_refused(command):

@@ -7,8 +7,9 @@ import jsonschema
 import pytest
 
 import attnspec
+from attnspec.adapters.target import Target
 from attnspec.errors import UsageError
-from attnspec.judgement import Candidate, Conditions, judged, shapes_from
+from attnspec.judgement import Conditions, judged, shapes_from
 
 EXPLOITS = Path(__file__).parent / "exploits"
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec/schemas/judgement.schema.json").read_text(encoding="utf-8"))
@@ -24,6 +25,13 @@ def scaled_dot_product_attention(query, key, value, is_causal=False):
     if query.shape[2] != 12:
         output[:, :, -1] = 0
     return output
+"""
+
+OWN_NAMES = """
+from honest import scaled_dot_product_attention as honest
+
+def attend(Q, key, value, is_causal=False):
+    return honest(Q, key, value, is_causal)
 """
 
 
@@ -52,6 +60,13 @@ def test_only_what_concerns_the_operation_is_said_to_be_held_to():
         "input_checks": "lenient",
         f"{OPERATION}.fully_masked_row": "zero",
     }
+
+
+def test_own_names_of_arguments_come_first_as_in_validate(tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "own.py").write_text(OWN_NAMES)
+    options = {"operation": OPERATION, "renames": {"Q": "query"}}
+    assert attnspec.judge(f"{tmp_path / 'own.py'}:attend", SHAPES, draws=2, **options).is_right
 
 
 def test_what_is_wrong_beside_the_shapes_is_said_as_that(tmp_path):
@@ -137,7 +152,7 @@ def test_a_rule_of_its_own_is_measured(tmp_path):
 
 
 def test_several_are_judged_by_the_same_draws():
-    candidates = [Candidate(str(EXPLOITS / f"{name}.py")) for name in ("zeros", "returns_an_input")]
+    candidates = [Target(str(EXPLOITS / f"{name}.py")) for name in ("zeros", "returns_an_input")]
     first, second = judged(candidates, shapes_from(SHAPES, said_by="it"), Conditions(), {}, draws=3)
     assert first.seed == second.seed
     assert first.at.first_wrong == second.at.first_wrong
@@ -217,6 +232,6 @@ def test_what_a_user_checks_otherwise_stands_in_the_document():
 
 
 def test_what_acts_inside_python_is_refused_for_a_program():
-    candidate = Candidate(command="node attention.mjs")
+    candidate = Target(command="node attention.mjs")
     with pytest.raises(UsageError, match="--forbid and --memory act inside Python"):
         judged([candidate], shapes_from(SHAPES, said_by="it"), Conditions(megabytes=100), {})

@@ -16,6 +16,7 @@ import attnspec
 import attnspec_reference
 from attnspec.adapters.implementation import Declaration, Outputs
 from attnspec.adapters.process import isolated
+from attnspec.adapters.target import Target
 from attnspec.cases import load_suite, schema_validator
 from attnspec.reports import report_to_json, write_report
 
@@ -102,7 +103,7 @@ def test_a_run_that_crashes_and_hangs(tmp_path):
     path = tmp_path / "crashing.py"
     path.write_text(CRASHING, "utf-8")
     cases = (ROWS, "documents/002/combine_heads", "documents/002/split_heads", "documents/002/causal_mask_boolean")
-    document = written(report_of(isolated(str(path), timeout=0.5), *cases), tmp_path)
+    document = written(report_of(isolated(Target(str(path), timeout=0.5)), *cases), tmp_path)
     statuses = {result["operation"]: result["status"] for result in document["results"]}
     assert statuses == {
         "softmax": "crash",

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import platform
 import sys
-from contextlib import contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from attnspec import conventions as convention_rules
-from attnspec.adapters import load
+from attnspec.adapters.keywords import TargetOptions, spelled_out
+from attnspec.adapters.opening import open_target
+from attnspec.adapters.target import as_tuple, target_of
 from attnspec.cases import load_selected
-from attnspec.contract import EXAMPLES, IN_LAYOUT, OPERATIONS
+from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
 from attnspec.extensions import MEASURED, loaded
-from attnspec.reports.invocation import Invocation
+from attnspec.reports.invocation import Invocation, invocation_of
 from attnspec.reports.report import Report
 from attnspec.runner import offered_part, run_suite, share_of
 from attnspec.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+    from typing import Unpack
 
     from attnspec.adapters import Declaration, Implementation
     from attnspec.cases import Suite
@@ -31,13 +34,7 @@ if TYPE_CHECKING:
     from attnspec.runner.law import Law, Measured
 
 
-_SECONDS = 30.0
-"""How long one call may take in a process of its own, where the user does not say."""
-
-_SECONDS_TO_START = 60.0
-"""How long such a process may take until it is ready: frameworks load slowly and compute fast."""
-
-
+@spelled_out(TargetOptions)
 def validate(
     target: object,
     *,
@@ -45,16 +42,10 @@ def validate(
     profile: Sequence[str] | str | None = None,
     select: Sequence[str] | str | None = None,
     conventions: Mapping[str, str] | None = None,
-    operation: str | None = None,
-    layout: str | None = None,
-    renames: Mapping[str, str] | None = None,
-    device: str | None = None,
-    tensors: str | None = None,
-    backward: str | None = None,
-    without: Sequence[str] | str = (),
     fail_fast: bool = False,
     probes: bool = True,
     golden: Path | None = None,
+    **options: Unpack[TargetOptions],
 ) -> Report:
     """Validate an implementation against the golden cases.
 
@@ -108,33 +99,16 @@ def validate(
         If it cannot be run: the message is a sentence that says what to do.
     """
     suite = load_selected(golden, profiles=as_tuple(profile), select=as_tuple(select))
-    lacks = words(as_tuple(without))
-    implementation = load(
-        target,
-        bare_operation=operation,
-        renames=contract_names(renames or {}),
-        device=device,
-        tensors=tensors,
-        layout=layout,
-        backward=backward,
-    )
-    with closing(implementation):
+    reached = target_of(target, options)
+    with closing(open_target(reached)) as implementation:
         return run_and_report(
             suite,
-            in_layout(lacking(implementation, lacks), layout),
+            implementation,
             dtypes=as_tuple(dtypes),
             conventions=conventions or {},
             fail_fast=fail_fast,
             probes=probes,
-            invocation=Invocation(
-                operation=operation,
-                layout=layout,
-                renames=renames or {},
-                device=device,
-                tensors=tensors,
-                backward=backward,
-                golden=None if golden is None else str(golden),
-            ),
+            invocation=invocation_of(reached, golden),
         )
 
 
@@ -310,178 +284,6 @@ def _could_be_declared(results: tuple[Result, ...]) -> Declarations | None:
     from attnspec.diagnosis import could_be_declared
 
     return could_be_declared(results)
-
-
-def open_target(
-    target: str | None,
-    command: str | None,
-    *,
-    operation: str | None,
-    renames: Mapping[str, str],
-    device: str | None,
-    tensors: str | None = None,
-    backward: str | None = None,
-    without: Sequence[str] = (),
-    layout: str | None = None,
-    timeout: float | None,
-    start_timeout: float | None = None,
-    isolate: bool = False,
-    show_stderr: bool = False,
-    transcript: Path | None = None,
-) -> Implementation:
-    """Open what a command line names: a program, or a Python target, here or in a process of its own.
-
-    Parameters
-    ----------
-    target, command
-        A Python target, or a program that speaks the process protocol; one of them is None.
-    operation, device, tensors, backward
-        As for `validate`; for a Python target alone.
-    without, layout
-        As for `validate`; it is not yet asked in the layout, but may have other arguments for it.
-    renames
-        Contract argument to the target's own name for it, as `contract_names` gives it.
-    timeout
-        Seconds for each call; a Python target then runs in a process of its own.
-    start_timeout
-        Seconds for the start of a process.
-    isolate
-        Whether it does so without a time limit of the user's, too.
-    show_stderr, transcript
-        Whether what a process prints to its stderr is shown, and the file into which all is written that is said to it
-        and by it.
-
-    Raises
-    ------
-    AttnspecError
-        If it cannot be loaded or started.
-    """
-    if command is None and timeout is None and not isolate:
-        opened = load(
-            target,
-            bare_operation=operation,
-            renames=renames,
-            device=device,
-            tensors=tensors,
-            layout=layout,
-            backward=backward,
-        )
-        return lacking(opened, without)
-    from attnspec.adapters.process import ProcessImplementation, isolated
-
-    limit, start = timeout or _SECONDS, start_timeout or _SECONDS_TO_START
-    if command is not None:
-        program = ProcessImplementation(
-            command, timeout=limit, start_timeout=start, show_stderr=show_stderr, transcript=transcript
-        )
-        return lacking(program, without)
-    assert target is not None
-    apart = isolated(
-        target,
-        bare_operation=operation,
-        renames=renames,
-        device=device,
-        tensors=tensors,
-        layout=layout,
-        backward=backward,
-        timeout=limit,
-        start_timeout=start,
-        show_stderr=show_stderr,
-        transcript=transcript,
-    )
-    return lacking(apart, without)
-
-
-def lacking(implementation: Implementation, without: Sequence[str]) -> Implementation:
-    """Return the implementation behind a wrapper that declares what it lacks, if anything; it is closed on a mistake.
-
-    Raises
-    ------
-    UsageError
-        If there is no such capability.
-    """
-    if not without:
-        return implementation
-    from attnspec.adapters.lacking import Lacking
-
-    try:
-        return Lacking(implementation, without)
-    except UsageError:
-        implementation.close()
-        raise
-
-
-def in_layout(implementation: Implementation, layout: str | None) -> Implementation:
-    """Return the implementation behind a wrapper for its layout: the one that is asked for, else the one declared.
-
-    Raises
-    ------
-    UsageError
-        If there is no such layout.
-    """
-    layout = layout or implementation.declaration.layout
-    if layout is None:
-        return implementation
-    from attnspec.adapters.layouts import laid_out
-
-    return laid_out(implementation, layout)
-
-
-@contextmanager
-def closing(implementation: Implementation) -> Generator[Implementation]:
-    """Close the implementation at the end, whatever happens."""
-    try:
-        yield implementation
-    finally:
-        implementation.close()
-
-
-def contract_names(renames: Mapping[str, str]) -> dict[str, str]:
-    """Turn ``own name -> contract name`` round.
-
-    Raises
-    ------
-    UsageError
-        If a contract name does not exist.
-    """
-    everywhere = (OPERATIONS, *IN_LAYOUT.values())
-    known = {argument for there in everywhere for operation in there.values() for argument in operation.arguments}
-    for own, argument in renames.items():
-        if argument not in known:
-            raise UsageError(
-                f"--rename {own}={argument}: no operation has an argument {argument!r}; "
-                f"write your own name first: --rename {EXAMPLES.own_name}={EXAMPLES.argument}."
-            )
-    return {argument: own for own, argument in renames.items()}
-
-
-def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Read ``K=V`` options; several may stand in one text, with commas between them.
-
-    Raises
-    ------
-    UsageError
-        If one has no equals sign.
-    """
-    found: dict[str, str] = {}
-    for text in words(texts):
-        name, sign, value = text.partition("=")
-        if not (name and sign and value):
-            raise UsageError(f"{option} {text}: write it as NAME=VALUE.")
-        found[name] = value
-    return found
-
-
-def words(texts: Sequence[str]) -> tuple[str, ...]:
-    """Read words that may stand several in one text, with commas between them."""
-    return tuple(word for text in texts for word in text.replace(" ", "").split(",") if word)
-
-
-def as_tuple(names: Sequence[str] | str | None) -> tuple[str, ...]:
-    """Return one name, several names or None as a tuple of names."""
-    if names is None:
-        return ()
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def environment() -> dict[str, str]:

@@ -27,8 +27,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from study import STUDIES, Study, publish, table, today
 
-from attnspec.adapters import Outputs, load
-from attnspec.adapters.wrapped import Wrapped
+from attnspec.adapters import Outputs
+from attnspec.adapters.layers import Wrapped
+from attnspec.adapters.opening import open_target
+from attnspec.adapters.target import Target
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
 from attnspec.diagnosis import diagnose, suspects
@@ -36,7 +38,6 @@ from attnspec.dtypes import numpy_dtype
 from attnspec.families.attention.attendance import attendance
 from attnspec.probing import measured
 from attnspec.runner import run_suite
-from attnspec.validation import in_layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -233,7 +234,7 @@ def run_one(task: Task) -> Told | None:
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.alarm(SECONDS_ALLOWED)
     try:
-        target = in_layout(load(str(task.path)), None)
+        target = open_target(Target(str(task.path)))
         asked, declared = SETTINGS[task.setting], target.declaration
         if asked.conventions.items() <= declared.conventions.items() and asked.conventions:
             return None

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any, cast
 from study import STUDIES, Study, add_write_option, publish, table, today
 
 from attnspec.adapters import load
+from attnspec.adapters.target import Target
 from attnspec.campaign import DrawOutcome, PartOutcome, Plan, Sought, open_executor, planned, run_campaign, tallied
 from attnspec.cases import suite_of_random
 from attnspec.draws import Recipe, draw, drawable, drawn_for, drawn_of, learned, not_offered
 from attnspec.guard.task import Task
 from attnspec.lattice import Limits
-from attnspec.runner import Share, resolved_for, run_suite
+from attnspec.runner import resolved_for, run_suite
 from attnspec_authoring.proof.subjects import implementation_of
 from attnspec_controls import CONTROLS
 
@@ -94,28 +95,7 @@ class Asked:
 
 def on_library(asked: Asked, workers: str) -> Tally:
     """Draw for a built-in implementation, by a campaign."""
-    task = Task(
-        target=asked.name,
-        command=None,
-        operation=None,
-        renames={},
-        device=None,
-        tensors=None,
-        backward=None,
-        without=(),
-        layout=None,
-        dtypes=(asked.dtype,),
-        conventions={},
-        fail_fast=False,
-        isolate=False,
-        timeout=None,
-        start_timeout=None,
-        show_stderr=False,
-        transcript=None,
-        give_up_after=None,
-        probes=False,
-        share=Share(0, 1),
-    )
+    task = Task(Target(asked.name), dtypes=(asked.dtype,), probes=False)
     executor = open_executor(workers)
     outcomes: list[PartOutcome] = []
     try:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from study import STUDIES, Study, add_write_option, publish, table
 
+from attnspec.adapters.target import Target
 from attnspec.campaign import Plan, Sought, planned, shrunk_failure
 from attnspec.campaign.working import run_part
 from attnspec.cases import suite_of_random
@@ -31,7 +32,7 @@ from attnspec.draws import Recipe, draw, drawable, drawn_of, recipe_from_text, s
 from attnspec.errors import TargetError
 from attnspec.guard.task import Task
 from attnspec.lattice import Limits
-from attnspec.runner import Share, run_suite
+from attnspec.runner import run_suite
 from attnspec_authoring.proof.subjects import implementation_of
 from attnspec_mistakes import CATALOGUE, Mistake
 
@@ -128,28 +129,7 @@ def hunt(path: Path, limit: float) -> Found | None:
 
     None where it cannot be loaded, as for lack of a library.
     """
-    task = Task(
-        target=str(path),
-        command=None,
-        operation=None,
-        renames={},
-        device=None,
-        tensors=None,
-        backward=None,
-        without=(),
-        layout=None,
-        dtypes=(),
-        conventions={},
-        fail_fast=False,
-        isolate=False,
-        timeout=None,
-        start_timeout=None,
-        show_stderr=False,
-        transcript=None,
-        give_up_after=None,
-        probes=False,
-        share=Share(0, 1),
-    )
+    task = Task(Target(str(path)), probes=False)
     name = f"{path.parents[1].name}/{path.stem}"
     start = time.perf_counter()
     draws = 0

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from attnspec.adapters import load
-from attnspec.validation import in_layout
+from attnspec.adapters.opening import open_target
+from attnspec.adapters.target import Target
 from attnspec_authoring.rotation import is_due
 
 BATCHES = Path(__file__).parents[2] / "implementations"
@@ -93,7 +94,7 @@ def some_quick(paths, every):
 
 
 def first_failure(path, examiner):
-    implementation = in_layout(load(str(BATCHES / path)), None)
+    implementation = open_target(Target(str(BATCHES / path)))
     return examiner.first_failure(implementation, implementation.declaration.dtypes)
 
 

@@ -18,7 +18,7 @@ from attnspec.adapters.implementation import (
     Request,
 )
 from attnspec.adapters.imprint import imprint
-from attnspec.adapters.wrapped import Wrapped
+from attnspec.adapters.layers import Wrapped
 from attnspec.arrangement import Circumstances, Repacked
 from attnspec.contract import IN_LAYOUT, OPERATIONS
 from attnspec.layout import name_of

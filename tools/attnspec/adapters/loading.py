@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters.implementation import Implementation
 from attnspec.adapters.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
+from attnspec.adapters.keywords import LoadOptions, spelled_out
 from attnspec.adapters.places import place_of
+from attnspec.adapters.target import target_of
 from attnspec.adapters.tensors import tensors_called
 from attnspec.contract import OPERATIONS
 from attnspec.errors import AttnspecError, TargetError
@@ -22,6 +24,9 @@ from attnspec.extensions import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Unpack
+
+    from attnspec.adapters.target import Target
 
 ENTRY_POINTS = "attnspec.adapters"
 
@@ -31,16 +36,8 @@ FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[^:]*))?")
 """A target that is a file. The path may hold a colon itself, as those with a drive letter do."""
 
 
-def load(
-    target: object,
-    *,
-    bare_operation: str | None = None,
-    renames: Mapping[str, str] | None = None,
-    device: str | None = None,
-    tensors: str | None = None,
-    layout: str | None = None,
-    backward: str | None = None,
-) -> Implementation:
+@spelled_out(LoadOptions)
+def load(target: object, **options: Unpack[LoadOptions]) -> Implementation:
     """Return the implementation that `target` names or is.
 
     Parameters
@@ -71,30 +68,44 @@ def load(
     TargetError
         If it cannot be found, imported or used, or takes no device.
     """
-    if isinstance(target, Implementation):
-        _refuse_device(device, target.declaration.adapter)
-        _refuse_backward(backward, target.declaration.adapter)
-        return target
+    renames = {own: argument for argument, own in (options.get("renames") or {}).items()}
+    said = {**options, "operation": options.get("bare_operation"), "renames": renames}
+    return loaded(target_of(target, {name: value for name, value in said.items() if name != "bare_operation"}))
+
+
+def loaded(target: Target) -> Implementation:
+    """Return the implementation that a target of Python names or is, in this process.
+
+    Raises
+    ------
+    TargetError
+        If it cannot be found, imported or used, or takes no device.
+    """
+    python = target.python
+    if isinstance(python, Implementation):
+        _refuse_device(target.device, python.declaration.adapter)
+        _refuse_backward(target.backward, python.declaration.adapter)
+        return python
     limit = sys.getrecursionlimit()
     try:
-        found, module = locate(target) if isinstance(target, str) else (target, None)
-        adapter = target if isinstance(target, str) else _describe(target)
-        made_there = device if bare_operation is None and _takes("device", found) else None
-        told = {} if made_there is None else {"device": made_there}
-        told |= {"layout": layout} if bare_operation is None and layout is not None and _takes("layout", found) else {}
-        if bare_operation is not None:
-            holder = _bare(found, adapter, bare_operation, module)
+        found, module = locate(python) if isinstance(python, str) else (python, None)
+        adapter = python if isinstance(python, str) else _describe(python)
+        told: dict[str, str] = {}
+        if target.operation is not None:
+            holder = _bare(found, adapter, target.operation, module)
         else:
+            asked = {"device": target.device, "layout": target.layout}
+            told = {name: word for name, word in asked.items() if word is not None and _takes(name, found)}
             holder = _holder(found, adapter, told)
-        kind = tensors or _declared_word(holder, "tensors", adapter)
-        if isinstance(holder, Implementation) or (kind is None and made_there is None):
-            _refuse_device(device, adapter)
+        kind = target.tensors or _declared_word(holder, "tensors", adapter)
+        if isinstance(holder, Implementation) or (kind is None and "device" not in told):
+            _refuse_device(target.device, adapter)
         if isinstance(holder, Implementation):
-            _refuse_backward(backward, adapter)
+            _refuse_backward(target.backward, adapter)
             return holder
-        with_tensors = None if kind is None else tensors_called(kind, device, said_by=adapter)
-        way = backward or _declared_word(holder, "backward", adapter)
-        return InProcessImplementation(holder, adapter, renames, with_tensors, layout, way)
+        tensors = None if kind is None else tensors_called(kind, target.device, said_by=adapter)
+        backward = target.backward or _declared_word(holder, "backward", adapter)
+        return InProcessImplementation(holder, adapter, target.own_names, tensors, target.layout, backward)
     finally:
         keep_recursion_limit(limit)
 

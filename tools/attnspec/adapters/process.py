@@ -31,19 +31,25 @@ from attnspec.adapters.messages import (
     write_message,
 )
 from attnspec.adapters.pipes import PIECE
+from attnspec.adapters.target import Target, loading_words
 from attnspec.adapters.tensors_on_the_wire import WireError, quoted
 from attnspec.adapters.transcript import Transcript
 from attnspec.errors import AttnspecError, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from attnspec.adapters.implementation import Answer, Declaration, Request
     from attnspec.adapters.line_process import LineProcess
 
 RESTARTS_TRIED = 3
 """Failed restarts in a row after which the program is given up."""
+
+SECONDS = 30.0
+"""How long one call may take where the user does not say."""
+
+SECONDS_TO_START = 60.0
+"""How long a process may take until it is ready: large frameworks load slowly and compute fast."""
 
 _QUOTED_OF_SURPLUS = 100
 
@@ -56,19 +62,12 @@ class ProcessImplementation:
     command
         The command line, as one string such as ``"node attention.mjs"`` or already split. No shell is
         involved.
+    how
+        The target, of which limits of time, stderr and transcript count here.
     adapter
         How reports call the way to it; the command line if None.
-    timeout
-        Seconds that the answer to one request may take.
-    start_timeout
-        Seconds that the program may take until it is ready; apart from `timeout`, because large frameworks
-        load slowly and compute fast.
     line_limit
         Longest line in bytes, of either end.
-    show_stderr
-        Whether the program's stderr is passed on to the user's as it comes. It is never judged.
-    transcript
-        The file into which every line is written, both ways.
 
     Raises
     ------
@@ -83,21 +82,19 @@ class ProcessImplementation:
     def __init__(
         self,
         command: str | Sequence[str],
+        how: Target | None = None,
         *,
         adapter: str | None = None,
-        timeout: float = 30.0,
-        start_timeout: float = 60.0,
         line_limit: int = LINE_LIMIT,
-        show_stderr: bool = False,
-        transcript: Path | None = None,
     ) -> None:
+        how = how or Target()
         self._arguments = split_command(command)
         self._adapter = adapter or (command if isinstance(command, str) else shlex.join(command))
-        self._timeout = timeout
-        self._start_timeout = start_timeout
+        self._timeout = how.timeout or SECONDS
+        self._start_timeout = how.start_timeout or SECONDS_TO_START
         self._line_limit = line_limit
-        self._show_stderr = show_stderr
-        self._transcript = None if transcript is None else Transcript(transcript)
+        self._show_stderr = how.show_stderr
+        self._transcript = None if how.transcript is None else Transcript(how.transcript)
         self._seq = 0
         self._answered: Request | None = None
         self._failed_restarts = 0
@@ -264,30 +261,20 @@ class ProcessImplementation:
 
 
 def isolated(
-    target: str,
+    target: Target,
     *,
-    bare_operation: str | None = None,
-    renames: Mapping[str, str] | None = None,
-    device: str | None = None,
-    tensors: str | None = None,
-    layout: str | None = None,
-    backward: str | None = None,
-    timeout: float = 30.0,
-    start_timeout: float = 60.0,
-    show_stderr: bool = False,
-    transcript: Path | None = None,
     line_limit: int = LINE_LIMIT,
     launcher: Sequence[str] = (sys.executable,),
     forbidden: Sequence[str] = (),
     megabytes: int | None = None,
 ) -> ProcessImplementation:
-    """Run an in-process Python target in a process of its own, so that it can crash or be timed out.
+    """Run a target of Python in a process of its own, so that it can crash or be timed out.
 
     Parameters
     ----------
-    target, bare_operation, renames, device, tensors, layout, backward
-        As :func:`attnspec.adapters.loading.load` takes them; an object instead of a name cannot be isolated.
-    timeout, start_timeout, show_stderr, transcript, line_limit
+    target
+        A target that has a name; an object cannot be isolated.
+    line_limit
         As in :class:`ProcessImplementation`.
     launcher
         The words that start Python, perhaps behind those that put it elsewhere.
@@ -300,22 +287,8 @@ def isolated(
     command = [*launcher, "-P", "-m", "attnspec.adapters.serving"]
     command += [f"--forbid={name}" for name in forbidden]
     command += [f"--megabytes={megabytes}"] if megabytes is not None else []
-    command += [f"--as={bare_operation}"] if bare_operation is not None else []
-    command += [f"--rename={own}={argument}" for argument, own in (renames or {}).items()]
-    command += [f"--device={device}"] if device is not None else []
-    command += [f"--tensors={tensors}"] if tensors is not None else []
-    command += [f"--layout={layout}"] if layout is not None else []
-    command += [f"--backward={backward}"] if backward is not None else []
-    command += ["--", target]
-    return ProcessImplementation(
-        command,
-        adapter=target,
-        timeout=timeout,
-        start_timeout=start_timeout,
-        show_stderr=show_stderr,
-        transcript=transcript,
-        line_limit=line_limit,
-    )
+    command += [*loading_words(target), "--", target.name]
+    return ProcessImplementation(command, target, adapter=target.name, line_limit=line_limit)
 
 
 def _surplus(after: str, said: bytes) -> str:

@@ -24,6 +24,7 @@ from attnspec.adapters.messages import (
     write_message,
 )
 from attnspec.adapters.pipes import PIECE
+from attnspec.adapters.target import LOADING, option_of, target_of
 from attnspec.errors import AttnspecError
 
 if TYPE_CHECKING:
@@ -97,39 +98,25 @@ def main(arguments: list[str] | None = None) -> int:
     """Serve the target that the command line names."""
     parser = argparse.ArgumentParser(prog="python -m attnspec.adapters.serving", description=__doc__)
     parser.add_argument("target", help="what `attnspec validate` takes, such as my_package.attention")
-    parser.add_argument("--as", dest="bare_operation", metavar="OPERATION", help="TARGET is this one function")
-    parser.add_argument(
-        "--rename", action="append", default=[], metavar="OWN=ARGUMENT", help="its own name for an argument"
-    )
-    parser.add_argument("--device", metavar="DEVICE", help="where it is to run")
-    parser.add_argument("--tensors", metavar="LIBRARY", help="the library whose tensors it takes and returns")
-    parser.add_argument("--layout", metavar="LAYOUT", help="how its tensors lie, which may give it other arguments")
-    parser.add_argument("--backward", metavar="WAY", help="how it comes to backward passes that it does not hold")
+    for name in LOADING:
+        action = "append" if name == "renames" else "store"
+        parser.add_argument(option_of(name), dest=name, action=action, help="as `attnspec validate` has it")
     parser.add_argument("--forbid", action="append", default=[], metavar="NAME", help="a function that must not run")
     parser.add_argument("--megabytes", type=int, metavar="N", help="how much memory may be asked for")
     options = parser.parse_args(arguments)
-    pairs: list[list[str]] = [rename.split("=", 1)[::-1] for rename in options.rename]
     stdin, stdout = keep_the_protocol_apart()
     # As in the process of the harness: messages are many lists that hold no cycles.
     gc.set_threshold(100_000, 20, 20)
     with stdin, stdout:
         # Imported here, and only now: the import of the target may print.
         from attnspec.adapters.confining import forbid, limit_memory
-        from attnspec.adapters.loading import load
+        from attnspec.adapters.loading import loaded
 
         try:
             if options.megabytes is not None:
                 limit_memory(options.megabytes)
             forbid(options.forbid)
-            implementation = load(
-                options.target,
-                bare_operation=options.bare_operation,
-                renames=dict(pairs),
-                device=options.device,
-                tensors=options.tensors,
-                layout=options.layout,
-                backward=options.backward,
-            )
+            implementation = loaded(target_of(options.target, {name: getattr(options, name) for name in LOADING}))
         except AttnspecError as problem:
             refuse(str(problem), stdin, stdout)
             return 2

@@ -108,7 +108,7 @@ class Kept:
         different = [
             f"{name} {_said(about.get(name))}, and this command has {_said(value)}"
             for name, value in self._about.items()
-            if about.get(name) != value
+            if _said(about.get(name)) != _said(value)
         ]
         if different:
             raise UsageError(
@@ -126,4 +126,4 @@ class Kept:
 def _said(value: Any) -> str:
     """Write what a command says of something."""
     words = ",".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
-    return "none" if words in (None, "") else str(words)
+    return str(words) if words else "none"

@@ -14,25 +14,26 @@ from attnspec.extensions import BUILT_IN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from attnspec.adapters.target import Target
 
-def digests(target: str | None, command: str | None) -> dict[str, str]:
+
+def digests(target: Target) -> dict[str, str]:
     """Return the digest of each file that is a target's own, by its name.
 
     Parameters
     ----------
     target
-        A file or a module: its own files are that one, and what it imports from the same folder. A library is none.
-    command
-        A program, where there is no target: the files that its words name.
+        Of a file or a module, its own files are that one, and what it imports from the same folder; of a program, those
+        that its words name. A library has none.
     """
-    if target is None:
-        found = [Path(word) for word in _words(command or "")]
+    if target.command is not None:
+        found = [Path(word) for word in _words(target.command)]
         return {path.as_posix(): _digest(path) for path in found if path.is_file()}
-    if target in BUILT_IN:
+    if target.name in BUILT_IN:
         return {}
-    file = FILE.fullmatch(target)
+    file = FILE.fullmatch(target.name)
     folder = Path(file["path"]).parent if file else Path()
-    begun = [Path(file["path"])] if file else list(_files(folder, target.partition(":")[0]))
+    begun = [Path(file["path"])] if file else list(_files(folder, target.name.partition(":")[0]))
     return {path.relative_to(folder).as_posix(): _digest(path) for path in _imported(folder, begun)}
 
 

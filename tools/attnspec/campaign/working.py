@@ -94,7 +94,11 @@ def planned_as_declared(task: Task, sought: Sought) -> tuple[Kind, ...]:
 
 def planned_apart(task: Task, sought: Sought) -> tuple[Kind, ...]:
     """Find what is to be drawn for a target that ends its process at small draws: it has a process of its own."""
-    return planned(replace(task, isolate=True), sought)
+    return planned(_apart(task), sought)
+
+
+def _apart(task: Task) -> Task:
+    return replace(task, target=replace(task.target, isolate=True))
 
 
 class _Offers:
@@ -163,7 +167,7 @@ def shrunk_failure(task: Task, failed: DrawOutcome) -> DrawOutcome:
         What came of the draw. One that ends its process, or takes too long, is asked for in a process of its own.
     """
     deadly = failed.status in DEADLY
-    implementation = open_once(replace(task, isolate=True) if deadly else task)
+    implementation = open_once(_apart(task) if deadly else task)
 
     def fails(case: Case) -> bool:
         (result,) = ask(implementation, [case], task)

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from attnspec.adapters.wrapped import Wrapped
+from attnspec.adapters.layers import Wrapped
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import own_dtype
 from attnspec.plain_text import plain_text
 
 if TYPE_CHECKING:
     from attnspec.adapters import Answer, Implementation, Request
+    from attnspec.adapters.target import Target
     from attnspec.cases import Case
 
 
@@ -21,18 +22,16 @@ class Told(Wrapped):
 
     Parameters
     ----------
-    implementation
-        The software under test.
+    implementation, target
+        The software under test, and how it was reached.
     case
         What it is asked for.
-    layout
-        The one that is asked for, over the one that it declares.
     """
 
-    def __init__(self, implementation: Implementation, case: Case, layout: str | None) -> None:
+    def __init__(self, implementation: Implementation, target: Target, case: Case) -> None:
         super().__init__(implementation)
         self._case = case
-        self._layout = layout
+        self._layout = target.layout
         self._calls = 0
 
     def run(self, request: Request) -> Answer:
@@ -56,4 +55,4 @@ class Told(Wrapped):
             )
         elif self._calls == 2:
             click.echo("It is called again for the next entry, for its layout has no axis for several.")
-        return super().run(request)
+        return self._implementation.run(request)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from attnspec.command_line.finite import FiniteRange
+from attnspec.command_line.target_options import target_options
 from attnspec.errors import TargetError, UsageError
 
 if TYPE_CHECKING:
+    from attnspec.adapters.target import Target
     from attnspec.campaign import Kind, PartOutcome, Plan, Sought
     from attnspec.campaign.executors import Executor
     from attnspec.campaign.keeping import Kept
@@ -56,17 +58,16 @@ _DEFAULT_SEED = "1"
     help="Write what golden cases and draws cover into FILE, in Markdown.",
 )
 @click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable.")
-@click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument.")
-@click.option("--as", "bare_operation", metavar="OPERATION", help="TARGET is one function: this operation.")
-@click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax, dlpack or numpy.")
-@click.option("--backward", metavar="WAY", help="How to come by the gradients of its functions: autograd.")
-@click.option("--without", multiple=True, metavar="WORDS", help="What is not to be drawn: float_mask,uniform.")
-@click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda.")
+@target_options(
+    but=("strict_table", "layout"),
+    without=click.option(
+        "--without", multiple=True, metavar="WORDS", help="What is not to be drawn: float_mask,uniform."
+    ),
+)
 @click.option("--timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For each call.")
 def campaign(
-    target: str | None,
+    target: Target,
     *,
-    command: str | None,
     cases: int | None,
     minutes: float | None,
     seed: str,
@@ -78,7 +79,7 @@ def campaign(
     resume: Path | None,
     recipes: Path | None,
     coverage: Path | None,
-    **said: Any,
+    conventions: tuple[str, ...],
 ) -> int:
     """Draw cases for TARGET, and say what fails, made small. The same seed draws the same, on any number of workers.
 
@@ -93,14 +94,14 @@ def campaign(
     from attnspec.command_line.campaign_files import check_files
     from attnspec.command_line.campaign_progress import doing
 
-    if (target is None) == (command is None):
+    if (target.python is None) == (target.command is None):
         raise UsageError("Say what to try: either TARGET (such as torch, or ./mine.py) or --command.")
     if (cases is None) == (minutes is None):
         raise UsageError("Say how many draws: either --cases N or --minutes M.")
-    asked = asked_for(target, command, seed, operations, dtypes, elements, longest, said)
+    asked = asked_for(target, conventions, seed, operations, dtypes, elements, longest)
     check_files(recipes, coverage, resume)
     with tempfile.TemporaryDirectory() as folder:
-        kept = Kept(resume or Path(folder) / "campaign.jsonl", asked.about, digests(target, command))
+        kept = Kept(resume or Path(folder) / "campaign.jsonl", asked.about, digests(target))
         workers: Executor | None = None
         try:
             with doing(f"opening {executor}"):
@@ -195,7 +196,7 @@ def _planned_apart(workers: Executor, task: Task, sought: Sought) -> tuple[Kind,
         return once(workers, planned_apart, task, sought)
     except (WorkerLostError, TargetError):
         raise UsageError(
-            f"{task.target or task.command} ended its process while it was imported. "
+            f"{task.target.name} ended its process while it was imported. "
             "Import it in an interpreter of your own to see why."
         ) from None
 

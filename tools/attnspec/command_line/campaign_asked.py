@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from attnspec.adapters.target import Target
     from attnspec.campaign import Sought
     from attnspec.guard.task import Task
 
-_REPEATABLE = ("conventions", "renames", "without")
+_CALLED = {"operation": "bare_operation"}
+"""Fields of a target that have another name in the files of campaigns."""
 
 
 class Asked(NamedTuple):
@@ -35,53 +38,59 @@ class Asked(NamedTuple):
 
 
 def asked_for(
-    target: str | None,
-    command: str | None,
+    target: Target,
+    conventions: tuple[str, ...],
     seed: str,
     operations: tuple[str, ...],
     dtypes: tuple[str, ...],
     elements: int | None,
     longest: int | None,
-    said: Mapping[str, Any],
 ) -> Asked:
     """Read the words of the command.
 
     Parameters
     ----------
-    target, command, seed, operations, dtypes, elements, longest
+    target, conventions, seed, operations, dtypes, elements, longest
         As the command has them.
-    said
-        How the target is reached.
 
     Raises
     ------
     UsageError
         If one of them means nothing.
     """
+    from attnspec.adapters.target import words
     from attnspec.campaign import Sought
     from attnspec.draws import words_of_draws
-    from attnspec.validation import check_asked, check_operation, words
+    from attnspec.validation import check_asked, check_operation
 
     for operation in operations:
         check_operation(operation)
     drawn_in = words(dtypes)
     check_asked(drawn_in, {})
     sizes = {name: size for name, size in (("elements", elements), ("longest", longest)) if size is not None}
-    left_out = frozenset(words(said["without"]))
+    left_out = frozenset(target.without)
     _check_left_out(left_out)
     # What is drawn can be left out by words of which an implementation knows nothing.
     of_draws = left_out.intersection(words_of_draws())
-    task = _task(target, command, drawn_in, left_out - of_draws, said)
+    lacks = tuple(sorted(left_out - of_draws))
+    task = _task(replace(target, without=lacks), drawn_in, conventions)
     about = {
-        "target": target or command,
+        "target": target.name,
         "seed": seed,
         "operations": list(operations),
         "dtypes": list(drawn_in),
         "elements": elements,
         "longest": longest,
-        **{name: list(value) if name in _REPEATABLE else value for name, value in said.items()},
+        "conventions": list(conventions),
+        **_about(target),
     }
     return Asked(Sought(seed, operations, sizes, of_draws), task, about)
+
+
+def _about(target: Target) -> dict[str, Any]:
+    """Return how a target is reached, in the words of a campaign's file."""
+    said = {**target.said, "renames": target.texts("renames"), "without": list(target.without)}
+    return {_CALLED.get(name, name): value or None for name, value in said.items() if name != "command"}
 
 
 def _check_left_out(left_out: frozenset[str]) -> None:
@@ -99,35 +108,12 @@ def _check_left_out(left_out: frozenset[str]) -> None:
             )
 
 
-def _task(
-    target: str | None, command: str | None, dtypes: Sequence[str], without: frozenset[str], said: Mapping[str, Any]
-) -> Task:
+def _task(target: Target, dtypes: tuple[str, ...], conventions: tuple[str, ...]) -> Task:
+    from attnspec.adapters.target import pairs
     from attnspec.guard.task import Task
-    from attnspec.runner import Share
-    from attnspec.validation import check_asked, contract_names, pairs
+    from attnspec.validation import check_asked
 
-    conventions = pairs(said["conventions"], "--convention")
-    check_asked((), conventions)
-    return Task(
-        target=target,
-        command=command,
-        operation=said["bare_operation"],
-        renames=contract_names(pairs(said["renames"], "--rename")),
-        device=said["device"],
-        tensors=said["tensors"],
-        backward=said["backward"],
-        without=tuple(sorted(without)),
-        layout=None,
-        dtypes=tuple(dtypes),
-        conventions=conventions,
-        fail_fast=False,
-        isolate=False,
-        timeout=said["timeout"],
-        start_timeout=None,
-        show_stderr=False,
-        transcript=None,
-        # A draw that takes too long is a result like any other.
-        give_up_after=10**9,
-        probes=False,
-        share=Share(0, 1),
-    )
+    declared = pairs(conventions, "--convention")
+    check_asked((), declared)
+    # A draw that takes too long is a result like any other.
+    return Task(target, dtypes=dtypes, conventions=declared, give_up_after=10**9, probes=False)

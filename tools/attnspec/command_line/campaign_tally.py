@@ -56,7 +56,7 @@ def _left_out(plan: Plan, asked: Asked) -> Iterator[str]:
     """Give what the target does not offer: dtypes, then features, with operation and dtype where others have them."""
     drawn = {kind.limits.dtype for kind in plan.kinds}
     yield from (dtype for dtype in asked.task.dtypes if dtype not in drawn)
-    asked_for = asked.sought.without.union(asked.task.without)
+    asked_for = asked.sought.without.union(asked.task.target.without)
     for word in sorted(frozenset[str]().union(*(kind.limits.without for kind in plan.kinds)) - asked_for):
         lacking = [kind for kind in plan.kinds if word in kind.limits.without]
         if len(lacking) == len(plan.kinds):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import bdb
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from attnspec.contract import LAYOUTS
+from attnspec.command_line.target_options import target_options
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.adapters import Answer, Declaration
+    from attnspec.adapters.target import Target
     from attnspec.cases import Case
     from attnspec.comparison import Run, Verdict
 
@@ -24,29 +27,16 @@ if TYPE_CHECKING:
 @click.argument("target")
 @click.option("--dtype", metavar="DTYPE", help="Call it in this dtype; the first that TARGET declares if not said.")
 @click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable.")
-@click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument.")
-@click.option("--layout", metavar="LAYOUT", help=f"{', '.join(LAYOUTS)}; {LAYOUTS[0]} if not said.")
-@click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation.")
-@click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax, dlpack or numpy.")
-@click.option("--backward", metavar="WAY", help="How to come by the gradients of its functions: autograd.")
-@click.option("--without", multiple=True, metavar="WORDS", help="What it does not offer: float_mask,grouped_query.")
-@click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda.")
+@target_options(but=("strict_table",))
 @click.option("--elements", type=click.IntRange(min=1), default=10, metavar="N", help="Show N; 10 if not said.")
 @click.option("--pdb", "post_mortem", is_flag=True, help="After an exception, enter pdb in the frame of yours.")
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
 def debug(
     case: str,
-    target: str,
+    target: Target,
     *,
     dtype: str | None,
     conventions: tuple[str, ...],
-    renames: tuple[str, ...],
-    layout: str | None,
-    operation: str | None,
-    tensors: str | None,
-    backward: str | None,
-    without: tuple[str, ...],
-    device: str | None,
     elements: int,
     post_mortem: bool,
     golden: Path | None,
@@ -55,29 +45,18 @@ def debug(
 
     Nothing guards the call. Ends with 0 when the answer is right, with 1 when it is wrong or not offered.
     """
-    from attnspec.adapters import load
+    from attnspec.adapters.opening import open_target
+    from attnspec.adapters.target import pairs
     from attnspec.command_line.call_told import Told
     from attnspec.command_line.explain import find_case
     from attnspec.comparison import NotGraded
     from attnspec.runner import planned_runs, resolved_for
-    from attnspec.validation import check_asked, closing, contract_names, in_layout, lacking, pairs, words
+    from attnspec.validation import check_asked
 
     asked = pairs(conventions, "--convention")
     check_asked(() if dtype is None else (dtype,), asked)
     found = find_case(case, golden)
-    names = contract_names(pairs(renames, "--rename"))
-    loaded = load(
-        target,
-        bare_operation=operation,
-        renames=names,
-        device=device,
-        tensors=tensors,
-        layout=layout,
-        backward=backward,
-    )
-    with closing(lacking(loaded, words(without))) as opened:
-        told = Told(opened, found, layout)
-        implementation = in_layout(told, layout)
+    with closing(open_target(target, nearest=(partial(Told, case=found),))) as implementation:
         declaration = implementation.declaration
         dtypes = (_dtype(found, dtype, declaration),)
         (run,) = planned_runs(found, dtypes, declaration, resolved_for(declaration, asked))

@@ -38,11 +38,12 @@ def export_cases(
 
     A test holds one rule, which DIR/export.json states. `attnspec grade DIR` grades the answers, and says more.
     """
+    from attnspec.adapters.target import pairs
     from attnspec.cases import load_selected
     from attnspec.offline import MANIFEST, export
     from attnspec.offline.manifest import TENSOR_FORMATS
     from attnspec.reports.wording import counted
-    from attnspec.validation import check_asked, pairs
+    from attnspec.validation import check_asked
 
     if tensors not in TENSOR_FORMATS:
         raise UsageError(f"--format {tensors}: the formats are {', '.join(TENSOR_FORMATS)}.")

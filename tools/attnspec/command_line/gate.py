@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.command_line.console import make_console, telling
+from attnspec.command_line.run_options import RunOptions, run_options
 from attnspec.command_line.running import run_target, write_reports
-from attnspec.command_line.target_options import TargetOptions, target_options
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@target_options
+@run_options
 @click.option("--baseline", metavar="FILE", type=click.Path(path_type=Path), help="What is expected not to pass.")
 @click.option("--update-baseline", is_flag=True, help="Write the baseline from this run; reasons in it are kept.")
 @click.option("--lenient", is_flag=True, help="Only warn of what is better than the baseline says.")
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 )
 @click.option("--annotate", is_flag=True, help="Print what fails as annotations, too, for a job of GitHub Actions.")
 def gate(
-    options: TargetOptions,
+    options: RunOptions,
     *,
     baseline: Path | None,
     update_baseline: bool,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from attnspec.command_line.finite import FiniteRange
+from attnspec.command_line.target_options import target_options
 from attnspec.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from attnspec.adapters.target import Target
     from attnspec.judgement import Judgement
 
 
@@ -29,11 +32,10 @@ if TYPE_CHECKING:
     help="The operation, dtypes and shapes to judge at, as JSON.",
 )
 @click.option("--draws", type=click.IntRange(min=1), metavar="N", help="Draws at each shape; 64 if not said.")
-@click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation.")
-@click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument.")
-@click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax, dlpack or numpy.")
-@click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda.")
-@click.option("--layout", metavar="LAYOUT", help="How its arrays are laid out, such as bshe.")
+@target_options(
+    but=("strict_table", "backward", "without"),
+    layout=click.option("--layout", metavar="LAYOUT", help="How its arrays are laid out, such as bshe."),
+)
 @click.option(
     "--convention", "conventions", multiple=True, metavar="K=V", help="What its answers are held to. Repeatable."
 )
@@ -51,16 +53,10 @@ def judge_candidates(
     commands: tuple[str, ...],
     shapes: Path,
     draws: int | None,
-    operation: str | None,
-    renames: tuple[str, ...],
-    tensors: str | None,
-    device: str | None,
-    layout: str | None,
+    target: Target,
     conventions: tuple[str, ...],
     forbidden: tuple[str, ...],
     sandbox: str | None,
-    timeout: float | None,
-    start_timeout: float | None,
     total: float | None,
     memory: int | None,
     seed: str | None,
@@ -71,10 +67,11 @@ def judge_candidates(
     It runs in a process of its own, which never holds what is expected. Several are judged by the same draws, and
     ranked. Ends with 0 when all are right, with 1 when one is wrong.
     """
+    from attnspec.adapters.target import Target, pairs
     from attnspec.command_line.console import make_console, telling
     from attnspec.draws import is_seed
-    from attnspec.judgement import DRAWS, Candidate, Conditions, judged, read_shapes
-    from attnspec.validation import check_asked, contract_names, pairs
+    from attnspec.judgement import DRAWS, Conditions, judged, read_shapes
+    from attnspec.validation import check_asked
 
     if not targets and not commands:
         raise UsageError("Say what to judge: one or several TARGETs such as ./mine.py, or --command.")
@@ -85,16 +82,15 @@ def judge_candidates(
     check_asked((), declared)
     limits = Conditions()
     conditions = Conditions(
-        seconds=timeout or limits.seconds,
-        start_seconds=start_timeout or limits.start_seconds,
+        seconds=target.timeout or limits.seconds,
+        start_seconds=target.start_timeout or limits.start_seconds,
         total_seconds=total,
         megabytes=memory,
         sandbox=sandbox,
         forbidden=forbidden,
     )
-    names = contract_names(pairs(renames, "--rename"))
-    candidates = [Candidate(target, None, operation, device, tensors, layout, names) for target in targets]
-    candidates += [Candidate(command=command) for command in commands]
+    candidates = [replace(target, python=python) for python in targets]
+    candidates += [Target(command=command) for command in commands]
     console = make_console(stderr=True)
     with console.status("starting") as status:
         try:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from attnspec.cases import Suite
-    from attnspec.command_line.target_options import TargetOptions
+    from attnspec.command_line.run_options import RunOptions
     from attnspec.reports.report import Report
 
 _NAMED = 3
@@ -94,7 +94,7 @@ class Failed:
         return " The report was made with another suite." if suite.digest != self.digest else ""
 
 
-def read_failed(path: Path, options: TargetOptions) -> Failed:
+def read_failed(path: Path, options: RunOptions) -> Failed:
     """Return what went wrong in the run of a report.
 
     Parameters

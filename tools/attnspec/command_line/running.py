@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from contextlib import chdir, nullcontext, suppress
+from contextlib import chdir, closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,14 +12,13 @@ import click
 
 from attnspec.command_line.console import print_document, progress
 from attnspec.command_line.guarding import Ended
+from attnspec.command_line.run_options import STDOUT
 from attnspec.command_line.target import (
     check_target,
-    invocation_of,
     kept_by,
     load_selected,
     task_of,
 )
-from attnspec.command_line.target_options import STDOUT
 from attnspec.errors import AttnspecError, TargetError, Terminated
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from attnspec.adapters import Declaration
     from attnspec.cases import Suite
     from attnspec.command_line.guarding import Guarding
-    from attnspec.command_line.target_options import TargetOptions
+    from attnspec.command_line.run_options import RunOptions
     from attnspec.guard.journal import Journal, Told
     from attnspec.guard.keeping import KeptJournal
     from attnspec.reports.report import Report
@@ -47,7 +46,7 @@ class Ran(NamedTuple):
 
 
 def run_target(
-    options: TargetOptions,
+    options: RunOptions,
     console: Console,
     *,
     fail_fast: bool = False,
@@ -76,8 +75,9 @@ def run_target(
     KeyboardInterrupt
         If it was interrupted; the reports then hold what there was.
     """
+    from attnspec.adapters.target import pairs
     from attnspec.reports import check_writable
-    from attnspec.validation import check_asked, pairs
+    from attnspec.validation import check_asked
 
     for path in options.reports:
         if path != STDOUT:
@@ -91,13 +91,13 @@ def run_target(
     kept = kept_by(options, suite)
     if guarding.ended is not None:
         return Ran(_remains(options, suite, guarding.ended, kept), suite)
-    if options.jobs > 1 or (guarding.way == "fork" and options.is_imported):
+    if options.jobs > 1 or (guarding.way == "fork" and options.target.is_imported):
         ended = _forked(options, suite, console, kept, fail_fast=fail_fast)
         return Ran(_remains(options, suite, ended, kept), suite)
     return Ran(_run_here(options, suite, console, guarding.journal, kept, fail_fast=fail_fast), suite)
 
 
-def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
+def write_reports(options: RunOptions, report: Report, suite: Suite) -> None:
     """Write the reports that the options ask for, each once."""
     for path in dict.fromkeys(options.reports):
         from attnspec.reports import report_text, write_report
@@ -108,9 +108,7 @@ def write_reports(options: TargetOptions, report: Report, suite: Suite) -> None:
             write_report(report, Path(path), suite)
 
 
-def _forked(
-    options: TargetOptions, suite: Suite, console: Console, kept: KeptJournal | None, *, fail_fast: bool
-) -> Ended:
+def _forked(options: RunOptions, suite: Suite, console: Console, kept: KeptJournal | None, *, fail_fast: bool) -> Ended:
     """Run it in copies of this process, one a job, and wait for their end."""
     from attnspec.guard.forked import Forked
     from attnspec.guard.journal import Journal
@@ -130,7 +128,7 @@ def _forked(
 
 
 def _run_here(
-    options: TargetOptions,
+    options: RunOptions,
     suite: Suite,
     console: Console,
     journal: Journal | None,
@@ -139,11 +137,11 @@ def _run_here(
     fail_fast: bool,
 ) -> Report:
     """Run it from this process: a program, a target in a process that is spoken to, or one that is not guarded here."""
-    from attnspec.adapters.patience import GaveUpError
+    from attnspec.adapters.layers import GaveUpError
     from attnspec.guard.task import measure, opened
     from attnspec.guard.watching import ending_by_exception
     from attnspec.runner import Kept, Share, beside_their_twins
-    from attnspec.validation import closing, run_offered
+    from attnspec.validation import run_offered
 
     journals = tuple(filter(None, (journal, kept)))
     follower = Kept(*journals)
@@ -187,7 +185,7 @@ def _run_here(
     return _report(options, suite, declaration, results, None, measured)
 
 
-def _remains(options: TargetOptions, suite: Suite, ended: Ended, kept: KeptJournal | None) -> Report:
+def _remains(options: RunOptions, suite: Suite, ended: Ended, kept: KeptJournal | None) -> Report:
     """Return the report of what guarded processes told, however they ended."""
     from attnspec.guard.ending import how_it_ended
     from attnspec.guard.remains import with_crash
@@ -205,7 +203,7 @@ def _remains(options: TargetOptions, suite: Suite, ended: Ended, kept: KeptJourn
         if declaration is None or (part.told.asked is None and part.told.ending is None):
             when = "while it was imported" if declaration is None else "before it was asked for the first case"
             raise TargetError(
-                f"{options.target} {how_it_ended(part.code)} {when}, so that nothing was validated. "
+                f"{options.target.name} {how_it_ended(part.code)} {when}, so that nothing was validated. "
                 "Import it in an interpreter of your own to see why."
             )
     told = as_one([with_crash(*part) for part in ended.parts])
@@ -217,12 +215,12 @@ def _remains(options: TargetOptions, suite: Suite, ended: Ended, kept: KeptJourn
 
 
 def _report_of(
-    options: TargetOptions, suite: Suite, told: Told, declaration: Declaration, ended_early: EndedEarly | None
+    options: RunOptions, suite: Suite, told: Told, declaration: Declaration, ended_early: EndedEarly | None
 ) -> Report:
     """Return the report of what a journal tells."""
+    from attnspec.adapters.target import pairs
     from attnspec.guard.remains import results_of
     from attnspec.runner import offered_part, resolved_for
-    from attnspec.validation import pairs
 
     results = results_of(
         told,
@@ -237,7 +235,7 @@ def _report_of(
     return _report(options, suite, declaration, results, ended_early, measured)
 
 
-def _measured_apart(options: TargetOptions, suite: Suite, results: tuple[Result, ...]) -> Measured | None:
+def _measured_apart(options: RunOptions, suite: Suite, results: tuple[Result, ...]) -> Measured | None:
     """Measure what went wrong in several jobs, in a process of its own."""
     from attnspec.guard.forked import Forked
     from attnspec.guard.journal import Journal
@@ -254,14 +252,16 @@ def _measured_apart(options: TargetOptions, suite: Suite, results: tuple[Result,
 
 
 def _report(
-    options: TargetOptions,
+    options: RunOptions,
     suite: Suite,
     declaration: Declaration,
     results: tuple[Result, ...],
     ended_early: EndedEarly | None,
     measured: Measured | None = None,
 ) -> Report:
-    from attnspec.validation import make_report, pairs
+    from attnspec.adapters.target import pairs
+    from attnspec.reports.invocation import invocation_of
+    from attnspec.validation import make_report
 
     not_run = None if ended_early is None else _planned_runs(options, suite, declaration) - len(results)
     return make_report(
@@ -270,15 +270,13 @@ def _report(
         results,
         conventions=pairs(options.conventions, "--convention"),
         measured=measured,
-        invocation=invocation_of(options),
+        invocation=invocation_of(options.target, options.golden),
         not_run=not_run,
         ended_early=ended_early,
     )
 
 
-def _planned(
-    options: TargetOptions, suite: Suite, declared: Callable[[], Declaration | None]
-) -> Callable[[], int | None]:
+def _planned(options: RunOptions, suite: Suite, declared: Callable[[], Declaration | None]) -> Callable[[], int | None]:
     """Return what gives how many (case, dtype) are run, counted once, as soon as the target has declared itself."""
     counted: list[int] = []
 
@@ -291,7 +289,7 @@ def _planned(
     return planned
 
 
-def _planned_runs(options: TargetOptions, suite: Suite, declaration: Declaration) -> int:
+def _planned_runs(options: RunOptions, suite: Suite, declaration: Declaration) -> int:
     """Return how many (case, dtype) a run has that comes to its end."""
     from attnspec.runner import offered_part, planned_dtypes
 

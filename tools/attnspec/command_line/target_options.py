@@ -1,157 +1,75 @@
-"""The options that say what is validated, on which cases, and where reports go; shared by `validate` and `gate`."""
+"""The options of commands that say how a target is reached; a command gets them as one `Target`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from attnspec.command_line.console import stdout_for_a_document
-from attnspec.command_line.guarding import conclusion_elsewhere
 from attnspec.contract import LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from attnspec.command_line.guarding import Guarding
+    from attnspec.adapters.target import Target
 
-STDOUT = "-"
-"""The report that is JSON on stdout."""
-
-_OPTIONS = (
-    click.argument("target", required=False),
-    click.option("--command", metavar="COMMAND", help="A program that speaks the process protocol, instead of TARGET."),
-    click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="Run in this dtype. Repeatable."),
-    click.option("--profile", "profiles", multiple=True, metavar="PROFILE", help="Run this profile. Repeatable."),
-    click.option("--select", multiple=True, metavar="GLOB", help="Run the cases whose id matches. Repeatable."),
-    click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable."),
-    click.option("--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument."),
-    click.option("--layout", metavar="LAYOUT", help=f"{', '.join(LAYOUTS)}; {LAYOUTS[0]} if not said."),
-    click.option("--strict-table", is_flag=True, help="In a layout with a table: name no page that must not be read."),
-    click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation."),
-    click.option("--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax, dlpack or numpy."),
-    click.option("--backward", metavar="WAY", help="How to come by the gradients of its functions: autograd."),
-    click.option("--without", multiple=True, metavar="WORDS", help="What it does not offer: float_mask,grouped_query."),
-    click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda."),
-    click.option(
-        "--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="For each call; implies --isolate."
+_OPTIONS: dict[str, Callable[[Callable[..., int]], Callable[..., int]]] = {
+    "renames": click.option(
+        "--rename", "renames", multiple=True, metavar="OWN=ARGUMENT", help="Its own name for an argument."
     ),
-    click.option(
-        "--start-timeout",
-        type=click.FloatRange(min=0.001),
-        metavar="SECONDS",
-        help="For the start of a program, or of an isolated TARGET; 60 if not said.",
+    "layout": click.option("--layout", metavar="LAYOUT", help=f"{', '.join(LAYOUTS)}; {LAYOUTS[0]} if not said."),
+    "strict_table": click.option(
+        "--strict-table", is_flag=True, help="In a layout with a table: name no page that must not be read."
     ),
-    click.option(
-        "--give-up-after",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Run no more after N timeouts in a row; 3 if not said.",
+    "operation": click.option("--as", "operation", metavar="OPERATION", help="TARGET is one function: this operation."),
+    "tensors": click.option(
+        "--tensors", metavar="LIBRARY", help="What it takes and returns: torch, jax, dlpack or numpy."
     ),
-    click.option("--isolate", is_flag=True, help="Run TARGET in a process of its own, so that it may crash."),
-    click.option(
-        "--jobs",
-        type=click.IntRange(1, 256),
-        default=1,
-        metavar="N",
-        help="Run N shares of the cases at the same time.",
+    "backward": click.option(
+        "--backward", metavar="WAY", help="How to come by the gradients of its functions: autograd."
     ),
-    click.option(
-        "--no-probes",
-        "probes",
-        flag_value=False,
-        default=True,
-        help="Do not call what went wrong again, to measure what it computes.",
+    "without": click.option(
+        "--without", multiple=True, metavar="WORDS", help="What it does not offer: float_mask,grouped_query."
     ),
-    click.option("--stderr", is_flag=True, help="Show what the program, or an isolated TARGET, prints to stderr."),
-    click.option(
-        "--transcript",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="Write every message to and from the program into FILE.",
-    ),
-    click.option(
-        "--resume",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="Keep results in FILE as they come, and go on with those that it holds.",
-    ),
-    click.option(
-        "--report",
-        "reports",
-        multiple=True,
-        metavar="FILE",
-        help="FILE.json, .xml, .md, .html, badge.json; - for JSON.",
-    ),
-    click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files."),
-    click.option("--quiet", is_flag=True, help="Print one closing line only."),
-    click.option("--verbose", "-v", is_flag=True, help="Print all that is known of what went wrong, and more cases."),
-)
+    "device": click.option("--device", metavar="DEVICE", help="Where TARGET is to run, if it takes one, such as cuda."),
+}
+"""The options of a target of Python, in the order in which help shows them."""
 
 
-@dataclass(frozen=True)
-class TargetOptions:
-    """What the shared options say; the names are those of the command line."""
+def target_options(*, but: tuple[str, ...] = (), **others: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Add the options of a target to a command, which gets them as one `Target` named `target`.
 
-    target: str | None
-    command: str | None
-    dtypes: tuple[str, ...]
-    profiles: tuple[str, ...]
-    select: tuple[str, ...]
-    conventions: tuple[str, ...]
-    renames: tuple[str, ...]
-    layout: str | None
-    operation: str | None
-    tensors: str | None
-    backward: str | None
-    without: tuple[str, ...]
-    device: str | None
-    timeout: float | None
-    start_timeout: float | None
-    give_up_after: int | None
-    isolate: bool
-    jobs: int
-    probes: bool
-    stderr: bool
-    transcript: Path | None
-    resume: Path | None
-    reports: tuple[str, ...]
-    golden: Path | None
-    quiet: bool
-    verbose: bool
+    Parameters
+    ----------
+    but
+        Those that the command does not have.
+    others
+        Those that it has in other words.
+    """
 
-    @property
-    def is_imported(self) -> bool:
-        """Whether the target is Python that runs in the process that grades it."""
-        return self.target is not None and self.command is None and not self.isolate and self.timeout is None
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @wraps(function)
+        def with_target(**given: Any) -> int:
+            return function(target=_target_from(given), **given)
+
+        decorated: Callable[..., int] = with_target
+        for name, option in reversed({**_OPTIONS, **others}.items()):
+            decorated = decorated if name in but else option(decorated)
+        return decorated
+
+    return decorate
 
 
-def target_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the shared options to a command, which gets them as one `TargetOptions` before its own."""
+def _target_from(given: dict[str, Any]) -> Target:
+    """Take the options of a target out of those that were given."""
+    from dataclasses import fields
 
-    @wraps(function)
-    def with_options(**given: Any) -> int:
+    from attnspec.adapters.target import Target, target_of
+
+    if given.pop("strict_table", False):
         from attnspec.layout import with_setting
-        from attnspec.validation import words
 
-        if given.pop("strict_table"):
-            given["layout"] = with_setting(given["layout"], "strict_table")
-        said = {field.name: given.pop(field.name) for field in fields(TargetOptions)}
-        for name in ("dtypes", "profiles"):
-            said[name] = words(said[name])
-        options = TargetOptions(**said)
-        guarding: Guarding = click.get_current_context().obj
-        if guarding.way == "subprocess" and options.is_imported:
-            status = conclusion_elsewhere(guarding)
-            if status is not None:
-                return status
-        with stdout_for_a_document(asked=STDOUT in options.reports):
-            return function(options, **given)
-
-    decorated: Callable[..., int] = with_options
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+        given["layout"] = with_setting(given["layout"], "strict_table")
+    said = {each.name: given.pop(each.name) for each in fields(Target) if each.name in given}
+    return target_of(given.pop("target", None), said)

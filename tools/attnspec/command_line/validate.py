@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from attnspec.command_line.console import make_console, telling
+from attnspec.command_line.run_options import RunOptions, run_options
 from attnspec.command_line.running import run_target, write_reports
-from attnspec.command_line.target_options import TargetOptions, target_options
 
 
 @click.command()
-@target_options
+@run_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first wrong result.")
 @click.option(
     "--rerun-failed",
@@ -22,7 +22,7 @@ from attnspec.command_line.target_options import TargetOptions, target_options
     type=click.Path(path_type=Path),
     help="Run only what was wrong in this report, in the dtypes in which it was.",
 )
-def validate(options: TargetOptions, *, fail_fast: bool, failed: Path | None) -> int:
+def validate(options: RunOptions, *, fail_fast: bool, failed: Path | None) -> int:
     """Validate TARGET against the golden cases.
 
     TARGET is a built-in implementation (reference, torch, jax, onnxruntime ...), a module (package.module), a file

@@ -36,7 +36,7 @@ class Forked:
     def __init__(self, task: Task, suite: Suite, journal: Journal, at_first: Callable[[], None]) -> None:
         parent = os.getpid()
         # A process that drives a program must end that, too.
-        self._signal = signal.SIGKILL if task.is_imported else signal.SIGTERM
+        self._signal = signal.SIGKILL if task.target.is_imported else signal.SIGTERM
         self._has_ended = False
         for operation in {case.operation for case in suite.cases.values()}:
             family_of(operation)  # both processes need it, and one import serves both

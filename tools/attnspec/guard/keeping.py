@@ -132,10 +132,12 @@ def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
         return journal
     told = _read(path, journal)
     for name, now in about.items():
-        if told.about.get(name) != now:
-            before = told.about.get(name) or "not said"
+        before = told.about.get(name, "")
+        # Words that were given in one text have no space between them in files of before.
+        if before.replace(", ", ",") != now.replace(", ", ","):
             raise UsageError(
-                f"--resume {path}: it holds results of another run: {name} was {before} and is {now or 'not said'}. "
+                f"--resume {path}: it holds results of another run: {name} was {before or 'not said'} and is "
+                f"{now or 'not said'}. "
                 "Name another file, or repeat the command that wrote it."
             )
     journal.goes_on(told)

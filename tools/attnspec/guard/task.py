@@ -4,46 +4,44 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import closing, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.patience import TIMEOUTS_IN_A_ROW, GaveUpError, Patience
-from attnspec.adapters.wrapped import Wrapped
+from attnspec.adapters.layers import GaveUpError, Wrapped, patient
+from attnspec.adapters.opening import open_target
 from attnspec.errors import AttnspecError
 from attnspec.guard.keeping import KeptJournal
 from attnspec.guard.watching import ending_by_exception
-from attnspec.validation import closing, in_layout, measured_of, open_target, run_offered
+from attnspec.runner import Share
+from attnspec.validation import measured_of, run_offered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from attnspec.adapters import Answer, Implementation, Request
+    from attnspec.adapters.target import Target
     from attnspec.cases import Suite
     from attnspec.guard.journal import Journal
-    from attnspec.runner import Result, Share
+    from attnspec.runner import Result
     from attnspec.runner.law import Law, Measured
 
 _LEAST_SECONDS = 5.0
 """What probes are given at least before the process is ended; they stop by themselves after the time of the run."""
 
 
+_ALL = Share(0, 1)
+
+
 @dataclass(frozen=True)
 class Task:
-    """A target and how it is run; the names are those of `attnspec.validation.validate`.
+    """A target and how it is run; the other names are those of `attnspec.validation.validate`.
 
     Attributes
     ----------
-    command
-        A program that speaks the process protocol, where there is no target.
-    renames
-        Contract argument to the target's own name for it.
-    isolate, timeout, start_timeout
-        Whether a Python target runs in one more process, and the seconds that a call and a start are given.
-    show_stderr, transcript
-        Whether what that process, or a program, prints to its stderr is shown, and the file into which all is written
-        that is said to it and by it.
+    target
+        What is run, and how it is reached.
     give_up_after
         How many timeouts in a row are the last.
     probes
@@ -54,32 +52,14 @@ class Task:
         Results of an earlier run: nothing is run then, and what went wrong is measured alone.
     """
 
-    target: str | None
-    command: str | None
-    operation: str | None
-    renames: Mapping[str, str]
-    device: str | None
-    tensors: str | None
-    backward: str | None
-    without: Sequence[str]
-    layout: str | None
-    dtypes: tuple[str, ...]
-    conventions: Mapping[str, str]
-    fail_fast: bool
-    isolate: bool
-    timeout: float | None
-    start_timeout: float | None
-    show_stderr: bool
-    transcript: Path | None
-    give_up_after: int | None
-    probes: bool
-    share: Share
+    target: Target
+    dtypes: tuple[str, ...] = ()
+    conventions: Mapping[str, str] = field(default_factory=dict[str, str])
+    fail_fast: bool = False
+    give_up_after: int | None = None
+    probes: bool = True
+    share: Share = _ALL
     settled: tuple[Result, ...] | None = None
-
-    @property
-    def is_imported(self) -> bool:
-        """Whether it is Python that runs in the guarded process itself."""
-        return self.command is None and not self.isolate and self.timeout is None
 
 
 def opened(task: Task) -> Implementation:
@@ -95,28 +75,8 @@ def opened(task: Task) -> Implementation:
     AttnspecError
         If it cannot be loaded or started.
     """
-    process = os.getpid()
-    target = open_target(
-        task.target,
-        task.command,
-        operation=task.operation,
-        renames=task.renames,
-        device=task.device,
-        tensors=task.tensors,
-        backward=task.backward,
-        without=task.without,
-        layout=task.layout,
-        timeout=task.timeout,
-        start_timeout=task.start_timeout,
-        isolate=task.isolate,
-        show_stderr=task.show_stderr,
-        transcript=task.transcript,
-    )
-    with ExitStack() as until_it_stands:
-        until_it_stands.callback(target.close)
-        alone = OneProcess(in_layout(target, task.layout), process)
-        until_it_stands.pop_all()
-    return Patience(alone, task.give_up_after or TIMEOUTS_IN_A_ROW)
+    guard = (partial(in_one_process, process=os.getpid()), partial(patient, timeouts=task.give_up_after))
+    return open_target(task.target, outermost=guard)
 
 
 def perform(task: Task, suite: Suite, journal: Journal) -> None:
@@ -135,7 +95,7 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
     try:
         implementation = opened(task)
         # What an imported target does to itself is an accident; a program must be ended with this process.
-        signals = nullcontext() if task.is_imported else ending_by_exception()
+        signals = nullcontext() if task.target.is_imported else ending_by_exception()
         with signals, closing(implementation):
             journal.declares(implementation.declaration)
             results = task.settled or run_offered(
@@ -185,7 +145,7 @@ def measure(
         for journal in journals:
             journal.finds(law, calls)
 
-    is_ended_in_time = task.is_imported and bool(journals) and hasattr(signal, "setitimer")
+    is_ended_in_time = task.target.is_imported and bool(journals) and hasattr(signal, "setitimer")
     if is_ended_in_time:
         seconds = 2 * sum(result.seconds for result in results)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -218,6 +178,11 @@ class OneProcess(Wrapped):
         answer = self._implementation.run(request)
         _leave_if_copied(self._process)
         return answer
+
+
+def in_one_process(implementation: Implementation, target: Target, process: int) -> Implementation:
+    """Keep an implementation to the process in which it was loaded; what runs elsewhere copies none of ours."""
+    return OneProcess(implementation, process) if target.is_imported else implementation
 
 
 def _leave_if_copied(process: int) -> None:

@@ -1,13 +1,12 @@
 """Judging candidates that nobody vouches for: hidden draws at their user's shapes, in a process of their own."""
 
-from attnspec.judgement.candidate import Candidate, Conditions
+from attnspec.judgement.candidate import Conditions
 from attnspec.judgement.judging import DRAWS, judge, judged
 from attnspec.judgement.shapes import Shape, read_shapes, shapes_from
 from attnspec.judgement.verdict import Judgement, Tally
 
 __all__ = [
     "DRAWS",
-    "Candidate",
     "Conditions",
     "Judgement",
     "Shape",

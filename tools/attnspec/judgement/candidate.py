@@ -5,22 +5,23 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.held_to_others import HeldToOthers
+from attnspec.adapters.layers import held_to_others
+from attnspec.adapters.opening import behind_layers
 from attnspec.adapters.process import ProcessImplementation, isolated
 from attnspec.dtypes import numpy_dtype
 from attnspec.errors import UsageError
-from attnspec.extensions import BUILT_IN
-from attnspec.validation import in_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from attnspec.adapters import Implementation
+    from attnspec.adapters.target import Target
     from attnspec.judgement.shapes import Shape
 
 MESSAGE_LIMIT = 2**32
@@ -64,32 +65,6 @@ class Conditions:
     forbidden: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """What is judged, and how it is reached.
-
-    Attributes
-    ----------
-    target, command
-        A Python target, or a program that speaks the process protocol; one of them is None.
-    operation, device, tensors, layout, renames
-        As `attnspec.validate` takes them, for a Python target.
-    """
-
-    target: str | None = None
-    command: str | None = None
-    operation: str | None = None
-    device: str | None = None
-    tensors: str | None = None
-    layout: str | None = None
-    renames: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    @property
-    def name(self) -> str:
-        """How reports call it."""
-        return self.target or self.command or ""
-
-
 def check_size(shape: Shape) -> None:
     """Raise `UsageError` if the inputs of a shape are too large for a message to the candidate."""
     numbers = _numbers_sent(shape)
@@ -101,9 +76,9 @@ def check_size(shape: Shape) -> None:
         )
 
 
-def check_is_there(candidate: Candidate) -> None:
+def check_is_there(candidate: Target) -> None:
     """Raise `UsageError` if a candidate is a file that is not there."""
-    file = (candidate.target or "").partition(":")[0]
+    file = "" if candidate.python is None else candidate.name.partition(":")[0]
     if file.endswith(".py") and not Path(file).is_file():
         raise UsageError(f"There is no file {file} to judge.")
 
@@ -128,7 +103,7 @@ def check_conditions(conditions: Conditions) -> None:
             raise UsageError(f"--sandbox {conditions.sandbox}: there is no such program to run candidates behind.")
 
 
-def opened(candidate: Candidate, conditions: Conditions, shapes: Sequence[Shape]) -> Implementation:
+def opened(candidate: Target, conditions: Conditions, shapes: Sequence[Shape]) -> Implementation:
     """Start the process of a candidate.
 
     Parameters
@@ -145,27 +120,17 @@ def opened(candidate: Candidate, conditions: Conditions, shapes: Sequence[Shape]
     """
     before = shlex.split(conditions.sandbox) if conditions.sandbox else []
     limit = _line_limit(shapes)
+    limited = replace(candidate, timeout=conditions.seconds, start_timeout=conditions.start_seconds)
     if candidate.command is not None:
         if conditions.forbidden or conditions.megabytes is not None:
             raise UsageError("--forbid and --memory act inside Python; of a --command, let its --sandbox see to them.")
         return ProcessImplementation(
-            [*before, *shlex.split(candidate.command)],
-            adapter=candidate.command,
-            timeout=conditions.seconds,
-            start_timeout=conditions.start_seconds,
-            line_limit=limit,
+            [*before, *shlex.split(candidate.command)], limited, adapter=candidate.command, line_limit=limit
         )
-    if candidate.target is None:
+    if candidate.python is None:
         raise UsageError("Say what to judge: a TARGET such as ./mine.py, or --command.")
     return isolated(
-        candidate.target,
-        bare_operation=candidate.operation,
-        renames=candidate.renames,
-        device=candidate.device,
-        tensors=candidate.tensors,
-        layout=candidate.layout,
-        timeout=conditions.seconds,
-        start_timeout=conditions.start_seconds,
+        limited,
         line_limit=limit,
         launcher=(*before, sys.executable),
         forbidden=conditions.forbidden,
@@ -173,10 +138,8 @@ def opened(candidate: Candidate, conditions: Conditions, shapes: Sequence[Shape]
     )
 
 
-def as_judged(candidate: Candidate, implementation: Implementation, shapes: Sequence[Shape]) -> Implementation:
+def as_judged(candidate: Target, implementation: Implementation, shapes: Sequence[Shape]) -> Implementation:
     """Return a candidate as it is asked: in its layout, and held to no conventions of its own choice.
-
-    Of what comes with attnspec is known what it does; anything else could declare that what it gives is right.
 
     Parameters
     ----------
@@ -188,8 +151,7 @@ def as_judged(candidate: Candidate, implementation: Implementation, shapes: Sequ
         What it is asked at.
     """
     dtypes = {dtype: None for shape in shapes for dtype in shape.dtypes}
-    held = HeldToOthers(implementation, dtypes.keys(), is_trusted=candidate.target in BUILT_IN)
-    return in_layout(held, candidate.layout)
+    return behind_layers(implementation, candidate, nearest=(partial(held_to_others, dtypes=dtypes.keys()),))
 
 
 def _line_limit(shapes: Sequence[Shape]) -> int:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attnspec.adapters.keywords import CandidateOptions, spelled_out
+from attnspec.adapters.target import target_of
 from attnspec.cases import suite_of
 from attnspec.conventions import concerning
 from attnspec.errors import ProtocolError, TargetError, UsageError
 from attnspec.judgement.asking import Asking
 from attnspec.judgement.candidate import (
-    Candidate,
     Conditions,
     as_judged,
     check_conditions,
@@ -26,11 +29,13 @@ from attnspec.judgement.sampling import sampled
 from attnspec.judgement.shapes import read_shapes, shapes_from
 from attnspec.judgement.verdict import Judgement, judgement_of, not_loaded
 from attnspec.plain_text import plain_text
-from attnspec.validation import closing, make_report
+from attnspec.validation import make_report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Unpack
 
+    from attnspec.adapters.target import Target
     from attnspec.judgement.asking import Follower
     from attnspec.judgement.own_inputs import OwnCheckFound
     from attnspec.judgement.shapes import Shape
@@ -39,20 +44,17 @@ DRAWS = 64
 """Draws at a shape: a set that tells all impostors apart takes about 23 of them, and never took more than 51."""
 
 
+@spelled_out(CandidateOptions)
 def judge(
     target: str | None = None,
     shapes: Path | str | Mapping[str, Any] | None = None,
     *,
     command: str | None = None,
-    operation: str | None = None,
-    device: str | None = None,
-    tensors: str | None = None,
-    layout: str | None = None,
-    renames: Mapping[str, str] | None = None,
     conventions: Mapping[str, str] | None = None,
     conditions: Conditions | None = None,
     draws: int = DRAWS,
     seed: str | None = None,
+    **options: Unpack[CandidateOptions],
 ) -> Judgement:
     """Judge an implementation at its user's shapes, by draws that nobody has seen.
 
@@ -91,13 +93,13 @@ def judge(
     if shapes is None:
         raise UsageError("Say at which shapes to judge: a file of shapes, or what one holds.")
     at = read_shapes(Path(shapes)) if isinstance(shapes, Path | str) else shapes_from(shapes, said_by="shapes")
-    candidate = Candidate(target, command, operation, device, tensors, layout, renames or {})
+    candidate = replace(target_of(target, options), command=command)
     (found,) = judged((candidate,), at, conditions or Conditions(), conventions or {}, draws=draws, seed=seed)
     return found
 
 
 def judged(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Target],
     shapes: Sequence[Shape],
     conditions: Conditions,
     conventions: Mapping[str, str],
@@ -126,7 +128,7 @@ def judged(
     for candidate in candidates:
         check_is_there(candidate)
     own_checks = tuple(tried(shape.own_check, shape) for shape in shapes if shape.own_check is not None)
-    load_own_modules([candidate.target for candidate in candidates if candidate.target is not None])
+    load_own_modules([candidate.name for candidate in candidates if candidate.python is not None])
     # Nobody can look up what stands nowhere: this process alone knows the word until all is judged.
     word = seed or secrets.token_hex(8)
     found: list[Judgement] = []
@@ -151,7 +153,7 @@ def judged(
     return tuple(found)
 
 
-def _named(follow: Follower | None, candidate: Candidate, found: Sequence[Judgement], many: int) -> Follower:
+def _named(follow: Follower | None, candidate: Target, found: Sequence[Judgement], many: int) -> Follower:
     """Put the name of a candidate before what is told of it."""
     place = f" ({len(found) + 1} of {many})" if many > 1 else ""
 
@@ -164,7 +166,7 @@ def _named(follow: Follower | None, candidate: Candidate, found: Sequence[Judgem
 
 
 def _judged(
-    candidate: Candidate,
+    candidate: Target,
     shapes: Sequence[Shape],
     asked: Asking,
     declared: Mapping[str, str],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 from unittest import SkipTest
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from attnspec.adapters import Outputs, Raised, Request
-from attnspec.adapters.wrapped import Wrapped
+from attnspec.adapters.layers import Wrapped
 from attnspec.comparison import Values
 from attnspec.runner import inputs_of, own_attributes
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.adapters import Answer, Implementation
+    from attnspec.adapters.target import Target
     from attnspec.runner import Result, Run
 
 AT_HAND = (
@@ -44,8 +46,9 @@ class AsExpectedError(WrongResultError):
     """It did so, as the baseline expects."""
 
 
-class Watched(Wrapped):
-    """An implementation of which is kept what the last call raised.
+@dataclass
+class Seen:
+    """What is known of the last call, and asked of the next.
 
     Attributes
     ----------
@@ -55,20 +58,35 @@ class Watched(Wrapped):
         Whether the debugger stops in the first line of the next call.
     """
 
-    def __init__(self, implementation: Implementation) -> None:
+    raised: BaseException | None = None
+    is_traced: bool = False
+
+
+class Watched(Wrapped):
+    """An implementation of which is kept what the last call raised.
+
+    Parameters
+    ----------
+    implementation
+        The software under test.
+    seen
+        Where it is kept.
+    """
+
+    def __init__(self, implementation: Implementation, _: Target, seen: Seen) -> None:
         super().__init__(implementation)
-        self.raised: BaseException | None = None
-        self.is_traced = False
+        self._seen = seen
 
     def run(self, request: Request) -> Answer:
         """Answer one request."""
-        self.raised = None
-        if self.is_traced:
-            self.is_traced = False
+        seen = self._seen
+        seen.raised = None
+        if seen.is_traced:
+            seen.is_traced = False
             cast("Any", pytest).set_trace(header=f"PDB: a call of {request.operation}", skip=_NOT_THE_USERS)
         answer = self._implementation.run(request)
         if isinstance(answer, Raised):
-            self.raised = answer.error
+            seen.raised = answer.error
         return answer
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from attnspec.adapters.opening import open_target
+from attnspec.adapters.target import Target, option_of, pairs, target_of
 from attnspec.cases import load_suite, read_index
 from attnspec.dtypes import ANY
 from attnspec.errors import UsageError
@@ -15,6 +18,7 @@ from attnspec.gate import HeldAgainst, read_baseline
 from attnspec.plain_text import plain_text
 from attnspec.pytest_plugin.debugging import (
     AsExpectedError,
+    Seen,
     Watched,
     WrongResultError,
     belongs_to_the_user,
@@ -24,7 +28,7 @@ from attnspec.pytest_plugin.explaining import Explaining, in_the_baseline
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
 from attnspec.releases import read_retired
 from attnspec.runner import offered_part, run_suite
-from attnspec.validation import check_asked, contract_names, in_layout, open_target, pairs, words
+from attnspec.validation import check_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,8 +50,8 @@ class Validating:
         The selected cases.
     implementation
         The software under test; `close` releases it.
-    watched
-        The same without its layout, which knows what the last call raised.
+    seen
+        What the last call raised.
     dtypes
         Dtypes to run in; those that the implementation declares if empty.
     conventions
@@ -67,14 +71,14 @@ class Validating:
         self,
         suite: Suite,
         implementation: Implementation,
-        watched: Watched,
+        seen: Seen,
         dtypes: Sequence[str],
         conventions: Mapping[str, str],
         baseline: HeldAgainst | None,
     ) -> None:
         self._suite = suite
         self._implementation = implementation
-        self._watched = watched
+        self._seen = seen
         self._dtypes = tuple(dtypes) or implementation.declaration.dtypes
         self._conventions = conventions
         self.baseline = baseline
@@ -100,15 +104,15 @@ class Validating:
         check_asked(options.attnspec_dtype, conventions)
         baseline = read_baseline(Path(options.attnspec_baseline)) if options.attnspec_baseline else None
         suite = selected(options)
-        watched = Watched(_open(options))
+        seen = Seen()
+        implementation = open_target(_target(options), nearest=(partial(Watched, seen=seen),))
         try:
-            implementation = in_layout(watched, options.attnspec_layout)
             offered = offered_part(suite, implementation.declaration.operations)
             held = None if baseline is None else HeldAgainst(baseline, implementation.declaration, conventions)
         except BaseException:
-            watched.close()
+            implementation.close()
             raise
-        return cls(offered.suite, implementation, watched, options.attnspec_dtype, conventions, held)
+        return cls(offered.suite, implementation, seen, options.attnspec_dtype, conventions, held)
 
     def runs(self) -> Iterator[tuple[Case, str]]:
         """Return each selected case in each of its dtypes, in the order of ids and dtypes."""
@@ -123,15 +127,15 @@ class Validating:
 
     def trace_next_call(self) -> None:
         """Have the debugger stop in the first line of the next call."""
-        self._watched.is_traced = True
+        self._seen.is_traced = True
 
     def run(self, case: Case, dtype: str) -> Result:
         """Run and grade one case in one dtype, twice in a row; a refusal together with its valid twin."""
         alone = replace(self._suite, cases={case.id: case}, twins=self._twin_of(case))
         dtypes = self._dtypes if dtype == ANY else (dtype,)
         (result,) = run_suite(alone, self._implementation, dtypes=dtypes, conventions=self._conventions, goes_on=True)
-        if self.is_debugged and isinstance(self._watched.raised, pytest.exit.Exception):
-            raise self._watched.raised  # his debugger was quit
+        if self.is_debugged and isinstance(self._seen.raised, pytest.exit.Exception):
+            raise self._seen.raised  # his debugger was quit
         passed = self._passed.setdefault(case.operation, [])
         if result.status == "pass" and len(passed) < _PASSES_KEPT:
             passed.append(result)
@@ -163,7 +167,7 @@ class Validating:
         message = plain_text(result.verdict.message or result.status)
         if self.baseline is not None and contradiction is None:
             stop_at(result, self._implementation, AsExpectedError(message))
-        raised = self._watched.raised
+        raised = self._seen.raised
         if result.status == "error" and raised is not None and belongs_to_the_user(raised):
             raise raised
         stop_at(result, self._implementation, WrongResultError(message))
@@ -219,28 +223,19 @@ def selected(options: Any) -> Suite:
     )
 
 
-def _open(options: Any) -> Implementation:
-    """Return the implementation.
+def _target(options: Any) -> Target:
+    """Return what is validated, and how it is reached.
 
     Raises
     ------
     UsageError
         If an option for Python targets is given with a program.
     """
-    command = options.attnspec_command
-    for option in for_python_given(options) if command is not None else ():
+    given = cast("dict[str, Any]", vars(options))
+    named = {each.name: f"attnspec_{option_of(each.name).strip('-')}" for each in fields(Target)}
+    target = target_of(options.attnspec, {name: given[word] for name, word in named.items() if word in given})
+    for option in for_python_given(options) if target.command is not None else ():
         raise UsageError(f"{option} is for Python targets; an {PREFIX}-command follows the protocol by itself.")
-    if options.trace and (command is not None or options.attnspec_timeout is not None):
+    if options.trace and not target.is_imported:
         raise UsageError(f"--trace steps through this process alone; leave out {PREFIX}-command and {PREFIX}-timeout.")
-    return open_target(
-        options.attnspec,
-        command,
-        operation=options.attnspec_as,
-        renames=contract_names(pairs(options.attnspec_rename, f"{PREFIX}-rename")),
-        device=options.attnspec_device,
-        tensors=options.attnspec_tensors,
-        backward=options.attnspec_backward,
-        without=words(options.attnspec_without),
-        layout=options.attnspec_layout,
-        timeout=options.attnspec_timeout,
-    )
+    return target

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from attnspec.adapters.target import Target, invocation_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -15,22 +18,8 @@ class Invocation:
 
     Attributes
     ----------
-    command
-        Whether the target is a program that speaks the process protocol.
-    operation
-        The operation for which a bare function stands.
-    layout
-        How its arrays are laid out, where not as the contract says.
-    renames
-        Its own argument name to the contract's.
-    device
-        Where it was told to run.
-    tensors
-        The library whose tensors it was told to take and return.
-    backward
-        How it was told to come to backward passes that it does not have itself.
-    isolate, timeout
-        Whether a Python target ran in a process of its own, and the seconds that a call was given.
+    target
+        What was said about it. A target of Python itself is left out: what implements it has its name.
     golden
         Another folder of golden files than the shipped one.
     export, answers
@@ -38,32 +27,21 @@ class Invocation:
         answers where it is another one.
     """
 
-    command: bool = False
-    operation: str | None = None
-    layout: str | None = None
-    renames: Mapping[str, str] = field(default_factory=dict[str, str])
-    device: str | None = None
-    tensors: str | None = None
-    backward: str | None = None
-    isolate: bool = False
-    timeout: float | None = None
+    target: Target = field(default_factory=Target)
     golden: str | None = None
     export: bool = False
     answers: str | None = None
 
 
+def invocation_of(target: Target, golden: Path | None) -> Invocation:
+    """Return how a target is reached, and by which golden files it is validated."""
+    return Invocation(replace(target, python=None), None if golden is None else str(golden))
+
+
 def invocation_to_json(invocation: Invocation) -> dict[str, Any]:
     """Return it as JSON types, under the names of the command line's options."""
     return {
-        "command": invocation.command,
-        "as": invocation.operation,
-        "layout": invocation.layout,
-        "rename": dict(invocation.renames),
-        "device": invocation.device,
-        "tensors": invocation.tensors,
-        "backward": invocation.backward,
-        "isolate": invocation.isolate,
-        "timeout": invocation.timeout,
+        **invocation_fields(invocation.target),
         "golden": invocation.golden,
         **({"export": True, "answers": invocation.answers} if invocation.export else {}),
     }
@@ -84,11 +62,10 @@ def command_words(document: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         kept = [(name, invocation[name]) for name in ("answers", "golden") if invocation[name] is not None]
         return ["attnspec", "grade", implementation["adapter"]], [word for k, v in kept for word in (f"--{k}", v)]
     target = [*(["--command"] if invocation["command"] else []), implementation["adapter"]]
-    given = [
-        (name, str(invocation[name]))
-        for name in ("as", "layout", "device", "tensors", "backward", "timeout", "golden")
-        if invocation.get(name) is not None
-    ]
+    # What is a text or a number is said so; the others have forms of their own.
+    names = (*invocation_fields(Target()), "golden")
+    values = {name: invocation.get(name) for name in names if name not in ("command", "isolate", "rename")}
+    given = [(name, str(value)) for name, value in values.items() if value is not None]
     given += [("without", word) for word in implementation.get("without", ())]
     given += [("rename", f"{own}={argument}") for own, argument in invocation["rename"].items()]
     given += [("convention", f"{name}={choice}") for name, choice in implementation["conventions"].items()]

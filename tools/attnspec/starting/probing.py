@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attnspec.adapters import load
 from attnspec.adapters.implementation import Outputs
+from attnspec.adapters.opening import open_target
+from attnspec.adapters.target import Target
 from attnspec.arrangement import Circumstances
 from attnspec.cases import load_suite
 from attnspec.cases.reading import SMOKE_PROFILE
@@ -21,7 +23,7 @@ from attnspec.families.lookup import family_of
 from attnspec.layout import operation_in
 from attnspec.runner import planned_runs, request_of, resolved_for
 from attnspec.starting.writing import text_of
-from attnspec.validation import closing, in_layout, run_offered
+from attnspec.validation import run_offered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +159,7 @@ class Prober:
             exec(compile(text_of(draft, self._path), self._path.name, "exec"), vars(module))
         except (Exception, SystemExit) as error:
             raise AttnspecError(f"{type(error).__name__}: {error}") from None
-        return in_layout(load(module), None)
+        return open_target(Target(module))
 
 
 def _cases_of(operation: Operation, profiles: Sequence[str]) -> Suite:

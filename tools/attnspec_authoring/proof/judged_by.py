@@ -20,7 +20,7 @@ from zlib import compress
 import numpy as np
 
 from attnspec.adapters import Outputs, load
-from attnspec.adapters.wrapped import Wrapped
+from attnspec.adapters.layers import Wrapped
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
 from attnspec.errors import UsageError

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from attnspec.adapters.in_process import InProcessImplementation
+from attnspec.adapters.opening import behind_layers
+from attnspec.adapters.target import Target
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.validation import in_layout
 from attnspec_controls import CONTROLS, Control
 from attnspec_mistakes import CATALOGUE, Mistake
 
@@ -49,4 +50,4 @@ def implementation_of(subject: Subject) -> Implementation:
     function = subject.function if begin is None else begin()
     layout = subject.layout
     holder = SimpleNamespace(**{subject.operation: function}, name=subject.id, dtypes=FLOAT_DTYPES, layout=layout)
-    return in_layout(InProcessImplementation(holder, subject.id), None)
+    return behind_layers(InProcessImplementation(holder, subject.id), Target())

@@ -7,9 +7,9 @@ import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
 
+from attnspec.adapters.target import Target
 from attnspec.campaign import Plan, Sought, open_executor, planned_as_declared, run_campaign
 from attnspec.guard.task import Task
-from attnspec.runner import Share
 from ratios.timing import Measured, Measurement, in_turn, seconds
 
 if TYPE_CHECKING:
@@ -22,28 +22,7 @@ _STEPS = 6_000_000
 _PARTS = 24
 """Of the yardstick: each takes a fraction of a second, as a part of a campaign does."""
 
-_TASK = Task(
-    target="reference",
-    command=None,
-    operation=None,
-    renames={},
-    device=None,
-    tensors=None,
-    backward=None,
-    without=(),
-    layout=None,
-    dtypes=("float32",),
-    conventions={},
-    fail_fast=False,
-    isolate=False,
-    timeout=None,
-    start_timeout=None,
-    show_stderr=False,
-    transcript=None,
-    give_up_after=None,
-    probes=False,
-    share=Share(0, 1),
-)
+_TASK = Task(Target("reference"), dtypes=("float32",), probes=False)
 
 
 def _campaign(workers: Executor, cases: int) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attnspec_reference
 from attnspec.adapters import load
 from attnspec.adapters.process import isolated
+from attnspec.adapters.target import Target
 from attnspec.cases import load_suite
 from attnspec.runner import run_suite
 from ratios.timing import Measured, Measurement, in_turn
@@ -29,7 +30,7 @@ def _calls(suite: Suite) -> None:
 
 def _measured(runs: int) -> list[Measured]:
     suite = load_suite(profiles=("core",))
-    here, there = load("reference"), isolated("reference")
+    here, there = load("reference"), isolated(Target("reference"))
     try:
         calls = functools.partial(_calls, suite)
         yardstick = "the calls of the reference alone"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.adapters import load
 from attnspec.adapters.process import isolated
+from attnspec.adapters.target import Target
 from attnspec.cases import suite_of_random
 from attnspec.draws import Recipe, draw
 from attnspec.lattice import Limits
@@ -89,7 +90,8 @@ def _judged(runs: int) -> list[Measured]:
 
     Zeros come at once, so that their draw takes the judge's own time; what plain attention takes longer is its own.
     """
-    at_once, attending = (isolated(target.__file__, timeout=600.0, line_limit=2**32) for target in (nobody, plain))
+    files = (nobody.__file__, plain.__file__)
+    at_once, attending = (isolated(Target(file, timeout=600.0), line_limit=2**32) for file in files)
     limits = Limits(DTYPE, _WITHOUT_ANYTHING, extents=LARGE, rows=32)
     amounts: list[float] = []
     yardsticks: list[float] = []
