@@ -15,7 +15,7 @@ from attnspec.contract import CONVENTIONS
 from attnspec.convention import Settles
 from attnspec.conventions import settling
 from attnspec.diagnosis.choosing import spread, telling
-from attnspec.runner.preparing import prepare
+from attnspec.runner.planning import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

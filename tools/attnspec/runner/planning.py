@@ -1,21 +1,98 @@
-"""Planning: in which dtypes a case is run, under which conventions, and which runs are not offered."""
+"""Planning: which cases are run, in which dtypes and under which conventions, what each run owes and within what."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from attnspec import capabilities
 from attnspec import conventions as convention_rules
-from attnspec.dtypes import ANY
+from attnspec.bounds import Tolerance, precision_of, stacked
+from attnspec.cases import Inputs
+from attnspec.comparison import NotGraded, Run, expectation
+from attnspec.contract import OPERATIONS
+from attnspec.convention import Settles
+from attnspec.conventions import departs, fixed_attributes, inner_dtype, settling
+from attnspec.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
+from attnspec.errors import FixtureError
+from attnspec.families.lookup import family_of
 from attnspec.layout import clauses_in
-from attnspec.runner.preparing import not_graded, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from attnspec.adapters import Declaration
-    from attnspec.cases import Case
-    from attnspec.comparison import Run
+    from attnspec.cases import Case, Suite
+    from attnspec.family import Family
+
+
+class Offered(NamedTuple):
+    """The part of a suite that concerns an implementation.
+
+    Attributes
+    ----------
+    suite
+        The cases of the families of which it offers an operation; every case where it offers none of them.
+    left_out
+        Family to the number of its cases that are left out.
+    """
+
+    suite: Suite
+    left_out: Mapping[str, int]
+
+
+def offered_part(suite: Suite, operations: Sequence[str]) -> Offered:
+    """Leave out the families of which an implementation offers no operation.
+
+    Parameters
+    ----------
+    suite
+        The selected cases.
+    operations
+        The operations that the implementation offers.
+    """
+    families = {OPERATIONS[operation].family for operation in operations}
+    counts = Counter(OPERATIONS[case.operation].family for case in suite.cases.values())
+    others = {family: count for family, count in counts.items() if family not in families}
+    if len(others) in (0, len(counts)):
+        return Offered(suite, {})
+    kept = {case.id: case for case in suite.cases.values() if OPERATIONS[case.operation].family in families}
+    return Offered(replace(suite, cases=kept), others)
+
+
+class Share(NamedTuple):
+    """Which of how many shares; they are numbered from 0."""
+
+    number: int
+    of: int
+
+
+def share_of(suite: Suite, share: Share) -> Suite:
+    """Return a share of the cases; a refusal and its valid counterpart are in the same one.
+
+    Parameters
+    ----------
+    suite
+        All cases.
+    share
+        Which share.
+    """
+    if share.of == 1:
+        return suite
+    # Neighbours are alike in size, so that they are dealt out in turn.
+    places = {first: place for place, first in enumerate(dict.fromkeys(map(_first, suite.cases.values())))}
+    kept = {case.id: case for case in suite.cases.values() if places[_first(case)] % share.of == share.number}
+    return replace(suite, cases=kept)
+
+
+def _first(case: Case) -> str:
+    """Return the id of the case that decides where a case goes."""
+    return case.id if case.rejects is None else case.rejects.twin
 
 
 class Resolved:
@@ -109,3 +186,88 @@ def _not_offered(case: Case, dtype: str, declaration: Declaration, resolved: Map
         if asked is not None and asked != only:
             return f"{name}={asked} is not offered; it has {only} alone"
     return None
+
+
+def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> dict[str, Run]:
+    """Return the run of a case in each of `dtypes`.
+
+    Parameters
+    ----------
+    case
+        The case.
+    dtypes
+        Dtypes that it is run in, or ``any``.
+    resolved
+        Every convention's choice for the case's operation.
+
+    Raises
+    ------
+    FixtureError
+        If the inputs and attributes of the case do not fit each other, which no schema sees.
+    """
+    operation, family = OPERATIONS[case.operation], family_of(case.operation)
+    fixed = fixed_attributes(resolved)
+    refused_by_all = case.rejects is not None and (
+        case.rejects.convention is None or case.rejects.convention[0] in settling(Settles.REFUSALS)
+    )
+    fused = operation.may_fuse and departs(Settles.ROUNDINGS, resolved)
+    runs: dict[str, Run] = {}
+    for group in _with_equal_inputs(case, dtypes):
+        # Generated inputs are exact in every dtype, and too large to be drawn for their bound.
+        seen = case.inputs
+        if not case.generated:
+            seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
+        grades = [(dtype, fused) for dtype in group]
+        if operation.may_fuse and not fused:
+            grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
+        without_bound = refused_by_all or case.properties is not None
+        of_values = [] if case.is_certified else [(REFERENCE_DTYPE, False)]
+        bound = None if without_bound else _bound(case, family, [*grades, *of_values], seen, resolved)
+        if bound is not None and of_values:
+            bound.place_of_values = len(grades)
+        for dtype in group:
+            place = grades.index((dtype, fused))
+            expected = expectation(case, dtype, resolved, seen, bound, family, place)
+            fused_place = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
+            attributes = {name: value for name, value in case.attributes_in(dtype).items() if name not in fixed}
+            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_place, resolved)
+    return runs
+
+
+def not_graded(case: Case, dtype: str, reason: str) -> Run:
+    """Return the run of a case that says nothing about an implementation."""
+    return Run(case, dtype, OPERATIONS[case.operation], family_of(case.operation), {}, NotGraded(reason))
+
+
+def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[list[str]]:
+    """Put dtypes that hold the inputs exactly into one group; each other one is a group of its own."""
+    if len(dtypes) < 2 or (case.expected is not None and "all" in case.expected):
+        return [list(dtypes)] if dtypes else []
+    exact = [
+        dtype
+        for dtype in dtypes
+        if all(np.array_equal(array, rounded_to(array, dtype)) for array in case.inputs.values() if follows_run(array))
+    ]
+    return [group for group in (exact, *([dtype] for dtype in dtypes if dtype not in exact)) if group]
+
+
+def _bound(
+    case: Case,
+    family: Family,
+    grades: Sequence[tuple[str, bool]],
+    seen: Mapping[str, NDArray[Any]],
+    resolved: Mapping[str, str],
+) -> Tolerance:
+    """Return the tolerances in each dtype, fused or not."""
+    inside = inner_dtype(resolved)
+    precisions = [precision_of(dtype, fused=fused, inside=inside) for dtype, fused in grades]
+    precision = precisions[0] if len(precisions) == 1 else stacked(precisions)
+    try:
+        if isinstance(seen, Inputs):
+            return family.sampled_tolerance(case.operation, seen, case.attributes, case.sample, precision, resolved)
+        return family.tolerance(case.operation, seen, case.attributes, precision, resolved)
+    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+        raise FixtureError(
+            f"The case {case.id!r} cannot be graded, because its inputs and attributes do not fit each other: {error}. "
+            "Correct its recipe and run `attnspec regenerate`."
+        ) from None
