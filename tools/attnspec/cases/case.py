@@ -158,10 +158,6 @@ class Case(NamedTuple):
         """The dtypes to run it in; ``any`` alone for a case without floats."""
         return self.dtypes or (ANY,)
 
-    def attributes_in(self, dtype: str) -> dict[str, Any]:
-        """Return the attributes of a run in `dtype`: one that names the dtype of the run has that name."""
-        return attributes_in(dtype, self.attributes)
-
     def golden(self, dtype: str) -> Mapping[str, NDArray[Any]]:
         """Return the certified outputs for a run in `dtype`, as float64 (or bool) arrays by name."""
         if self.expected is None:

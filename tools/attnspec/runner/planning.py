@@ -11,11 +11,11 @@ import numpy as np
 from attnspec import capabilities
 from attnspec import conventions as convention_rules
 from attnspec.bounds import Tolerance, precision_of, stacked
-from attnspec.cases import Inputs
+from attnspec.cases import Inputs, attributes_in
 from attnspec.comparison import NotGraded, Run, expectation
 from attnspec.contract import OPERATIONS
 from attnspec.convention import Settles
-from attnspec.conventions import departs, fixed_attributes, inner_dtype, settling
+from attnspec.conventions import Choices, settling
 from attnspec.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
 from attnspec.errors import FixtureError
 from attnspec.families.lookup import family_of
@@ -107,23 +107,20 @@ class Resolved:
     def __init__(self, declared: Mapping[str, str]) -> None:
         self._declared = declared
         self._is_conditional = bool(convention_rules.conditional(declared))
-        self._found: dict[tuple[str, str | None, frozenset[str]], Mapping[str, str]] = {}
+        self._found: dict[tuple[str, str | None, frozenset[str]], Choices] = {}
 
-    def of(self, operation: str) -> Mapping[str, str]:
-        """Return what holds of an operation whatever the dtype and the case."""
-        return self._of(operation, None, frozenset())
-
-    def of_run(self, case: Case, dtype: str) -> Mapping[str, str]:
-        """Return what holds of a case in a dtype."""
-        if not self._is_conditional:
-            return self.of(case.operation)
-        return self._of(case.operation, dtype, capabilities.needed(case))
-
-    def _of(self, operation: str, dtype: str | None, needed: frozenset[str]) -> Mapping[str, str]:
+    def of(self, operation: str, dtype: str | None = None, needed: frozenset[str] = frozenset()) -> Choices:
+        """Return what holds of an operation: whatever the dtype and the case, or in a dtype where some are needed."""
         key = (operation, dtype, needed)
         if key not in self._found:
             self._found[key] = convention_rules.resolve(self._declared, operation, dtype=dtype, needed=needed)
         return self._found[key]
+
+    def of_run(self, case: Case, dtype: str) -> Choices:
+        """Return what holds of a case in a dtype."""
+        if not self._is_conditional:
+            return self.of(case.operation)
+        return self.of(case.operation, dtype, capabilities.needed(case))
 
 
 def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None) -> Resolved:
@@ -151,19 +148,20 @@ def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, res
         Every convention's choice for each run.
     """
     case = asked_in_layout(case, declaration.asked_in)
+    runs: dict[str, Run] = {}
     dtypes = planned_dtypes(case, asked)
-    choices = {dtype: resolved.of_run(case, dtype) for dtype in dtypes}
-    refusals = {dtype: _not_offered(case, dtype, declaration, choices[dtype]) for dtype in dtypes}
     # Dtypes under the same choices are prepared together, which costs little more than one alone.
-    together: dict[int, list[str]] = {}
+    together: dict[int, tuple[Choices, list[str]]] = {}
     for dtype in dtypes:
-        if refusals[dtype] is None:
-            together.setdefault(id(choices[dtype]), []).append(dtype)
-    offered: dict[str, Run] = {}
-    for group in together.values():
-        offered |= prepare(case, group, choices[group[0]])
-    runs = [offered.get(dtype) or not_graded(case, dtype, refusals[dtype] or "") for dtype in dtypes]
-    return runs if declaration.asked_in is None else [run._replace(layout=declaration.asked_in) for run in runs]
+        choices = resolved.of_run(case, dtype)
+        reason = _not_offered(case, dtype, declaration, choices)
+        if reason is None:
+            together.setdefault(id(choices), (choices, []))[1].append(dtype)
+        else:
+            runs[dtype] = not_graded(case, dtype, reason)
+    for choices, group in together.values():
+        runs |= prepare(case, group, choices)
+    return [runs[dtype]._replace(layout=declaration.asked_in) for dtype in dtypes]
 
 
 def asked_in_layout(case: Case, layout: str | None) -> Case:
@@ -172,7 +170,7 @@ def asked_in_layout(case: Case, layout: str | None) -> Case:
     return case if clauses == case.clauses else case._replace(clauses=clauses)
 
 
-def _not_offered(case: Case, dtype: str, declaration: Declaration, resolved: Mapping[str, str]) -> str | None:
+def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choices) -> str | None:
     if case.operation not in declaration.operations:
         return f"{case.operation} is not offered"
     dtypes = declaration.dtypes_offered(case.operation)
@@ -181,14 +179,14 @@ def _not_offered(case: Case, dtype: str, declaration: Declaration, resolved: Map
     lacking = capabilities.lacking(case, declaration.without)
     if lacking is not None:
         return f"it is declared to be without {lacking}"
-    for name, only in convention_rules.fixed_attributes(resolved).items():
+    for name, only in choices.departing[Settles.ATTRIBUTE].items():
         asked = case.attributes.get(name)
         if asked is not None and asked != only:
             return f"{name}={asked} is not offered; it has {only} alone"
     return None
 
 
-def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> dict[str, Run]:
+def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Run]:
     """Return the run of a case in each of `dtypes`.
 
     Parameters
@@ -197,7 +195,7 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
         The case.
     dtypes
         Dtypes that it is run in, or ``any``.
-    resolved
+    choices
         Every convention's choice for the case's operation.
 
     Raises
@@ -206,31 +204,32 @@ def prepare(case: Case, dtypes: Sequence[str], resolved: Mapping[str, str]) -> d
         If the inputs and attributes of the case do not fit each other, which no schema sees.
     """
     operation, family = OPERATIONS[case.operation], family_of(case.operation)
-    fixed = fixed_attributes(resolved)
+    fixed = choices.departing[Settles.ATTRIBUTE]
     refused_by_all = case.rejects is not None and (
         case.rejects.convention is None or case.rejects.convention[0] in settling(Settles.REFUSALS)
     )
-    fused = operation.may_fuse and departs(Settles.ROUNDINGS, resolved)
+    fused = operation.may_fuse and bool(choices.departing[Settles.ROUNDINGS])
     runs: dict[str, Run] = {}
     for group in _with_equal_inputs(case, dtypes):
         # Generated inputs are exact in every dtype, and too large to be drawn for their bound.
         seen = case.inputs
-        if not case.generated:
+        if not isinstance(seen, Inputs):
             seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
         grades = [(dtype, fused) for dtype in group]
         if operation.may_fuse and not fused:
             grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
         without_bound = refused_by_all or case.properties is not None
         of_values = [] if case.is_certified else [(REFERENCE_DTYPE, False)]
-        bound = None if without_bound else _bound(case, family, [*grades, *of_values], seen, resolved)
+        bound = None if without_bound else _bound(case, family, [*grades, *of_values], seen, choices)
         if bound is not None and of_values:
             bound.place_of_values = len(grades)
         for dtype in group:
             place = grades.index((dtype, fused))
-            expected = expectation(case, dtype, resolved, seen, bound, family, place)
+            expected = expectation(case, dtype, choices, seen, bound, family, place)
             fused_place = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
-            attributes = {name: value for name, value in case.attributes_in(dtype).items() if name not in fixed}
-            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_place, resolved)
+            stated = attributes_in(dtype, case.attributes)
+            attributes = {name: value for name, value in stated.items() if name not in fixed}
+            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_place, choices)
     return runs
 
 
@@ -256,16 +255,15 @@ def _bound(
     family: Family,
     grades: Sequence[tuple[str, bool]],
     seen: Mapping[str, NDArray[Any]],
-    resolved: Mapping[str, str],
+    choices: Choices,
 ) -> Tolerance:
     """Return the tolerances in each dtype, fused or not."""
-    inside = inner_dtype(resolved)
-    precisions = [precision_of(dtype, fused=fused, inside=inside) for dtype, fused in grades]
+    precisions = [precision_of(dtype, fused=fused, inside=choices.inner_dtype) for dtype, fused in grades]
     precision = precisions[0] if len(precisions) == 1 else stacked(precisions)
     try:
         if isinstance(seen, Inputs):
-            return family.sampled_tolerance(case.operation, seen, case.attributes, case.sample, precision, resolved)
-        return family.tolerance(case.operation, seen, case.attributes, precision, resolved)
+            return family.sampled_tolerance(case.operation, seen, case.attributes, case.sample, precision, choices)
+        return family.tolerance(case.operation, seen, case.attributes, precision, choices)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise FixtureError(
             f"The case {case.id!r} cannot be graded, because its inputs and attributes do not fit each other: {error}. "

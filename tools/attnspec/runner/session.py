@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from attnspec.adapters.implementation import Outputs
 from attnspec.comparison import NotGraded, Verdict, grade
 from attnspec.convention import Settles
-from attnspec.conventions import departs
 from attnspec.runner.following import OCCASIONS
 from attnspec.runner.planning import planned_runs
 from attnspec.runner.presenting import request_of
@@ -101,7 +100,7 @@ class Session:
         seconds = perf_counter() - start
         if not isinstance(answer, Outputs) or not answer.overwritten:
             return answer, seconds
-        may_overwrite = departs(Settles.LIFETIME, self.resolved.of(run.case.operation))
+        may_overwrite = bool(self.resolved.of(run.case.operation).departing[Settles.LIFETIME])
         return (answer._replace(overwritten=()) if may_overwrite else answer), seconds
 
     def first_result(self, run: Run, on_behalf_of: Run | None = None) -> Result:

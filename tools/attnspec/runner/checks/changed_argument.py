@@ -15,7 +15,7 @@ from attnspec import capabilities
 from attnspec.adapters.implementation import Outputs
 from attnspec.cases import attributes_in
 from attnspec.comparison import RIGHT, NotGraded, Values, Verdict, grade, with_overwritten
-from attnspec.conventions import fixed_attributes
+from attnspec.convention import Settles
 from attnspec.dtypes import REFERENCE_DTYPE, rounded_to
 from attnspec.reference_answers import reference_outputs
 from attnspec.runner.checks.again import equal_bits
@@ -59,7 +59,7 @@ def changed_argument(result: Result, session: Session) -> Result:
     if run.case.changed_argument is None or result.status not in RIGHT or result.got is None:
         return result
     changed = _changed(run)
-    if changed is None or capabilities.lacking(changed.run.case, session.declaration.without) is not None:
+    if changed is None or capabilities.lacking(changed.run.case, session.declaration.without):
         return result
     handed: dict[str, NDArray[Any]] | None = inputs_of(run)
     if _can_be_written_over(handed, changed.argument):
@@ -157,7 +157,7 @@ def _can_be_written_over(handed: Mapping[str, NDArray[Any]], argument: str) -> b
 def _is_asked_whole(run: Run) -> bool:
     """Tell whether the case says of each attribute that a declared convention takes away what it is then."""
     attributes = {**run.operation.attributes, **run.case.attributes}
-    return all(attributes.get(name) == only for name, only in fixed_attributes(run.conventions).items())
+    return all(attributes.get(name) == only for name, only in run.conventions.departing[Settles.ATTRIBUTE].items())
 
 
 def _is_nan_by_declaration(run: Run, output: str, got: NDArray[Any]) -> bool:
