@@ -274,6 +274,19 @@ def logarithm_error(logarithm: NDArray[Any], precision: Precision) -> Any:
     return np.minimum(precision.accumulator * logarithm, np.sqrt(precision.accumulator))
 
 
+def roundings_of_merges(terms: NDArray[Any] | int) -> NDArray[Any]:
+    """Return how much more than one rounding those of the logarithms come to in a tree of merges: they are independent.
+
+    Who halves the keys and merges the halves by their logsumexps rounds a logarithm in each storey of the tree.
+
+    Parameters
+    ----------
+    terms
+        How many keys each query may attend to: one number, or (B, H, Sq, 1).
+    """
+    return np.sqrt(np.maximum(np.ceil(np.log2(np.maximum(terms, 1))), 1.0))
+
+
 def share_error(
     shares: NDArray[Any],
     relative: NDArray[Any],

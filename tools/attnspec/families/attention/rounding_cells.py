@@ -74,7 +74,7 @@ def coherent_norms(
     precision
         Unit roundoffs of the run.
     """
-    if shares.shape[-1] <= FEW_TERMS or not spread.size:
+    if not spread.size:
         return Norms(spread, spread)
     alike = RoundedAlike(shares)
     of_sums, of_results = np.ravel(precision.accumulator).tolist(), np.ravel(precision.output).tolist()

@@ -14,7 +14,7 @@ import numpy as np
 
 from attnspec.bounds.estimates import Estimate, Reach
 from attnspec.bounds.tolerance import Elsewhere
-from attnspec.families.attention.attention_bound import AttentionBound
+from attnspec.families.attention.alternatives import AttentionBound
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance
 
 if TYPE_CHECKING:
