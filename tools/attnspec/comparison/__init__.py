@@ -1,6 +1,6 @@
 """Comparing what came back with what is owed: tolerances, conventions, verdicts."""
 
-from attnspec.comparison.elements import Compared, Worst, compare
+from attnspec.comparison.elements import Compared, Held, Worst, compare, held, left_open
 from attnspec.comparison.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation
 from attnspec.comparison.grading import (
     NOT_GRADED,
@@ -13,7 +13,6 @@ from attnspec.comparison.grading import (
     grade,
     with_overwritten,
 )
-from attnspec.comparison.holding import Held, held, left_open
 from attnspec.comparison.one_rule import Bounded, bounded
 from attnspec.comparison.run import Run
 
