@@ -121,7 +121,7 @@ def resolve(
         The dtype of a run, and the capabilities that its case needs; what is declared for others alone is left out.
     """
     resolved = dict(_NORMATIVE)
-    of = _spoken_of(operation)
+    of = "", OPERATIONS[operation].backward_of, operation  # from the farthest to the nearest
     declared = [(_read(key), choice) for key, choice in concerning(conventions, operation).items()]
     for key, choice in sorted(declared, key=lambda entry: (entry[0].nearness, of.index(entry[0].operation))):
         if all(word == dtype or word in needed for word in key.where):
@@ -139,14 +139,9 @@ def concerning(conventions: Mapping[str, str], operation: str) -> dict[str, str]
     operation
         The operation.
     """
-    of, named = _spoken_of(operation), OPERATIONS[operation].conventions
+    of, named = ("", OPERATIONS[operation].backward_of, operation), OPERATIONS[operation].conventions
     keys = {key: _read(key) for key in conventions}
     return {key: conventions[key] for key, read in keys.items() if read.operation in of and read.name in named}
-
-
-def _spoken_of(operation: str) -> tuple[str | None, ...]:
-    """Return which operations a declaration may name to be about one, from the farthest to the nearest."""
-    return "", OPERATIONS[operation].backward_of, operation
 
 
 def conditional(conventions: Mapping[str, str]) -> dict[str, str]:

@@ -14,9 +14,8 @@ import numpy as np
 
 from attnspec import capabilities, conventions
 from attnspec.adapters.differentiating import differentiated
-from attnspec.adapters.handed_out import HandedOut
+from attnspec.adapters.handed_out import HandedOut, imprint
 from attnspec.adapters.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
-from attnspec.adapters.imprint import imprint
 from attnspec.adapters.places import place_of
 from attnspec.adapters.returned import read_returned
 from attnspec.adapters.signatures import read_signature
@@ -84,7 +83,9 @@ class InProcessImplementation:
                 f"{adapter} holds none of the operations ({', '.join(OPERATIONS)}). {_hint(holder, adapter)}"
             )
         declared = _layout(read_attribute(holder, "layout", adapter), adapter)
-        self._operations = {name: operation_in(name, layout or declared) for name in OPERATIONS}
+        asked_in, self._operations = layout or declared, OPERATIONS
+        if asked_in is not None:
+            self._operations = {name: operation_in(name, asked_in) for name in OPERATIONS}
         self._signatures, unfit = _signatures(holder, self._functions, self._operations, self._renames, adapter)
         self._functions = {name: self._functions[name] for name in self._signatures}
         for argument, own in self._renames.items():
@@ -95,13 +96,8 @@ class InProcessImplementation:
             self._functions |= passes
             self._signatures |= {name: found.signature for name, found in passes.items()}
         offered = tuple(name for name in OPERATIONS if name in self._functions)
-        self._declaration = replace(_declaration(holder, adapter, offered, declared), unfit=unfit)
+        self.declaration = replace(_declaration(holder, adapter, offered, declared), unfit=unfit)
         self._handed_out = HandedOut()
-
-    @property
-    def declaration(self) -> Declaration:
-        """What the implementation says about itself."""
-        return self._declaration
 
     def run(self, request: Request) -> Answer:
         """Call the operation; whatever goes wrong in it becomes an answer."""
@@ -115,7 +111,7 @@ class InProcessImplementation:
             return Declined(f"it has no argument {lacking!r}")
         pristine = {name: imprint(array) for name, array in request.inputs.items()}
         try:
-            given = self._given(request.inputs)
+            given = request.inputs if self._tensors is None else self._given(request.inputs, self._tensors)
         except Unsupported as refusal:
             return Declined(str(refusal.reason))
         lists = [name for name, value in request.attributes.items() if isinstance(value, list)]
@@ -143,29 +139,22 @@ class InProcessImplementation:
         answer = read_returned(returned, self._operations[request.operation], request.inputs, self._tensors)
         del returned  # who holds an array from now on is the implementation
         if isinstance(answer, Outputs):
+            held = given if self._tensors is None else {name: self._tensors.held(each) for name, each in given.items()}
             changed = (
-                *(name for name, array in self._held(given).items() if imprint(array) != pristine[name]),
+                *(name for name, array in held.items() if imprint(array) != pristine[name]),
                 *(name for name in lists if repr(request.attributes[name]) != listed[name]),
             )
             kept = {name: array.copy() for name, array in answer.values.items()}
             return Outputs(kept, changed, self._handed_out.overwritten(request, answer.values, kept))
         return answer
 
-    def _given(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, Any]:
-        """Return what is handed over for the inputs; those that are one array are one tensor."""
-        if self._tensors is None:
-            return inputs
+    def _given(self, inputs: Mapping[str, NDArray[Any]], tensors: Tensors) -> Mapping[str, Any]:
+        """Return the tensors that are handed over for the inputs; those that are one array are one tensor."""
         by_array: dict[int, Any] = {}
         for array in inputs.values():
             if id(array) not in by_array:
-                by_array[id(array)] = self._tensors.given(array)
+                by_array[id(array)] = tensors.given(array)
         return {name: by_array[id(array)] for name, array in inputs.items()}
-
-    def _held(self, given: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
-        """Return what the inputs that were handed over hold now."""
-        if self._tensors is None:
-            return given
-        return {name: self._tensors.held(tensor) for name, tensor in given.items()}
 
     def close(self) -> None:
         """Nothing to release."""

@@ -45,8 +45,11 @@ def outputs_by_name(
                 f"{operation.name} returned {len(values)} outputs; it has {len(operation.outputs)}: "
                 f"{', '.join(operation.outputs)}."
             )
-        names = operation.outputs if any(value is None for value in values) else operation.there(given)
-        return dict(zip(names if len(values) <= len(names) else operation.outputs, values, strict=False))
+        names = operation.outputs
+        if len(values) < len(names) and not any(value is None for value in values):
+            there = operation.there(given)
+            names = there if len(values) <= len(there) else names
+        return dict(zip(names, values, strict=False))
     if not isinstance(returned, Mapping):
         return {operation.outputs[0]: returned}
     entries = dict(cast("Mapping[str, object]", returned))
@@ -97,10 +100,12 @@ def read_returned(
                 f"the order {', '.join(operation.outputs)}, or a dict of arrays by name.{hint}"
             )
         arrays[name] = array
-    for name in operation.owed(given):
-        if name not in arrays:
-            which = "the output that is owed" if len(operation.owed(given)) == 1 else "which is owed"
-            return Malformed(f"{operation.name} returned no {name!r}, {which}.")
+    if any(output.owed and output.name not in arrays for output in operation.gives):
+        owed = operation.owed(given)
+        for name in owed:
+            if name not in arrays:
+                which = "the output that is owed" if len(owed) == 1 else "which is owed"
+                return Malformed(f"{operation.name} returned no {name!r}, {which}.")
     return Outputs(arrays)
 
 

@@ -11,7 +11,7 @@ from attnspec.errors import TargetError
 from attnspec.operation import REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from attnspec.operation import Operation
 
@@ -88,11 +88,13 @@ def read_signature(
         return Signature(renames, takes_everything=True)
     takes_everything = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     own_names = [name for name, parameter in parameters.items() if parameter.kind not in _VARIADIC]
-    names = {
-        argument: own
-        for argument in operation.arguments
-        if (own := _own_name(argument, renames, own_names, takes_everything=takes_everything)) is not None
-    }
+    names: dict[str, str] = {}
+    for argument in operation.arguments:
+        # A rename that is meant for another operation does not count.
+        for own in (renames.get(argument), argument):
+            if own is not None and (takes_everything or own in own_names):
+                names[argument] = own
+                break
     theirs = set(names.values())
     strangers = [
         name for name in own_names if name not in theirs and parameters[name].default is inspect.Parameter.empty
@@ -122,13 +124,3 @@ def read_signature(
     }
     positional = {name: parameters[name].default for name in own_names if parameters[name].kind is _POSITIONAL_ONLY}
     return Signature(names, takes_everything, positional, demanded)
-
-
-def _own_name(
-    argument: str, renames: Mapping[str, str], own_names: Sequence[str], *, takes_everything: bool
-) -> str | None:
-    """Return what a callable calls an argument; a rename that is meant for another operation does not count."""
-    renamed = renames.get(argument)
-    if renamed is not None and (takes_everything or renamed in own_names):
-        return renamed
-    return argument if takes_everything or argument in own_names else None

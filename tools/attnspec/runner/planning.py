@@ -106,7 +106,7 @@ class Resolved:
 
     def __init__(self, declared: Mapping[str, str]) -> None:
         self._declared = declared
-        self._is_conditional = bool(convention_rules.conditional(declared))
+        self._is_conditional = any("@" in key for key in declared)
         self._found: dict[tuple[str, str | None, frozenset[str]], Choices] = {}
 
     def of(self, operation: str, dtype: str | None = None, needed: frozenset[str] = frozenset()) -> Choices:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec.cases import generated_of, shapes_of
 from attnspec.dtypes import QUANTIZED_DTYPES
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def needs(case: Case) -> frozenset[str]:
     case
         Any case; also one that must be refused, the ranks of which do not fit each other.
     """
-    shapes, inputs, attributes = case.shapes, case.inputs, case.attributes
+    inputs, attributes = case.inputs, case.attributes
+    shapes, generated = shapes_of(inputs), generated_of(inputs)
     lengths = {name: ((None,) * _AXES + shape)[-_AXES:] for name, shape in shapes.items()}
     missing: tuple[int | None, ...] = (None,) * _AXES
     query, key, value = (lengths.get(name, missing) for name in ("query", "key", "value"))
@@ -33,7 +35,6 @@ def needs(case: Case) -> frozenset[str]:
     scales = [shapes[name] for name in ("query_scale", "key_scale", "value_scale") if name in shapes]
     mask, scale, window = inputs.get("mask"), attributes.get("scale"), attributes.get("window")
     # What is generated is never quantized, and is not drawn to find that out.
-    generated = case.generated
     given = [name for name in ("query", "key", "value") if name in shapes and name not in generated]
     dtypes = {inputs[name].dtype.name for name in given}
     quantized = dtypes if dtypes.intersection(QUANTIZED_DTYPES) else set[str]()
