@@ -2,8 +2,7 @@
 
 from attnspec import comparison
 from attnspec.comparison import Run
-from attnspec.contract import OPERATIONS
-from attnspec.families.lookup import family_of
+from attnspec.contract import OPERATIONS, family_of
 
 
 def tolerance(operation, inputs, attributes, precision, conventions=None):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnspec.contract import OPERATIONS
+from attnspec.contract import OPERATIONS, family_of
 from attnspec.draws import Recipe, recipe_from_text
 from attnspec.draws.drawing import case_of, drawable, drawn_of
 from attnspec.families.attention.drawing import (
@@ -28,7 +28,6 @@ from attnspec.families.attention.drawing import (
     tokens,
     weights,
 )
-from attnspec.families.lookup import family_of
 from attnspec.families.rotary.drawing import frequencies, rotation, tables
 from attnspec.lattice import (
     Limits,

@@ -7,8 +7,7 @@ import pytest
 import attnspec_reference
 from attnspec.adapters.builtin import BUILT_IN
 from attnspec.cases import load_suite
-from attnspec.contract import FAMILIES, LAYOUTS, OPERATIONS, TITLES
-from attnspec.families.lookup import family_called, family_of
+from attnspec.contract import FAMILIES, LAYOUTS, OPERATIONS, TITLES, family_called, family_of
 from attnspec_authoring.recipes import authored_cases
 from attnspec_controls import controls_of
 from attnspec_mistakes import mistakes_of

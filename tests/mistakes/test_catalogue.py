@@ -17,8 +17,8 @@ import pytest
 import attnspec_reference
 from attnspec.arrangement import Circumstances
 from attnspec.contract import OPERATIONS as CONTRACT
+from attnspec.contract import family_of
 from attnspec.conventions import CHOICES
-from attnspec.families.lookup import family_of
 from attnspec_mistakes import CATALOGUE, mistakes_of
 from attnspec_mistakes.departures import by_name
 

@@ -8,7 +8,7 @@ import pytest
 
 import attnspec_reference
 from attnspec.arrangement import Circumstances
-from attnspec.families.lookup import family_of
+from attnspec.contract import family_of
 from attnspec_controls import CONTROLS, controls_of
 from attnspec_mistakes.departures import by_name
 

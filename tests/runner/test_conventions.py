@@ -9,7 +9,7 @@ import attnspec
 import attnspec_reference
 from attnspec.bounds import precision_of
 from attnspec.cases import load_suite
-from attnspec.families.lookup import family_of
+from attnspec.contract import family_of
 
 DEAD_ROW = "documents/002/attention_fully_masked_row"
 DEAD_ROW_REFUSED = "documents/002/refuses_fully_masked_row"

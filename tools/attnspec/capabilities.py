@@ -9,9 +9,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from attnspec.contract import CAPABILITIES, OPERATIONS
+from attnspec.contract import CAPABILITIES, OPERATIONS, family_of
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,8 +86,6 @@ def lacking(case: Case, without: Sequence[str]) -> str | None:
     without
         The capabilities that are not offered.
     """
-    if not without:
-        return None
     found = needed(case)
     values = {f"{name}={value}" for name, value in case.attributes.items()}
     return next((word for word in without if word in found or word in values), None)

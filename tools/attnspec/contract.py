@@ -1,10 +1,11 @@
-"""The contract in the form that the harness reads: every operation and every convention, by name.
+"""The contract in the form that the harness reads: every operation and every convention, by name, and each family.
 
 The families say what there is; the prose is in ``spec/operations/``.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from attnspec.convention import Convention
+    from attnspec.family import Family
     from attnspec.operation import Examples, Operation
 
 FAMILIES = ("attention", "rotary")
@@ -84,3 +86,14 @@ EXAMPLES: Examples = _CONTRACTS[0].EXAMPLES
 
 TITLES: Mapping[str, str] = dict(zip(FAMILIES, (contract.TITLE for contract in _CONTRACTS), strict=True))
 """What each family is called in a sentence."""
+
+
+def family_of(operation: str) -> Family:
+    """Return the family of an operation: its tolerance, and all else that the contract does not hold."""
+    return family_called(OPERATIONS[operation].family)
+
+
+@cache
+def family_called(name: str) -> Family:
+    """Return a family by its name, one of `FAMILIES`, which is loaded when it is first looked up."""
+    return import_module(f"attnspec.families.{name}.family").FAMILY

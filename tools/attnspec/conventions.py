@@ -122,7 +122,8 @@ def resolve(
     """
     resolved = dict(_NORMATIVE)
     of = "", OPERATIONS[operation].backward_of, operation  # from the farthest to the nearest
-    declared = [(_read(key), choice) for key, choice in concerning(conventions, operation).items()]
+    found = concerning(conventions, operation) if conventions else {}
+    declared = [(_read(key), choice) for key, choice in found.items()]
     for key, choice in sorted(declared, key=lambda entry: (entry[0].nearness, of.index(entry[0].operation))):
         if all(word == dtype or word in needed for word in key.where):
             resolved[key.name] = choice

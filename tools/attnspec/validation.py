@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from contextlib import contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from attnspec import conventions as convention_rules
@@ -19,7 +19,7 @@ from attnspec.runner import offered_part, run_suite, share_of
 from attnspec.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from attnspec.adapters import Declaration, Implementation
@@ -245,6 +245,14 @@ def make_report(
     ended_early
         Why it did.
     """
+    diagnosis: tuple[Diagnosis, ...] = ()
+    declarations: Declarations | None = None
+    # The catalogue of mistakes is loaded only where there is something to explain.
+    if any(result.is_wrong for result in results):
+        from attnspec.diagnosis import could_be_declared, diagnose
+
+        diagnosis = diagnose(results, laws=() if measured is None else measured.laws)
+        declarations = could_be_declared(results)
     return Report(
         declaration=declaration,
         conventions={**declaration.conventions, **conventions},
@@ -253,8 +261,8 @@ def make_report(
         environment=environment(),
         results=results,
         left_out=offered_part(suite, declaration.operations).left_out,
-        diagnosis=_diagnosis(results, measured),
-        could_be_declared=_could_be_declared(results),
+        diagnosis=diagnosis,
+        could_be_declared=declarations,
         probes=None if measured is None else measured.calls,
         invocation=invocation or Invocation(),
         not_run=not_run,
@@ -293,24 +301,6 @@ def measured_of(
     from attnspec.probing import measured
 
     return measured(implementation, results, found)
-
-
-def _diagnosis(results: tuple[Result, ...], measured: Measured | None) -> tuple[Diagnosis, ...]:
-    """Return what explains the failures; the catalogue of mistakes is loaded only when there are any."""
-    if not any(result.is_wrong for result in results):
-        return ()
-    from attnspec.diagnosis import diagnose
-
-    return diagnose(results, laws=() if measured is None else measured.laws)
-
-
-def _could_be_declared(results: tuple[Result, ...]) -> Declarations | None:
-    """Return what could be declared so that most failures would be none."""
-    if not any(result.is_wrong for result in results):
-        return None
-    from attnspec.diagnosis import could_be_declared
-
-    return could_be_declared(results)
 
 
 def open_target(
@@ -426,15 +416,6 @@ def in_layout(implementation: Implementation, layout: str | None) -> Implementat
     from attnspec.adapters.layouts import laid_out
 
     return laid_out(implementation, layout)
-
-
-@contextmanager
-def closing(implementation: Implementation) -> Generator[Implementation]:
-    """Close the implementation at the end, whatever happens."""
-    try:
-        yield implementation
-    finally:
-        implementation.close()
 
 
 def contract_names(renames: Mapping[str, str]) -> dict[str, str]:

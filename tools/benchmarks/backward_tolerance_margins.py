@@ -19,8 +19,8 @@ from backward_ways import RIGHT, WRONG, Way, exact
 from measurement_page import MeasurementPage, add_write_option, publish, table
 
 from attnspec.bounds import precision_of
+from attnspec.contract import family_of
 from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, LARGEST
-from attnspec.families.lookup import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from measurement_page import MeasurementPage, add_write_option, publish, table
 
+from attnspec.contract import family_of
 from attnspec.draws import Recipe, draw, drawable
 from attnspec.draws.drawing import case_of
 from attnspec.dtypes import numpy_dtype, rounded_to
-from attnspec.families.lookup import family_of
 from attnspec.judgement.certificate import DRAWS, certificate
 from attnspec.judgement.own_inputs import passing_impostors
 from attnspec.judgement.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart

@@ -25,9 +25,8 @@ from attnspec.adapters.implementation import Outputs
 from attnspec.bounds import Tolerance, precision_of, stacked
 from attnspec.cases import load_suite
 from attnspec.comparison import Run, Values, grade
-from attnspec.contract import OPERATIONS
+from attnspec.contract import OPERATIONS, family_of
 from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
-from attnspec.families.lookup import family_of
 from attnspec.runner.planning import prepare
 from attnspec_controls import controls_of
 from attnspec_mistakes import mistakes_of

@@ -22,9 +22,9 @@ from measurement_page import MeasurementPage, add_write_option, publish, table
 from numpy.typing import NDArray
 
 from attnspec.bounds import precision_of
+from attnspec.contract import family_of
 from attnspec.dtypes import numpy_dtype, rounded_to
 from attnspec.families.attention.rounding_cells import Norms
-from attnspec.families.lookup import family_of
 
 Array = NDArray[Any]
 Row = tuple[Array, Array]

@@ -11,9 +11,9 @@ import attnspec_reference
 from attnspec.adapters import load
 from attnspec.bounds.precision import precision_of
 from attnspec.cases import load_suite
+from attnspec.contract import family_called
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.families.attention.tolerances import tolerance
-from attnspec.families.lookup import family_called
 from attnspec.runner import run_suite
 from attnspec_authoring.recipes.attention.merge.laws import merged, of, parts
 from attnspec_authoring.recipes.attention.merge.splits import ATTENTION, SPLITS

@@ -7,8 +7,7 @@ import pytest
 
 from attnspec.adapters.implementation import Outputs
 from attnspec.comparison import Properties, Run, grade
-from attnspec.contract import OPERATIONS
-from attnspec.families.lookup import family_of
+from attnspec.contract import OPERATIONS, family_of
 
 FAN_IN, FAN_OUT = 64, 192
 DEVIATION = math.sqrt(2 / (FAN_IN + FAN_OUT))

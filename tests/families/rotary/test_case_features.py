@@ -3,7 +3,7 @@
 import pytest
 
 from attnspec.cases import load_suite
-from attnspec.families.lookup import family_called
+from attnspec.contract import family_called
 
 FAMILY = family_called("rotary")
 CASES = {case.id: case for case in load_suite(select=["rotary/*"]).cases.values()}

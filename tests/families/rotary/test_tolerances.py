@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attnspec.bounds.precision import precision_of, stacked
-from attnspec.families.lookup import family_called
+from attnspec.contract import family_called
 from attnspec_oracle import evaluate
 
 NUMPY = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}

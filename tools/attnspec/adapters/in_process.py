@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from attnspec import capabilities, conventions
+from attnspec import capabilities
 from attnspec.adapters.differentiating import differentiated
 from attnspec.adapters.handed_out import HandedOut, imprint
 from attnspec.adapters.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
@@ -21,6 +21,7 @@ from attnspec.adapters.returned import read_returned
 from attnspec.adapters.signatures import read_signature
 from attnspec.adapters.tensors import TENSORS
 from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
+from attnspec.conventions import check as check_conventions
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import TargetError, Unsupported, UsageError
 from attnspec.layout import operation_in, read_layout
@@ -82,7 +83,9 @@ class InProcessImplementation:
             raise TargetError(
                 f"{adapter} holds none of the operations ({', '.join(OPERATIONS)}). {_hint(holder, adapter)}"
             )
-        declared = _layout(read_attribute(holder, "layout", adapter), adapter)
+        declared = read_attribute(holder, "layout", adapter)
+        # What has that name and is no string is something else.
+        declared = _layout(declared, adapter) if isinstance(declared, str) else None
         asked_in, self._operations = layout or declared, OPERATIONS
         if asked_in is not None:
             self._operations = {name: operation_in(name, asked_in) for name in OPERATIONS}
@@ -262,16 +265,23 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
     version = read_attribute(holder, "version", adapter) or (
         read_attribute(holder, "__version__", adapter) if isinstance(holder, ModuleType) else None
     )
-    declared = _conventions(read_attribute(holder, "conventions", adapter), adapter)
-    dtypes, dtypes_of = _dtypes_by_operation(read_attribute(holder, "dtypes", adapter), adapter, operations)
+    declared = ("conventions", "without", "dtypes")
+    conventions, without, dtypes = (read_attribute(holder, each, adapter) for each in declared)
+    dtypes_of: dict[str, tuple[str, ...]] = {}
+    if isinstance(dtypes, Mapping):
+        dtypes_of = _dtypes_by_operation(cast("Mapping[object, object]", dtypes), adapter, operations)
+        together = {dtype for of_operation in dtypes_of.values() for dtype in of_operation}
+        offered = tuple(dtype for dtype in FLOAT_DTYPES if dtype in together)
+    else:
+        offered = _dtypes(dtypes, adapter)
     return Declaration(
         name=str(name),
         version=None if version is None else str(version),
         adapter=adapter,
         operations=operations,
-        dtypes=dtypes,
-        conventions=declared,
-        without=_without(read_attribute(holder, "without", adapter), adapter),
+        dtypes=offered,
+        conventions={} if conventions is None else _conventions(conventions, adapter),
+        without=() if without is None else _without(without, adapter),
         dtypes_of=dtypes_of,
         layout=layout,
         not_graded=_not_graded(holder),
@@ -279,21 +289,17 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
 
 
 def _conventions(declared: object, adapter: str) -> dict[str, str]:
-    if declared is None:
-        return {}
     if not isinstance(declared, Mapping):
         raise TargetError(
             f"{adapter} declares its conventions as a {type(declared).__name__}; "
             f'declare a dict, such as {{"{EXAMPLES.convention}": "{EXAMPLES.choice}"}}.'
         )
     chosen = {str(name): choice for name, choice in cast("Mapping[object, str]", declared).items()}
-    conventions.check(chosen, said_by=adapter)
+    check_conventions(chosen, said_by=adapter)
     return chosen
 
 
 def _without(declared: object, adapter: str) -> tuple[str, ...]:
-    if declared is None:
-        return ()
     if isinstance(declared, str):
         declared = declared.replace(" ", "").split(",")
     if not isinstance(declared, Iterable):
@@ -306,10 +312,8 @@ def _without(declared: object, adapter: str) -> tuple[str, ...]:
     return words
 
 
-def _layout(declared: object, adapter: str) -> str | None:
-    """Return the layout that is declared; what has that name and is no string is something else."""
-    if not isinstance(declared, str):
-        return None
+def _layout(declared: str, adapter: str) -> str:
+    """Return the layout that is declared, which must be one."""
     try:
         read_layout(declared)
     except UsageError as problem:
@@ -318,21 +322,17 @@ def _layout(declared: object, adapter: str) -> str | None:
 
 
 def _dtypes_by_operation(
-    declared: object, adapter: str, operations: tuple[str, ...]
-) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Return the dtypes of all operations together, and those of each operation where they are declared so."""
-    if not isinstance(declared, Mapping):
-        return _dtypes(declared, adapter), {}
-    by_operation = {str(name): dtypes for name, dtypes in cast("Mapping[object, object]", declared).items()}
+    declared: Mapping[object, object], adapter: str, operations: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """Return the dtypes of each operation, where they are declared so."""
+    by_operation = {str(name): dtypes for name, dtypes in declared.items()}
     for name in by_operation:
         if name not in OPERATIONS:
             raise TargetError(
                 f"{adapter} declares the dtypes of {name!r}, but there is no such operation; "
                 f"the operations are {', '.join(OPERATIONS)}."
             )
-    found = {name: _dtypes(_declared_of(name, by_operation), adapter) for name in operations}
-    together = {dtype for dtypes in found.values() for dtype in dtypes}
-    return tuple(dtype for dtype in FLOAT_DTYPES if dtype in together), found
+    return {name: _dtypes(_declared_of(name, by_operation), adapter) for name in operations}
 
 
 def _declared_of(operation: str, by_operation: Mapping[str, object]) -> object:

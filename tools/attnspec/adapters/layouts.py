@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from attnspec.adapters.arranging import LaidOut
 from attnspec.adapters.implementation import Declaration
-from attnspec.contract import FAMILIES
-from attnspec.families.lookup import family_called, family_of
+from attnspec.contract import FAMILIES, family_called, family_of
 from attnspec.layout import read_layout
 
 if TYPE_CHECKING:

@@ -140,7 +140,7 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
 
     shown = find_case(case, golden)
     if as_script:
-        from attnspec.families.lookup import family_of
+        from attnspec.contract import family_of
         from attnspec.reproduction import python_script
 
         click.echo(python_script(shown, family_of(shown.operation).formula), nl=False)

@@ -109,11 +109,6 @@ class Compared(NamedTuple):
         ordered = np.sort(self.ratios, axis=None)
         return ordered.item(self.ungraded + self.graded // 2) if self.graded else None
 
-    @property
-    def worst(self) -> Worst:
-        """The element with the largest ratio."""
-        return self.element(self.place)
-
     def element(self, place: int) -> Worst:
         """Return the numbers of one element, by its place in the arrays."""
         whole = place if self.sample is None else self.sample[place]

@@ -184,7 +184,7 @@ def _grade_values(
     }
     if wrong:
         output = names[0] if names[0] in wrong else wrong[0]
-        worst = compared[output].worst
+        worst = compared[output].element(compared[output].place)
         problem = _dtype_problem(run, output, got[output])
         return Verdict(
             "fail",
@@ -209,7 +209,8 @@ def _grade_values(
     graded = [entry for entry in compared.values() if entry.graded]
     if not graded and shared["ungraded"]:
         return Verdict("ungraded", message=_NO_ELEMENT_GRADED, **shared)
-    worst = max(graded, key=lambda entry: entry.top).worst if graded else None
+    largest = max(graded, key=lambda entry: entry.top, default=None)
+    worst = None if largest is None else largest.element(largest.place)
     return Verdict("pass", worst=worst, **shared)
 
 
@@ -242,7 +243,7 @@ def _extent_of_wrong(compared: Compared) -> str:
 
 
 def _values_sentence(compared: Compared) -> str:
-    worst, to_reach = compared.worst, compared.held
+    worst, to_reach = compared.element(compared.place), compared.held
     where = f"{worst.output}{list(worst.index)}" if worst.index else worst.output
     if to_reach is not None and to_reach.elements.flat[compared.place]:
         lowest, highest = to_reach.lowest.item(compared.place), to_reach.highest.item(compared.place)

@@ -9,12 +9,11 @@ import numpy as np
 
 from attnspec import capabilities
 from attnspec.cases import Case, ChangedArgument, Rejection, attributes_in
-from attnspec.contract import OPERATIONS
+from attnspec.contract import OPERATIONS, family_of
 from attnspec.convention import Settles
 from attnspec.conventions import CHOICES, settling
 from attnspec.dtypes import REFERENCE_DTYPE
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
 from attnspec.lattice import (
     BEYOND_FLOAT16,
     CHANGED,

@@ -1,8 +1,7 @@
-"""The one place in which the harness looks a family up."""
+"""The rooms of families that measure what a black box computes."""
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -11,19 +10,6 @@ from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
     from types import ModuleType
-
-    from attnspec.family import Family
-
-
-def family_of(operation: str) -> Family:
-    """Return the family of an operation."""
-    return family_called(OPERATIONS[operation].family)
-
-
-@cache
-def family_called(name: str) -> Family:
-    """Return a family by its name, one of :data:`attnspec.contract.FAMILIES`."""
-    return import_module(f"attnspec.families.{name}.family").FAMILY
 
 
 def measuring_of(operation: str) -> ModuleType | None:

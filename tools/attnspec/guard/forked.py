@@ -10,7 +10,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, NoReturn
 
-from attnspec.families.lookup import family_of
+from attnspec.contract import family_of
 from attnspec.guard.ending import die_with, flush, leave
 from attnspec.guard.task import perform
 

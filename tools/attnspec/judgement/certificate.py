@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attnspec.contract import family_of
 from attnspec.draws import draw
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
 from attnspec.judgement.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart
 from attnspec.lattice import REFUSED
 from attnspec.one_case import run_of

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.contract import family_of
 from attnspec.dtypes import REFERENCE_DTYPE, is_float, rounded_to
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
 from attnspec.family import Answered
 from attnspec.judgement.own_checks import KINDS
 from attnspec.reference_answers import reference_outputs

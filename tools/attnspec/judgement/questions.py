@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from attnspec.contract import family_of
 from attnspec.draws import Recipe, drawn_of
-from attnspec.families.lookup import family_of
 from attnspec.judgement.seeds import seed_of
 from attnspec.judgement.shapes import limits_at
 from attnspec.lattice import Words

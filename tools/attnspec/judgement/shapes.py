@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.cases import shapes_of
-from attnspec.contract import OPERATIONS
+from attnspec.contract import OPERATIONS, family_of
 from attnspec.draws import Recipe, can_be_left_out, drawable, drawn_of, words_of_draws
 from attnspec.draws.drawing import case_of
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
 from attnspec.judgement.own_checks import OwnCheck, own_check_from
 from attnspec.lattice import CHANGED, NO_AXES, REFUSED, Limits
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,12 +13,11 @@ from attnspec import conventions as convention_rules
 from attnspec.bounds import Tolerance, precision_of, stacked
 from attnspec.cases import Inputs, attributes_in
 from attnspec.comparison import NotGraded, Run, expectation
-from attnspec.contract import OPERATIONS
+from attnspec.contract import OPERATIONS, family_of
 from attnspec.convention import Settles
 from attnspec.conventions import Choices, settling
 from attnspec.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
 from attnspec.errors import FixtureError
-from attnspec.families.lookup import family_of
 from attnspec.layout import clauses_in
 
 if TYPE_CHECKING:
@@ -95,32 +94,35 @@ def _first(case: Case) -> str:
     return case.id if case.rejects is None else case.rejects.twin
 
 
+@dataclass(frozen=True)
 class Resolved:
     """The choice of every convention for each run, from what is declared.
 
-    Parameters
+    Attributes
     ----------
     declared
         Declared conventions, possibly qualified by an operation, and by dtypes and capabilities.
+    found
+        What was asked for before.
     """
 
-    def __init__(self, declared: Mapping[str, str]) -> None:
-        self._declared = declared
-        self._is_conditional = any("@" in key for key in declared)
-        self._found: dict[tuple[str, str | None, frozenset[str]], Choices] = {}
+    declared: Mapping[str, str]
+    found: dict[tuple[str, str | None, frozenset[str]], Choices] = field(
+        default_factory=dict["tuple[str, str | None, frozenset[str]]", Choices], init=False, repr=False
+    )
 
     def of(self, operation: str, dtype: str | None = None, needed: frozenset[str] = frozenset()) -> Choices:
         """Return what holds of an operation: whatever the dtype and the case, or in a dtype where some are needed."""
         key = (operation, dtype, needed)
-        if key not in self._found:
-            self._found[key] = convention_rules.resolve(self._declared, operation, dtype=dtype, needed=needed)
-        return self._found[key]
+        if key not in self.found:
+            self.found[key] = convention_rules.resolve(self.declared, operation, dtype=dtype, needed=needed)
+        return self.found[key]
 
     def of_run(self, case: Case, dtype: str) -> Choices:
         """Return what holds of a case in a dtype."""
-        if not self._is_conditional:
-            return self.of(case.operation)
-        return self.of(case.operation, dtype, capabilities.needed(case))
+        if any("@" in key for key in self.declared):
+            return self.of(case.operation, dtype, capabilities.needed(case))
+        return self.of(case.operation)
 
 
 def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None) -> Resolved:
@@ -130,7 +132,7 @@ def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None
 
 def planned_dtypes(case: Case, asked: Sequence[str]) -> list[str]:
     """Return the dtypes in which a case is run, of those that are asked for."""
-    return [dtype for dtype in case.runs if dtype in asked or dtype == ANY]
+    return [dtype for dtype in case.dtypes if dtype in asked] if case.dtypes else [ANY]
 
 
 def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, resolved: Resolved) -> list[Run]:
@@ -173,10 +175,10 @@ def asked_in_layout(case: Case, layout: str | None) -> Case:
 def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choices) -> str | None:
     if case.operation not in declaration.operations:
         return f"{case.operation} is not offered"
-    dtypes = declaration.dtypes_offered(case.operation)
+    dtypes = declaration.dtypes_of.get(case.operation, declaration.dtypes)
     if dtype not in (*dtypes, ANY):
         return f"{dtype} is not offered: the adapter's `dtypes` are {', '.join(dtypes)}"
-    lacking = capabilities.lacking(case, declaration.without)
+    lacking = capabilities.lacking(case, declaration.without) if declaration.without else None
     if lacking is not None:
         return f"it is declared to be without {lacking}"
     for name, only in choices.departing[Settles.ATTRIBUTE].items():
@@ -210,7 +212,10 @@ def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Ru
     )
     fused = operation.may_fuse and bool(choices.departing[Settles.ROUNDINGS])
     runs: dict[str, Run] = {}
-    for group in _with_equal_inputs(case, dtypes):
+    groups = [dtypes] if dtypes else []
+    if len(dtypes) > 1 and (case.expected is None or "all" not in case.expected):
+        groups = _with_equal_inputs(case, dtypes)
+    for group in groups:
         # Generated inputs are exact in every dtype, and too large to be drawn for their bound.
         seen = case.inputs
         if not isinstance(seen, Inputs):
@@ -238,10 +243,8 @@ def not_graded(case: Case, dtype: str, reason: str) -> Run:
     return Run(case, dtype, OPERATIONS[case.operation], family_of(case.operation), {}, NotGraded(reason))
 
 
-def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[list[str]]:
+def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[Sequence[str]]:
     """Put dtypes that hold the inputs exactly into one group; each other one is a group of its own."""
-    if len(dtypes) < 2 or (case.expected is not None and "all" in case.expected):
-        return [list(dtypes)] if dtypes else []
     exact = [
         dtype
         for dtype in dtypes

@@ -8,13 +8,12 @@ other, so that a call also follows another case of its dtype.
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnspec import conventions as convention_rules
-from attnspec.adapters.implementation import finish, hear_out
+from attnspec.adapters.implementation import Conversing
 from attnspec.comparison import grade
 from attnspec.dtypes import ANY
 from attnspec.runner.checks import CHECKS
@@ -22,7 +21,7 @@ from attnspec.runner.planning import planned_runs, prepare, resolved_for
 from attnspec.runner.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from attnspec.adapters.implementation import Answer, Implementation
     from attnspec.cases import Suite
@@ -65,15 +64,23 @@ def run_suite(
     known
         Gives the result of a run that an earlier one has settled; it is not asked for again.
     """
-    session = Session(suite, implementation, resolved_for(implementation.declaration, conventions), follower)
-    asked = tuple(dtypes) if dtypes else session.declaration.dtypes
-    with _unwarned():
+    declaration = implementation.declaration
+    session = Session(suite, implementation, resolved_for(declaration, conventions), follower)
+    asked = tuple(dtypes) if dtypes else declaration.dtypes
+    of_each_run, of_all_runs = CHECKS
+    # What an implementation warns about is not judged, and would only blur the report.
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
         settled, is_whole = _first_pass(session, asked, known, fail_fast=fail_fast)
-        of_each_run, of_all_runs = CHECKS
         if is_whole:
-            _check(session, of_each_run, [key for key in _backwards(session, asked) if key not in settled])
+            # From the last run to the first, those of one dtype together: memory that is kept for a dtype is often made
+            # anew when another one comes, and then holds nothing of a former case.
+            order = {dtype: position for position, dtype in enumerate(asked)}
+            backwards = sorted(session.results, key=lambda key: order.get(key[1], 0))[::-1]
+            _check(session, of_each_run, [key for key in backwards if key not in settled])
         _check(session, of_all_runs, [*session.results])
-    (hear_out if goes_on else finish)(implementation)
+    if isinstance(implementation, Conversing):
+        (implementation.hear_out if goes_on else implementation.finish)()
     return tuple(map(session.amended, session.results.values()))
 
 
@@ -118,19 +125,12 @@ def run_once(
         Gives the verdict on an answer: `grade`, or what gives the same and remembers.
     """
     session = Session(suite, implementation, resolved_for(implementation.declaration, None), judge=judge)
-    with _unwarned():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
         for run in runs:
             session.keep(session.first_result(run))
         _check(session, CHECKS[-1], [*session.results])
     return tuple(session.results.values())
-
-
-@contextmanager
-def _unwarned() -> Generator[None]:
-    """Leave out what an implementation warns about: it is not judged, and would only blur the report."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _first_pass(
@@ -142,8 +142,9 @@ def _first_pass(
 ) -> tuple[set[Key], bool]:
     """Call every run for the first time; return those that were settled before, and whether none was left out."""
     settled: set[Key] = set()
+    declaration = session.implementation.declaration
     for case in session.suite.cases.values():
-        for run in planned_runs(case, asked, session.declaration, session.resolved):
+        for run in planned_runs(case, asked, declaration, session.resolved):
             earlier = None if known is None else known(run)
             if earlier is not None:
                 settled.add((case.id, run.dtype))
@@ -152,15 +153,6 @@ def _first_pass(
             if fail_fast and (result.is_wrong or session.found_late):
                 return settled, False
     return settled, True
-
-
-def _backwards(session: Session, asked: Sequence[str]) -> list[Key]:
-    """Return the runs from the last to the first, those of one dtype together.
-
-    Memory that is kept for a dtype is often made anew when another one comes, and then holds nothing of a former case.
-    """
-    order = {dtype: place for place, dtype in enumerate(asked)}
-    return sorted(session.results, key=lambda key: order.get(key[1], 0))[::-1]
 
 
 def _check(session: Session, checks: Sequence[Check], keys: Sequence[Key]) -> None:

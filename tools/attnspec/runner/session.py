@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from time import perf_counter  # bound here, whatever an implementation makes of the module
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
     from attnspec.runner.planning import Resolved
 
 
+@dataclass
 class Session:
     """An implementation that is called for the runs of a suite, and the results so far.
 
-    Parameters
+    Attributes
     ----------
     suite
         The cases.
@@ -40,36 +42,26 @@ class Session:
         Who follows the run, if anybody.
     judge
         Gives the verdict on an answer: `grade`, or what gives the same and remembers.
-
-    Attributes
-    ----------
     results
         The last result of each (case, dtype), in the order of the first ones.
     statuses
         The statuses of runs that were made for others, and have no result of their own.
+    found_late
+        What was found, in a sentence, after the answer to a run.
     """
 
-    def __init__(
-        self,
-        suite: Suite,
-        implementation: Implementation,
-        resolved: Resolved,
-        follower: Follower | None = None,
-        judge: Callable[[Run, Answer], Verdict] = grade,
-    ) -> None:
-        self.suite = suite
-        self.implementation = implementation
-        self.declaration = implementation.declaration
-        self.resolved = resolved
-        self.judge = judge
-        self.results: dict[Key, Result] = {}
-        self.statuses: dict[Key, Status] = {}
-        self.found_late: dict[Key, str] = {}
-        self._follower = follower
+    suite: Suite
+    implementation: Implementation
+    resolved: Resolved
+    follower: Follower | None = None
+    judge: Callable[[Run, Answer], Verdict] = grade
+    results: dict[Key, Result] = field(default_factory=dict["Key", Result])
+    statuses: dict[Key, Status] = field(default_factory=dict["Key", "Status"])
+    found_late: dict[Key, str] = field(default_factory=dict["Key", str])
 
     def plan(self, case: Case, dtype: str) -> Run:
         """Return the run of another case in a dtype that it has."""
-        (run,) = planned_runs(case, [dtype], self.declaration, self.resolved)
+        (run,) = planned_runs(case, [dtype], self.implementation.declaration, self.resolved)
         return run
 
     def call(
@@ -85,8 +77,8 @@ class Session:
         behalf the call was made.
         """
         behalf = run if on_behalf_of is None else on_behalf_of
-        if self._follower is not None:
-            self._follower.asks(behalf, occasion)
+        if self.follower is not None:
+            self.follower.asks(behalf, occasion)
 
         def found(sentence: str) -> None:
             key = (behalf.case.id, behalf.dtype)
@@ -114,13 +106,13 @@ class Session:
 
     def keep(self, result: Result) -> None:
         """Keep a result in the place of an earlier one of its run, and pass it on to who follows."""
-        self.results[result.case.id, result.dtype] = result
-        if self._follower is not None:
-            self._follower.has(self.amended(result))
+        self.results[result.run.case.id, result.run.dtype] = result
+        if self.follower is not None:
+            self.follower.has(self.amended(result))
 
     def amended(self, result: Result) -> Result:
         """Return a result, malformed where more than the answer was found to have come."""
-        sentence = self.found_late.get((result.case.id, result.dtype))
+        sentence = self.found_late.get((result.run.case.id, result.run.dtype))
         if sentence is None:
             return result
         return result._replace(verdict=Verdict("malformed", message=sentence), got=None, same_bits=None)

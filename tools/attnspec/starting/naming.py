@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from attnspec.contract import IN_LAYOUT, OPERATIONS
+from attnspec.contract import IN_LAYOUT, OPERATIONS, family_of
 from attnspec.errors import UsageError
-from attnspec.families.lookup import family_of
 from attnspec.validation import check_operation
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from attnspec.arrangement import Circumstances
 from attnspec.cases import load_suite
 from attnspec.cases.reading import SMOKE_PROFILE
 from attnspec.comparison.expectation import Values
-from attnspec.contract import LAYOUTS, OPERATIONS
+from attnspec.contract import LAYOUTS, OPERATIONS, family_of
 from attnspec.errors import AttnspecError
-from attnspec.families.lookup import family_of
 from attnspec.layout import operation_in
 from attnspec.runner import planned_runs, request_of, resolved_for
 from attnspec.starting.writing import text_of

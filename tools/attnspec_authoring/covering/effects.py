@@ -8,10 +8,9 @@ import numpy as np
 
 import attnspec_reference as reference
 from attnspec.bounds import precision_of
-from attnspec.contract import OPERATIONS
+from attnspec.contract import OPERATIONS, family_of
 from attnspec.conventions import resolve
 from attnspec.dtypes import rounded_to
-from attnspec.families.lookup import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from attnspec.contract import family_of
 from attnspec.draws import Recipe, draw, drawable
-from attnspec.families.lookup import family_of
 from attnspec.family import Answered
 from attnspec.lattice import Limits
 from attnspec.reference_answers import reference_outputs

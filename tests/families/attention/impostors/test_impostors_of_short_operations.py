@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnspec.families.lookup import family_of
+from attnspec.contract import family_of
 from attnspec.family import Answered
 from attnspec.reference_answers import reference_outputs
 

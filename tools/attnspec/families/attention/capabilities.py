@@ -47,9 +47,9 @@ def needs(case: Case) -> frozenset[str]:
         and keys is not None
         and shapes["mask"] != (*shapes["query"][:-1], keys),
         "mask_and_causal": mask is not None and bool(attributes.get("is_causal")),
-        "grouped_query": _differ(query[1], key[1]),
-        "value_width": _differ(key[3], value[3]),
-        "unequal_lengths": _differ(query[2], keys),
+        "grouped_query": None not in (query[1], key[1]) and query[1] != key[1],
+        "value_width": None not in (key[3], value[3]) and key[3] != value[3],
+        "unequal_lengths": None not in (query[2], keys) and query[2] != keys,
         "empty_keys": keys == 0,
         "empty_queries": any(lengths.get(name, missing)[2] == 0 for name in ("query", "output_a")),
         "empty_heads": any(each[1] == 0 for each in first),
@@ -65,8 +65,3 @@ def needs(case: Case) -> frozenset[str]:
         "scale_per_batch_entry": any(shape[-2:-1] not in ((), (1,)) for shape in scales),
     }
     return frozenset(word for word, is_needed in found.items() if is_needed)
-
-
-def _differ(one: int | None, other: int | None) -> bool:
-    """Tell whether two lengths differ; one of an axis that is not there differs from none."""
-    return one is not None and other is not None and one != other

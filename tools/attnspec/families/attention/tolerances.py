@@ -25,7 +25,7 @@ from attnspec.families.attention.backward_bound import backward_tolerance
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance, repeated
 from attnspec.families.attention.merge_tolerance import merge_tolerance
 from attnspec.families.attention.nonfinite import reached_by_excluded
-from attnspec.families.attention.quantized import is_quantized, product_with_scale, quantization, too_large
+from attnspec.families.attention.quantized import product_with_scale, quantization, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -120,7 +120,7 @@ def _attention(
         if f"past_{name}" in inputs:
             raw[name] = np.concatenate([inputs[f"past_{name}"], raw[name]], axis=-2)
     quantized = None
-    if is_quantized(inputs):
+    if any(f"{name}_scale" in inputs for name in raw):
         quantized = quantization(inputs, raw, precision, alternatives.dequantized, alternatives.quantized_weights)
         heads = inputs["key"].shape[1]
         raw = {name: product_with_scale(array, inputs.get(f"{name}_scale"), heads) for name, array in raw.items()}
@@ -138,7 +138,7 @@ def _attention(
         quantized=quantized,
         **settings,
     )
-    shared = inputs["query"].shape[1] // max(inputs["key"].shape[1], 1)
+    shared, masked = inputs["query"].shape[1] // max(inputs["key"].shape[1], 1), result.fully_masked
 
     def meeting(largest: float) -> NDArray[np.bool_]:
         keys, values = repeated(key.value, shared), repeated(value.value, shared)
@@ -164,8 +164,8 @@ def _attention(
             "present_value": lambda: value,
         },
         {"output": lambda: result.vacuous, "weights": lambda: result.vacuous_weights},
-        {} if result.fully_masked is None else _of_rows(result, result.fully_masked),
-        without_mean={} if result.without_mean is None else _of_rows(result, result.without_mean),
+        {} if masked is None else _of_rows(result, masked),
+        without_mean={} if masked is None else _of_rows(result, masked & ~result.live.any(axis=-1)),
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         shift=result.shift,
@@ -186,7 +186,7 @@ def _unowed(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
     if result.keys.padding is not None:
         found = _of_queries(result, result.keys.padding)
     without_weight = None if result.all_live else result.without_weight
-    beside_nan = _unowed_weights(result)
+    beside_nan = {} if result.not_numbers is None else _unowed_weights(result)
     for elements in ({} if without_weight is None else _of_rows(result, without_weight), beside_nan):
         for name, of_output in elements.items():
             found[name] = found[name] | of_output if name in found else of_output

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.comparison import MustRefuse, Values, compare
-from attnspec.contract import OPERATIONS
+from attnspec.contract import OPERATIONS, family_of
 from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
-from attnspec.families.lookup import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,7 +22,7 @@ _NO_ANSWER = ("error", "crash", "timeout", "malformed")
 def again(result: Result, session: Session) -> Result:
     """Call a case that was answered rightly once more: a check, as :class:`attnspec.runner.checks.Check` has it."""
     # Without a first answer to hold it against, as for thinned cases, a second call would say little for its time.
-    if result.status not in RIGHT or result.got is None:
+    if result.verdict.status not in RIGHT or result.got is None:
         return result
     run = result.run
     answer, _ = session.call(run, "again")

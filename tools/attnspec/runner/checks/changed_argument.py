@@ -7,7 +7,7 @@ results that are kept as long as they are asked of the same array.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,28 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.cases import Case
+    from attnspec.cases import Case, ChangedArgument
     from attnspec.comparison import Run
     from attnspec.runner.result import Result
     from attnspec.runner.session import Session
-
-
-class _Changed(NamedTuple):
-    """A run of which one argument was changed; what it owes is not what it says.
-
-    Attributes
-    ----------
-    argument
-        Name of the input or attribute.
-    change
-        What it became, in words.
-    run
-        What to ask for.
-    """
-
-    argument: str
-    change: str
-    run: Run
 
 
 def changed_argument(result: Result, session: Session) -> Result:
@@ -55,35 +37,38 @@ def changed_argument(result: Result, session: Session) -> Result:
 
     A check, as :class:`attnspec.runner.checks.Check` has it.
     """
-    run = result.run
-    if run.case.changed_argument is None or result.status not in RIGHT or result.got is None:
+    run, without = result.run, session.implementation.declaration.without
+    if run.case.changed_argument is None or result.verdict.status not in RIGHT or result.got is None:
         return result
-    changed = _changed(run)
-    if changed is None or capabilities.lacking(changed.run.case, session.declaration.without):
+    name, changed = run.case.changed_argument.name, _changed(run, run.case.changed_argument)
+    if changed is None or (without and capabilities.lacking(changed.case, without)):
         return result
     handed: dict[str, NDArray[Any]] | None = inputs_of(run)
-    if _can_be_written_over(handed, changed.argument):
+    if _can_be_written_over(handed, name):
         # Asked once more, so that what is kept by the arrays themselves is kept by these.
         before, _ = session.call(run, "again", handed=handed)
         if isinstance(before, Outputs) and (before.overwritten or before.inputs_changed):
             return result._replace(verdict=grade(run, before))
         # So who trains writes into weights.
-        np.copyto(handed[changed.argument], arrays_of(changed.run)[changed.argument])
+        np.copyto(handed[name], arrays_of(changed)[name])
     else:
         handed = None
-    answer, _ = session.call(changed.run, "changed", run, handed)
+    answer, _ = session.call(changed, "changed", run, handed)
     if not isinstance(answer, Outputs):
         return result
     if answer.overwritten:
         return result._replace(verdict=with_overwritten(result.verdict, answer))
     output = run.operation.outputs[0]
     stayed = equal_bits(answer.values[output], result.got[output])
-    follows = _owed_by_reference(run, changed.run.case)
+    follows = _owed_by_reference(run, changed.case)
     if not stayed and (follows is None or not _asks_no_more(run, follows)):
         return result
     owed = None if follows is None else session.plan(follows, run.dtype)
-    when = f"when {changed.argument} alone became {changed.change}"
-    if owed is None or isinstance(owed.expected, NotGraded) or not _is_asked_whole(owed):
+    # A declared convention may take an attribute away of which the case does not say what it is then.
+    fixed = {} if owed is None else owed.conventions.departing[Settles.ATTRIBUTE]
+    stated = {**run.operation.attributes, **changed.case.attributes}
+    is_asked_whole = all(stated.get(attribute) == only for attribute, only in fixed.items())
+    if owed is None or isinstance(owed.expected, NotGraded) or not is_asked_whole:
         # What would have changed may be NaN, before and after.
         is_kept = stayed and not _is_nan_by_declaration(run, output, result.got[output])
         verdict = None
@@ -92,6 +77,7 @@ def changed_argument(result: Result, session: Session) -> Result:
         is_kept = verdict.status not in RIGHT
     if not is_kept:
         return result
+    when = f"when {name} alone became {run.case.changed_argument.change}"
     if stayed or verdict is None:
         message = f"{output} stayed the same to the last bit {when}, as if results were kept without regard to it"
         return result._replace(verdict=Verdict("fail", check="repeatable", output=output, message=message))
@@ -103,20 +89,19 @@ def changed_argument(result: Result, session: Session) -> Result:
     return result._replace(verdict=Verdict("fail", check="repeatable", output=verdict.output, message=message))
 
 
-def _changed(run: Run) -> _Changed | None:
-    """Return the call that follows a run; None where a convention took the attribute away."""
-    changed = run.case.changed_argument
-    assert changed is not None
+def _changed(run: Run, changed: ChangedArgument) -> Run | None:
+    """Return a run with its one argument changed; None where a convention took the attribute away.
+
+    What the changed run is expected to give is not what it says.
+    """
     if changed.reversed:
         inputs = {**run.case.inputs, changed.name: np.flip(run.case.inputs[changed.name]).copy()}
-        follows = run._replace(case=run.case._replace(inputs=inputs))
-    elif changed.name in run.attributes:
-        value = {changed.name: changed.value}
-        case = run.case._replace(attributes={**run.case.attributes, **value})
-        follows = run._replace(case=case, attributes={**run.attributes, **value})
-    else:
+        return run._replace(case=run.case._replace(inputs=inputs))
+    if changed.name not in run.attributes:
         return None
-    return _Changed(changed.name, changed.change, follows)
+    value = {changed.name: changed.value}
+    case = run.case._replace(attributes={**run.case.attributes, **value})
+    return run._replace(case=case, attributes={**run.attributes, **value})
 
 
 def _owed_by_reference(run: Run, case: Case) -> Case | None:
@@ -152,12 +137,6 @@ def _can_be_written_over(handed: Mapping[str, NDArray[Any]], argument: str) -> b
         return False
     others = (other for name, other in handed.items() if name != argument)
     return not any(np.may_share_memory(array, other) for other in others)
-
-
-def _is_asked_whole(run: Run) -> bool:
-    """Tell whether the case says of each attribute that a declared convention takes away what it is then."""
-    attributes = {**run.operation.attributes, **run.case.attributes}
-    return all(attributes.get(name) == only for name, only in run.conventions.departing[Settles.ATTRIBUTE].items())
 
 
 def _is_nan_by_declaration(run: Run, output: str, got: NDArray[Any]) -> bool:

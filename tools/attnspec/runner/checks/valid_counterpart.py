@@ -55,9 +55,10 @@ def beside_counterparts(results: Sequence[Result], suite: Suite) -> tuple[Result
 
 def _counterpart_of(result: Result, suite: Suite) -> Case | None:
     """Return the case that differs from a passed refusal only in what is wrong there; None for any other result."""
-    if result.case.rejects is None or result.status != "pass":
+    rejects = result.run.case.rejects
+    if rejects is None or result.verdict.status != "pass":
         return None
-    return suite.cases.get(result.case.rejects.twin) or suite.twins[result.case.rejects.twin]
+    return suite.cases.get(rejects.twin) or suite.twins[rejects.twin]
 
 
 def _key(counterpart: Case, result: Result) -> Key:
