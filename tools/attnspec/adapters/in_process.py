@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attnspec import capabilities
+from attnspec.adapters.calling import read_returned, read_signature
 from attnspec.adapters.differentiating import differentiated
 from attnspec.adapters.handed_out import HandedOut, imprint
 from attnspec.adapters.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.adapters.places import place_of
-from attnspec.adapters.returned import read_returned
-from attnspec.adapters.signatures import read_signature
 from attnspec.adapters.tensors import TENSORS
 from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
 from attnspec.conventions import check as check_conventions
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.adapters.signatures import Signature
+    from attnspec.adapters.calling import Signature
     from attnspec.adapters.tensors import Tensors
     from attnspec.operation import Operation
 

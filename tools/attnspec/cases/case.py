@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.cases.generated import Generated, Inputs, generated_from_json, generated_of, shapes_of
-from attnspec.cases.tensors import tensor_from_json
+from attnspec.cases.tensors import Generated, Inputs, generated_from_json, generated_of, shapes_of, tensor_from_json
 from attnspec.dtypes import ANY, REFERENCE_DTYPE, RUN_DTYPE
 
 if TYPE_CHECKING:

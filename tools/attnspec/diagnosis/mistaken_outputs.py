@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.adapters.calling import read_returned
 from attnspec.adapters.implementation import Outputs, Request
 from attnspec.adapters.in_process import InProcessImplementation
 from attnspec.adapters.layouts import laid_out
-from attnspec.adapters.returned import read_returned
 from attnspec.cases import attributes_in
 from attnspec.dtypes import ANY, to_run_dtype
 from attnspec.layout import name_of

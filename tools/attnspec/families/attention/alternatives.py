@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.estimates import Estimate, Reach
+    from attnspec.bounds.tolerance import Estimate, Reach
     from attnspec.families.attention.quantized import Quantization
 
 

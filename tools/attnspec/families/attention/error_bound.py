@@ -14,8 +14,6 @@ from attnspec.bounds.estimates import (
     FEW_TERMS,
     INNER,
     ROUNDED_TWICE,
-    Estimate,
-    Reach,
     denominator_error,
     drift_of_shares,
     exponent_error,
@@ -28,6 +26,7 @@ from attnspec.bounds.estimates import (
     share_reach,
     summation_error,
 )
+from attnspec.bounds.tolerance import Estimate, Reach
 from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.nonfinite import special_scores
 from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.quantized import Quantization
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.estimates import Estimate, Reach
+    from attnspec.bounds.tolerance import Estimate, Reach
 
 OPERATION = "merge_states"
 

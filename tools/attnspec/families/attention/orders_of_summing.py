@@ -17,7 +17,7 @@ from attnspec.bounds.estimates import DRIFT, FEW_TERMS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
 
 LANES = (2, 4, 8, 16, 32)
 """How many keys are summed beside each other: by the registers of processors, and by loops that are unrolled."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
 
 
 class _Format(NamedTuple):

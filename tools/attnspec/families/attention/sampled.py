@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.bounds.estimates import Estimate, Reach
-from attnspec.bounds.tolerance import Elsewhere
+from attnspec.bounds.tolerance import Elsewhere, Estimate, Reach
 from attnspec.families.attention.alternatives import AttentionBound
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
-    from attnspec.bounds.tolerance import Tolerance
+    from attnspec.bounds.tolerance import Precision, Tolerance
     from attnspec.cases import Generated, Inputs
     from attnspec.families.attention.error_bound import AttentionTolerance
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from attnspec.bounds.alike_columns import carried
 from attnspec.bounds.estimates import (
-    Estimate,
-    Reach,
     drift_of_shares,
     exactly,
     exponent_error,
@@ -19,7 +17,7 @@ from attnspec.bounds.estimates import (
     share_error,
     share_reach,
 )
-from attnspec.bounds.tolerance import Tolerance, given
+from attnspec.bounds.tolerance import Estimate, Reach, Tolerance, given
 from attnspec.families.attention.alternatives import AttentionBound
 from attnspec.families.attention.backward_bound import backward_tolerance
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance, repeated
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.error_bound import AttentionTolerance
 
 
