@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,14 +52,14 @@ class _Call(NamedTuple):
         return tuple(name for name, array in self.returned.items() if imprint(array) != imprint(self.held[name]))
 
 
+@dataclass
 class HandedOut:
     """What an implementation returned last, in each dtype of each operation, and in each set of shapes.
 
     Buffers are often kept by dtype and shape, so that only a call with both the same writes over them.
     """
 
-    def __init__(self) -> None:
-        self._last: dict[tuple[Any, ...], _Call] = {}
+    _last: dict[tuple[Any, ...], _Call] = field(default_factory=dict["tuple[Any, ...]", _Call], init=False)
 
     def overwritten(
         self, request: Request, returned: Mapping[str, NDArray[Any]], held: Mapping[str, NDArray[Any]]

@@ -217,9 +217,9 @@ def _signatures(
     return found, {name: str(error) for name, error in unfit.items()}
 
 
-def _not_graded(holder: object) -> tuple[str, ...]:
+def _not_graded(holder: ModuleType) -> tuple[str, ...]:
     """Return the public functions that a user's module defines and that are no operations, nor another name of one."""
-    if not isinstance(holder, ModuleType) or holder.__name__.partition(".")[0] == _OURS:
+    if holder.__name__.partition(".")[0] == _OURS:
         return ()
     found = {name: getattr(holder, name) for name in own_callables(holder)}
     graded = {id(function) for name, function in found.items() if name in OPERATIONS}
@@ -283,7 +283,7 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
         without=() if without is None else _without(without, adapter),
         dtypes_of=dtypes_of,
         layout=layout,
-        not_graded=_not_graded(holder),
+        not_graded=_not_graded(holder) if isinstance(holder, ModuleType) else (),
     )
 
 

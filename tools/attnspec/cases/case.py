@@ -190,8 +190,9 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
     changed = document.get("changed_argument")
     expected = document.get("expected")
     sample = {name: np.array(indices, dtype=np.int64) for name, indices in document.get("sample", {}).items()}
-    inputs = _inputs(document["inputs"], vouched=vouched)
-    thinned = isinstance(inputs, Inputs)
+    given = document["inputs"]
+    thinned = any("generator" in tensor for tensor in given.values())
+    inputs = _generated_inputs(given, vouched=vouched) if thinned else _tensors(given, "/inputs", {}, vouched=vouched)
     return Case(
         id=document["id"],
         revision=document["revision"],
@@ -228,12 +229,10 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
     )
 
 
-def _inputs(tensors: Mapping[str, Any], *, vouched: bool) -> Mapping[str, NDArray[Any]]:
-    """Read the inputs, those that are generated without drawing them."""
+def _generated_inputs(tensors: Mapping[str, Any], *, vouched: bool) -> Inputs:
+    """Read inputs of which some are generated, without drawing them."""
     given = {name: tensor for name, tensor in tensors.items() if "generator" not in tensor}
     arrays = _tensors(given, "/inputs", {}, vouched=vouched)
-    if len(given) == len(tensors):
-        return arrays
     generated: dict[str, Generated] = {}
     for name in tensors.keys() - given.keys():
         try:

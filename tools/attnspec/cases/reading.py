@@ -22,7 +22,7 @@ from attnspec.cases.case import FORMAT, Case, case_from_json
 from attnspec.cases.consistency import contradiction
 from attnspec.contract import ON_REQUEST
 from attnspec.errors import FixtureError, UsageError
-from attnspec.locations import golden_folder, schema_folder
+from attnspec.locations import GOLDEN_FOLDER, SCHEMA_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -94,7 +94,7 @@ def load_suite(
     UsageError
         If a profile is unknown or a pattern matches nothing.
     """
-    folder = golden_folder() if folder is None else folder
+    folder = GOLDEN_FOLDER if folder is None else folder
     entries = read_index(folder)
     smoke = read_smoke_ids(folder, entries) if SMOKE_PROFILE in profiles else ()
     ids = select_ids(entries, profiles=profiles, select=select, smoke=smoke)
@@ -297,7 +297,7 @@ def schema_validator(kind: str) -> Any:
     """Return a JSON Schema validator for ``case``, ``index``, ``smoke``, ``report`` or ``protocol``."""
     from jsonschema import Draft202012Validator
 
-    path = schema_folder() / f"{kind}.schema.json"
+    path = SCHEMA_FOLDER / f"{kind}.schema.json"
     return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
 
 

@@ -78,11 +78,11 @@ def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), 
     """
     from attnspec.cases import load_suite, near, read_index
     from attnspec.draws import draw, is_recipe, recipe_from_text
-    from attnspec.locations import golden_folder
+    from attnspec.locations import GOLDEN_FOLDER
 
     if is_recipe(case_id):
         return draw(recipe_from_text(case_id))
-    ids = read_index(golden or golden_folder())
+    ids = read_index(golden or GOLDEN_FOLDER)
     if case_id not in ids:
         raise UsageError(f"There is no {or_else} {case_id!r}.{near(case_id, (*ids, *others))}")
     return load_suite(golden, select=(case_id,)).cases[case_id]

@@ -60,33 +60,13 @@ def changed_argument(result: Result, session: Session) -> Result:
         return result._replace(verdict=with_overwritten(result.verdict, answer))
     output = run.operation.outputs[0]
     stayed = equal_bits(answer.values[output], result.got[output])
-    follows = _owed_by_reference(run, changed.case)
-    if not stayed and (follows is None or not _asks_no_more(run, follows)):
-        return result
-    owed = None if follows is None else session.plan(follows, run.dtype)
-    # A declared convention may take an attribute away of which the case does not say what it is then.
-    fixed = {} if owed is None else owed.conventions.departing[Settles.ATTRIBUTE]
-    stated = {**run.operation.attributes, **changed.case.attributes}
-    is_asked_whole = all(stated.get(attribute) == only for attribute, only in fixed.items())
-    if owed is None or isinstance(owed.expected, NotGraded) or not is_asked_whole:
+    verdict = _verdict(run, changed.case, answer, session, stayed=stayed)
+    if verdict is not None:
+        is_kept = verdict.status not in RIGHT
+    else:
         # What would have changed may be NaN, before and after.
         is_kept = stayed and not _is_nan_by_declaration(run, output, result.got[output])
-        verdict = None
-    else:
-        verdict = grade(owed, answer)
-        is_kept = verdict.status not in RIGHT
-    if not is_kept:
-        return result
-    when = f"when {name} alone became {run.case.changed_argument.change}"
-    if stayed or verdict is None:
-        message = f"{output} stayed the same to the last bit {when}, as if results were kept without regard to it"
-        return result._replace(verdict=Verdict("fail", check="repeatable", output=output, message=message))
-    found = f": {verdict.message}" if verdict.message else ""
-    message = (
-        f"{verdict.output or 'the answer'} was wrong {when}, after a right answer{found}, as if something were kept "
-        "without regard to it"
-    )
-    return result._replace(verdict=Verdict("fail", check="repeatable", output=verdict.output, message=message))
+    return _failed(result, None if stayed else verdict) if is_kept else result
 
 
 def _changed(run: Run, changed: ChangedArgument) -> Run | None:
@@ -120,14 +100,40 @@ def _owed_by_reference(run: Run, case: Case) -> Case | None:
     return case._replace(expected={"all": expected}, printed=(), changed_argument=None, is_certified=False)
 
 
-def _asks_no_more(run: Run, follows: Case) -> bool:
-    """Tell whether a changed call asks for nothing that its case does not ask for.
+def _verdict(run: Run, case: Case, answer: Outputs, session: Session, *, stayed: bool) -> Verdict | None:
+    """Return the verdict on the answer to a changed call; None where nothing says what is right."""
+    follows = _owed_by_reference(run, case)
+    if follows is None:
+        return None
+    if not stayed:
+        # It may need a capability that the case does not need, or NaN, of which conventions tell more than a case does.
+        owes_nan = any(np.isnan(np.asarray(array, np.float64)).any() for array in follows.golden(run.dtype).values())
+        if owes_nan or not capabilities.needed(follows) <= capabilities.needed(run.case):
+            return None
+    planned = session.plan(follows, run.dtype)
+    if isinstance(planned.expected, NotGraded):
+        return None
+    # Where a declared convention takes an attribute away, the case must say of it what it is then.
+    stated, fixed = {**run.operation.attributes, **case.attributes}, planned.conventions.departing[Settles.ATTRIBUTE]
+    return grade(planned, answer) if all(stated.get(name) == only for name, only in fixed.items()) else None
 
-    That would be a capability, and NaN, of which conventions tell more than a case does.
-    """
-    owed = follows.golden(run.dtype).values()
-    owes_nan = any(np.isnan(np.asarray(output, np.float64)).any() for output in owed)
-    return not owes_nan and capabilities.needed(follows) <= capabilities.needed(run.case)
+
+def _failed(result: Result, verdict: Verdict | None) -> Result:
+    """Return the fail of a run that kept what was computed before: all of it without a verdict, or part of it."""
+    changed = result.run.case.changed_argument
+    assert changed is not None
+    when = f"when {changed.name} alone became {changed.change}"
+    if verdict is None:
+        output: str | None = result.run.operation.outputs[0]
+        message = f"{output} stayed the same to the last bit {when}, as if results were kept without regard to it"
+    else:
+        output = verdict.output
+        found = f": {verdict.message}" if verdict.message else ""
+        message = (
+            f"{output or 'the answer'} was wrong {when}, after a right answer{found}, as if something were kept "
+            "without regard to it"
+        )
+    return result._replace(verdict=Verdict("fail", check="repeatable", output=output, message=message))
 
 
 def _can_be_written_over(handed: Mapping[str, NDArray[Any]], argument: str) -> bool:
