@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.cases import generated_of, shapes_of
+from attnspec.cases import Inputs
 from attnspec.dtypes import QUANTIZED_DTYPES
 
 if TYPE_CHECKING:
-    from attnspec.cases import Case
+    from collections.abc import Mapping
+
+    from attnspec.cases import Case, Generated
 
 _AXES = 4
 """Batch, heads, tokens and features, counted from the end: a tensor may lack the first ones."""
@@ -25,7 +27,9 @@ def needs(case: Case) -> frozenset[str]:
         Any case; also one that must be refused, the ranks of which do not fit each other.
     """
     inputs, attributes = case.inputs, case.attributes
-    shapes, generated = shapes_of(inputs), generated_of(inputs)
+    # What is generated is not drawn to look at it; it is never quantized.
+    generated: Mapping[str, Generated] = inputs.generated if isinstance(inputs, Inputs) else {}
+    shapes = {name: generated[name].shape if name in generated else inputs[name].shape for name in inputs}
     lengths = {name: ((None,) * _AXES + shape)[-_AXES:] for name, shape in shapes.items()}
     missing: tuple[int | None, ...] = (None,) * _AXES
     query, key, value = (lengths.get(name, missing) for name in ("query", "key", "value"))
@@ -34,7 +38,6 @@ def needs(case: Case) -> frozenset[str]:
     first = [lengths.get(name, missing) for name in ("query", "x", "output_a")]
     scales = [shapes[name] for name in ("query_scale", "key_scale", "value_scale") if name in shapes]
     mask, scale, window = inputs.get("mask"), attributes.get("scale"), attributes.get("window")
-    # What is generated is never quantized, and is not drawn to find that out.
     given = [name for name in ("query", "key", "value") if name in shapes and name not in generated]
     dtypes = {inputs[name].dtype.name for name in given}
     quantized = dtypes if dtypes.intersection(QUANTIZED_DTYPES) else set[str]()
