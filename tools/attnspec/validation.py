@@ -245,6 +245,7 @@ def make_report(
     ended_early
         Why it did.
     """
+    left_out = offered_part(suite, declaration.operations).left_out
     diagnosis: tuple[Diagnosis, ...] = ()
     declarations: Declarations | None = None
     # The catalogue of mistakes is loaded only where there is something to explain.
@@ -260,7 +261,7 @@ def make_report(
         suite_digest=suite.digest,
         environment=environment(),
         results=results,
-        left_out=offered_part(suite, declaration.operations).left_out,
+        left_out=left_out,
         diagnosis=diagnosis,
         could_be_declared=declarations,
         probes=None if measured is None else measured.calls,
