@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnspec.bounds.estimates import exactly, linear
-from attnspec.bounds.precision import precision_of
+from attnspec.bounds.tolerance import precision_of
 
 INNER = 2
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnspec.cases import Generated
-from attnspec.cases.generated import Inputs
+from attnspec.cases.tensors import Inputs
 from attnspec.draws import Recipe, draw
 from attnspec.errors import UsageError
 from attnspec.impostor_answers import Impostor

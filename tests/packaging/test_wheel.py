@@ -188,6 +188,6 @@ def test_the_sdist_gives_the_same_wheel(contents, tmp_path) -> None:
 
 
 def test_a_checkout_reads_its_own_files() -> None:
-    assert locations.golden_folder() == ROOT / "golden"
-    assert locations.schema_folder() == ROOT / "spec" / "schemas"
-    assert locations.errata_page() == ROOT / "spec" / "errata.md"
+    assert locations.GOLDEN_FOLDER == ROOT / "golden"
+    assert locations.SCHEMA_FOLDER == ROOT / "spec" / "schemas"
+    assert locations.ERRATA_PAGE == ROOT / "spec" / "errata.md"

@@ -7,7 +7,7 @@ import pytest
 
 import attnspec
 from attnspec.errors import FixtureError
-from attnspec.locations import golden_folder
+from attnspec.locations import GOLDEN_FOLDER
 
 SINGLE = "documents/000/single_head"
 
@@ -21,7 +21,7 @@ SINGLE = "documents/000/single_head"
     ],
 )
 def test_parts_that_do_not_fit_are_told_in_a_sentence(change, tmp_path: Path):
-    case = json.loads((golden_folder() / f"{SINGLE}.json").read_bytes())
+    case = json.loads((GOLDEN_FOLDER / f"{SINGLE}.json").read_bytes())
     for part, entries in change.items():
         case[part] |= entries
     path = tmp_path / f"{SINGLE}.json"

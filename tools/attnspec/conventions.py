@@ -26,6 +26,32 @@ CHOICES: Mapping[str, tuple[str, ...]] = {name: convention.choices for name, con
 _NORMATIVE: Mapping[str, str] = {name: choices[0] for name, choices in CHOICES.items()}
 
 
+class Choices(dict[str, str]):
+    """The choice of every convention for a run, by name.
+
+    Parameters
+    ----------
+    choices
+        Convention to its choice.
+
+    Attributes
+    ----------
+    departing
+        What conventions settle, to those of its conventions of which another choice than the normative one is made,
+        each with that choice.
+    inner_dtype
+        The dtype that float64 is computed in inside, where another than float64 is declared.
+    """
+
+    def __init__(self, choices: Mapping[str, str]) -> None:
+        super().__init__(choices)
+        self.departing: Mapping[Settles, dict[str, str]] = {what: {} for what in Settles}
+        for name, choice in choices.items():
+            if choice != _NORMATIVE[name]:
+                self.departing[CONVENTIONS[name].settles][name] = choice
+        self.inner_dtype = next(iter(self.departing[Settles.INNER_PRECISION].values()), None)
+
+
 class _Key(NamedTuple):
     """What a declaration is about: an operation or all, a convention, and the dtypes and capabilities it is for."""
 
@@ -80,7 +106,7 @@ def check(conventions: Mapping[str, str], *, said_by: str) -> None:
 
 def resolve(
     conventions: Mapping[str, str], operation: str, *, dtype: str | None = None, needed: Set[str] = frozenset()
-) -> dict[str, str]:
+) -> Choices:
     """Return the choice of every convention for one operation: that of the declaration which is qualified most.
 
     What does not concern the operation stays normative, whatever is declared in general.
@@ -95,12 +121,13 @@ def resolve(
         The dtype of a run, and the capabilities that its case needs; what is declared for others alone is left out.
     """
     resolved = dict(_NORMATIVE)
-    of = _spoken_of(operation)
-    declared = [(_read(key), choice) for key, choice in concerning(conventions, operation).items()]
+    of = "", OPERATIONS[operation].backward_of, operation  # from the farthest to the nearest
+    found = concerning(conventions, operation) if conventions else {}
+    declared = [(_read(key), choice) for key, choice in found.items()]
     for key, choice in sorted(declared, key=lambda entry: (entry[0].nearness, of.index(entry[0].operation))):
         if all(word == dtype or word in needed for word in key.where):
             resolved[key.name] = choice
-    return resolved
+    return Choices(resolved)
 
 
 def concerning(conventions: Mapping[str, str], operation: str) -> dict[str, str]:
@@ -113,14 +140,9 @@ def concerning(conventions: Mapping[str, str], operation: str) -> dict[str, str]
     operation
         The operation.
     """
-    of, named = _spoken_of(operation), OPERATIONS[operation].conventions
+    of, named = ("", OPERATIONS[operation].backward_of, operation), OPERATIONS[operation].conventions
     keys = {key: _read(key) for key in conventions}
     return {key: conventions[key] for key, read in keys.items() if read.operation in of and read.name in named}
-
-
-def _spoken_of(operation: str) -> tuple[str | None, ...]:
-    """Return which operations a declaration may name to be about one, from the farthest to the nearest."""
-    return "", OPERATIONS[operation].backward_of, operation
 
 
 def conditional(conventions: Mapping[str, str]) -> dict[str, str]:
@@ -128,29 +150,7 @@ def conditional(conventions: Mapping[str, str]) -> dict[str, str]:
     return {key: choice for key, choice in conventions.items() if _read(key).where}
 
 
-def is_normative(name: str, choice: str) -> bool:
-    """Tell whether `choice` is the one that the spec takes as normative."""
-    return CHOICES[name][0] == choice
-
-
 @cache
 def settling(what: Settles) -> tuple[str, ...]:
     """Return the names of the conventions that settle something."""
     return tuple(name for name, convention in CONVENTIONS.items() if convention.settles is what)
-
-
-def departs(what: Settles, resolved: Mapping[str, str]) -> bool:
-    """Tell whether a choice other than the normative one is declared in what a kind of convention settles."""
-    return any(resolved[name] != _NORMATIVE[name] for name in settling(what))
-
-
-def inner_dtype(resolved: Mapping[str, str]) -> str | None:
-    """Return the dtype that float64 is computed in inside, where another than float64 is declared."""
-    return next(
-        (resolved[name] for name in settling(Settles.INNER_PRECISION) if not is_normative(name, resolved[name])), None
-    )
-
-
-def fixed_attributes(resolved: Mapping[str, str]) -> dict[str, str]:
-    """Return the attributes that an implementation has one value of and does not take, with that value."""
-    return {name: resolved[name] for name in settling(Settles.ATTRIBUTE) if not is_normative(name, resolved[name])}

@@ -73,11 +73,11 @@ def own_dtype(array: NDArray[Any]) -> str | None:
 
 def to_run_dtype(array: NDArray[Any], name: str) -> NDArray[Any]:
     """Return a fresh copy of an input, cast to the run's dtype where the case leaves its dtype to the run."""
-    return array.astype(numpy_dtype(name)) if follows_run(array) else array.copy()
+    return array.astype(numpy_dtype(name)) if array.dtype == _FLOAT64 else array.copy()
 
 
 def rounded_to(array: NDArray[Any], name: str) -> NDArray[Any]:
     """Return an input in its own dtype with the values that a run in dtype `name` would see."""
-    if not follows_run(array) or name == "float64":
+    if name == "float64" or array.dtype != _FLOAT64:
         return array
     return array.astype(numpy_dtype(name)).astype(np.float64)

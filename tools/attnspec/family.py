@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.arrangement import Layout
-    from attnspec.bounds.precision import Precision
-    from attnspec.bounds.tolerance import Tolerance
+    from attnspec.bounds.tolerance import Precision, Tolerance
     from attnspec.cases import Case, Inputs
 
 

@@ -100,6 +100,7 @@ def operation_in(operation: str, layout: str | None) -> Operation:
     return IN_LAYOUT.get(name_of(layout) or "", {}).get(operation, OPERATIONS[operation])
 
 
+@cache
 def clauses_in(clauses: tuple[str, ...], layout: str | None) -> tuple[str, ...]:
     """Return the clauses that are asked in a layout: those of other layouts are not, and its own come first.
 

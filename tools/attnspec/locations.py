@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
+_SHIPPED = _PACKAGE / "_data"
+_ROOT = _SHIPPED if _SHIPPED.is_dir() else _PACKAGE.parents[1]
+"""The folder that holds ``golden/`` and ``spec/``."""
 
+GOLDEN_FOLDER = _ROOT / "golden"
+"""The certified fixtures."""
 
-@cache
-def _root() -> Path:
-    """Return the folder that holds ``golden/`` and ``spec/``."""
-    shipped = _PACKAGE / "_data"
-    return shipped if shipped.is_dir() else _PACKAGE.parents[1]
+SCHEMA_FOLDER = _ROOT / "spec" / "schemas"
+"""The JSON Schemas."""
 
-
-def golden_folder() -> Path:
-    """Return the folder of the certified fixtures."""
-    return _root() / "golden"
-
-
-def schema_folder() -> Path:
-    """Return the folder of the JSON Schemas."""
-    return _root() / "spec" / "schemas"
+ERRATA_PAGE = _ROOT / "spec" / "errata.md"
+"""The page of errata."""
 
 
 def operation_pages() -> tuple[Path, ...]:
     """Return the spec pages that hold the clauses, one an operation, in alphabetical order."""
-    return tuple(sorted((_root() / "spec" / "operations").glob("*/*.md"), key=lambda page: page.name))
-
-
-def errata_page() -> Path:
-    """Return the page of errata."""
-    return _root() / "spec" / "errata.md"
+    return tuple(sorted((_ROOT / "spec" / "operations").glob("*/*.md"), key=lambda page: page.name))

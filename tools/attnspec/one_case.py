@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attnspec.adapters import Declaration, Outputs
-from attnspec.adapters.returned import read_returned
+from attnspec.adapters.calling import read_returned
 from attnspec.cases import is_random, load_suite, random_case
 from attnspec.comparison import RIGHT, MustRefuse, NotGraded, bounded, grade
 from attnspec.dtypes import ANY, REFERENCE_DTYPE

@@ -220,6 +220,15 @@ def make_report(
     ended_early
         Why it did.
     """
+    left_out = offered_part(suite, declaration.operations).left_out
+    diagnosis: tuple[Diagnosis, ...] = ()
+    declarations: Declarations | None = None
+    # The catalogue of mistakes is loaded only where there is something to explain.
+    if any(result.is_wrong for result in results):
+        from attnspec.diagnosis import could_be_declared, diagnose
+
+        diagnosis = diagnose(results, laws=() if measured is None else measured.laws)
+        declarations = could_be_declared(results)
     return Report(
         declaration=declaration,
         conventions={**declaration.conventions, **conventions},
@@ -227,9 +236,9 @@ def make_report(
         suite_digest=suite.digest,
         environment=environment(),
         results=results,
-        left_out=offered_part(suite, declaration.operations).left_out,
-        diagnosis=_diagnosis(results, measured),
-        could_be_declared=_could_be_declared(results),
+        left_out=left_out,
+        diagnosis=diagnosis,
+        could_be_declared=declarations,
         probes=None if measured is None else measured.calls,
         invocation=invocation or Invocation(),
         not_run=not_run,
@@ -266,24 +275,6 @@ def measured_of(
     if not any(result.is_wrong for result in results):
         return None
     return loaded(MEASURED)(implementation, results, found)
-
-
-def _diagnosis(results: tuple[Result, ...], measured: Measured | None) -> tuple[Diagnosis, ...]:
-    """Return what explains the failures; the catalogue of mistakes is loaded only when there are any."""
-    if not any(result.is_wrong for result in results):
-        return ()
-    from attnspec.diagnosis import diagnose
-
-    return diagnose(results, laws=() if measured is None else measured.laws)
-
-
-def _could_be_declared(results: tuple[Result, ...]) -> Declarations | None:
-    """Return what could be declared so that most failures would be none."""
-    if not any(result.is_wrong for result in results):
-        return None
-    from attnspec.diagnosis import could_be_declared
-
-    return could_be_declared(results)
 
 
 def environment() -> dict[str, str]:

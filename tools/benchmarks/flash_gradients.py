@@ -16,7 +16,7 @@ import numpy as np
 from study import Study, add_write_option, publish, table
 
 from attnspec.adapters import load
-from attnspec.cases import suite_of_random
+from attnspec.cases import attributes_in, suite_of_random
 from attnspec.draws import Recipe, draw, learned, not_offered
 from attnspec.dtypes import rounded_to
 from attnspec.lattice import Limits
@@ -128,7 +128,7 @@ def _looked_at(result: Result) -> Iterator[Failure]:
 
 def _rounded_sums(result: Result) -> dict[str, NDArray[np.float64]]:
     """Return gradients whose sums over the queries are rounded after every block of them."""
-    inputs, attributes = result.case.inputs, result.case.attributes_in(DTYPE)
+    inputs, attributes = result.case.inputs, attributes_in(DTYPE, result.case.attributes)
     forward = {name: array for name, array in inputs.items() if name in ("query", "key", "value", "mask")}
     weights = scaled_dot_product_attention(**forward, **attributes).weights
     found = scaled_dot_product_attention_backward(**inputs, **attributes)

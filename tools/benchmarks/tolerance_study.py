@@ -28,7 +28,7 @@ from attnspec.comparison import Run, Values, grade
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
 from attnspec.families.lookup import family_of
-from attnspec.runner.preparing import prepare
+from attnspec.runner.planning import prepare
 from attnspec_controls import controls_of
 from attnspec_mistakes import mistakes_of
 from attnspec_mistakes.departures import departure, in_working_precision

@@ -9,7 +9,7 @@ import pytest
 
 import attnspec_reference
 from attnspec.adapters import load
-from attnspec.bounds.precision import precision_of
+from attnspec.bounds.tolerance import precision_of
 from attnspec.cases import load_suite
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.families.attention.tolerances import tolerance

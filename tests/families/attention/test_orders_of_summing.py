@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from attnspec.adapters import load
-from attnspec.bounds.precision import precision_of
+from attnspec.bounds.estimates import roundings_of_merges
+from attnspec.bounds.tolerance import precision_of
 from attnspec.cases import load_suite, suite_of
 from attnspec.draws import draw, recipe_from_text
-from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes, roundings_of_merges
+from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes
 from attnspec.runner import run_suite
 from attnspec_authoring.proof.subjects import implementation_of
 from attnspec_controls import CONTROLS

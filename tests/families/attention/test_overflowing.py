@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnspec.bounds.estimates import exactly
-from attnspec.bounds.precision import precision_of
+from attnspec.bounds.tolerance import precision_of
 from attnspec.families.attention.error_bound import attention_tolerance
 
 LARGE, SMALL = 40_000.0, 2.0**-13

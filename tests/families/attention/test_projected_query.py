@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attnspec.bounds.estimates import Estimate, exactly
-from attnspec.bounds.precision import precision_of
+from attnspec.bounds.estimates import exactly
+from attnspec.bounds.tolerance import Estimate, precision_of
 from attnspec.families.attention.error_bound import attention_tolerance
 from attnspec.families.attention.projected_query import ProjectedQuery
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnspec.bounds.precision import precision_of
+from attnspec.bounds.tolerance import precision_of
 from attnspec.families.lookup import family_of
 
 HIDDEN = np.array([[-13.0, -np.inf, -np.inf, -18.0], [0.5, -np.inf, 1.0, 0.25]])

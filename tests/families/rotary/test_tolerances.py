@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec.bounds.precision import precision_of, stacked
+from attnspec.bounds.tolerance import precision_of, stacked
 from attnspec.families.lookup import family_called
 from attnspec_oracle import evaluate
 

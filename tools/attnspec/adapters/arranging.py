@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.adapters.handed_out import imprint
 from attnspec.adapters.implementation import (
     Answer,
     Declined,
@@ -17,7 +18,6 @@ from attnspec.adapters.implementation import (
     Outputs,
     Request,
 )
-from attnspec.adapters.imprint import imprint
 from attnspec.adapters.layers import Wrapped
 from attnspec.arrangement import Circumstances, Repacked
 from attnspec.contract import IN_LAYOUT, OPERATIONS

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attnspec.adapters.calling import Signature, outputs_by_name
 from attnspec.adapters.implementation import Malformed
-from attnspec.adapters.returned import outputs_by_name
-from attnspec.adapters.signatures import Signature
 from attnspec.adapters.tensors import TENSORS, Differentiable
 from attnspec.contract import OPERATIONS
 from attnspec.errors import TargetError, Unsupported, UsageError

@@ -1,13 +1,13 @@
-"""Outputs that were handed out and now belong to their caller: whether a later call writes over them."""
+"""Arrays that belong to the caller: whether a call changes its inputs, or writes over the outputs of earlier calls."""
 
 from __future__ import annotations
 
+import hashlib
 import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-
-from attnspec.adapters.imprint import imprint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +17,28 @@ if TYPE_CHECKING:
     from attnspec.adapters.implementation import Request
 
 
+_LARGEST_KEPT = 2**22
+"""Bytes of an input that are kept to be compared; of a larger one a digest, since copies would fill the memory."""
+
 _MOST = 4096
 """Sets of shapes that are remembered: more than golden cases have, and a bound for draws, each of which has its own."""
+
+
+def imprint(array: NDArray[Any]) -> bytes:
+    """Return what tells an array from one of another shape or dtype, or with any other bit.
+
+    These are its bytes, or of a large one a digest of them, behind its shape and dtype: a call can reshape in place
+    what it was handed.
+    """
+    kind = f"{array.shape} {array.dtype.str} ".encode()
+    if array.nbytes <= _LARGEST_KEPT:
+        return kind + array.tobytes()
+    digest = hashlib.sha256(kind)
+    parts = array.reshape(-1, array.shape[-1]) if array.flags.c_contiguous else array
+    rows = max(1, _LARGEST_KEPT // max(parts[:1].nbytes, 1))
+    for start in range(0, len(parts), rows):
+        digest.update(parts[start : start + rows].tobytes())
+    return digest.digest()
 
 
 class _Call(NamedTuple):
@@ -32,14 +52,14 @@ class _Call(NamedTuple):
         return tuple(name for name, array in self.returned.items() if imprint(array) != imprint(self.held[name]))
 
 
+@dataclass
 class HandedOut:
     """What an implementation returned last, in each dtype of each operation, and in each set of shapes.
 
     Buffers are often kept by dtype and shape, so that only a call with both the same writes over them.
     """
 
-    def __init__(self) -> None:
-        self._last: dict[tuple[Any, ...], _Call] = {}
+    _last: dict[tuple[Any, ...], _Call] = field(default_factory=dict["tuple[Any, ...]", _Call], init=False)
 
     def overwritten(
         self, request: Request, returned: Mapping[str, NDArray[Any]], held: Mapping[str, NDArray[Any]]

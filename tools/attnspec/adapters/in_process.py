@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from attnspec import capabilities, conventions
+from attnspec import capabilities
+from attnspec.adapters.calling import read_returned, read_signature
 from attnspec.adapters.differentiating import differentiated
-from attnspec.adapters.handed_out import HandedOut
+from attnspec.adapters.handed_out import HandedOut, imprint
 from attnspec.adapters.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
-from attnspec.adapters.imprint import imprint
 from attnspec.adapters.places import place_of
-from attnspec.adapters.returned import read_returned
-from attnspec.adapters.signatures import read_signature
 from attnspec.adapters.tensors import TENSORS
 from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
+from attnspec.conventions import check as check_conventions
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import TargetError, Unsupported, UsageError
 from attnspec.layout import operation_in, read_layout
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.adapters.signatures import Signature
+    from attnspec.adapters.calling import Signature
     from attnspec.adapters.tensors import Tensors
     from attnspec.operation import Operation
 
@@ -83,8 +82,12 @@ class InProcessImplementation:
             raise TargetError(
                 f"{adapter} holds none of the operations ({', '.join(OPERATIONS)}). {_hint(holder, adapter)}"
             )
-        declared = _layout(read_attribute(holder, "layout", adapter), adapter)
-        self._operations = {name: operation_in(name, layout or declared) for name in OPERATIONS}
+        declared = read_attribute(holder, "layout", adapter)
+        # What has that name and is no string is something else.
+        declared = _layout(declared, adapter) if isinstance(declared, str) else None
+        asked_in, self._operations = layout or declared, OPERATIONS
+        if asked_in is not None:
+            self._operations = {name: operation_in(name, asked_in) for name in OPERATIONS}
         self._signatures, unfit = _signatures(holder, self._functions, self._operations, self._renames, adapter)
         self._functions = {name: self._functions[name] for name in self._signatures}
         for argument, own in self._renames.items():
@@ -95,13 +98,8 @@ class InProcessImplementation:
             self._functions |= passes
             self._signatures |= {name: found.signature for name, found in passes.items()}
         offered = tuple(name for name in OPERATIONS if name in self._functions)
-        self._declaration = replace(_declaration(holder, adapter, offered, declared), unfit=unfit)
+        self.declaration = replace(_declaration(holder, adapter, offered, declared), unfit=unfit)
         self._handed_out = HandedOut()
-
-    @property
-    def declaration(self) -> Declaration:
-        """What the implementation says about itself."""
-        return self._declaration
 
     def run(self, request: Request) -> Answer:
         """Call the operation; whatever goes wrong in it becomes an answer."""
@@ -115,7 +113,7 @@ class InProcessImplementation:
             return Declined(f"it has no argument {lacking!r}")
         pristine = {name: imprint(array) for name, array in request.inputs.items()}
         try:
-            given = self._given(request.inputs)
+            given = request.inputs if self._tensors is None else self._given(request.inputs, self._tensors)
         except Unsupported as refusal:
             return Declined(str(refusal.reason))
         lists = [name for name, value in request.attributes.items() if isinstance(value, list)]
@@ -143,29 +141,22 @@ class InProcessImplementation:
         answer = read_returned(returned, self._operations[request.operation], request.inputs, self._tensors)
         del returned  # who holds an array from now on is the implementation
         if isinstance(answer, Outputs):
+            held = given if self._tensors is None else {name: self._tensors.held(each) for name, each in given.items()}
             changed = (
-                *(name for name, array in self._held(given).items() if imprint(array) != pristine[name]),
+                *(name for name, array in held.items() if imprint(array) != pristine[name]),
                 *(name for name in lists if repr(request.attributes[name]) != listed[name]),
             )
             kept = {name: array.copy() for name, array in answer.values.items()}
             return Outputs(kept, changed, self._handed_out.overwritten(request, answer.values, kept))
         return answer
 
-    def _given(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, Any]:
-        """Return what is handed over for the inputs; those that are one array are one tensor."""
-        if self._tensors is None:
-            return inputs
+    def _given(self, inputs: Mapping[str, NDArray[Any]], tensors: Tensors) -> Mapping[str, Any]:
+        """Return the tensors that are handed over for the inputs; those that are one array are one tensor."""
         by_array: dict[int, Any] = {}
         for array in inputs.values():
             if id(array) not in by_array:
-                by_array[id(array)] = self._tensors.given(array)
+                by_array[id(array)] = tensors.given(array)
         return {name: by_array[id(array)] for name, array in inputs.items()}
-
-    def _held(self, given: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
-        """Return what the inputs that were handed over hold now."""
-        if self._tensors is None:
-            return given
-        return {name: self._tensors.held(tensor) for name, tensor in given.items()}
 
     def close(self) -> None:
         """Nothing to release."""
@@ -226,9 +217,9 @@ def _signatures(
     return found, {name: str(error) for name, error in unfit.items()}
 
 
-def _not_graded(holder: object) -> tuple[str, ...]:
+def _not_graded(holder: ModuleType) -> tuple[str, ...]:
     """Return the public functions that a user's module defines and that are no operations, nor another name of one."""
-    if not isinstance(holder, ModuleType) or holder.__name__.partition(".")[0] == _OURS:
+    if holder.__name__.partition(".")[0] == _OURS:
         return ()
     found = {name: getattr(holder, name) for name in own_callables(holder)}
     graded = {id(function) for name, function in found.items() if name in OPERATIONS}
@@ -273,38 +264,41 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
     version = read_attribute(holder, "version", adapter) or (
         read_attribute(holder, "__version__", adapter) if isinstance(holder, ModuleType) else None
     )
-    declared = _conventions(read_attribute(holder, "conventions", adapter), adapter)
-    dtypes, dtypes_of = _dtypes_by_operation(read_attribute(holder, "dtypes", adapter), adapter, operations)
+    declared = ("conventions", "without", "dtypes")
+    conventions, without, dtypes = (read_attribute(holder, each, adapter) for each in declared)
+    dtypes_of: dict[str, tuple[str, ...]] = {}
+    if isinstance(dtypes, Mapping):
+        dtypes_of = _dtypes_by_operation(cast("Mapping[object, object]", dtypes), adapter, operations)
+        together = {dtype for of_operation in dtypes_of.values() for dtype in of_operation}
+        offered = tuple(dtype for dtype in FLOAT_DTYPES if dtype in together)
+    else:
+        offered = _dtypes(dtypes, adapter)
     return Declaration(
         name=str(name),
         version=None if version is None else str(version),
         adapter=adapter,
         operations=operations,
-        dtypes=dtypes,
-        conventions=declared,
-        without=_without(read_attribute(holder, "without", adapter), adapter),
+        dtypes=offered,
+        conventions={} if conventions is None else _conventions(conventions, adapter),
+        without=() if without is None else _without(without, adapter),
         dtypes_of=dtypes_of,
         layout=layout,
-        not_graded=_not_graded(holder),
+        not_graded=_not_graded(holder) if isinstance(holder, ModuleType) else (),
     )
 
 
 def _conventions(declared: object, adapter: str) -> dict[str, str]:
-    if declared is None:
-        return {}
     if not isinstance(declared, Mapping):
         raise TargetError(
             f"{adapter} declares its conventions as a {type(declared).__name__}; "
             f'declare a dict, such as {{"{EXAMPLES.convention}": "{EXAMPLES.choice}"}}.'
         )
     chosen = {str(name): choice for name, choice in cast("Mapping[object, str]", declared).items()}
-    conventions.check(chosen, said_by=adapter)
+    check_conventions(chosen, said_by=adapter)
     return chosen
 
 
 def _without(declared: object, adapter: str) -> tuple[str, ...]:
-    if declared is None:
-        return ()
     if isinstance(declared, str):
         declared = declared.replace(" ", "").split(",")
     if not isinstance(declared, Iterable):
@@ -317,10 +311,8 @@ def _without(declared: object, adapter: str) -> tuple[str, ...]:
     return words
 
 
-def _layout(declared: object, adapter: str) -> str | None:
-    """Return the layout that is declared; what has that name and is no string is something else."""
-    if not isinstance(declared, str):
-        return None
+def _layout(declared: str, adapter: str) -> str:
+    """Return the layout that is declared, which must be one."""
     try:
         read_layout(declared)
     except UsageError as problem:
@@ -329,21 +321,17 @@ def _layout(declared: object, adapter: str) -> str | None:
 
 
 def _dtypes_by_operation(
-    declared: object, adapter: str, operations: tuple[str, ...]
-) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Return the dtypes of all operations together, and those of each operation where they are declared so."""
-    if not isinstance(declared, Mapping):
-        return _dtypes(declared, adapter), {}
-    by_operation = {str(name): dtypes for name, dtypes in cast("Mapping[object, object]", declared).items()}
+    declared: Mapping[object, object], adapter: str, operations: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """Return the dtypes of each operation, where they are declared so."""
+    by_operation = {str(name): dtypes for name, dtypes in declared.items()}
     for name in by_operation:
         if name not in OPERATIONS:
             raise TargetError(
                 f"{adapter} declares the dtypes of {name!r}, but there is no such operation; "
                 f"the operations are {', '.join(OPERATIONS)}."
             )
-    found = {name: _dtypes(_declared_of(name, by_operation), adapter) for name in operations}
-    together = {dtype for dtypes in found.values() for dtype in dtypes}
-    return tuple(dtype for dtype in FLOAT_DTYPES if dtype in together), found
+    return {name: _dtypes(_declared_of(name, by_operation), adapter) for name in operations}
 
 
 def _declared_of(operation: str, by_operation: Mapping[str, object]) -> object:

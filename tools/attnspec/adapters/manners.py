@@ -26,7 +26,7 @@ from attnspec.adapters.messages import (
     write_message,
 )
 from attnspec.adapters.tensors_on_the_wire import WireError, as_object, quoted
-from attnspec.cases import load_suite
+from attnspec.cases import attributes_in, load_suite
 from attnspec.dtypes import ANY, is_float, to_run_dtype
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def _small_requests(operations: tuple[str, ...], dtypes: tuple[str, ...]) -> tup
             case.operation,
             dtype,
             {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()},
-            case.attributes_in(dtype),
+            attributes_in(dtype, case.attributes),
         )
         for case, dtype in fitting[:_MOST_TRIED]
     )

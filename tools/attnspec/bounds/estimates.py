@@ -1,7 +1,7 @@
 """Values that carry their error: the running error bound, phase by phase.
 
-An :class:`Estimate` holds a tensor in float64 and, element by element, how far a correct implementation may stray
-from the exact result at this point. The bounds are statistical rather than worst-case: roundings are taken as
+An :class:`.tolerance.Estimate` holds a tensor in float64 and, element by element, how far a correct implementation may
+stray from the exact result at this point. The bounds are statistical rather than worst-case: roundings are taken as
 independent, and constants leave about five standard deviations for a strictly sequential sum.
 See ``spec/decisions/0006-tolerance.md``.
 """
@@ -9,16 +9,17 @@ See ``spec/decisions/0006-tolerance.md``.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec.bounds.alike_columns import alike_columns
+from attnspec.bounds.tolerance import Estimate, Reach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
 
 
 INNER = 2
@@ -74,44 +75,6 @@ ROUNDED_TWICE = 0.5
 
 _LARGEST_EXPONENT = 50.0
 """An exponent that is off by so much leaves no digit. It is cut here, where squares of its exponential are finite."""
-
-
-class Estimate(NamedTuple):
-    """A tensor and the error that it may carry.
-
-    Attributes
-    ----------
-    value
-        Float64 values.
-    error
-        Absolute error of each element, finite and not negative: same shape, or with one more axis in front where
-        the precision stands for several runs.
-    is_exact
-        Whether all errors are 0, as those of an input.
-    is_whole
-        Whether an input held finite numbers alone.
-    kinds
-        The same number for features that carry one and the same error (E, or H, E for heads); None where none do.
-    """
-
-    value: NDArray[Any]
-    error: NDArray[Any]
-    is_exact: bool = False
-    is_whole: bool = True
-    kinds: NDArray[np.int64] | None = None
-
-
-class Reach(NamedTuple):
-    """Between which numbers the elements of an output lie, however much precision was lost on the way to them.
-
-    Attributes
-    ----------
-    lowest, highest
-        Numbers that broadcast against the output, with the runs in front where they differ from run to run.
-    """
-
-    lowest: NDArray[Any]
-    highest: NDArray[Any]
 
 
 def exactly(array: NDArray[Any]) -> Estimate:
@@ -272,6 +235,19 @@ def logarithm_error(logarithm: NDArray[Any], precision: Precision) -> Any:
         Unit roundoffs of the run, in a shape that broadcasts against `logarithm`.
     """
     return np.minimum(precision.accumulator * logarithm, np.sqrt(precision.accumulator))
+
+
+def roundings_of_merges(terms: NDArray[Any] | int) -> NDArray[Any]:
+    """Return how much more than one rounding those of the logarithms come to in a tree of merges: they are independent.
+
+    Who halves the keys and merges the halves by their logsumexps rounds a logarithm in each storey of the tree.
+
+    Parameters
+    ----------
+    terms
+        How many keys each query may attend to: one number, or (B, H, Sq, 1).
+    """
+    return np.sqrt(np.maximum(np.ceil(np.log2(np.maximum(terms, 1))), 1.0))
 
 
 def share_error(

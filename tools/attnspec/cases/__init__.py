@@ -2,7 +2,6 @@
 
 from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, ChangedArgument, Rejection, attributes_in, case_from_json
-from attnspec.cases.generated import Generated, Inputs, Rise, generated_of, in_run_dtype, shapes_of
 from attnspec.cases.reading import (
     INDEX,
     RECORDS,
@@ -24,7 +23,16 @@ from attnspec.cases.reading import (
     suite_of,
 )
 from attnspec.cases.selecting import is_random, load_selected, random_case, suite_of_random
-from attnspec.cases.tensors import tensor_from_json, tensor_to_json
+from attnspec.cases.tensors import (
+    Generated,
+    Inputs,
+    Rise,
+    generated_of,
+    in_run_dtype,
+    shapes_of,
+    tensor_from_json,
+    tensor_to_json,
+)
 
 __all__ = [
     "FORMAT",

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 SUFFIX = ".cases"
@@ -23,18 +23,17 @@ _END = b"\n}\n"
 _ID = re.compile(rb'^ "id": "([^"]+)"', re.MULTILINE)
 
 
-def bundled_ids(folder: Path, indexed: Iterable[str] | None = None) -> list[str]:
+def bundled_ids(bundles: Sequence[Path], indexed: Iterable[str] | None = None) -> list[str]:
     """Return the id of every case in the bundles of a folder of golden files.
 
     Parameters
     ----------
-    folder
-        Where the bundles lie.
+    bundles
+        The bundles.
     indexed
         The ids that an index names, where there is one. No bundle is read then: what an index names and a bundle
         lacks is missed when the case is read.
     """
-    bundles = sorted(folder.glob(f"*{SUFFIX}"))
     if indexed is None:
         return [case_id for bundle in bundles for case_id in _files_in(bundle)]
     profiles = {bundle.stem for bundle in bundles}

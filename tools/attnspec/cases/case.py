@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.cases.generated import Generated, Inputs, generated_from_json, generated_of, shapes_of
-from attnspec.cases.tensors import tensor_from_json
+from attnspec.cases.tensors import Generated, Inputs, generated_from_json, generated_of, shapes_of, tensor_from_json
 from attnspec.dtypes import ANY, REFERENCE_DTYPE, RUN_DTYPE
 
 if TYPE_CHECKING:
@@ -158,10 +157,6 @@ class Case(NamedTuple):
         """The dtypes to run it in; ``any`` alone for a case without floats."""
         return self.dtypes or (ANY,)
 
-    def attributes_in(self, dtype: str) -> dict[str, Any]:
-        """Return the attributes of a run in `dtype`: one that names the dtype of the run has that name."""
-        return attributes_in(dtype, self.attributes)
-
     def golden(self, dtype: str) -> Mapping[str, NDArray[Any]]:
         """Return the certified outputs for a run in `dtype`, as float64 (or bool) arrays by name."""
         if self.expected is None:
@@ -195,8 +190,9 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
     changed = document.get("changed_argument")
     expected = document.get("expected")
     sample = {name: np.array(indices, dtype=np.int64) for name, indices in document.get("sample", {}).items()}
-    inputs = _inputs(document["inputs"], vouched=vouched)
-    thinned = bool(generated_of(inputs))
+    given = document["inputs"]
+    thinned = any("generator" in tensor for tensor in given.values())
+    inputs = _generated_inputs(given, vouched=vouched) if thinned else _tensors(given, "/inputs", {}, vouched=vouched)
     return Case(
         id=document["id"],
         revision=document["revision"],
@@ -233,12 +229,10 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
     )
 
 
-def _inputs(tensors: Mapping[str, Any], *, vouched: bool) -> Mapping[str, NDArray[Any]]:
-    """Read the inputs, those that are generated without drawing them."""
+def _generated_inputs(tensors: Mapping[str, Any], *, vouched: bool) -> Inputs:
+    """Read inputs of which some are generated, without drawing them."""
     given = {name: tensor for name, tensor in tensors.items() if "generator" not in tensor}
     arrays = _tensors(given, "/inputs", {}, vouched=vouched)
-    if len(given) == len(tensors):
-        return arrays
     generated: dict[str, Generated] = {}
     for name in tensors.keys() - given.keys():
         try:

@@ -16,13 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from attnspec.cases.bundles import bundled_file, bundled_ids
+from attnspec.cases.bundles import SUFFIX, bundled_file, bundled_ids
 from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, case_from_json
 from attnspec.cases.consistency import contradiction
 from attnspec.contract import ON_REQUEST
 from attnspec.errors import FixtureError, UsageError
-from attnspec.locations import golden_folder, schema_folder
+from attnspec.locations import GOLDEN_FOLDER, SCHEMA_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -94,12 +94,15 @@ def load_suite(
     UsageError
         If a profile is unknown or a pattern matches nothing.
     """
-    folder = golden_folder() if folder is None else folder
+    folder = GOLDEN_FOLDER if folder is None else folder
     entries = read_index(folder)
     smoke = read_smoke_ids(folder, entries) if SMOKE_PROFILE in profiles else ()
     ids = select_ids(entries, profiles=profiles, select=select, smoke=smoke)
-    if not whole:
-        ids = asked_for(ids, profiles=profiles, select=select)
+    # Some cases are run on request alone: where their profile is named, or a pattern begins with it.
+    asked = {*profiles, *(pattern.partition("/")[0] for pattern in select)}
+    absent = tuple(f"{profile}/" for profile in ON_REQUEST if profile not in asked)
+    if absent and not whole:
+        ids = tuple(case_id for case_id in ids if not case_id.startswith(absent))
     cases = {case_id: _read_case(folder, case_id, entries[case_id]) for case_id in ids}
     twins: dict[str, Case] = {}
     for case in cases.values():
@@ -124,15 +127,15 @@ def read_index(folder: Path) -> dict[str, Mapping[str, Any]]:
     """
     if not folder.is_dir():
         raise FixtureError(f"There is no folder of golden files at {folder}.")
-    index_path = folder / INDEX
+    index_path, bundles = folder / INDEX, sorted(folder.glob(f"*{SUFFIX}"))
     if not index_path.exists():
         entries: dict[str, Mapping[str, Any]] = {
             case_id: _entry_of_unindexed(folder / f"{case_id}.json")
-            for case_id in sorted([*_ids_of_files(folder), *bundled_ids(folder)])
+            for case_id in sorted([*_ids_of_files(folder), *bundled_ids(bundles)])
         }
     else:
         entries = _index_entries(index_path)
-        found = [*_ids_of_files(folder), *bundled_ids(folder, entries)]
+        found = _ids_of_files(folder) + (bundled_ids(bundles, entries) if bundles else [])
         for case_id in sorted(entries.keys() - set(found)):
             raise FixtureError(
                 f"{folder / case_id}.json is named in {INDEX} but does not exist. "
@@ -242,21 +245,6 @@ def check_profile(profile: str, known: Collection[str]) -> None:
         raise UsageError(f"There is no profile {profile!r}; the profiles are {', '.join(known)}.{hint}")
 
 
-def asked_for(ids: Sequence[str], *, profiles: Sequence[str] = (), select: Sequence[str] = ()) -> tuple[str, ...]:
-    """Leave out cases that are run on request alone: neither their profile nor a pattern that begins with it is asked.
-
-    Parameters
-    ----------
-    ids
-        Ids of selected cases.
-    profiles, select
-        The profiles and shell patterns that selected them.
-    """
-    asked = {*profiles, *(pattern.partition("/")[0] for pattern in select)}
-    absent = tuple(f"{profile}/" for profile in ON_REQUEST if profile not in asked)
-    return tuple(case_id for case_id in ids if not case_id.startswith(absent)) if absent else tuple(ids)
-
-
 def near(name: str, known: Iterable[str]) -> str:
     """Return " Did you mean ...?" with the names that come near, or where to find them all."""
     from difflib import get_close_matches
@@ -309,36 +297,30 @@ def schema_validator(kind: str) -> Any:
     """Return a JSON Schema validator for ``case``, ``index``, ``smoke``, ``report`` or ``protocol``."""
     from jsonschema import Draft202012Validator
 
-    path = schema_folder() / f"{kind}.schema.json"
+    path = SCHEMA_FOLDER / f"{kind}.schema.json"
     return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
 
 
 def _index_entries(path: Path) -> dict[str, Mapping[str, Any]]:
     index = _parse(path, file_content(path))
-    if not _is_plain_index(index):
-        check_against_schema(path, index, "index")
-        count, found = index["count"], len(index["cases"])
-        if count != found:
-            raise FixtureError(
-                f"{path} says {count} cases at /count but names {found}: it was cut or edited. "
-                "Restore it, or run `attnspec regenerate`."
-            )
-    return index["cases"]
-
-
-def _is_plain_index(index: Mapping[str, Any]) -> bool:
-    """Tell whether an index is sound at first sight; the schema, which is slow to load, explains one that is not."""
-    cases = index.get("cases")
-    return (
+    cases: dict[str, Any] | None = index.get("cases")
+    # The schema, which is slow to load, explains an index that is not sound at first sight.
+    if (
         set(index) == {"format", "count", "cases"}
         and index["format"] == FORMAT
         and isinstance(cases, dict)
-        and index["count"] == len(cast("dict[str, Any]", cases)) > 0
-        and all(
-            type(entry) is dict and set(entry) == {"revision", "sha256"}
-            for entry in cast("dict[str, Any]", cases).values()
+        and index["count"] == len(cases) > 0
+        and all(type(entry) is dict and set(entry) == {"revision", "sha256"} for entry in cases.values())
+    ):
+        return cases
+    check_against_schema(path, index, "index")
+    count, found = index["count"], len(index["cases"])
+    if count != found:
+        raise FixtureError(
+            f"{path} says {count} cases at /count but names {found}: it was cut or edited. "
+            "Restore it, or run `attnspec regenerate`."
         )
-    )
+    return index["cases"]
 
 
 def _read_case(folder: Path, case_id: str, entry: Mapping[str, Any]) -> Case:

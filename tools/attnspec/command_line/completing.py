@@ -91,9 +91,9 @@ def _operations() -> Iterable[str]:
 
 def _cases() -> Iterable[str]:
     from attnspec.cases import read_index
-    from attnspec.locations import golden_folder
+    from attnspec.locations import GOLDEN_FOLDER
 
-    return read_index(golden_folder())
+    return read_index(GOLDEN_FOLDER)
 
 
 def _clauses() -> Iterable[str]:

@@ -99,14 +99,13 @@ class _Call:
     def tell(self, answer: Answer, elements: int) -> int:
         """Say what came of it, and return the exit status."""
         from attnspec.adapters.implementation import Outputs, Raised
-        from attnspec.comparison import RIGHT
+        from attnspec.comparison import RIGHT, grade
         from attnspec.reports.elements import elements_text
-        from attnspec.runner.judging import judged
 
         raised = answer.error if isinstance(answer, Raised) else None
         if isinstance(raised, bdb.BdbQuit):
             raise KeyboardInterrupt
-        verdict = judged(self._run, answer)
+        verdict = grade(self._run, answer)
         is_right = verdict.status in RIGHT
         if raised is not None and verdict.status == "error":
             self._show_traceback(raised)

@@ -77,11 +77,11 @@ def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), 
         If there is no such case; the sentence names ids that come near.
     """
     from attnspec.cases import is_random, load_suite, near, random_case, read_index
-    from attnspec.locations import golden_folder
+    from attnspec.locations import GOLDEN_FOLDER
 
     if is_random(case_id):
         return random_case(case_id)
-    ids = read_index(golden or golden_folder())
+    ids = read_index(golden or GOLDEN_FOLDER)
     if case_id not in ids:
         raise UsageError(f"There is no {or_else} {case_id!r}.{near(case_id, (*ids, *others))}")
     return load_suite(golden, select=(case_id,)).cases[case_id]

@@ -183,19 +183,19 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
 def check(files: tuple[Path, ...], golden: Path | None) -> int:
     """Check golden FILES, or all of them, against schema, digests and what was released."""
     from attnspec.cases import RECORDS, check_file, load_suite, read_index
-    from attnspec.locations import golden_folder
+    from attnspec.locations import GOLDEN_FOLDER
     from attnspec.releases import broken_promises
 
     whole = not files
     if whole:
-        folder = golden or golden_folder()
+        folder = golden or GOLDEN_FOLDER
         files = tuple(folder / f"{case_id}.json" for case_id in read_index(folder))
         load_suite(folder, whole=True)
     for path in files:
         if not whole and not path.is_file():
             raise UsageError(f"There is no file {str(path)!r}.")
         check_file(path, kind=path.stem if path.name in RECORDS else "case")
-    broken = broken_promises(golden or golden_folder()) if whole else ()
+    broken = broken_promises(golden or GOLDEN_FOLDER) if whole else ()
     for sentence in broken:
         click.echo(sentence, err=True)
     if broken:

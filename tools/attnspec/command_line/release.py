@@ -28,11 +28,11 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
     releases = authoring("releases", wanted_by="attnspec release")
     from attnspec.cases import RELEASED
     from attnspec.errors import UsageError
-    from attnspec.locations import golden_folder
+    from attnspec.locations import GOLDEN_FOLDER
     from attnspec.releases import broken_promises
     from attnspec.replacing import replace_file
 
-    folder = golden or golden_folder()
+    folder = golden or GOLDEN_FOLDER
     broken = broken_promises(folder)
     for sentence in broken:
         click.echo(sentence, err=True)

@@ -140,7 +140,7 @@ def _run_here(
     from attnspec.adapters.layers import GaveUpError
     from attnspec.guard.task import measure, opened
     from attnspec.guard.watching import ending_by_exception
-    from attnspec.runner import Kept, Share, beside_their_twins
+    from attnspec.runner import Kept, Share, beside_counterparts
     from attnspec.validation import run_offered
 
     journals = tuple(filter(None, (journal, kept)))
@@ -150,7 +150,7 @@ def _run_here(
     def so_far(ended_early: EndedEarly) -> Report:
         if kept is not None:
             return _report_of(options, suite, kept.read(), declaration, ended_early)
-        results = beside_their_twins(tuple(follower.results.values()), suite, None)
+        results = beside_counterparts(tuple(follower.results.values()), suite)
         return _report(options, suite, declaration, results, ended_early)
 
     # In a guarded process, what the target does to itself is an accident; signals from outside are the parent's.

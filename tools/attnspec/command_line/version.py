@@ -12,10 +12,10 @@ def print_version(context: click.Context, _: click.Parameter, asked: bool) -> No
     if not asked or context.resilient_parsing:
         return
     from attnspec.cases import read_index, suite_digest
-    from attnspec.locations import golden_folder
+    from attnspec.locations import GOLDEN_FOLDER
     from attnspec.specification import clauses, specification_digest
 
-    entries = read_index(golden_folder())
+    entries = read_index(GOLDEN_FOLDER)
     click.echo(f"attnspec, version {__version__}")
     click.echo(f"suite {suite_digest(entries)}  the content of {len(entries)} fixtures")
     click.echo(f"spec  {specification_digest()}  the words of {len(clauses())} clauses")

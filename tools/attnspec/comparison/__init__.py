@@ -1,14 +1,24 @@
 """Comparing what came back with what is owed: tolerances, conventions, verdicts."""
 
-from attnspec.comparison.elements import Compared, Worst, compare
+from attnspec.comparison.elements import Compared, Held, Worst, compare, held, left_open
 from attnspec.comparison.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation
-from attnspec.comparison.grading import NOT_GRADED, RIGHT, STATUSES, WRONG, Status, Verdict, grade
-from attnspec.comparison.holding import Held, held, left_open
+from attnspec.comparison.grading import (
+    NOT_GRADED,
+    OUTPUTS_UNCHANGED,
+    RIGHT,
+    STATUSES,
+    WRONG,
+    Status,
+    Verdict,
+    grade,
+    with_overwritten,
+)
 from attnspec.comparison.one_rule import Bounded, bounded
 from attnspec.comparison.run import Run
 
 __all__ = [
     "NOT_GRADED",
+    "OUTPUTS_UNCHANGED",
     "RIGHT",
     "STATUSES",
     "WRONG",
@@ -30,4 +40,5 @@ __all__ = [
     "grade",
     "held",
     "left_open",
+    "with_overwritten",
 ]

@@ -1,4 +1,4 @@
-"""Holding outputs against what is owed, element by element."""
+"""Outputs against expected values, element by element: within their tolerance, or where any such number must lie."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.comparison.holding import Held, either, held, left_open
 from attnspec.dtypes import ANY, LARGEST
 
 if TYPE_CHECKING:
@@ -43,6 +42,26 @@ class Worst:
     ratio: float
 
 
+class Held(NamedTuple):
+    """The elements of an output that are held to their reach alone.
+
+    Attributes
+    ----------
+    elements
+        Which ones: what is owed is finite, and its tolerance says nothing.
+    lowest, highest
+        Between which numbers they lie (same shape); infinite where they need only be finite.
+    """
+
+    elements: NDArray[np.bool_]
+    lowest: NDArray[Any]
+    highest: NDArray[Any]
+
+    def within(self, numbers: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which numbers are finite and lie within the reach."""
+        return np.isfinite(numbers) & (numbers >= self.lowest) & (numbers <= self.highest)
+
+
 class Compared(NamedTuple):
     """One output held against what is owed, element by element.
 
@@ -59,8 +78,8 @@ class Compared(NamedTuple):
         it is wrong.
     place, top
         The place of the largest ratio, and that ratio.
-    ungraded
-        How many elements are not graded.
+    graded, ungraded
+        How many elements are graded, and how many are not.
     held
         The elements that are held to their reach alone, and the reach; None where there are none.
     """
@@ -75,13 +94,9 @@ class Compared(NamedTuple):
     ratios: NDArray[Any]
     place: int
     top: float
+    graded: int
     ungraded: int
     held: Held | None = None
-
-    @property
-    def graded(self) -> int:
-        """How many elements are graded."""
-        return self.ratios.size - self.ungraded
 
     @property
     def wrong(self) -> bool:
@@ -93,11 +108,6 @@ class Compared(NamedTuple):
         """The (upper) median ratio of the graded elements; those that are not graded sort before them."""
         ordered = np.sort(self.ratios, axis=None)
         return ordered.item(self.ungraded + self.graded // 2) if self.graded else None
-
-    @property
-    def worst(self) -> Worst:
-        """The element with the largest ratio."""
-        return self.element(self.place)
 
     def element(self, place: int) -> Worst:
         """Return the numbers of one element, by its place in the arrays."""
@@ -158,7 +168,53 @@ def compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: int
             ratio = np.where(outside, np.inf, ratio)
             ungraded -= int(np.count_nonzero(outside))
         at, top = _largest(ratio)
-    return Compared(name, shape, sample, owed, given, error, tolerance, ratio, at, top, ungraded, to_reach)
+    graded = ratio.size - ungraded
+    return Compared(name, shape, sample, owed, given, error, tolerance, ratio, at, top, graded, ungraded, to_reach)
+
+
+def left_open(run: Run, expected: Values, name: str) -> NDArray[np.bool_] | None:
+    """Return the elements of an output that may hold anything, or None for none."""
+    assert run.bound is not None
+    return either(run.bound.unowed.get(name), expected.ungraded.get(name))
+
+
+def held(run: Run, expected: Values, name: str, place: int) -> Held | None:
+    """Return the elements of an output that are held to their reach alone, or None for none.
+
+    Parameters
+    ----------
+    run
+        What was asked.
+    expected
+        What it owes.
+    name
+        The output.
+    place
+        The place of the run, or of its fused grade, among those that its tolerances stand for.
+    """
+    assert run.bound is not None
+    vacuous, tolerance = run.bound.vacuous(name, place), run.bound.of(name, place).error
+    # A finite sum has finite terms.
+    if not math.isfinite(tolerance.sum()):
+        vacuous = either(vacuous, ~np.isfinite(tolerance))
+    if vacuous is None or not vacuous.any():
+        return None
+    owed, open_elements = expected.outputs[name], left_open(run, expected, name)
+    elements = vacuous & np.isfinite(owed)
+    if open_elements is not None:
+        elements &= ~open_elements
+    if not elements.any():
+        return None
+    reach = run.bound.reach(name, place)
+    ends = (-np.inf, np.inf) if reach is None else reach
+    return Held(elements, *(np.broadcast_to(end, owed.shape) for end in ends))
+
+
+def either(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return where one of two holds; None is nowhere."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one | other
 
 
 def _largest(ratios: NDArray[Any]) -> tuple[int, float]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec.cases import attributes_in
 from attnspec.contract import CONVENTIONS, OPERATIONS
 from attnspec.convention import Settles
-from attnspec.conventions import is_normative, settling
+from attnspec.conventions import CHOICES, settling
 from attnspec.reference_answers import reference_outputs
 
 if TYPE_CHECKING:
@@ -105,13 +106,13 @@ def expectation(
         if case.rejects.convention is None:
             return MustRefuse(case.rejects.reason)
         name, choice = case.rejects.convention
-        under = None if is_normative(name, choice) else f"{name}={choice}"
+        under = None if choice == CHOICES[name][0] else f"{name}={choice}"
         if conventions[name] == choice:
             return MustRefuse(case.rejects.reason, under)
         if name in settling(Settles.REFUSALS):
             return NotGraded(f"graded only under {name}={choice}; declared is {conventions[name]}")
         sensitive.append(name)
-        outputs = dict(reference_outputs(case.operation, inputs, case.attributes_in(dtype)))
+        outputs = dict(reference_outputs(case.operation, inputs, attributes_in(dtype, case.attributes)))
     else:
         outputs = dict(case.golden(dtype))
     refusing = [name for name in sensitive if conventions[name] == "refuse"]

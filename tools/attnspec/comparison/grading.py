@@ -19,6 +19,8 @@ from attnspec.adapters.implementation import (
 from attnspec.comparison.elements import Compared, Worst, compare
 from attnspec.comparison.expectation import MustRefuse, NotGraded, Properties, Values
 from attnspec.comparison.thinning import thinned
+from attnspec.convention import Settles
+from attnspec.conventions import CHOICES, settling
 from attnspec.dtypes import ANY, FLOAT_DTYPES, is_float, numpy_dtype
 
 if TYPE_CHECKING:
@@ -38,6 +40,11 @@ RIGHT: tuple[Status, ...] = ("pass", "ungraded")
 
 NOT_GRADED: tuple[Status, ...] = ("ungraded", "unsupported")
 """Statuses that are never wrong and speak for no clause."""
+
+OUTPUTS_UNCHANGED = "outputs_unchanged"
+"""The check that fails where a call writes over what an earlier one returned."""
+
+_ALLOWED = " or ".join(f"{name}={CHOICES[name][1]}" for name in settling(Settles.LIFETIME))
 
 _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or nobody owes it"
 
@@ -95,7 +102,7 @@ def grade(run: Run, answer: Answer) -> Verdict:
     run
         What was asked, and what it owes.
     answer
-        What came back.
+        What came back. What it overwrote is empty where outputs need hold only until the next call.
     """
     expected = run.expected
     if isinstance(expected, NotGraded):
@@ -117,10 +124,21 @@ def grade(run: Run, answer: Answer) -> Verdict:
         case Outputs() if isinstance(expected, MustRefuse):
             return Verdict("fail", "rejects", under=under, message=f"accepted what it must refuse: {expected.reason}")
         case Outputs(values) if isinstance(expected, Properties):
-            return _grade_properties(run, values)
+            verdict = _grade_properties(run, values)
         case Outputs():
             assert isinstance(expected, Values)
-            return _grade_outputs(run, expected, answer)
+            verdict = _grade_outputs(run, expected, answer)
+    return with_overwritten(verdict, answer) if answer.overwritten and verdict.status in RIGHT else verdict
+
+
+def with_overwritten(verdict: Verdict, answer: Outputs) -> Verdict:
+    """Return the fail of a call whose answer is right, and which wrote over the outputs of an earlier one."""
+    output = answer.overwritten[0]
+    message = (
+        f"{output!r}, which an earlier call had returned, was overwritten; outputs belong to the caller. "
+        f"Return new arrays, or declare {_ALLOWED}"
+    )
+    return verdict._replace(status="fail", check=OUTPUTS_UNCHANGED, output=output, message=message)
 
 
 def _grade_outputs(run: Run, expected: Values, answer: Outputs) -> Verdict:
@@ -166,7 +184,7 @@ def _grade_values(
     }
     if wrong:
         output = names[0] if names[0] in wrong else wrong[0]
-        worst = compared[output].worst
+        worst = compared[output].element(compared[output].place)
         problem = _dtype_problem(run, output, got[output])
         return Verdict(
             "fail",
@@ -191,7 +209,8 @@ def _grade_values(
     graded = [entry for entry in compared.values() if entry.graded]
     if not graded and shared["ungraded"]:
         return Verdict("ungraded", message=_NO_ELEMENT_GRADED, **shared)
-    worst = max(graded, key=lambda entry: entry.top).worst if graded else None
+    largest = max(graded, key=lambda entry: entry.top, default=None)
+    worst = None if largest is None else largest.element(largest.place)
     return Verdict("pass", worst=worst, **shared)
 
 
@@ -224,7 +243,7 @@ def _extent_of_wrong(compared: Compared) -> str:
 
 
 def _values_sentence(compared: Compared) -> str:
-    worst, to_reach = compared.worst, compared.held
+    worst, to_reach = compared.element(compared.place), compared.held
     where = f"{worst.output}{list(worst.index)}" if worst.index else worst.output
     if to_reach is not None and to_reach.elements.flat[compared.place]:
         lowest, highest = to_reach.lowest.item(compared.place), to_reach.highest.item(compared.place)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.comparison.elements import may_be_infinite
+from attnspec.comparison.elements import held, left_open, may_be_infinite
 from attnspec.comparison.expectation import Values
-from attnspec.comparison.holding import held, left_open
 from attnspec.dtypes import ANY, LARGEST
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attnspec.conventions import Choices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,7 @@ class Run(NamedTuple):
     bound: Tolerance | None = None
     place: int = 0
     fused_place: int | None = None
-    conventions: Mapping[str, str] = MappingProxyType({})
+    conventions: Choices = Choices({})
     layout: str | None = None
 
     def __repr__(self) -> str:

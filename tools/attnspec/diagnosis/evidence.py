@@ -16,7 +16,6 @@ import numpy as np
 from attnspec.bounds import precision_of
 from attnspec.comparison import Held, Values, held, left_open
 from attnspec.convention import Settles
-from attnspec.conventions import departs, inner_dtype
 from attnspec.diagnosis.mistaken_outputs import outputs_of
 from attnspec.dtypes import HALF_PRECISION
 
@@ -179,8 +178,8 @@ class Evidence:
         return _ByOutput(self._slack_of)
 
     def _slack_of(self, name: str) -> NDArray[Any]:
-        half, conventions = self.result.dtype in HALF_PRECISION, self.result.run.conventions
-        precision = precision_of(self.result.dtype, inside=inner_dtype(conventions) if conventions else None)
+        half, inside = self.result.dtype in HALF_PRECISION, self.result.run.conventions.inner_dtype
+        precision = precision_of(self.result.dtype, inside=inside)
         roundings = _ROUNDINGS_IN_HALF_PRECISION if half else _ROUNDINGS
         given = self.given[name]
         size = np.where(np.isfinite(given), np.abs(given), 0.0)
@@ -338,7 +337,7 @@ class Evidence:
         broken = right & ~near & (~one_sided | of_computed if self._is_finite else ~one_sided)
         if self.fails:
             broken &= ~apart
-        elif empty is not None and departs(Settles.RESULTS, self.result.run.conventions):
+        elif empty is not None and self.result.run.conventions.departing[Settles.RESULTS]:
             broken &= ~empty
         owed = self._owed(name)
         meets = None if owed is None else self._meets(computed, owed, name)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.adapters.calling import read_returned
 from attnspec.adapters.implementation import Outputs, Request
 from attnspec.adapters.in_process import InProcessImplementation
 from attnspec.adapters.layouts import laid_out
-from attnspec.adapters.returned import read_returned
+from attnspec.cases import attributes_in
 from attnspec.dtypes import ANY, to_run_dtype
 from attnspec.layout import name_of
 from attnspec.runner import own_attributes, presented_all
@@ -45,7 +46,7 @@ def outputs_of(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDAr
         return _in_layout(mistake, run, inputs, before)
     try:
         with np.errstate(all="ignore"):
-            returned = mistake.function(**inputs, **own_attributes(case.attributes_in(dtype)))
+            returned = mistake.function(**inputs, **own_attributes(attributes_in(dtype, case.attributes)))
     except (ArithmeticError, IndexError, TypeError, ValueError):
         return None
     answer = read_returned(returned, run.operation, given=case.inputs)

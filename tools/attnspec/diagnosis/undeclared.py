@@ -13,9 +13,9 @@ from attnspec.adapters.implementation import Outputs, Raised
 from attnspec.comparison import RIGHT, grade
 from attnspec.contract import CONVENTIONS
 from attnspec.convention import Settles
-from attnspec.conventions import settling
+from attnspec.conventions import Choices, settling
 from attnspec.diagnosis.choosing import spread, telling
-from attnspec.runner.preparing import prepare
+from attnspec.runner.planning import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -188,5 +188,5 @@ def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
         answer = Raised(result.verdict.message)
     else:
         return result
-    run = prepare(result.case, [result.dtype], {**result.run.conventions, **conventions})[result.dtype]
+    run = prepare(result.case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
     return result._replace(run=run, verdict=grade(run, answer))

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from attnspec.conventions import CHOICES, fixed_attributes
+from attnspec.convention import Settles
+from attnspec.conventions import CHOICES
 from attnspec.draws.drawing import case_of, drawable, drawn_of
 from attnspec.draws.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from attnspec.adapters import Declaration
     from attnspec.cases import Case
+    from attnspec.conventions import Choices
     from attnspec.lattice import Drawn, Limits
 
 
@@ -32,7 +34,7 @@ def drawn_for(declaration: Declaration) -> tuple[str, ...]:
     return tuple(operation for operation in drawable() if operation in declaration.operations)
 
 
-def not_offered(declaration: Declaration, conventions: Mapping[str, str]) -> frozenset[str]:
+def not_offered(declaration: Declaration, conventions: Choices) -> frozenset[str]:
     """Return the features that are to be left out of draws for an implementation.
 
     Parameters
@@ -42,7 +44,7 @@ def not_offered(declaration: Declaration, conventions: Mapping[str, str]) -> fro
     conventions
         Every convention's choice for the operation that is drawn.
     """
-    fixed = fixed_attributes(conventions)
+    fixed = conventions.departing[Settles.ATTRIBUTE]
     others = [f"{name}={choice}" for name, only in fixed.items() for choice in CHOICES[name] if choice != only]
     return frozenset((*declaration.without, *others))
 

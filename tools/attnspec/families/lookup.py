@@ -29,12 +29,16 @@ def family_called(name: str) -> Family:
 def needed(case: Case) -> frozenset[str]:
     """Return the capabilities that a case needs: those of its family, and the arguments that it does not leave out.
 
+    An attribute at its default is left out.
+
     Parameters
     ----------
     case
         Any case.
     """
-    return family_of(case.operation).needs(case) | _arguments(case)
+    defaults = OPERATIONS[case.operation].attributes
+    stated = (name for name, value in case.attributes.items() if value != defaults.get(name))
+    return family_of(case.operation).needs(case).union(case.inputs, stated)
 
 
 def lacking(case: Case, without: Sequence[str]) -> str | None:
@@ -52,10 +56,3 @@ def lacking(case: Case, without: Sequence[str]) -> str | None:
     found = needed(case)
     values = {f"{name}={value}" for name, value in case.attributes.items()}
     return next((word for word in without if word in found or word in values), None)
-
-
-def _arguments(case: Case) -> frozenset[str]:
-    """Return the arguments that a case states at another value than their default."""
-    defaults = OPERATIONS[case.operation].attributes
-    stated = {name for name, value in case.attributes.items() if value != defaults.get(name)}
-    return frozenset((*case.inputs, *stated))

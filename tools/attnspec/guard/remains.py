@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attnspec.comparison import WRONG, NotGraded, Verdict
 from attnspec.guard.ending import how_it_ended
 from attnspec.guard.journal import Entry
-from attnspec.runner import OCCASIONS, Result, asked_in_layout, beside_their_twins, not_graded, planned_runs
+from attnspec.runner import OCCASIONS, Result, asked_in_layout, beside_counterparts, not_graded, planned_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ def results_of(
                 results.append(Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None))
     if finished:
         return tuple(results)
-    return beside_their_twins(results, suite, None)
+    return beside_counterparts(results, suite)
 
 
 def with_crash(told: Told, code: int) -> Told:

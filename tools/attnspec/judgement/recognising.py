@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import attributes_in
 from attnspec.comparison import Values
 from attnspec.dtypes import rounded_to
 from attnspec.impostor_answers import Answered
@@ -58,7 +59,7 @@ def _impostor(result: Result, answer: NDArray[Any]) -> Impostor | None:
     if not isinstance(expected, Values) or bound is None:
         return None
     output = run.operation.outputs[0]
-    call = Answered(case.inputs, case.attributes_in(run.dtype), case.golden(run.dtype))
+    call = Answered(case.inputs, attributes_in(run.dtype, case.attributes), case.golden(run.dtype))
     tolerance = bound.of(output, run.place).error
     for impostor in random_cases_of(case.operation).impostors.get(case.operation, ()):
         with np.errstate(all="ignore"):

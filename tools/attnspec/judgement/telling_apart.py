@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from attnspec.cases import attributes_in
 from attnspec.comparison import Values, compare
 from attnspec.dtypes import ANY, REFERENCE_DTYPE
 from attnspec.errors import UsageError
@@ -169,7 +170,7 @@ def answering_of(run: Run) -> Answering:
     """
     case, right = run.case, run.case.golden(run.dtype)
     if not case.generated:
-        return Answering(Answered(case.inputs, case.attributes_in(REFERENCE_DTYPE), right), None, right)
+        return Answering(Answered(case.inputs, attributes_in(REFERENCE_DTYPE, case.attributes), right), None, right)
     part = random_cases_of(case.operation).part_of(case)
     if part is None:
         raise ValueError(f"{case.id} is too large for impostors to answer: take a smaller one")

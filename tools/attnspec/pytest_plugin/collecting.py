@@ -11,7 +11,7 @@ import pytest
 from attnspec.contract import OPERATIONS
 from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.errors import AttnspecError
-from attnspec.locations import golden_folder
+from attnspec.locations import GOLDEN_FOLDER
 from attnspec.plain_text import plain_text
 from attnspec.pytest_plugin.items import MARKER, UNGRADED, BaselineAsAWhole, CaseInDtype
 from attnspec.pytest_plugin.options import in_the_words_of_pytest
@@ -219,7 +219,7 @@ class AsAWhole(pytest.Collector):
 def _markers(config: pytest.Config) -> Iterator[str]:
     """Return the markers that items may have, each with what it means."""
     given: str | None = config.option.attnspec_golden
-    folder = golden_folder() if given is None else Path(given)
+    folder = GOLDEN_FOLDER if given is None else Path(given)
     yield f"{MARKER}: a case of attnspec"
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.is_dir():

@@ -6,7 +6,7 @@ from inspect import getsourcefile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.signatures import Signature
+from attnspec.adapters.calling import Signature
 from attnspec.plain_text import LONGEST, plain_text
 
 if TYPE_CHECKING:

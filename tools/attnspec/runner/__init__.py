@@ -1,16 +1,23 @@
 """Running implementations over cases."""
 
 from attnspec.comparison import Run
+from attnspec.runner.checks import beside_counterparts
 from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
-from attnspec.runner.judging import judged
-from attnspec.runner.offering import Offered, offered_part
-from attnspec.runner.planning import Resolved, asked_in_layout, planned_dtypes, planned_runs, resolved_for
-from attnspec.runner.preparing import not_graded
+from attnspec.runner.planning import (
+    Offered,
+    Resolved,
+    Share,
+    asked_in_layout,
+    not_graded,
+    offered_part,
+    planned_dtypes,
+    planned_runs,
+    resolved_for,
+    share_of,
+)
 from attnspec.runner.presenting import arrays_of, inputs_of, own_attributes, presented_all, request_of
 from attnspec.runner.result import Result
 from attnspec.runner.running import prepare_suite, run_once, run_suite
-from attnspec.runner.sharing import Share, share_of
-from attnspec.runner.twins import beside_their_twins
 
 __all__ = [
     "OCCASIONS",
@@ -25,9 +32,8 @@ __all__ = [
     "Share",
     "arrays_of",
     "asked_in_layout",
-    "beside_their_twins",
+    "beside_counterparts",
     "inputs_of",
-    "judged",
     "not_graded",
     "offered_part",
     "own_attributes",

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from attnspec.comparison import Run
     from attnspec.runner.result import Result
 
-Occasion = Literal["first", "again", "changed", "twin"]
-"""Why the implementation is asked: for the first time, a second time, with one argument changed, for a valid twin."""
+Occasion = Literal["first", "again", "changed", "counterpart"]
+"""Why the implementation is asked: first, once more, with one argument changed, or for the counterpart of a refusal."""
 
 SECOND_CALL = "a second call with the same inputs, after other cases had run"
 
@@ -19,7 +19,7 @@ OCCASIONS: Mapping[Occasion, str] = {
     "first": "",
     "again": f"{SECOND_CALL}: ",
     "changed": "a call with one argument changed: ",
-    "twin": "the valid twin: ",
+    "counterpart": "the valid twin: ",
 }
 """Occasion to the beginning of a sentence about it."""
 

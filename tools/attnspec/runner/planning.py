@@ -1,52 +1,128 @@
-"""Planning: in which dtypes a case is run, under which conventions, and which runs are not offered."""
+"""Planning: which cases are run, in which dtypes and under which conventions, what each run owes and within what."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from attnspec import conventions as convention_rules
-from attnspec.dtypes import ANY
-from attnspec.families.lookup import lacking, needed
+from attnspec.bounds import Tolerance, precision_of, stacked
+from attnspec.cases import Inputs, attributes_in
+from attnspec.comparison import NotGraded, Run, expectation
+from attnspec.contract import OPERATIONS
+from attnspec.convention import Settles
+from attnspec.conventions import Choices, settling
+from attnspec.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
+from attnspec.errors import FixtureError
+from attnspec.families.lookup import family_of, lacking, needed
 from attnspec.layout import clauses_in
-from attnspec.runner.preparing import not_graded, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from attnspec.adapters import Declaration
-    from attnspec.cases import Case
-    from attnspec.comparison import Run
+    from attnspec.cases import Case, Suite
+    from attnspec.family import Family
 
 
-class Resolved:
-    """The choice of every convention for each run, from what is declared.
+class Offered(NamedTuple):
+    """The part of a suite that concerns an implementation.
+
+    Attributes
+    ----------
+    suite
+        The cases of the families of which it offers an operation; every case where it offers none of them.
+    left_out
+        Family to the number of its cases that are left out.
+    """
+
+    suite: Suite
+    left_out: Mapping[str, int]
+
+
+def offered_part(suite: Suite, operations: Sequence[str]) -> Offered:
+    """Leave out the families of which an implementation offers no operation.
 
     Parameters
     ----------
+    suite
+        The selected cases.
+    operations
+        The operations that the implementation offers.
+    """
+    families = {OPERATIONS[operation].family for operation in operations}
+    counts = Counter(OPERATIONS[case.operation].family for case in suite.cases.values())
+    others = {family: count for family, count in counts.items() if family not in families}
+    if len(others) in (0, len(counts)):
+        return Offered(suite, {})
+    kept = {case.id: case for case in suite.cases.values() if OPERATIONS[case.operation].family in families}
+    return Offered(replace(suite, cases=kept), others)
+
+
+class Share(NamedTuple):
+    """Which of how many shares; they are numbered from 0."""
+
+    number: int
+    of: int
+
+
+def share_of(suite: Suite, share: Share) -> Suite:
+    """Return a share of the cases; a refusal and its valid counterpart are in the same one.
+
+    Parameters
+    ----------
+    suite
+        All cases.
+    share
+        Which share.
+    """
+    if share.of == 1:
+        return suite
+    # Neighbours are alike in size, so that they are dealt out in turn.
+    places = {first: place for place, first in enumerate(dict.fromkeys(map(_first, suite.cases.values())))}
+    kept = {case.id: case for case in suite.cases.values() if places[_first(case)] % share.of == share.number}
+    return replace(suite, cases=kept)
+
+
+def _first(case: Case) -> str:
+    """Return the id of the case that decides where a case goes."""
+    return case.id if case.rejects is None else case.rejects.twin
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The choice of every convention for each run, from what is declared.
+
+    Attributes
+    ----------
     declared
         Declared conventions, possibly qualified by an operation, and by dtypes and capabilities.
+    found
+        What was asked for before.
     """
 
-    def __init__(self, declared: Mapping[str, str]) -> None:
-        self._declared = declared
-        self._is_conditional = bool(convention_rules.conditional(declared))
-        self._found: dict[tuple[str, str | None, frozenset[str]], Mapping[str, str]] = {}
+    declared: Mapping[str, str]
+    found: dict[tuple[str, str | None, frozenset[str]], Choices] = field(
+        default_factory=dict["tuple[str, str | None, frozenset[str]]", Choices], init=False, repr=False
+    )
 
-    def of(self, operation: str) -> Mapping[str, str]:
-        """Return what holds of an operation whatever the dtype and the case."""
-        return self._of(operation, None, frozenset())
-
-    def of_run(self, case: Case, dtype: str) -> Mapping[str, str]:
-        """Return what holds of a case in a dtype."""
-        if not self._is_conditional:
-            return self.of(case.operation)
-        return self._of(case.operation, dtype, needed(case))
-
-    def _of(self, operation: str, dtype: str | None, needed: frozenset[str]) -> Mapping[str, str]:
+    def of(self, operation: str, dtype: str | None = None, needed: frozenset[str] = frozenset()) -> Choices:
+        """Return what holds of an operation: whatever the dtype and the case, or in a dtype where some are needed."""
         key = (operation, dtype, needed)
-        if key not in self._found:
-            self._found[key] = convention_rules.resolve(self._declared, operation, dtype=dtype, needed=needed)
-        return self._found[key]
+        if key not in self.found:
+            self.found[key] = convention_rules.resolve(self.declared, operation, dtype=dtype, needed=needed)
+        return self.found[key]
+
+    def of_run(self, case: Case, dtype: str) -> Choices:
+        """Return what holds of a case in a dtype."""
+        if any("@" in key for key in self.declared):
+            return self.of(case.operation, dtype, needed(case))
+        return self.of(case.operation)
 
 
 def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None) -> Resolved:
@@ -56,7 +132,7 @@ def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None
 
 def planned_dtypes(case: Case, asked: Sequence[str]) -> list[str]:
     """Return the dtypes in which a case is run, of those that are asked for."""
-    return [dtype for dtype in case.runs if dtype in asked or dtype == ANY]
+    return [dtype for dtype in case.dtypes if dtype in asked] if case.dtypes else [ANY]
 
 
 def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, resolved: Resolved) -> list[Run]:
@@ -74,19 +150,20 @@ def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, res
         Every convention's choice for each run.
     """
     case = asked_in_layout(case, declaration.asked_in)
+    runs: dict[str, Run] = {}
     dtypes = planned_dtypes(case, asked)
-    choices = {dtype: resolved.of_run(case, dtype) for dtype in dtypes}
-    refusals = {dtype: _not_offered(case, dtype, declaration, choices[dtype]) for dtype in dtypes}
     # Dtypes under the same choices are prepared together, which costs little more than one alone.
-    together: dict[int, list[str]] = {}
+    together: dict[int, tuple[Choices, list[str]]] = {}
     for dtype in dtypes:
-        if refusals[dtype] is None:
-            together.setdefault(id(choices[dtype]), []).append(dtype)
-    offered: dict[str, Run] = {}
-    for group in together.values():
-        offered |= prepare(case, group, choices[group[0]])
-    runs = [offered.get(dtype) or not_graded(case, dtype, refusals[dtype] or "") for dtype in dtypes]
-    return runs if declaration.asked_in is None else [run._replace(layout=declaration.asked_in) for run in runs]
+        choices = resolved.of_run(case, dtype)
+        reason = _not_offered(case, dtype, declaration, choices)
+        if reason is None:
+            together.setdefault(id(choices), (choices, []))[1].append(dtype)
+        else:
+            runs[dtype] = not_graded(case, dtype, reason)
+    for choices, group in together.values():
+        runs |= prepare(case, group, choices)
+    return [runs[dtype]._replace(layout=declaration.asked_in) for dtype in dtypes]
 
 
 def asked_in_layout(case: Case, layout: str | None) -> Case:
@@ -95,17 +172,103 @@ def asked_in_layout(case: Case, layout: str | None) -> Case:
     return case if clauses == case.clauses else case._replace(clauses=clauses)
 
 
-def _not_offered(case: Case, dtype: str, declaration: Declaration, resolved: Mapping[str, str]) -> str | None:
+def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choices) -> str | None:
     if case.operation not in declaration.operations:
         return f"{case.operation} is not offered"
-    dtypes = declaration.dtypes_offered(case.operation)
+    dtypes = declaration.dtypes_of.get(case.operation, declaration.dtypes)
     if dtype not in (*dtypes, ANY):
         return f"{dtype} is not offered: the adapter's `dtypes` are {', '.join(dtypes)}"
-    lacked = lacking(case, declaration.without)
+    lacked = lacking(case, declaration.without) if declaration.without else None
     if lacked is not None:
         return f"it is declared to be without {lacked}"
-    for name, only in convention_rules.fixed_attributes(resolved).items():
+    for name, only in choices.departing[Settles.ATTRIBUTE].items():
         asked = case.attributes.get(name)
         if asked is not None and asked != only:
             return f"{name}={asked} is not offered; it has {only} alone"
     return None
+
+
+def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Run]:
+    """Return the run of a case in each of `dtypes`.
+
+    Parameters
+    ----------
+    case
+        The case.
+    dtypes
+        Dtypes that it is run in, or ``any``.
+    choices
+        Every convention's choice for the case's operation.
+
+    Raises
+    ------
+    FixtureError
+        If the inputs and attributes of the case do not fit each other, which no schema sees.
+    """
+    operation, family = OPERATIONS[case.operation], family_of(case.operation)
+    fixed = choices.departing[Settles.ATTRIBUTE]
+    refused_by_all = case.rejects is not None and (
+        case.rejects.convention is None or case.rejects.convention[0] in settling(Settles.REFUSALS)
+    )
+    fused = operation.may_fuse and bool(choices.departing[Settles.ROUNDINGS])
+    runs: dict[str, Run] = {}
+    groups = [dtypes] if dtypes else []
+    if len(dtypes) > 1 and (case.expected is None or "all" not in case.expected):
+        groups = _with_equal_inputs(case, dtypes)
+    for group in groups:
+        # Generated inputs are exact in every dtype, and too large to be drawn for their bound.
+        seen = case.inputs
+        if not isinstance(seen, Inputs):
+            seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
+        grades = [(dtype, fused) for dtype in group]
+        if operation.may_fuse and not fused:
+            grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
+        without_bound = refused_by_all or case.properties is not None
+        of_values = [] if case.is_certified else [(REFERENCE_DTYPE, False)]
+        bound = None if without_bound else _bound(case, family, [*grades, *of_values], seen, choices)
+        if bound is not None and of_values:
+            bound.place_of_values = len(grades)
+        for dtype in group:
+            place = grades.index((dtype, fused))
+            expected = expectation(case, dtype, choices, seen, bound, family, place)
+            fused_place = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
+            stated = attributes_in(dtype, case.attributes)
+            attributes = {name: value for name, value in stated.items() if name not in fixed}
+            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_place, choices)
+    return runs
+
+
+def not_graded(case: Case, dtype: str, reason: str) -> Run:
+    """Return the run of a case that says nothing about an implementation."""
+    return Run(case, dtype, OPERATIONS[case.operation], family_of(case.operation), {}, NotGraded(reason))
+
+
+def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[Sequence[str]]:
+    """Put dtypes that hold the inputs exactly into one group; each other one is a group of its own."""
+    exact = [
+        dtype
+        for dtype in dtypes
+        if all(np.array_equal(array, rounded_to(array, dtype)) for array in case.inputs.values() if follows_run(array))
+    ]
+    return [group for group in (exact, *([dtype] for dtype in dtypes if dtype not in exact)) if group]
+
+
+def _bound(
+    case: Case,
+    family: Family,
+    grades: Sequence[tuple[str, bool]],
+    seen: Mapping[str, NDArray[Any]],
+    choices: Choices,
+) -> Tolerance:
+    """Return the tolerances in each dtype, fused or not."""
+    precisions = [precision_of(dtype, fused=fused, inside=choices.inner_dtype) for dtype, fused in grades]
+    precision = precisions[0] if len(precisions) == 1 else stacked(precisions)
+    try:
+        if isinstance(seen, Inputs):
+            return family.sampled_tolerance(case.operation, seen, case.attributes, case.sample, precision, choices)
+        return family.tolerance(case.operation, seen, case.attributes, precision, choices)
+    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+        raise FixtureError(
+            f"The case {case.id!r} cannot be graded, because its inputs and attributes do not fit each other: {error}. "
+            "Correct its recipe and run `attnspec regenerate`."
+        ) from None

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.adapters.implementation import Request
-from attnspec.cases import in_run_dtype
+from attnspec.cases import Inputs, in_run_dtype
+from attnspec.dtypes import to_run_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,13 +88,16 @@ def request_of(
 
 def inputs_of(run: Run) -> dict[str, NDArray[Any]]:
     """Return the inputs of a run as they are handed over: fresh arrays, in the memory layouts of its case."""
-    return presented_all(arrays_of(run), run.case.presentation)
+    arrays = arrays_of(run)
+    return presented_all(arrays, run.case.presentation) if run.case.presentation else arrays
 
 
 def arrays_of(run: Run) -> dict[str, NDArray[Any]]:
     """Return the inputs of a run, as fresh arrays in its dtype, in C order, and under its conventions."""
     handed = run.family.handed(run.operation.name, run.case.inputs, run.attributes, run.conventions)
-    return in_run_dtype(handed, run.dtype)
+    if isinstance(handed, Inputs):
+        return in_run_dtype(handed, run.dtype)
+    return {name: to_run_dtype(array, run.dtype) for name, array in handed.items()}
 
 
 def own_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from attnspec.locations import errata_page, operation_pages
+from attnspec.locations import ERRATA_PAGE, operation_pages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +87,7 @@ def specification_digest() -> str:
 @cache
 def errata() -> Mapping[str, Erratum]:
     """Return every erratum by id, in the order of the page."""
-    text = errata_page().read_text(encoding="utf-8")
+    text = ERRATA_PAGE.read_text(encoding="utf-8")
     found: list[tuple[int, Erratum]] = []
     for match in re.finditer(_ERRATUM_SECTION, text, re.MULTILINE):
         found.append((match.start(), Erratum(match[1], match[2].strip(), match[3].strip())))

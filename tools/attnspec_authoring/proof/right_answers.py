@@ -10,8 +10,9 @@ import numpy as np
 import attnspec_reference
 from attnspec.adapters import Outputs
 from attnspec.adapters.in_process import InProcessImplementation
+from attnspec.comparison import grade
 from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.runner import judged, run_once
+from attnspec.runner import run_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,10 +56,10 @@ class RightAnswers:
     def judge(self, run: Run, answer: Answer) -> Verdict:
         """Return the verdict on an answer to one of the runs, or to any other."""
         known = self._known.get((run.case.id, run.dtype))
-        return known.verdict if known is not None and _untouched(answer) == known.bits else judged(run, answer)
+        return known.verdict if known is not None and _untouched(answer) == known.bits else grade(run, answer)
 
     def _remember(self, run: Run, answer: Answer) -> Verdict:
-        verdict, bits = judged(run, answer), _untouched(answer)
+        verdict, bits = grade(run, answer), _untouched(answer)
         if bits is not None:
             self._known[run.case.id, run.dtype] = _Known(bits, verdict)
         return verdict

@@ -11,8 +11,9 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from attnspec.cases import load_suite
+from attnspec.comparison import grade
 from attnspec.dtypes import ANY, FLOAT_DTYPES
-from attnspec.runner import judged, prepare_suite, run_once, run_suite
+from attnspec.runner import prepare_suite, run_once, run_suite
 from attnspec.version import __version__
 from attnspec_authoring.proof.matrix import Kind, Matrix, Trial
 from attnspec_authoring.proof.right_answers import RightAnswers
@@ -188,7 +189,7 @@ def _try(task: _Task) -> _Tried:
     implementation = implementation_of(subject)
     runs = _runs(subject.operation, task.selection)
     shares = subject.operation in task.shared
-    judge = _right_answers(subject.operation, task.selection).judge if shares else judged
+    judge = _right_answers(subject.operation, task.selection).judge if shares else grade
 
     def ask(part: Sequence[Run]) -> Checks:
         return _checks(run_once(part, suite, implementation, judge))

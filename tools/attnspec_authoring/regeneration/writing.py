@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from attnspec.cases import FORMAT, INDEX, RECORDS, canonical_json
 from attnspec.contract import ON_REQUEST
 from attnspec.errors import RecipeError, UsageError
-from attnspec.locations import golden_folder
+from attnspec.locations import GOLDEN_FOLDER
 from attnspec.replacing import UNFINISHED, replace_file
 from attnspec_authoring.recipes import authored_cases, sampled_cases
 from attnspec_authoring.regeneration.computing import computed_texts
@@ -92,7 +92,7 @@ def regenerate(
     UsageError
         If the folder cannot be written.
     """
-    folder = golden_folder() if folder is None else folder
+    folder = GOLDEN_FOLDER if folder is None else folder
     if not folder.is_dir() and not folder.parent.is_dir():
         raise UsageError(f"There is no folder {folder.parent} in which {folder.name} could be made.")
     texts, computed = _texts(folder, _Wanted(everything, tuple(profiles)), cached=cached, progress=progress)
@@ -137,7 +137,7 @@ def check(
     progress
         Called once a case.
     """
-    folder = golden_folder() if folder is None else folder
+    folder = GOLDEN_FOLDER if folder is None else folder
     texts, computed = _texts(folder, _Wanted(everything, tuple(profiles)), cached=cached, progress=progress)
     return Outcome(len(texts) - 1, computed, _differences(folder, texts))
 
@@ -147,7 +147,7 @@ def golden_texts() -> dict[str, str]:
 
     All are computed anew, but for those of profiles that are run on request alone, which are read; nothing is written.
     """
-    return _texts(golden_folder(), _Wanted(everything=True), cached=False, progress=None)[0]
+    return _texts(GOLDEN_FOLDER, _Wanted(everything=True), cached=False, progress=None)[0]
 
 
 class _Wanted(NamedTuple):

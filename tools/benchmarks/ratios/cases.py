@@ -9,7 +9,7 @@ import attnspec_reference
 from attnspec.adapters import load
 from attnspec.adapters.process import isolated
 from attnspec.adapters.target import Target
-from attnspec.cases import load_suite
+from attnspec.cases import attributes_in, load_suite
 from attnspec.runner import run_suite
 from ratios.timing import Measured, Measurement, in_turn
 
@@ -25,7 +25,7 @@ def _calls(suite: Suite) -> None:
         if case.rejects is None and not case.generated:
             function: Any = getattr(attnspec_reference, case.operation)
             for _ in range(2):
-                function(**case.inputs, **case.attributes_in("float64"))
+                function(**case.inputs, **attributes_in("float64", case.attributes))
 
 
 def _measured(runs: int) -> list[Measured]:

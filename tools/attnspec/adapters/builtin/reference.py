@@ -20,10 +20,12 @@ def adapter(layout: str | None = None) -> SimpleNamespace:
         operation: getattr(in_blocks, operation, None) or getattr(attnspec_reference, operation)
         for operation in OPERATIONS
     }
+    if layout is not None:
+        functions |= attnspec_reference.IN_LAYOUT.get(name_of(layout) or "", {})
     # It takes every normative choice, so it declares no convention.
     return SimpleNamespace(
         name="attnspec reference",
         version=__version__,
         dtypes=FLOAT_DTYPES,
-        **{**functions, **attnspec_reference.IN_LAYOUT.get(name_of(layout) or "", {})},
+        **functions,
     )

@@ -1,30 +1,136 @@
-"""What is owed under conventions that an implementation of attention declares instead of the normative ones.
+"""Conventions that an implementation of attention declares instead of the normative ones: inputs and expected outputs.
 
 The golden values follow the normative conventions. The values of the others are computed here from the inputs; they
-are never stored.
+are never stored. A logarithm is handed over as its forward pass gives it.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.families.attention.attention_bound import AttentionBound
+from attnspec.bounds.tolerance import Tolerance
+from attnspec.families.attention.attendance import attendance
 from attnspec.families.attention.backward_alternatives import gradients_owed
 from attnspec.families.attention.backward_bound import BackwardBound
 from attnspec.families.attention.merging import OPERATION as MERGING
-from attnspec.families.attention.merging import MergeBound, owed_of_merged
-from attnspec.families.attention.quantized import NOTHING_QUANTIZED
+from attnspec.families.attention.merging import MergeBound, declared_logarithms, owed_of_merged
 from attnspec.family import Owed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.tolerance import Tolerance
+    from attnspec.bounds.tolerance import Estimate, Reach
+    from attnspec.families.attention.quantized import Quantization
+
+
+_BACKWARD = "scaled_dot_product_attention_backward"
+_OF_PARTS = ("logsumexp_a", "logsumexp_b")
+"""The logarithms of two parts that are merged."""
+
+
+class AttentionBound(Tolerance):
+    """Values and tolerances of the outputs of one case of attention.
+
+    Parameters
+    ----------
+    estimates, vacuous, unowed, reach
+        As :class:`attnspec.bounds.tolerance.Tolerance` takes them.
+    fully_masked
+        Output name to the elements that come from a query without any key; empty where there are none.
+    without_mean
+        Output name to those among them that take no mean of values either.
+    no_keys
+        Whether there is no key at all.
+    reached
+        What gives, by output name, the elements that excluded NaN and infinities reach in plain arithmetic.
+    shift
+        How much the logits of each query lie above the normative ones (B, Hq, Sq, 1); None for not at all.
+    overflowed
+        What gives, by output name, the elements that come from numbers beyond the largest of the dtype in which a run
+        stores them between its steps.
+    quantized
+        What the case has of quantized tensors; None for nothing.
+    beyond_dequantized
+        What gives, by output name, the elements that come from products with scales beyond the largest number of the
+        dtype to which they are declared to be rounded.
+    """
+
+    def __init__(
+        self,
+        estimates: Mapping[str, Callable[[], Estimate]],
+        vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
+        fully_masked: Mapping[str, NDArray[np.bool_]] | None = None,
+        *,
+        without_mean: Mapping[str, NDArray[np.bool_]] | None = None,
+        no_keys: bool = False,
+        reached: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
+        shift: NDArray[Any] | None = None,
+        unowed: Mapping[str, NDArray[np.bool_]] | None = None,
+        reach: Mapping[str, Callable[[], Reach]] | None = None,
+        overflowed: Callable[[int], Mapping[str, NDArray[np.bool_]]] | None = None,
+        quantized: Quantization | None = None,
+        beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
+    ) -> None:
+        super().__init__(estimates, vacuous, fully_masked, unowed=unowed, reach=reach)
+        self.fully_masked = self.by_convention
+        self.without_mean: Mapping[str, NDArray[np.bool_]] = without_mean or {}
+        self.has_no_keys = no_keys
+        self.reached: Callable[[], Mapping[str, NDArray[np.bool_]]] = reached or dict
+        self.shift = shift
+        self._overflowed = overflowed
+        self.quantized = quantized
+        self.beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] = beyond_dequantized or dict
+
+    def overflowed(self, run: int = 0) -> Mapping[str, NDArray[np.bool_]]:
+        """Return, by output name, the elements of a run that an overflow between the steps reaches."""
+        return {} if self._overflowed is None else self._overflowed(run)
+
+
+def handed(
+    operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    conventions: Mapping[str, str],
+) -> Mapping[str, NDArray[Any]]:
+    """Return the inputs as who declares these conventions has them.
+
+    Parameters
+    ----------
+    operation
+        Name of the operation.
+    inputs, attributes
+        Those of the case.
+    conventions
+        Every convention's choice for the operation.
+    """
+    changed = {name: declared_logarithms(inputs[name], conventions) for name in _OF_PARTS if name in inputs}
+    if operation == _BACKWARD and "logsumexp" in inputs:
+        raised = inputs["logsumexp"] + _left_by_a_column(inputs, attributes, conventions)
+        changed["logsumexp"] = declared_logarithms(raised, conventions)
+    if operation == _BACKWARD and "grad_logsumexp" in inputs and conventions["logsumexp_base"] == "2":
+        # The loss is the same: a logarithm that is 1/ln 2 times as large moves it ln 2 times as much.
+        changed["grad_logsumexp"] = inputs["grad_logsumexp"] * math.log(2)
+    # Inputs that are generated are drawn where they are read: what does not change is not read here.
+    return {**inputs, **changed} if changed else inputs
+
+
+def _left_by_a_column(
+    inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], conventions: Mapping[str, str]
+) -> NDArray[Any] | float:
+    """Return what an ALiBi bias by column leaves in each row (B or 1, Hq, Sq)."""
+    slopes = inputs.get("alibi_slopes")
+    if slopes is None or conventions["alibi_bias"] != "column" or not attributes.get("is_causal"):
+        return 0.0
+    shape = (*inputs["query"].shape[:3], inputs["key"].shape[2])
+    alignment = attributes.get("causal_alignment", "top_left")
+    placed = attendance(shape, 0, inputs, is_causal=True, causal_alignment=alignment)
+    return (slopes.reshape(-1, 1, 1) * placed.position)[..., 0]
 
 
 def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int) -> Owed:
@@ -47,13 +153,19 @@ def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bo
         return owed_of_merged(outputs, conventions, bound, run)
     if not isinstance(bound, AttentionBound):
         return Owed(outputs, {}, ())
-    declared = _Declared(outputs, conventions, bound)
-    declared.rows_without_keys()
-    declared.biases_by_column()
-    declared.logarithms_to_base_2()
-    declared.what_excluded_numbers_reach()
-    declared.what_an_overflow_reaches(run)
-    declared.quantized_numbers()
+    declared = _Declared(dict(outputs), conventions, bound)
+    if bound.fully_masked:
+        declared.rows_without_keys()
+    if bound.shift is not None:
+        declared.biases_by_column(bound.shift)
+    if conventions["logsumexp_base"] == "2" and "logsumexp" in outputs:
+        declared.logarithms_to_base_2()
+    if conventions["masked_nonfinite"] == "propagates" or conventions["fully_masked_row"] in ("uniform", "filled"):
+        declared.what_excluded_numbers_reach()
+    if conventions["half_precision_overflow"] == "open":
+        declared.what_an_overflow_reaches(run)
+    if bound.quantized is not None:
+        declared.quantized_numbers(bound.quantized)
     return Owed(declared.outputs, declared.ungraded, tuple(declared.under))
 
 
@@ -102,41 +214,43 @@ def without_keys(operation: str, outputs: Mapping[str, NDArray[Any]]) -> Mapping
     return found
 
 
+@dataclass
 class _Declared:
     """What is owed under declared alternatives, one after the other.
 
-    Parameters
+    Attributes
     ----------
     outputs
-        What is owed under the normative conventions.
+        What is owed under the normative conventions, and becomes what is owed under the declared ones.
     conventions
         Every convention's choice for the operation.
     bound
         Values and tolerances under the declared alternatives.
+    ungraded
+        Output name to elements that the declared conventions leave open.
+    under
+        The declarations that changed something.
     """
 
-    def __init__(
-        self, outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: AttentionBound
-    ) -> None:
-        self.outputs = dict(outputs)
-        self.ungraded: dict[str, NDArray[np.bool_]] = {}
-        self.under: list[str] = []
-        self._conventions = conventions
-        self._bound = bound
+    outputs: dict[str, NDArray[Any]]
+    conventions: Mapping[str, str]
+    bound: AttentionBound
+    ungraded: dict[str, NDArray[np.bool_]] = field(default_factory=dict[str, "NDArray[np.bool_]"])
+    under: list[str] = field(default_factory=list[str])
 
     def rows_without_keys(self) -> None:
         """Replace what queries without any key owe; their logsumexp is graded only where it is declared."""
-        name = "no_keys" if self._bound.has_no_keys else "fully_masked_row"
-        row, empty = self._conventions[name], self._conventions["empty_logsumexp"]
+        name = "no_keys" if self.bound.has_no_keys else "fully_masked_row"
+        row, empty = self.conventions[name], self.conventions["empty_logsumexp"]
         is_other = row in ("nan", "uniform", "filled")
-        for output, fully_masked in self._bound.fully_masked.items():
+        for output, fully_masked in self.bound.fully_masked.items():
             if output not in self.outputs:
                 continue
             if output != "logsumexp":
                 if is_other:
-                    other = np.nan if row == "nan" else self._bound.of(output).value
+                    other = np.nan if row == "nan" else self.bound.of(output).value
                     if row == "filled":
-                        other = np.where(self._bound.without_mean[output], np.nan, other)
+                        other = np.where(self.bound.without_mean[output], np.nan, other)
                     self.outputs[output] = np.where(fully_masked, other, self.outputs[output])
                     self._graded_under(f"{name}={row}")
             elif empty == "plus_infinity":
@@ -145,11 +259,8 @@ class _Declared:
             elif is_other:
                 self._leave_out(output, fully_masked)
 
-    def biases_by_column(self) -> None:
+    def biases_by_column(self, shift: NDArray[Any]) -> None:
         """Raise logits and logsumexp by what the ALiBi bias leaves in a row: the softmax does not see it."""
-        shift = self._bound.shift
-        if shift is None:
-            return
         for output, raised in (("logits", shift), ("logsumexp", shift[..., 0])):
             if output in self.outputs:
                 self.outputs[output] = self.outputs[output] + raised
@@ -157,20 +268,17 @@ class _Declared:
 
     def logarithms_to_base_2(self) -> None:
         """Turn logsumexp into a logarithm to the base 2."""
-        if self._conventions["logsumexp_base"] == "2" and "logsumexp" in self.outputs:
-            self.outputs["logsumexp"] = self.outputs["logsumexp"] * math.log2(math.e)
-            self._graded_under("logsumexp_base=2")
+        self.outputs["logsumexp"] = self.outputs["logsumexp"] * math.log2(math.e)
+        self._graded_under("logsumexp_base=2")
 
     def what_excluded_numbers_reach(self) -> None:
         """Leave out what NaN and infinities in excluded positions may reach.
 
         A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
         """
-        propagates = self._conventions["masked_nonfinite"] == "propagates"
-        if not propagates and self._conventions["fully_masked_row"] not in ("uniform", "filled"):
-            return
-        for output, reached in self._bound.reached().items():
-            elements = reached if propagates else reached & self._bound.fully_masked.get(output, np.False_)
+        propagates = self.conventions["masked_nonfinite"] == "propagates"
+        for output, reached in self.bound.reached().items():
+            elements = reached if propagates else reached & self.bound.fully_masked.get(output, np.False_)
             if output in self.outputs and elements.any():
                 self._leave_out(output, elements)
                 if propagates:
@@ -178,22 +286,17 @@ class _Declared:
 
     def what_an_overflow_reaches(self, run: int) -> None:
         """Leave out what comes from numbers that the dtype of the run cannot hold between the steps."""
-        if self._conventions["half_precision_overflow"] != "open":
-            return
-        for output, elements in self._bound.overflowed(run).items():
+        for output, elements in self.bound.overflowed(run).items():
             if output in self.outputs and elements.any():
                 self._leave_out(output, elements)
                 self._graded_under("half_precision_overflow=open")
 
-    def quantized_numbers(self) -> None:
+    def quantized_numbers(self, quantized: Quantization) -> None:
         """Leave out what comes from products that the declared dtype cannot hold; all others have their tolerances."""
-        quantized = self._bound.quantized
-        dequantized, weights = (self._conventions[name] for name in ("dequantized", "quantized_weights"))
-        if quantized is NOTHING_QUANTIZED:
-            return
+        dequantized, weights = (self.conventions[name] for name in ("dequantized", "quantized_weights"))
         if dequantized != "kept":
             self._graded_under(f"dequantized={dequantized}")
-            for output, elements in self._bound.beyond_dequantized().items():
+            for output, elements in self.bound.beyond_dequantized().items():
                 if output in self.outputs and elements.any():
                     self._leave_out(output, elements)
         if quantized.weights is not None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.bounds.estimates import Estimate, exactly
-from attnspec.bounds.tolerance import Tolerance
+from attnspec.bounds.estimates import exactly
+from attnspec.bounds.tolerance import Estimate, Tolerance
 from attnspec.families.attention.backward_nonfinite import not_finite
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance, repeated
 from attnspec.families.attention.gradient_error import GradientTolerance, repeated_last
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.backward_nonfinite import NotFinite
 
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.bounds.estimates import INNER, Estimate, norm, summation_error
+from attnspec.bounds.estimates import INNER, norm, summation_error
 from attnspec.families.attention.rounding_cells import weighed_norm
 from attnspec.families.attention.weighed_sums import INDEPENDENT_CELLS, Carried, rounding_to_the_dtype, row_norm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Estimate, Precision
 
 
 @dataclass(frozen=True)

@@ -11,26 +11,26 @@ import numpy as np
 
 from attnspec.bounds.alike_columns import carried, gathered
 from attnspec.bounds.estimates import (
+    FEW_TERMS,
     INNER,
     ROUNDED_TWICE,
-    Estimate,
-    Reach,
     denominator_error,
     drift_of_shares,
     exponent_error,
     logarithm_error,
     norm,
+    roundings_of_merges,
     says_nothing_of_share,
     settled,
     share_error,
     share_reach,
     summation_error,
 )
+from attnspec.bounds.tolerance import Estimate, Reach
 from attnspec.families.attention.attendance import Attendance, attendance
 from attnspec.families.attention.nonfinite import special_scores
-from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes, roundings_of_merges
+from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes
 from attnspec.families.attention.projected_query import ProjectedQuery
-from attnspec.families.attention.quantized import NOTHING_QUANTIZED, Quantization
 from attnspec.families.attention.rounding_cells import Norms, coherent_norms
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
+    from attnspec.families.attention.quantized import Quantization
 
 
 _SQUARES_UNDERFLOW = 300.0
@@ -131,7 +132,7 @@ class AttentionTolerance:
     logsumexp_base_2
         Whether ``logsumexp`` is a logarithm to the base 2.
     quantized
-        What the call has of quantized tensors.
+        What the call has of quantized tensors; None for nothing.
     not_numbers
         Logits (B, Hq, Sq, K) that make their row NaN where they count; None where there are none.
     projected
@@ -152,17 +153,9 @@ class AttentionTolerance:
     shift: NDArray[Any] | None
     logsumexp_base_2: bool
     factors: Callable[[], NDArray[Any]]
-    quantized: Quantization = NOTHING_QUANTIZED
+    quantized: Quantization | None = None
     not_numbers: NDArray[np.bool_] | None = None
     projected: ProjectedQuery | None = None
-
-    @property
-    def excluded_beside_nan(self) -> NDArray[np.bool_] | None:
-        """Weights (B, Hq, Sq, K) of excluded keys in rows of NaN: 0, as of any such key, or 0 divided by NaN."""
-        if self.not_numbers is None:
-            return None
-        rows = np.any(self.not_numbers & self.keys.attendable, axis=-1, keepdims=True)
-        return rows & ~self.keys.attendable
 
     @property
     def without_mean(self) -> NDArray[np.bool_] | None:
@@ -172,8 +165,6 @@ class AttentionTolerance:
     @property
     def without_weight(self) -> NDArray[np.bool_] | None:
         """Queries (B, Hq, Sq) that may attend to keys, all of them of the score minus infinity; None where none is."""
-        if self.all_live:
-            return None
         none = np.logical_and(self.keys.attendable.any(axis=-1), np.logical_not(self.live.any(axis=-1)))
         return none if none.any() else None
 
@@ -240,14 +231,17 @@ class AttentionTolerance:
             inner = np.hypot(inner, self.projected.moves_of_output(shares, value.value, output))
         if not value.is_exact:
             inner = inner + np.sqrt((shares * shares) @ (value.error * value.error))
-        norms = coherent_norms(shares, value.value, output, spread, self.precision)
-        inner = inner + self.quantized.error_of_values(shares, value.value, output, spread)
-        rounded = self.quantized.error_of_weights(shares, value.value, output, spread)
-        # What drifts with the whole sum is allowed for with it: lanes count for what they drift beyond that.
-        of_lanes = error_of_lanes(shares, value.value, softmax.terms, self.precision)
-        inner = inner + np.maximum(of_lanes - softmax.drift * size, 0.0)
-        logits = self.masked.value if self.all_live else np.where(self.live, self.masked.value, -np.inf)
-        inner = inner + error_of_corrections(logits, shares, value.value, output, softmax.terms, self.precision)
+        norms, rounded = Norms(spread, spread), 0.0
+        if self.quantized is not None:
+            inner = inner + self.quantized.error_of_values(shares, value.value, output, spread)
+            rounded = self.quantized.error_of_weights(shares, value.value, output, spread)
+        if shares.shape[-1] > FEW_TERMS:
+            norms = coherent_norms(shares, value.value, output, spread, self.precision)
+            # What drifts with the whole sum is allowed for with it: lanes count for what they drift beyond that.
+            of_lanes = error_of_lanes(shares, value.value, softmax.terms, self.precision)
+            inner = inner + np.maximum(of_lanes - softmax.drift * size, 0.0)
+            logits = self.masked.value if self.all_live else np.where(self.live, self.masked.value, -np.inf)
+            inner = inner + error_of_corrections(logits, shares, value.value, output, softmax.terms, self.precision)
         return Estimate(output, INNER * inner + self._error_of_average(size, norms) + rounded)
 
     @cached_property
@@ -273,8 +267,9 @@ class AttentionTolerance:
         lowest, highest = self._live_values
         farthest = np.maximum(np.abs(lowest), np.abs(highest))
         beyond = self._error_of_average(farthest, Norms(farthest, farthest))
-        beyond = beyond + INNER * self.quantized.error_beyond_values(farthest)
-        beyond = beyond + self.quantized.error_beyond_weights(self.softmax.shares, self.value.value, farthest)
+        if self.quantized is not None:
+            beyond = beyond + INNER * self.quantized.error_beyond_values(farthest)
+            beyond = beyond + self.quantized.error_beyond_weights(self.softmax.shares, self.value.value, farthest)
         if not self.value.is_exact:
             beyond = beyond + INNER * self.value.error.max(axis=-2, keepdims=True, initial=0.0)
         return beyond
@@ -380,7 +375,7 @@ def attention_tolerance(
     places: NDArray[np.int64] | None = None,
     shifted_by: int = 0,
     alternatives: Alternatives = NORMATIVE,
-    quantized: Quantization = NOTHING_QUANTIZED,
+    quantized: Quantization | None = None,
     not_numbers: NDArray[np.bool_] | None = None,
 ) -> AttentionTolerance:
     """Return values and tolerances of every output.
@@ -407,15 +402,19 @@ def attention_tolerance(
     alternatives
         Declared conventions.
     quantized
-        What the call has of quantized tensors.
+        What the call has of quantized tensors; None for nothing.
     not_numbers
         Scores, of a shape that is broadcast to theirs, that are not finite by what was projected before.
     """
     shared = query.value.shape[1] // max(key.value.shape[1], 1)
-    key, value, quantized = _repeated(key, shared), _repeated(value, shared), quantized.repeated(shared)
+    if shared != 1:
+        key, value = (
+            Estimate(repeated(each.value, shared), repeated(each.error, shared), each.is_exact) for each in (key, value)
+        )
+        quantized = None if quantized is None else quantized.repeated(shared)
     factor = 1 / math.sqrt(query.value.shape[-1]) if scale is None else scale
     raw, scores = _scores(query, key, factor, precision)
-    if quantized is not NOTHING_QUANTIZED:
+    if quantized is not None:
         of_quantized = quantized.error_of_scores(query.value, key.value, scores.value, factor)
         scores = Estimate(scores.value, scores.error + of_quantized)
     keys = attendance(
@@ -474,19 +473,13 @@ def attention_tolerance(
         partial(_largest_factors, query, key, factor),
         quantized,
         not_numbers,
-        _projected(query, key, factor),
+        None if query.is_exact else _projected(query, key, factor),
     )
 
 
 def repeated(heads: NDArray[Any], times: int) -> NDArray[Any]:
     """Return (..., Hkv, S, E) with each head as often as query heads share it."""
     return heads if times == 1 else np.repeat(heads, times, axis=-3)
-
-
-def _repeated(heads: Estimate, times: int) -> Estimate:
-    if times == 1:
-        return heads
-    return Estimate(repeated(heads.value, times), repeated(heads.error, times), heads.is_exact)
 
 
 def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision) -> tuple[NDArray[Any], Estimate]:
@@ -510,10 +503,8 @@ def _largest_factors(query: Estimate, key: Estimate, factor: float) -> NDArray[A
     return abs(factor) * np.maximum(of_queries, of_keys.max(axis=-1, keepdims=True, initial=0.0))
 
 
-def _projected(query: Estimate, key: Estimate, factor: float) -> ProjectedQuery | None:
-    """Return a query that carries errors with the keys that it meets; None for an input, which carries none."""
-    if query.is_exact:
-        return None
+def _projected(query: Estimate, key: Estimate, factor: float) -> ProjectedQuery:
+    """Return a query that carries errors with the keys that it meets."""
     return ProjectedQuery(query.error, gathered(key.value.swapaxes(-1, -2), query.kinds).swapaxes(-1, -2), factor)
 
 

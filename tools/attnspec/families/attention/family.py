@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.families.attention.alternatives import computed_under, owed, without_keys
+from attnspec.families.attention.alternatives import computed_under, handed, owed, without_keys
 from attnspec.families.attention.capabilities import needs
 from attnspec.families.attention.case_features import features
 from attnspec.families.attention.formulas import formula
-from attnspec.families.attention.handing import handed
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
 from attnspec.families.attention.layouts import LAYOUTS
 from attnspec.families.attention.sampled import sampled_tolerance

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.bounds.estimates import INNER, Estimate
+from attnspec.bounds.estimates import INNER
+from attnspec.bounds.tolerance import Estimate
 from attnspec.families.attention.weighed_sums import Carried, Terms, ones, rounding_to_the_dtype, weighed_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.score_gradients import ScoreGradients
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.bounds.estimates import INNER, Estimate, Reach, exactly, exponent_error
-from attnspec.bounds.tolerance import identity
+from attnspec.bounds.estimates import INNER, exactly, exponent_error
+from attnspec.bounds.tolerance import Estimate, Reach, identity
 from attnspec.families.attention.merging import MergeBound
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
 
 _LOWEST = np.finfo(np.float64).min
 

@@ -6,19 +6,20 @@ no key, has them so on both sides.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from attnspec.bounds.tolerance import Tolerance
-from attnspec.families.attention.handing import declared_logarithms
 from attnspec.family import Owed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from attnspec.bounds.estimates import Estimate, Reach
+    from attnspec.bounds.tolerance import Estimate, Reach
 
 OPERATION = "merge_states"
 
@@ -71,3 +72,12 @@ def owed_of_merged(
         left_open = left_open | bound.poisoned
         under.append("masked_nonfinite=propagates")
     return Owed(declared, {"output": left_open} if left_open.any() else {}, tuple(under))
+
+
+def declared_logarithms(logarithms: NDArray[Any], conventions: Mapping[str, str]) -> NDArray[Any]:
+    """Return natural logarithms to the declared base, and with the declared sign where there are no keys."""
+    if conventions["logsumexp_base"] == "2":
+        logarithms = logarithms * math.log2(math.e)
+    if conventions["empty_logsumexp"] == "plus_infinity":
+        logarithms = np.where(logarithms == -np.inf, np.inf, logarithms)
+    return logarithms

@@ -1,10 +1,9 @@
-"""What orders of summing add that software takes: lanes that sum every second key, running maxima, trees of merges.
+"""What orders of summing add that software takes: lanes that sum every second key, and running maxima.
 
 A sum in the order of the keys keeps its partial sums small where values cancel from key to key. A vector unit that sums
 in lanes does not: where the signs take turns as the lanes do, each lane gathers values of one sign, and what it loses
 on the way is left when the lanes cancel. An online softmax corrects what it has whenever it meets a larger logit; where
-logits rise by the same step again and again, the same rounding of the same factor is taken each time. Who halves the
-keys and merges the halves by their logsumexps rounds a logarithm in each storey of the tree.
+logits rise by the same step again and again, the same rounding of the same factor is taken each time.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from attnspec.bounds.estimates import DRIFT, FEW_TERMS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
 
 LANES = (2, 4, 8, 16, 32)
 """How many keys are summed beside each other: by the registers of processors, and by loops that are unrolled."""
@@ -52,8 +51,6 @@ def error_of_lanes(
     error
         In the shape of the output (B, H, Sq, Ev), with the runs in front where they differ from run to run.
     """
-    if shares.shape[-1] <= FEW_TERMS:
-        return 0.0
     largest: Any = 0.0
     for lanes in LANES:
         if shares.shape[-1] < 2 * lanes:
@@ -107,25 +104,12 @@ def error_of_corrections(
     error
         As for `error_of_lanes`.
     """
-    if shares.shape[-1] <= FEW_TERMS:
-        return 0.0
     largest: Any = 0.0
     for step in (1, -1):
         corrected = shares * _corrections(logits[..., ::step])[..., ::step]
         moved = corrected @ value - corrected.sum(axis=-1, keepdims=True) * output
         largest = np.maximum(largest, np.where(np.greater(terms, FEW_TERMS), np.abs(moved), 0.0))
     return precision.at_rank(value.ndim).accumulator * _OF_A_CORRECTION * largest
-
-
-def roundings_of_merges(terms: NDArray[Any] | int) -> NDArray[Any]:
-    """Return how much more than one rounding those of the logarithms come to in a tree of merges: they are independent.
-
-    Parameters
-    ----------
-    terms
-        How many keys each query may attend to: one number, or (B, H, Sq, 1).
-    """
-    return np.sqrt(np.maximum(np.ceil(np.log2(np.maximum(terms, 1))), 1.0))
 
 
 def _corrections(logits: NDArray[Any]) -> NDArray[np.int64]:

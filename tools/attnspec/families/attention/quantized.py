@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
 
 
 class _Format(NamedTuple):
@@ -133,7 +133,7 @@ class Quantization:
 
     def repeated(self, times: int) -> Quantization:
         """Return the same with each key head as often as query heads share it."""
-        if times == 1 or self is NOTHING_QUANTIZED:
+        if times == 1:
             return self
         key, value = (None if each is None else each.repeated(times) for each in (self.key, self.value))
         return Quantization(self.query, key, value, self.weights, self.largest)
@@ -199,10 +199,6 @@ class Quantization:
         return unit * (size + _INDEPENDENT_CELLS * norm) + lost
 
 
-NOTHING_QUANTIZED = Quantization()
-"""That of a call whose tensors are all as wide as the run."""
-
-
 def too_large(
     query: NDArray[Any], key: NDArray[Any], value: NDArray[Any], attendable: NDArray[np.bool_], largest: float
 ) -> NDArray[np.bool_]:
@@ -227,7 +223,7 @@ def quantization(
     dequantized: str | None,
     weights: str | None,
 ) -> Quantization:
-    """Return what a call has of quantized tensors.
+    """Return what a call has of quantized tensors, of which at least one is quantized.
 
     Parameters
     ----------
@@ -240,8 +236,6 @@ def quantization(
     dequantized, weights
         The dtypes that products and weights are declared to be rounded to; None where they are kept.
     """
-    if not is_quantized(inputs):
-        return NOTHING_QUANTIZED
     declared = None if dequantized is None else _FORMATS[dequantized]
     stored = precision.at_rank(4).stored
     # Unfused, products are stored between phases. What float16 loses below its normal numbers shows there, too.

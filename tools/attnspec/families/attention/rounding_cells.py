@@ -18,7 +18,7 @@ from attnspec.bounds.estimates import FEW_TERMS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
 
 _FINEST = 2.0**-49
 """The finest unit: shares are known here in float64, whose own last digits may tell equal ones apart."""
@@ -74,7 +74,7 @@ def coherent_norms(
     precision
         Unit roundoffs of the run.
     """
-    if shares.shape[-1] <= FEW_TERMS or not spread.size:
+    if not spread.size:
         return Norms(spread, spread)
     alike = RoundedAlike(shares)
     of_sums, of_results = np.ravel(precision.accumulator).tolist(), np.ravel(precision.output).tolist()

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.bounds.estimates import Estimate, Reach
-from attnspec.bounds.tolerance import Elsewhere
-from attnspec.families.attention.attention_bound import AttentionBound
+from attnspec.bounds.tolerance import Elsewhere, Estimate, Reach
+from attnspec.families.attention.alternatives import AttentionBound
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
-    from attnspec.bounds.tolerance import Tolerance
+    from attnspec.bounds.tolerance import Precision, Tolerance
     from attnspec.cases import Generated, Inputs
     from attnspec.families.attention.error_bound import AttentionTolerance
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.bounds.estimates import INNER, Estimate, denominator_error, logarithm_error, summation_error
+from attnspec.bounds.estimates import INNER, denominator_error, logarithm_error, summation_error
+from attnspec.bounds.tolerance import Estimate
 from attnspec.families.attention.delta_error import DeltaError
 from attnspec.families.attention.rounding_cells import weighed_norm
 from attnspec.families.attention.weighed_sums import (
@@ -26,7 +27,7 @@ from attnspec.families.attention.weighed_sums import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.error_bound import AttentionTolerance
 
 _LARGEST_EXPONENT = 50.0

@@ -8,8 +8,6 @@ import numpy as np
 
 from attnspec.bounds.alike_columns import carried
 from attnspec.bounds.estimates import (
-    Estimate,
-    Reach,
     drift_of_shares,
     exactly,
     exponent_error,
@@ -19,20 +17,20 @@ from attnspec.bounds.estimates import (
     share_error,
     share_reach,
 )
-from attnspec.bounds.tolerance import Tolerance, given
-from attnspec.families.attention.attention_bound import AttentionBound
+from attnspec.bounds.tolerance import Estimate, Reach, Tolerance, given
+from attnspec.families.attention.alternatives import AttentionBound
 from attnspec.families.attention.backward_bound import backward_tolerance
 from attnspec.families.attention.error_bound import Alternatives, attention_tolerance, repeated
 from attnspec.families.attention.merge_tolerance import merge_tolerance
 from attnspec.families.attention.nonfinite import reached_by_excluded
-from attnspec.families.attention.quantized import NOTHING_QUANTIZED, product_with_scale, quantization, too_large
+from attnspec.families.attention.quantized import product_with_scale, quantization, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.error_bound import AttentionTolerance
 
 
@@ -44,21 +42,16 @@ def tolerance(
     conventions: Mapping[str, str],
 ) -> Tolerance:
     """Return values and tolerances of the outputs of a case, as :class:`attnspec.family.ToleranceModel` has it."""
+    rounded = {name: conventions.get(name) for name in ("dequantized", "quantized_weights")}
     alternatives = Alternatives(
         uniform_rows=conventions.get("fully_masked_row") == "uniform",
         filled_rows=conventions.get("fully_masked_row") == "filled",
         alibi_by_column=conventions.get("alibi_bias") == "column",
         logsumexp_base_2=conventions.get("logsumexp_base") == "2",
-        dequantized=_unless_kept(conventions.get("dequantized")),
-        quantized_weights=_unless_kept(conventions.get("quantized_weights")),
+        **{name: None if choice == "kept" else choice for name, choice in rounded.items()},
     )
     with np.errstate(all="ignore"):
         return _BY_OPERATION[operation](inputs, attributes, precision, alternatives)
-
-
-def _unless_kept(choice: str | None) -> str | None:
-    """Return the dtype that is declared; None where nothing is rounded."""
-    return None if choice == "kept" else choice
 
 
 def _softmax(
@@ -119,14 +112,17 @@ def _combine_heads(inputs: Mapping[str, Any], _: Mapping[str, Any], __: Precisio
 def _attention(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
-    numbers = {"query": inputs["query"], **{name: _with_past(inputs, name) for name in ("key", "value")}}
+    raw = {name: inputs[name] for name in ("query", "key", "value")}
     # Past and new numbers are written beside each other; they are multiplied by one scale.
-    raw = {
-        name: product_with_scale(array, inputs.get(f"{name}_scale"), inputs["key"].shape[1])
-        for name, array in numbers.items()
-    }
+    for name in ("key", "value"):
+        if f"past_{name}" in inputs:
+            raw[name] = np.concatenate([inputs[f"past_{name}"], raw[name]], axis=-2)
+    quantized = None
+    if any(f"{name}_scale" in inputs for name in raw):
+        quantized = quantization(inputs, raw, precision, alternatives.dequantized, alternatives.quantized_weights)
+        heads = inputs["key"].shape[1]
+        raw = {name: product_with_scale(array, inputs.get(f"{name}_scale"), heads) for name, array in raw.items()}
     query, key, value = exactly(raw["query"]), exactly(raw["key"]), exactly(raw["value"])
-    quantized = quantization(inputs, numbers, precision, alternatives.dequantized, alternatives.quantized_weights)
     settings = {name: value for name, value in attributes.items() if name != "output_dtype"}
     result = attention_tolerance(
         query,
@@ -140,7 +136,7 @@ def _attention(
         quantized=quantized,
         **settings,
     )
-    shared = inputs["query"].shape[1] // max(inputs["key"].shape[1], 1)
+    shared, masked = inputs["query"].shape[1] // max(inputs["key"].shape[1], 1), result.fully_masked
 
     def meeting(largest: float) -> NDArray[np.bool_]:
         keys, values = repeated(key.value, shared), repeated(value.value, shared)
@@ -148,7 +144,7 @@ def _attention(
 
     def stored_too_large(run: int) -> NDArray[np.bool_]:
         """Only what is quantized is multiplied before it is stored."""
-        return meeting(result.largest(run) if quantized is not NOTHING_QUANTIZED else np.inf)
+        return meeting(np.inf if quantized is None else result.largest(run))
 
     def reached() -> Mapping[str, NDArray[np.bool_]]:
         if key.is_whole and value.is_whole:
@@ -166,8 +162,8 @@ def _attention(
             "present_value": lambda: value,
         },
         {"output": lambda: result.vacuous, "weights": lambda: result.vacuous_weights},
-        _of_rows(result, result.fully_masked),
-        without_mean=_of_rows(result, result.without_mean),
+        {} if masked is None else _of_rows(result, masked),
+        without_mean={} if masked is None else _of_rows(result, masked & ~result.live.any(axis=-1)),
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         shift=result.shift,
@@ -175,7 +171,7 @@ def _attention(
         reach={"output": lambda: result.reach, "weights": lambda: result.reach_of_weights},
         overflowed=lambda run: _of_queries(result, result.overflows(run) | stored_too_large(run)),
         quantized=quantized,
-        beyond_dequantized=lambda: _of_queries(result, meeting(quantized.largest)),
+        beyond_dequantized=lambda: _of_queries(result, meeting(np.inf if quantized is None else quantized.largest)),
     )
 
 
@@ -184,18 +180,23 @@ def _unowed(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
 
     Arithmetic says NaN of the second, a running maximum 0 (clause ``sdpa.nonfinite_input``).
     """
-    found = _of_queries(result, result.keys.padding)
-    for name, elements in _of_rows(result, result.without_weight).items():
-        found[name] = found[name] | elements if name in found else elements
-    for name, elements in _unowed_weights(result).items():
-        found[name] = found[name] | elements if name in found else elements
+    found: dict[str, NDArray[np.bool_]] = {}
+    if result.keys.padding is not None:
+        found = _of_queries(result, result.keys.padding)
+    without_weight = None if result.all_live else result.without_weight
+    beside_nan = {} if result.not_numbers is None else _unowed_weights(result)
+    for elements in ({} if without_weight is None else _of_rows(result, without_weight), beside_nan):
+        for name, of_output in elements.items():
+            found[name] = found[name] | of_output if name in found else of_output
     return found
 
 
 def _unowed_weights(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
     """Return the weights of excluded keys in rows of NaN: the page says 0, and 0 divided by NaN is NaN."""
-    beside = result.excluded_beside_nan
-    return {} if beside is None else {"weights": beside}
+    if result.not_numbers is None:
+        return {}
+    rows = np.any(result.not_numbers & result.keys.attendable, axis=-1, keepdims=True)
+    return {"weights": rows & ~result.keys.attendable}
 
 
 def _merge_states(
@@ -204,16 +205,8 @@ def _merge_states(
     return merge_tolerance(inputs, precision, base_2=alternatives.logsumexp_base_2)
 
 
-def _with_past(inputs: Mapping[str, Any], name: str) -> NDArray[Any]:
-    """Return all keys or all values: those of the past first."""
-    past = inputs.get(f"past_{name}")
-    return inputs[name] if past is None else np.concatenate([past, inputs[name]], axis=-2)
-
-
-def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_] | None) -> dict[str, NDArray[np.bool_]]:
-    """Return which elements of each output come from some queries (B, Hq, Sq); None are no queries."""
-    if queries is None:
-        return {}
+def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of each output come from some queries (B, Hq, Sq)."""
     rows = queries[..., None]
     width = result.value.value.shape[-1]
     return {
@@ -223,10 +216,8 @@ def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_] | None) -> d
     }
 
 
-def _of_queries(result: AttentionTolerance, queries: NDArray[np.bool_] | None) -> dict[str, NDArray[np.bool_]]:
+def _of_queries(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
     """Return which elements of each output, and of each step before it, come from some queries (B, Hq, Sq)."""
-    if queries is None:
-        return {}
     of_rows = _of_rows(result, queries)
     return {**of_rows, "scores": of_rows["weights"], "logits": of_rows["weights"]}
 

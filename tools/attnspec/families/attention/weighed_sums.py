@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.bounds.estimates import DRIFT, INNER, ROUNDED_TWICE, Estimate, drift_of_shares, norm, summation_error
+from attnspec.bounds.estimates import DRIFT, INNER, ROUNDED_TWICE, drift_of_shares, norm, summation_error
+from attnspec.bounds.tolerance import Estimate
 from attnspec.families.attention.rounding_cells import RoundedAlike, equal_terms
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
 
 INDEPENDENT_CELLS = 2
 """Deviations of a sum of weights that are rounded to the dtype, each cell by itself, before they meet the values."""

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.estimates import Estimate
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Estimate, Precision
 
 _CONVENTION = "half_precision_overflow"
 

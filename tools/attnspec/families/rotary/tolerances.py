@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.bounds.estimates import Estimate, Reach, exactly, settled
-from attnspec.bounds.tolerance import Tolerance, given, identity
+from attnspec.bounds.estimates import exactly, settled
+from attnspec.bounds.tolerance import Estimate, Reach, Tolerance, given, identity
 from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
 from attnspec.families.rotary.overflowing import RotationBound
 from attnspec.families.rotary.pairing import paired_features
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.precision import Precision
+    from attnspec.bounds.tolerance import Precision
 
 
 def tolerance(

@@ -267,8 +267,7 @@ class Pictures:
         return [places.get(axis, 0) for axis in axes_of(self._operation, name, rank)]
 
     def _run(self, dtype: str, conventions: Mapping[str, str]) -> Run | None:
-        from attnspec.runner.planning import Resolved
-        from attnspec.runner.preparing import prepare
+        from attnspec.runner.planning import Resolved, prepare
 
         if self._case.properties is not None or dtype not in self._case.runs:
             return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import Inputs
-from attnspec.cases.generated import BELL, Generated, Rise
+from attnspec.cases.tensors import BELL, Generated, Rise
 from attnspec.families.attention.attendance import attendance
 from attnspec.lattice import Drawn, Words
 

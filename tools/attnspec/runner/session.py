@@ -1,0 +1,118 @@
+"""A session: the calls of an implementation on behalf of the runs of a suite, and their results as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter  # bound here, whatever an implementation makes of the module
+from typing import TYPE_CHECKING, Any
+
+from attnspec.adapters.implementation import Outputs
+from attnspec.comparison import NotGraded, Verdict, grade
+from attnspec.convention import Settles
+from attnspec.runner.following import OCCASIONS
+from attnspec.runner.planning import planned_runs
+from attnspec.runner.presenting import request_of
+from attnspec.runner.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.adapters.implementation import Answer, Implementation
+    from attnspec.cases import Case, Suite
+    from attnspec.comparison import Run, Status
+    from attnspec.runner.following import Follower, Key, Occasion
+    from attnspec.runner.planning import Resolved
+
+
+@dataclass
+class Session:
+    """An implementation that is called for the runs of a suite, and the results so far.
+
+    Attributes
+    ----------
+    suite
+        The cases.
+    implementation
+        The software under test.
+    resolved
+        Every convention's choice for each run.
+    follower
+        Who follows the run, if anybody.
+    judge
+        Gives the verdict on an answer: `grade`, or what gives the same and remembers.
+    results
+        The last result of each (case, dtype), in the order of the first ones.
+    statuses
+        The statuses of runs that were made for others, and have no result of their own.
+    found_late
+        What was found, in a sentence, after the answer to a run.
+    """
+
+    suite: Suite
+    implementation: Implementation
+    resolved: Resolved
+    follower: Follower | None = None
+    judge: Callable[[Run, Answer], Verdict] = grade
+    results: dict[Key, Result] = field(default_factory=dict["Key", Result])
+    statuses: dict[Key, Status] = field(default_factory=dict["Key", "Status"])
+    found_late: dict[Key, str] = field(default_factory=dict["Key", str])
+
+    def plan(self, case: Case, dtype: str) -> Run:
+        """Return the run of another case in a dtype that it has."""
+        (run,) = planned_runs(case, [dtype], self.implementation.declaration, self.resolved)
+        return run
+
+    def call(
+        self,
+        run: Run,
+        occasion: Occasion,
+        on_behalf_of: Run | None = None,
+        handed: Mapping[str, NDArray[Any]] | None = None,
+    ) -> tuple[Answer, float]:
+        """Return the answer to a run, and the seconds that it took; fresh arrays are handed over if none are given.
+
+        More than the answer may be found to have come, however late: it belongs to the result of the run on whose
+        behalf the call was made.
+        """
+        behalf = run if on_behalf_of is None else on_behalf_of
+        if self.follower is not None:
+            self.follower.asks(behalf, occasion)
+
+        def found(sentence: str) -> None:
+            key = (behalf.case.id, behalf.dtype)
+            self.found_late.setdefault(key, f"{OCCASIONS[occasion]}{sentence}")
+            if key in self.results:
+                self.keep(self.results[key])
+
+        request = request_of(run, found, handed)
+        start = perf_counter()
+        answer = self.implementation.run(request)
+        seconds = perf_counter() - start
+        if not isinstance(answer, Outputs) or not answer.overwritten:
+            return answer, seconds
+        may_overwrite = bool(self.resolved.of(run.case.operation).departing[Settles.LIFETIME])
+        return (answer._replace(overwritten=()) if may_overwrite else answer), seconds
+
+    def first_result(self, run: Run, on_behalf_of: Run | None = None) -> Result:
+        """Call the implementation for a run, for the first time or on behalf of another one, and grade the answer."""
+        if isinstance(run.expected, NotGraded):
+            return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
+        answer, seconds = self.call(run, "first" if on_behalf_of is None else "counterpart", on_behalf_of)
+        # What a thinned case returns is let go: kept, the outputs of a few such cases would fill the memory.
+        got = answer.values if isinstance(answer, Outputs) and not run.case.thinned else None
+        return Result(run, self.judge(run, answer), seconds, got)
+
+    def keep(self, result: Result) -> None:
+        """Keep a result in the place of an earlier one of its run, and pass it on to who follows."""
+        self.results[result.run.case.id, result.run.dtype] = result
+        if self.follower is not None:
+            self.follower.has(self.amended(result))
+
+    def amended(self, result: Result) -> Result:
+        """Return a result, malformed where more than the answer was found to have come."""
+        sentence = self.found_late.get((result.run.case.id, result.run.dtype))
+        if sentence is None:
+            return result
+        return result._replace(verdict=Verdict("malformed", message=sentence), got=None, same_bits=None)
