@@ -29,7 +29,7 @@ $(BIN)/python:
 # A stamp for each set of extras; a changed pyproject.toml installs anew.
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".$(if $(filter base,$*),,[$*])"
-	$(BIN)/python -m compileall -q tools/attnspec tools/attnspec_authoring reference_impl
+	$(BIN)/python -m compileall -q $(wildcard tools/attnspec*) reference_impl
 	@touch $@
 
 validate: $(VENV)/.installed-base

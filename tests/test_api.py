@@ -9,7 +9,7 @@ import pytest
 
 import attnspec
 import attnspec_reference
-from attnspec.adapters.implementation import Outputs
+from attnspec.contract.implementation import Outputs
 
 SOFTMAX_CASES = "documents/001/softmax_*"
 

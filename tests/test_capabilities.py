@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec.capabilities import check
+from attnspec.base.errors import UsageError
 from attnspec.cases import load_suite
 from attnspec.contract import CAPABILITIES
-from attnspec.errors import UsageError
+from attnspec.contract.capabilities import check
 from attnspec.families.lookup import lacking, needed
 
 

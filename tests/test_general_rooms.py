@@ -14,7 +14,7 @@ from attnspec.contract import CONVENTIONS, FAMILIES, IN_LAYOUT, OPERATIONS
 
 ROOT = Path(__file__).parents[1]
 HARNESS = ROOT / "tools" / "attnspec"
-AUTHORING = ROOT / "tools" / "attnspec_authoring"
+ROOMS = (HARNESS, *sorted((ROOT / "tools").glob("attnspec_*")))
 EVERYBODYS = {
     "key",
     "value",
@@ -53,15 +53,15 @@ HELP = ("help", "metavar")
 
 
 def is_of_a_family(path: Path) -> bool:
-    """Tell the rooms of a family: its folder, and the module or folder named after it in a room of several families."""
+    """Tell the rooms of a family: its folder, what families share, and what is named after it in a room of several."""
     parts = path.relative_to(ROOT).with_suffix("").parts
-    return "families" in parts or any(family in parts for family in FAMILIES)
+    return "families" in parts or parts[-1] == "shared_conventions" or any(family in parts for family in FAMILIES)
 
 
 def general_rooms(suffix: str) -> list[Path]:
     return [
         path
-        for root in (HARNESS, AUTHORING)
+        for root in ROOMS
         for path in sorted(root.rglob(f"*{suffix}"))
         if not is_of_a_family(path) and "__pycache__" not in path.parts
     ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 REFERENCE, TOOLS = (
@@ -19,91 +19,45 @@ REFERENCE, TOOLS = (
     for name in ("reference_impl", "tools")
 )
 PACKAGES = {**REFERENCE, **TOOLS}
-FLOORS: tuple[Mapping[str, tuple[str, ...]], ...] = (
-    {"base": ("errors", "extensions", "locations", "plain_text", "replacing", "reproduction.literals", "version")},
-    {
-        "contract": (
-            "adapters.implementation",
-            "arrangement",
-            "capabilities",
-            "contract",
-            "convention",
-            "conventions",
-            "dtypes",
-            "families.attention.contract",
-            "families.rotary.contract",
-            "families.shared_conventions",
-            "layout",
-            "operation",
-        ),
-        "specification": ("specification",),
-    },
-    {"bounds": ("bounds",), "cases": ("cases", "releases"), "tensors": ("adapters.tensors",)},
-    {"families": ("families", "family")},
-    {"grading": ("comparison", "reference_answers"), "targets": ("adapters",)},
-    {"runner": ("runner",)},
-    {"diagnosis": ("diagnosis",), "offline": ("offline",)},
-    {"reports": ("reports",), "reproduction": ("reproduction",)},
-    {"gate": ("gate",), "validation": ("one_case", "validation")},
-    {"guard": ("guard",), "scaffold": ("starting",)},
-    {"command_line": ("command_line", "vocabulary"), "pytest_plugin": ("pytest_plugin",)},
-    {"door": ("", "__main__")},
-)
-"""The rooms of the validator from the ground up, each with its modules: one imports what lies below it, and nothing on
-its own floor."""
-
-EXTENSIONS: tuple[Mapping[str, tuple[str, ...]], ...] = (
-    {
-        "built-in adapters": ("adapters.builtin",),
-        "case generators": ("impostor_answers", "lattice"),
-        "probes": ("families.attention.measuring", "probing"),
-    },
-    {
-        "random cases of families": (
-            "families.attention.drawing",
-            "families.attention.impostors",
-            "families.attention.random_cases",
-            "families.rotary.drawing",
-            "families.rotary.impostors",
-            "families.rotary.random_cases",
-        )
-    },
-    {"draws": ("draws",)},
-    {"campaign": ("campaign",), "judge": ("judgement",)},
-    {
-        "commands of draws": (
-            "command_line.campaign",
-            "command_line.campaign_asked",
-            "command_line.campaign_files",
-            "command_line.campaign_progress",
-            "command_line.campaign_summary",
-            "command_line.campaign_tally",
-            "command_line.judge",
-        )
-    },
-)
-"""What stands on top of the validator, which knows it by name alone (`attnspec.extensions`)."""
-
-ROOMS = {
-    room: (floor, modules) for floor, rooms in enumerate((*FLOORS, *EXTENSIONS)) for room, modules in rooms.items()
-}
-"""Room to its floor and its modules; a module in none of them is one of its package's room."""
-
-EXCEPTIONS = {
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("attnspec.base", "attnspec_reference"),
+    ("attnspec.contract", "attnspec.specification", "attnspec_mistakes"),
+    ("attnspec.bounds", "attnspec.cases", "attnspec.tensors"),
+    ("attnspec.families",),
+    ("attnspec.grading", "attnspec.targets", "attnspec_adapters"),
+    ("attnspec.process", "attnspec.runner", "attnspec_draws.generators"),
     (
-        "door",
-        "judge",
-    ): "`attnspec.judge` is a public name: type checkers see where it comes from, and Python imports it on first use",
-}
-"""Arrows that lead up, each with its reason."""
+        "attnspec.diagnosis",
+        "attnspec.offline",
+        "attnspec_draws",
+        "attnspec_draws.attention",
+        "attnspec_draws.rotary",
+        "attnspec_probes",
+    ),
+    ("attnspec.reports",),
+    ("attnspec.reports.html", "attnspec.validation"),
+    ("attnspec.guard", "attnspec.reports.formats", "attnspec.scaffold"),
+    ("attnspec.command_line", "attnspec.gate", "attnspec_draws.campaign", "attnspec_draws.judge"),
+    ("attnspec.commands", "attnspec.pytest_plugin", "attnspec_draws.commands"),
+    ("attnspec",),
+)
+"""The rooms of what is installed, from the ground up: one imports what lies below it, and nothing on its own floor.
+
+A room holds the rooms inside it that are not listed. The last is the door, which everybody else comes in by.
+"""
+
+BESIDE = ("attnspec_adapters", "attnspec_draws", "attnspec_probes")
+"""Packages beside the validator, which knows them by name alone (`attnspec.base.extensions`)."""
 
 REGISTRIES = {
-    "extensions": "the extensions of the validator",
-    "lattice.random_cases": "the random cases of each family",
+    "attnspec.base.extensions": "the extensions of the validator",
+    "attnspec.command_line": "the commands",
+    "attnspec_draws.judge.own_modules": "what is loaded before a candidate is there",
+    "attnspec_draws.generators.random_cases": "the random cases of each family",
 }
 """The modules that know others above them by name, and what these are."""
 
-AUTHORING_DOOR = "tools/attnspec/command_line/authoring.py"
+AUTHORING_DOOR = "tools/attnspec/commands/authoring.py"
 """The commands of a checkout, which alone of the harness know how golden files are made."""
 
 
@@ -202,29 +156,36 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     assert not found, "These files import each other:\n" + "\n".join(told)
 
 
+INSTALLED = [folder for name, folder in PACKAGES.items() if any(name in floor for floor in FLOORS) or name in BESIDE]
+
+
 def module_of(path: Path) -> str:
-    """Return the dotted name of a file of the harness, without its package; empty for the package itself."""
-    parts = path.relative_to(PACKAGES["attnspec"]).with_suffix("").parts
+    """Return the dotted name of a file."""
+    package = next(folder for folder in PACKAGES.values() if path.is_relative_to(folder))
+    parts = path.relative_to(package.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def room_of(path: Path) -> str | None:
-    """Return the room of a file of the harness: that which names its module, or else the nearest package around it."""
-    parts = module_of(path).split(".")
-    for length in range(len(parts), 0, -1):
-        name = ".".join(parts[:length])
-        for room, (_, modules) in ROOMS.items():
-            if name in modules:
-                return room
-    return None
+def room_of(path: Path) -> tuple[int, str]:
+    """Return the room of a file, the innermost of those that are listed, and its floor."""
+    module = module_of(path)
+    around = [
+        (len(room), floor, room)
+        for floor, rooms in enumerate(FLOORS)
+        for room in rooms
+        if f"{module}.".startswith(f"{room}.")
+    ]
+    assert around, f"Say in FLOORS in which room {shown(path)} stands."
+    _, floor, room = max(around)
+    return floor, room
 
 
 def named_files(path: Path) -> tuple[Path, ...]:
-    """Return the files of the harness that a file names in a string, as ``package.module`` or with ``:attribute``."""
+    """Return the files that a file names in a string, as ``package.module`` or with ``:attribute``."""
     texts = [
         node.value.partition(":")[0]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("attnspec.")
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("attnspec")
     ]
     return tuple(file for text in texts if re.fullmatch(r"\w+(\.\w+)+", text) and (file := file_of(text)) is not None)
 
@@ -232,29 +193,29 @@ def named_files(path: Path) -> tuple[Path, ...]:
 def leading_up(of: Callable[[Path], tuple[Path, ...]]) -> dict[tuple[str, str], list[str]]:
     """Return the arrows from a room to one that is not below it, each with the files."""
     found: dict[tuple[str, str], list[str]] = {}
-    for path in files_of(PACKAGES["attnspec"]):
+    for path in files_of(*INSTALLED):
+        floor, room = room_of(path)
         for target in of(path):
-            if target.is_relative_to(PACKAGES["attnspec"]):
-                rooms = room_of(path), room_of(target)
-                if None not in rooms and rooms[0] != rooms[1] and ROOMS[rooms[0]][0] <= ROOMS[rooms[1]][0]:
-                    found.setdefault(rooms, []).append(f"{module_of(path)} -> {module_of(target)}")
+            above, other = room_of(target) if any(target.is_relative_to(each) for each in INSTALLED) else (-1, "")
+            if room != other and floor <= above:
+                found.setdefault((room, other), []).append(f"{module_of(path)} -> {module_of(target)}")
     return found
-
-
-def test_every_module_of_the_harness_stands_in_a_room() -> None:
-    homeless = [shown(path) for path in files_of(PACKAGES["attnspec"]) if room_of(path) is None]
-    assert not homeless, f"Say in FLOORS or EXTENSIONS in which room these stand: {', '.join(homeless)}"
 
 
 def test_rooms_import_what_lies_below_them() -> None:
     found = leading_up(imported_files)
-    told = [f"{above} <- {below}: {', '.join(files)}" for (below, above), files in found.items()]
-    assert found.keys() == EXCEPTIONS.keys(), "Arrows that lead up:\n" + "\n".join(told)
+    lines = [f"{above} <- {below}: {', '.join(files)}" for (below, above), files in found.items()]
+    assert not found, "Arrows that lead up:\n" + "\n".join(lines)
+
+
+def test_the_validator_imports_nothing_that_stands_beside_it() -> None:
+    inside = [path for path in files_of(PACKAGES["attnspec"]) if path.parent != PACKAGES["attnspec"]]
+    assert {shown(path) for path in inside if packages_imported(path) & {*BESIDE}} == set()
 
 
 def test_only_registries_name_what_lies_above_them() -> None:
     files = [arrow.partition(" -> ")[0] for arrows in leading_up(named_files).values() for arrow in arrows]
-    assert {*files} - {""} == REGISTRIES.keys()
+    assert {*files} == REGISTRIES.keys()
 
 
 def test_the_harness_knows_nothing_of_authoring_but_at_one_door() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnspec.plain_text import plain_text
+from attnspec.base.plain_text import plain_text
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from attnspec import vocabulary
-from attnspec.command_line import main
-from attnspec.comparison import STATUSES
+from attnspec.command_line import main, vocabulary
 from attnspec.contract import CAPABILITIES, CONVENTIONS, LAYOUTS, OPERATIONS, PROFILES
+from attnspec.grading import STATUSES
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = json.loads((ROOT / "spec" / "schemas" / "report.schema.json").read_text("utf-8"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from attnspec_mistakes.departures import Computation
+    from attnspec_mistakes.patches import Computation
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import by_name
 from attnspec_mistakes.mistake import Made
+from attnspec_mistakes.patches import by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation, Outputs
+    from attnspec_mistakes.patches import Computation, Outputs
     from attnspec_reference.precision import Array
 
 _ABSENT = object()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-    from attnspec_mistakes.departures import Computation
+    from attnspec_mistakes.patches import Computation
 
 _OPERATIONS = {
     "merge": "merge_states",

@@ -9,7 +9,7 @@ rounds its results once, at the end, to the dtype of the inputs. Inputs are neve
 specification refuses raise ``ValueError``.
 
 The names of the steps are relied on: a mistake or a control is one of these functions with a step of that name
-replaced (``attnspec_mistakes.departures``), and refuses to be made where no step has the name.
+replaced (``attnspec_mistakes.patches``), and refuses to be made where no step has the name.
 
 Examples
 --------

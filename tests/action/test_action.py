@@ -32,7 +32,7 @@ MISTAKE = (" * query.dtype.type(scale)", "")
 TORCH = """
 import torch
 
-from attnspec.adapters.builtin.torch import Torch
+from attnspec_adapters.torch import Torch
 
 
 class Adapter(Torch):

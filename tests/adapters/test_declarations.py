@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec.adapters import load
-from attnspec.adapters.messages import read_started, started
-from attnspec.errors import AttnspecError
+from attnspec.base.errors import AttnspecError
+from attnspec.process.messages import read_started, started
 from attnspec.runner import resolved_for
+from attnspec.targets import load
 
 MODULE = """
 import numpy as np

@@ -6,12 +6,12 @@ import sys
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Request
-from attnspec.adapters.process import isolated
-from attnspec.adapters.target import Target
+from attnspec.base.errors import TargetError
 from attnspec.command_line import main
-from attnspec.errors import TargetError
+from attnspec.contract.implementation import Request
+from attnspec.process.process import isolated
+from attnspec.targets import load
+from attnspec.targets.target import Target
 
 ADAPTERS = """
 import numpy as np

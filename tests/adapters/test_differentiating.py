@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import attnspec_reference as reference
-from attnspec.adapters import Declined, Malformed, Outputs, Raised, Request, load
-from attnspec.adapters.process import isolated
-from attnspec.adapters.target import Target
-from attnspec.conventions import resolve
-from attnspec.errors import TargetError, UsageError
+from attnspec.base.errors import TargetError, UsageError
+from attnspec.contract.conventions import resolve
+from attnspec.process.process import isolated
+from attnspec.targets import Declined, Malformed, Outputs, Raised, Request, load
+from attnspec.targets.target import Target
 
 FORWARD = "scaled_dot_product_attention"
 BACKWARD = f"{FORWARD}_backward"

@@ -4,8 +4,8 @@ import weakref
 
 import numpy as np
 
-from attnspec.adapters.handed_out import HandedOut
-from attnspec.adapters.implementation import Request
+from attnspec.contract.implementation import Request
+from attnspec.targets.handed_out import HandedOut
 
 
 class Watched(np.ndarray):

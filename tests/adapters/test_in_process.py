@@ -9,8 +9,8 @@ import pytest
 
 import attnspec_reference
 from attnspec import Unsupported
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Declined, Malformed, Outputs, Raised, Request
+from attnspec.contract.implementation import Declined, Malformed, Outputs, Raised, Request
+from attnspec.targets import load
 
 X = np.array([[1.0, 2.0], [3.0, 5.0]])
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Declined, Outputs, Raised, Request
-from attnspec.adapters.process import ProcessImplementation
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
+from attnspec.contract.implementation import Declined, Outputs, Raised, Request
+from attnspec.process.process import ProcessImplementation
 from attnspec.runner import run_suite
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

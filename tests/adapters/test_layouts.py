@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec.adapters.implementation import (
+from attnspec.base.errors import UsageError
+from attnspec.contract.implementation import (
     Crashed,
     Declaration,
     Declined,
@@ -18,8 +19,7 @@ from attnspec.adapters.implementation import (
     Request,
     TimedOut,
 )
-from attnspec.adapters.layouts import laid_out
-from attnspec.errors import UsageError
+from attnspec.targets.laid_out import laid_out
 
 B, H, SQ, SK, E, EV = 2, 3, 4, 5, 2, 3
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Declined, Implementation, Outputs, Request
+from attnspec.base.errors import AttnspecError, TargetError, UsageError
 from attnspec.cases import load_suite
-from attnspec.errors import AttnspecError, TargetError, UsageError
+from attnspec.contract.implementation import Declined, Implementation, Outputs, Request
+from attnspec.targets import load
 
 SOFTMAX = """
 import numpy as np

@@ -6,9 +6,9 @@ import sys
 import pytest
 from softmax_program import MAIN, command_of
 
-from attnspec.adapters import manners
-from attnspec.adapters.manners import manners_of
-from attnspec.errors import TargetError
+from attnspec.base.errors import TargetError
+from attnspec.process import protocol_checks as manners
+from attnspec.process.protocol_checks import manners_of
 
 STRICT = MAIN.replace("    request = json.loads(line)\n", "    request = json.loads(line)\n    strict(request)\n")
 FAULTS = {
@@ -128,7 +128,7 @@ def test_a_program_that_keeps_all_manners(tmp_path):
 
 
 def test_an_isolated_target_keeps_all_manners():
-    assert faults_of(f"{shlex.quote(sys.executable)} -P -m attnspec.adapters.serving reference") == {}
+    assert faults_of(f"{shlex.quote(sys.executable)} -P -m attnspec.process.serving reference") == {}
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -8,8 +8,9 @@ import jsonschema
 import numpy as np
 import pytest
 
-from attnspec.adapters import messages
-from attnspec.adapters.implementation import (
+from attnspec.contract import OPERATIONS
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES, QUANTIZED_DTYPES
+from attnspec.contract.implementation import (
     Crashed,
     Declaration,
     Declined,
@@ -19,9 +20,8 @@ from attnspec.adapters.implementation import (
     Request,
     TimedOut,
 )
-from attnspec.adapters.tensors_on_the_wire import DTYPES, ENCODINGS, MOST_AXES, WireError
-from attnspec.contract import OPERATIONS
-from attnspec.dtypes import ANY, FLOAT_DTYPES, QUANTIZED_DTYPES
+from attnspec.process import messages
+from attnspec.process.tensors_on_the_wire import DTYPES, ENCODINGS, MOST_AXES, WireError
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec" / "schemas" / "protocol.schema.json").read_text("utf-8"))
 REQUEST = Request("softmax", "float64", {"x": np.array([0.0, -np.inf])}, {"axis": 0})

@@ -13,12 +13,12 @@ import jsonschema
 import numpy as np
 import pytest
 
-from attnspec.adapters import line_process, pipes, process
-from attnspec.adapters.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
-from attnspec.adapters.launching import LINE_LIMIT
-from attnspec.adapters.process import ProcessImplementation
-from attnspec.adapters.target import Target
-from attnspec.errors import ProtocolError, TargetError, UsageError
+from attnspec.base.errors import ProtocolError, TargetError, UsageError
+from attnspec.contract.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
+from attnspec.process import line_process, pipes, process
+from attnspec.process.launching import LINE_LIMIT
+from attnspec.process.process import ProcessImplementation
+from attnspec.targets.target import Target
 
 SPEC = Path(__file__).parents[2] / "spec"
 

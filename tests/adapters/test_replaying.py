@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from softmax_program import command_of
 
-from attnspec.adapters.implementation import Request
-from attnspec.adapters.process import ProcessImplementation
-from attnspec.adapters.replaying import replay
-from attnspec.adapters.target import Target
+from attnspec.base.errors import UsageError
 from attnspec.command_line import main
-from attnspec.errors import UsageError
+from attnspec.contract.implementation import Request
+from attnspec.process.process import ProcessImplementation
+from attnspec.process.replaying import replay
+from attnspec.targets.target import Target
 
 ROWS = Request("softmax", "float64", {"x": np.array([[0.0, 1.0], [2.0, np.inf]])}, {})
 

@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Malformed, Outputs, Request
+from attnspec.contract.implementation import Malformed, Outputs, Request
+from attnspec.targets import load
 
 ONES = np.ones((1, 1, 1, 1))
 REQUEST = Request(

@@ -6,16 +6,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
-from attnspec.adapters.loading import load
-from attnspec.adapters.process import isolated
-from attnspec.adapters.target import Target
-from attnspec.errors import ProtocolError
+from attnspec.base.errors import ProtocolError
+from attnspec.contract.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
+from attnspec.process.process import isolated
+from attnspec.targets.loading import load
+from attnspec.targets.target import Target
 
 TARGET = """
 import os, subprocess, sys, time
 import numpy as np
-from attnspec.errors import Unsupported
+from attnspec.base.errors import Unsupported
 
 print("imported")
 os.write(1, b"imported\\n")

@@ -9,16 +9,16 @@ import pytest
 
 import attnspec
 import attnspec_reference
-from attnspec.adapters.implementation import Declined, Malformed, Outputs, Request
-from attnspec.adapters.in_process import InProcessImplementation
-from attnspec.adapters.layouts import laid_out
-from attnspec.adapters.process import isolated
-from attnspec.adapters.target import Target
+from attnspec.base.errors import TargetError, UsageError
 from attnspec.cases import load_suite
 from attnspec.contract import IN_LAYOUT
-from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.errors import TargetError, UsageError
-from attnspec.layout import clauses_in, read_layout, with_setting
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.contract.implementation import Declined, Malformed, Outputs, Request
+from attnspec.contract.layout import clauses_in, read_layout, with_setting
+from attnspec.process.process import isolated
+from attnspec.targets.in_process import InProcessImplementation
+from attnspec.targets.laid_out import laid_out
+from attnspec.targets.target import Target
 from attnspec.validation import validate
 
 OPERATION = "scaled_dot_product_attention"

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Declined, Outputs, Request
-from attnspec.errors import TargetError
+from attnspec.base.errors import TargetError
+from attnspec.contract.implementation import Declined, Outputs, Request
+from attnspec.targets import load
 
 X = np.array([[1.0, 2.0], [3.0, 5.0]])
 QUERY = np.arange(4.0).reshape(1, 1, 2, 2)

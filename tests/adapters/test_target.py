@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec.adapters.implementation import Declined, Outputs, Request
-from attnspec.adapters.in_process import InProcessImplementation
-from attnspec.adapters.opening import open_target
-from attnspec.adapters.target import Target
-from attnspec.errors import UsageError
+from attnspec.base.errors import UsageError
+from attnspec.contract.implementation import Declined, Outputs, Request
+from attnspec.process.opening import open_target
+from attnspec.targets.in_process import InProcessImplementation
+from attnspec.targets.target import Target
 
 PUBLIC = (attnspec.validate, attnspec.load, attnspec.judge)
 ROWS = Request("softmax", "float64", {"x": np.zeros((2, 3))}, {})

@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Request
-from attnspec.adapters.messages import characters_of, run_request
-from attnspec.adapters.tensors_on_the_wire import DTYPES, ENCODINGS, WireError, decode_tensor, encode_tensor
+from attnspec.contract.implementation import Request
+from attnspec.process.messages import characters_of, run_request
+from attnspec.process.tensors_on_the_wire import DTYPES, ENCODINGS, WireError, decode_tensor, encode_tensor
 
 EXAMPLES = {
     "float64": np.array([[0.1, -0.0, 5e-324], [np.inf, -np.inf, np.nan]]),

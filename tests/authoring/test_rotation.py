@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnspec.errors import UsageError
+from attnspec.base.errors import UsageError
 from attnspec_authoring import rotation
 from attnspec_authoring.rotation import VARIABLE, is_due
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.adapters.target import Target
-from attnspec.campaign import Plan, Sought, open_executor, planned, planned_apart, run_campaign
 from attnspec.guard.task import Task
+from attnspec.targets.target import Target
+from attnspec_draws.campaign import Plan, Sought, open_executor, planned, planned_apart, run_campaign
 
 HERE = Path(__file__).parent
 

@@ -1,8 +1,8 @@
 """What draws cover, counted like golden cases."""
 
-from attnspec.campaign.covering import coverage_page, covered, together
 from attnspec.cases import load_suite
-from attnspec.draws import drawn_of
+from attnspec_draws import drawn_of
+from attnspec_draws.campaign.covering import coverage_page, covered, together
 
 
 def test_every_draw_that_is_not_refused_is_counted_once(planned_campaign):

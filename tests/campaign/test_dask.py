@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from attnspec.campaign import open_executor
-from attnspec.errors import UsageError
+from attnspec.base.errors import UsageError
+from attnspec_draws.campaign import open_executor
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [

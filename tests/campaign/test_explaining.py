@@ -1,8 +1,8 @@
 """What draws find wrong is told as in any report, from draws that failed and draws that passed."""
 
-from attnspec.campaign import deadly, evidence_of, explained, tallied
-from attnspec.campaign.explaining import LOOKED_AT
-from attnspec.draws import drawn_of, recipe_from_text
+from attnspec_draws import drawn_of, recipe_from_text
+from attnspec_draws.campaign import deadly, evidence_of, explained, tallied
+from attnspec_draws.campaign.explaining_failures import LOOKED_AT
 
 from .conftest import task
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.campaign import DrawOutcome, Kind, PartOutcome, Plan
-from attnspec.campaign.keeping import Kept
-from attnspec.errors import UsageError
-from attnspec.lattice import Limits
+from attnspec.base.errors import UsageError
+from attnspec_draws.campaign import DrawOutcome, Kind, PartOutcome, Plan
+from attnspec_draws.campaign.keeping import Kept
+from attnspec_draws.generators import Limits
 
 PLAN = Plan("7", (Kind("merge_states", Limits("float32")),), None)
 ABOUT = {"target": "reference", "seed": "7"}

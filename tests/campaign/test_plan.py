@@ -2,10 +2,10 @@
 
 from itertools import islice
 
-from attnspec.campaign import Kind, PartOutcome, Plan
-from attnspec.campaign.plan import PART, VARIED, Part, plan_from_lines
-from attnspec.campaign.running import _left
-from attnspec.lattice import Limits
+from attnspec_draws.campaign import Kind, PartOutcome, Plan
+from attnspec_draws.campaign.plan import PART, VARIED, Part, plan_from_lines
+from attnspec_draws.campaign.running_tasks import _left
+from attnspec_draws.generators import Limits
 
 OPERATION = "scaled_dot_product_attention"
 KINDS = (Kind(OPERATION, Limits("float32")), Kind("merge_states", Limits("float16", frozenset(["full_width"]))))

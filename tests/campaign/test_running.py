@@ -2,9 +2,9 @@
 
 import pytest
 
-from attnspec.campaign import open_executor, shrunk_failure, tallied
-from attnspec.draws import drawn_of, recipe_from_text
-from attnspec.errors import UsageError
+from attnspec.base.errors import UsageError
+from attnspec_draws import drawn_of, recipe_from_text
+from attnspec_draws.campaign import open_executor, shrunk_failure, tallied
 
 from .conftest import task
 

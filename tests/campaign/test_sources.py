@@ -2,8 +2,8 @@
 
 import pytest
 
-from attnspec.adapters.target import Target
-from attnspec.campaign.sources import digests
+from attnspec.targets.target import Target
+from attnspec_draws.campaign.sources import digests
 
 
 @pytest.fixture

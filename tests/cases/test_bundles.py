@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from attnspec.base.errors import FixtureError
 from attnspec.cases import file_content, load_suite, read_index
 from attnspec.cases.bundles import SUFFIX
-from attnspec.errors import FixtureError
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from attnspec.base.errors import FixtureError, UsageError
 from attnspec.cases import check_file, load_suite, read_index
 from attnspec.command_line import main
-from attnspec.errors import FixtureError, UsageError
 
 CONTEXT = "documents/003/context_vector"
 REFUSAL = "documents/003/context_vector_width_mismatch"

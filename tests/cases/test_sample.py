@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import attnspec
+from attnspec.base.errors import FixtureError, RecipeError
 from attnspec.cases import canonical_json, case_from_json, check_file, load_suite
-from attnspec.errors import FixtureError, RecipeError
 from attnspec_authoring.recipes import AuthoredCase, Source
 from attnspec_authoring.regeneration import filled_document
 from attnspec_oracle import evaluate

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from attnspec.base.errors import FixtureError, UsageError
 from attnspec.cases import SMOKE, load_suite, smoke_text
 from attnspec.command_line import main
-from attnspec.errors import FixtureError, UsageError
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 CASES = ("layout/softmax_columns", "layout/softmax_large", "core/width_2")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from attnspec.command_line import main
-from attnspec.draws import draw, recipe_from_text
+from attnspec_draws import draw, recipe_from_text
 from attnspec_reference import scaled_dot_product_attention
 
 TARGETS = Path(__file__).parents[1] / "campaign"

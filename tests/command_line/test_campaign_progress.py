@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from attnspec.command_line.campaign_progress import Drawing, doing
+from attnspec_draws.commands.campaign_progress import Drawing, doing
 
 
 def waited(condition):
@@ -43,7 +43,7 @@ def test_on_a_terminal_it_shows_from_the_first_moment(capsys, monkeypatch, strea
 
 def test_draws_are_counted_of_all_and_no_speed_is_told_of_the_first(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("attnspec.command_line.campaign_progress.monotonic", lambda: now[0])
+    monkeypatch.setattr("attnspec_draws.commands.campaign_progress.monotonic", lambda: now[0])
     drawing = Drawing(20, 60, None)
     drawing.add(5)
     now[0] += 0.02
@@ -58,7 +58,7 @@ def test_draws_are_counted_of_all_and_no_speed_is_told_of_the_first(monkeypatch)
 
 def test_time_that_is_left_is_told_from_the_first(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("attnspec.command_line.campaign_progress.monotonic", lambda: now[0])
+    monkeypatch.setattr("attnspec_draws.commands.campaign_progress.monotonic", lambda: now[0])
     drawing = Drawing(0, None, 60.0)
     assert (drawing.text(), drawing.is_over) == ("0 draws, 60 s left", False)
     now[0] += 61

@@ -6,10 +6,10 @@ import re
 import pytest
 from rich.console import Console
 
-from attnspec.adapters import load
-from attnspec.command_line.console import progress
 from attnspec.command_line.progress_bar import ProgressBar
+from attnspec.command_line.terminal import progress
 from attnspec.guard.journal import Journal
+from attnspec.targets import load
 
 
 class Counted:

@@ -8,7 +8,7 @@ import pytest
 import attnspec
 from attnspec.cases import canonical_json
 from attnspec.command_line import main
-from attnspec.reports import report_to_json
+from attnspec.reports.formats import report_to_json
 
 STUDENT = Path(__file__).parents[1] / "implementations" / "student_softmax_axis_0.py"
 SINGLE = "documents/000/single_head"

@@ -12,9 +12,9 @@ import pytest
 
 from attnspec.cases import load_suite
 from attnspec.command_line import main
+from attnspec.commands.python_script import MOST_LINES, python_script
 from attnspec.contract import OPERATIONS
 from attnspec.families.lookup import family_of
-from attnspec.reproduction import MOST_LINES, python_script
 
 CASES = load_suite().cases
 

@@ -263,7 +263,7 @@ def test_a_folder_without_permission_is_found_before_the_run(attnspec, tmp_path,
 
 def test_a_framework_that_is_not_installed_names_the_extra(attnspec, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    for module in [name for name in sys.modules if name.startswith("attnspec.adapters.builtin.torch")]:
+    for module in [name for name in sys.modules if name.startswith("attnspec_adapters.torch")]:
         monkeypatch.delitem(sys.modules, module)
     status, _, err = attnspec("validate", "torch")
     assert status == 2
@@ -271,7 +271,7 @@ def test_a_framework_that_is_not_installed_names_the_extra(attnspec, monkeypatch
 
 
 def test_an_unknown_layout_leaves_no_process_behind(attnspec, monkeypatch):
-    from attnspec.adapters.process import ProcessImplementation
+    from attnspec.process.process import ProcessImplementation
 
     closed = []
     close = ProcessImplementation.close
@@ -375,7 +375,7 @@ def test_the_command_in_a_report_repeats_the_run(attnspec, write):
 
 
 def test_the_command_in_a_report_names_a_program_as_one(attnspec, write):
-    write("answers.py", "import sys\nfrom attnspec.adapters.serving import main\nsys.exit(main(['./wrong.py']))\n")
+    write("answers.py", "import sys\nfrom attnspec.process.serving import main\nsys.exit(main(['./wrong.py']))\n")
     write("wrong.py", "def softmax(x, axis=-1):\n    return x + 1\n")
     write("program", f"#!{sys.executable}\nimport runpy\nrunpy.run_path('answers.py')\n").chmod(0o755)
     assert attnspec("validate", "--command", "./program", "--select", ROWS, "--report", "report.md")[0] == 1

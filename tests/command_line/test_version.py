@@ -5,10 +5,10 @@ from types import MappingProxyType
 
 import pytest
 
+from attnspec.base.version import __version__
 from attnspec.cases import load_suite
 from attnspec.command_line import main
 from attnspec.specification import Clause, pages, specification_digest
-from attnspec.version import __version__
 
 CLAUSES = {
     "a.first": Clause("a.first", "The first rule.", "a.md"),

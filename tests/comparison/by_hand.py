@@ -1,9 +1,9 @@
 """Tolerances and verdicts without a suite: what a run owes is stated by the test."""
 
-from attnspec import comparison
-from attnspec.comparison import Run
+from attnspec import grading as comparison
 from attnspec.contract import OPERATIONS
 from attnspec.families.lookup import family_of
+from attnspec.grading import Run
 
 
 def tolerance(operation, inputs, attributes, precision, conventions=None):

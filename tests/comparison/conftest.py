@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Outputs
 from attnspec.bounds import precision_of
-from attnspec.comparison import Values
-from attnspec.dtypes import rounded_to, to_run_dtype
-from attnspec_mistakes.departures import by_name
+from attnspec.contract.dtypes import rounded_to, to_run_dtype
+from attnspec.contract.implementation import Outputs
+from attnspec.grading import Values
+from attnspec_mistakes.patches import by_name
 from attnspec_oracle import evaluate
 
 from .by_hand import grade, tolerance

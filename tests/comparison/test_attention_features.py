@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Outputs
 from attnspec.bounds import precision_of, stacked
-from attnspec.comparison import Values
 from attnspec.contract import OPERATIONS
+from attnspec.contract.implementation import Outputs
+from attnspec.grading import Values
 from attnspec_controls import controls_of
-from attnspec_mistakes.departures import in_working_precision
+from attnspec_mistakes.patches import in_working_precision
 from attnspec_oracle import evaluate
 from attnspec_reference import scaled_dot_product_attention
 

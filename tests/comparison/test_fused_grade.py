@@ -9,11 +9,11 @@ from rich.console import Console
 
 import attnspec
 from attnspec.cases import canonical_json
-from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.reports import print_report, report_to_json
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.reports.formats import print_report, report_to_json
 from attnspec_authoring.recipes import AuthoredCase, Source
 from attnspec_authoring.regeneration import filled_document
-from attnspec_mistakes.departures import departure, in_working_precision
+from attnspec_mistakes.patches import departure, in_working_precision
 from attnspec_reference import scaled_dot_product_attention
 from attnspec_reference.attention.phases import score_every_key
 

@@ -4,9 +4,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Crashed, Declined, Malformed, Outputs, Raised, TimedOut
 from attnspec.bounds import precision_of
-from attnspec.comparison import MustRefuse, NotGraded, Values
+from attnspec.contract.implementation import Crashed, Declined, Malformed, Outputs, Raised, TimedOut
+from attnspec.grading import MustRefuse, NotGraded, Values
 
 from .by_hand import grade, tolerance
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Outputs
 from attnspec.bounds import precision_of
-from attnspec.comparison import Values
+from attnspec.contract.implementation import Outputs
+from attnspec.grading import Values
 
 from .by_hand import grade, tolerance
 

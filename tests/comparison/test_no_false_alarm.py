@@ -16,7 +16,7 @@ from attnspec_controls.attention.attention_products import (
     sum_key_by_key,
     values_key_by_key,
 )
-from attnspec_mistakes.departures import departure, in_working_precision
+from attnspec_mistakes.patches import departure, in_working_precision
 
 DTYPES = ("float64", "float32")
 

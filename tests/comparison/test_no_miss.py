@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec_mistakes.departures import departure, in_working_precision
+from attnspec_mistakes.patches import departure, in_working_precision
 from attnspec_reference import scaled_dot_product_attention, single_head_attention
 from attnspec_reference.attention.phases import scale_scores, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import exclude_keys, exponentiate

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from attnspec.adapters import Declaration
 from attnspec.cases import load_suite
-from attnspec.comparison import Values, bounded, compare
-from attnspec.dtypes import FLOAT_DTYPES, LARGEST
+from attnspec.contract.dtypes import FLOAT_DTYPES, LARGEST
+from attnspec.grading import Values, bounded, compare
 from attnspec.runner import planned_runs, resolved_for
+from attnspec.targets import Declaration
 
 CASES = {
     "core": ("core/plain", "core/plain_steps"),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from attnspec.bounds import precision_of
-from attnspec.dtypes import ANY, numpy_dtype
+from attnspec.contract.dtypes import ANY, numpy_dtype
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Outputs
 from attnspec.bounds import precision_of, stacked
 from attnspec.cases import Generated, Inputs, Rise, in_run_dtype, load_suite
-from attnspec.comparison import grade
-from attnspec.conventions import resolve
-from attnspec.families.attention.sampled import sampled_tolerance
-from attnspec.families.attention.tolerances import tolerance
-from attnspec.one_case import run_of
+from attnspec.contract.conventions import resolve
+from attnspec.contract.implementation import Outputs
+from attnspec.families.attention.tolerance.sampled import sampled_tolerance
+from attnspec.families.attention.tolerance.tolerances import tolerance
+from attnspec.grading import grade
+from attnspec.validation.one_case import run_of
 from attnspec_mistakes.attention.long_tiles import Tiles
 
 OPERATION = "scaled_dot_product_attention"

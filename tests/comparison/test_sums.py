@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attnspec.bounds import precision_of
-from attnspec.dtypes import rounded_to
+from attnspec.contract.dtypes import rounded_to
 
 from .by_hand import tolerance
 

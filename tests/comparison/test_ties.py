@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnspec.bounds import precision_of, stacked
-from attnspec.dtypes import numpy_dtype, rounded_to
+from attnspec.contract.dtypes import numpy_dtype, rounded_to
 
 from .by_hand import tolerance
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Outputs
 from attnspec.bounds import precision_of, stacked
-from attnspec.comparison import Values
 from attnspec.contract import OPERATIONS
+from attnspec.contract.implementation import Outputs
+from attnspec.grading import Values
 
 from .by_hand import grade, tolerance
 

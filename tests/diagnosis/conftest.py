@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.adapters import load
 from attnspec.cases import load_suite
 from attnspec.diagnosis import diagnose
 from attnspec.runner import run_suite
+from attnspec.targets import load
 from attnspec_mistakes import CATALOGUE
 
 ENGINE = Path(__file__).parents[1] / "implementations" / "switched_engine" / "__init__.py"

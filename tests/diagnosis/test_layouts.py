@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from attnspec.contract import CLAUSES_IN_PLACE
-from attnspec.layout import clause_in, layouts_of_clause
+from attnspec.contract.layout import clause_in, layouts_of_clause
 from attnspec.specification import clauses
 from attnspec.validation import validate
 from attnspec_mistakes import CATALOGUE

@@ -8,7 +8,7 @@ from attnspec.cases import load_suite
 from attnspec.diagnosis import UNKNOWN, diagnose, suspects
 from attnspec.reports.entries import diagnosis_lines
 from attnspec.reports.report_json import diagnosis_to_json
-from attnspec_mistakes.judged import Judged, judged_cases
+from attnspec_mistakes.labelled_mistakes import Judged, judged_cases
 
 
 def a_third_of_the_width(query, arguments):

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from attnspec.cases import suite_of_random
-from attnspec.draws import Recipe
-from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.lattice import Limits
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.runner import run_suite
+from attnspec_draws import Recipe
+from attnspec_draws.generators import Limits
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +26,7 @@ def results():
     """Run cases against an implementation, or against a function that is one by itself."""
 
     def run(cases, function):
-        from attnspec.adapters import load
+        from attnspec.targets import load
 
         (operation,) = {case.operation for case in cases}
         implementation = load(SimpleNamespace(name="tested", dtypes=FLOAT_DTYPES, **{operation: function}))

@@ -8,11 +8,11 @@ import pytest
 
 import attnspec
 import attnspec_reference
+from attnspec.base.errors import UsageError
 from attnspec.cases import load_selected
 from attnspec.command_line import main
-from attnspec.draws import draw, recipe_from_text
-from attnspec.errors import UsageError
 from attnspec.offline import read_manifest
+from attnspec_draws import draw, recipe_from_text
 
 TEXT = "draw:scaled_dot_product_attention/tests/3:float32:elements=200"
 WRONG = "draw:scaled_dot_product_attention/tests:float32"

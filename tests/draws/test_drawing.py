@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attnspec.capabilities import is_capability
+from attnspec.base.errors import UsageError
 from attnspec.cases import attributes_in
 from attnspec.contract import CAPABILITIES
-from attnspec.draws import draw, drawable, recipe_from_text
-from attnspec.draws.drawing import case_of, drawn_of
-from attnspec.dtypes import FLOAT_DTYPES, follows_run, rounded_to
-from attnspec.errors import UsageError
+from attnspec.contract.capabilities import is_capability
+from attnspec.contract.dtypes import FLOAT_DTYPES, follows_run, rounded_to
 from attnspec.families.lookup import needed
-from attnspec.reference_answers import reference_outputs
+from attnspec.grading.reference_answers import reference_outputs
+from attnspec_draws import draw, drawable, recipe_from_text
+from attnspec_draws.drawing import case_of, drawn_of
 
 SMALL = {"elements": 1_000, "longest": 64}
 STEADY = {"mask", "sinks", "alibi_slopes", "key_lengths", "query_lengths", "grad_logsumexp"}

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import attnspec_reference
-from attnspec.draws import draw, drawable, shrunk
-from attnspec.draws.drawing import drawn_of
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec_controls import controls_of
+from attnspec_draws import draw, drawable, shrunk
+from attnspec_draws.drawing import drawn_of
 from attnspec_mistakes import mistakes_of
 
 SMALL = {"elements": 1_000, "longest": 64}

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
 from attnspec.cases import suite_of
-from attnspec.draws import Recipe, draw, recipe_from_text
-from attnspec.dtypes import FLOAT_DTYPES, rounded_to
-from attnspec.lattice import Limits
+from attnspec.contract.dtypes import FLOAT_DTYPES, rounded_to
 from attnspec.runner import run_suite
+from attnspec.targets import load
+from attnspec_draws import Recipe, draw, recipe_from_text
+from attnspec_draws.generators import Limits
 from attnspec_reference import scaled_dot_product_attention
 
 OPERATION = "scaled_dot_product_attention"

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
-from attnspec.conventions import resolve
-from attnspec.draws import draw, drawn_for, learned, not_offered
-from attnspec.draws.drawing import drawn_of
+from attnspec.contract.conventions import resolve
 from attnspec.families.lookup import needed
-from attnspec.lattice import Limits
+from attnspec.targets import load
+from attnspec_draws import draw, drawn_for, learned, not_offered
+from attnspec_draws.drawing import drawn_of
+from attnspec_draws.generators import Limits
 
 FORWARD, MERGE = "scaled_dot_product_attention", "merge_states"
 

@@ -9,39 +9,15 @@ import numpy as np
 import pytest
 
 from attnspec.contract import OPERATIONS
-from attnspec.draws import Recipe, recipe_from_text
-from attnspec.draws.drawing import case_of, drawable, drawn_of
-from attnspec.families.attention.drawing import (
-    backward,
-    causal,
-    context,
-    exclusions,
-    extents,
-    forward,
-    heads,
-    heavy,
-    merging,
-    projecting,
-    quantizing,
-    softmax,
-    spoiling,
-    tokens,
-    weights,
-)
-from attnspec.families.rotary.drawing import frequencies, rotation, tables
-from attnspec.lattice import (
-    Limits,
-    Stream,
-    alike,
-    changing,
-    lengths,
-    memory,
-    misfitting,
-    presenting,
-    refusing,
-    resizing,
-)
-from attnspec.lattice.random_cases import random_cases_of
+from attnspec_draws import Recipe, recipe_from_text
+from attnspec_draws.attention.operations import backward, causal, context, forward, heads, projecting, softmax, weights
+from attnspec_draws.attention.operations import merging_states as merging
+from attnspec_draws.attention.parts import exclusions, extents, heavy, quantizing, spoiling, tokens
+from attnspec_draws.drawing import case_of, drawable, drawn_of
+from attnspec_draws.generators import Limits, Stream, alike, changing, lengths, memory, misfitting, presenting, refusing
+from attnspec_draws.generators import beyond_float16 as resizing
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.rotary.operations import frequencies, rotation, tables
 
 from .by_hand import (
     NEEDED,

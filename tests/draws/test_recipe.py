@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnspec.draws import Recipe, drawn_of, is_recipe, recipe_from_text
-from attnspec.draws.drawing import drawable
-from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.errors import UsageError
-from attnspec.lattice import Limits
+from attnspec.base.errors import UsageError
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec_draws import Recipe, drawn_of, is_recipe, recipe_from_text
+from attnspec_draws.drawing import drawable
+from attnspec_draws.generators import Limits
 
 WORD = st.text("abcxyz0189_=.-", min_size=1, max_size=9)
 NUMBER = st.integers(0, 999_999_999)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from attnspec.base.errors import UsageError
 from attnspec.contract import OPERATIONS
-from attnspec.draws import Recipe, drawable, drawn_of, recipe_from_text
-from attnspec.errors import UsageError
-from attnspec.lattice import REVERSED, Limits, Words
+from attnspec_draws import Recipe, drawable, drawn_of, recipe_from_text
+from attnspec_draws.generators import REVERSED, Limits, Words
 
 OPERATION = "scaled_dot_product_attention"
 ALIKE = frozenset({"alike"})

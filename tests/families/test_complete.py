@@ -5,19 +5,19 @@ from pathlib import Path
 import pytest
 
 import attnspec_reference
+from attnspec.base.extensions import BUILT_IN
 from attnspec.cases import load_suite
 from attnspec.contract import FAMILIES, LAYOUTS, OPERATIONS, TITLES
-from attnspec.extensions import BUILT_IN
 from attnspec.families.lookup import family_called, family_of
-from attnspec.lattice.random_cases import random_cases_of
 from attnspec_authoring.recipes import authored_cases
 from attnspec_controls import controls_of
+from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_mistakes import mistakes_of
 from attnspec_oracle import evaluation
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {
-    "tools/attnspec/families": "tools/attnspec/contract.py (FAMILIES)",
+    "tools/attnspec/families": "tools/attnspec/contract/__init__.py (FAMILIES)",
     "spec/operations": "spec/operations",
     "reference_impl/attnspec_reference": "reference_impl/attnspec_reference/__init__.py",
     "reference_impl/attnspec_mistakes": "reference_impl/attnspec_mistakes/__init__.py (CATALOGUE)",
@@ -164,7 +164,7 @@ def test_every_library_that_is_built_in_is_listed():
     for package in sorted(builtin.glob("*/__init__.py")):
         name = package.parent.name
         if package.read_text("utf-8").startswith('"""The built-in adapter'):
-            assert name in listed, f"tools/attnspec/extensions.py (BUILT_IN) does not list {name}"
+            assert name in listed, f"tools/attnspec/base/extensions.py (BUILT_IN) does not list {name}"
 
 
 @each_operation

@@ -2,8 +2,8 @@
 
 import json
 
+from attnspec.base.version import __version__
 from attnspec.cases import canonical_json, schema_validator
-from attnspec.version import __version__
 
 from .conftest import COLUMNS, CONTEXT, ROWS, WHOLE
 

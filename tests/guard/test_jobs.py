@@ -127,7 +127,7 @@ def test_a_signal_ends_all_of_it(words, number, status, command):
 
 
 def test_programs_run_side_by_side(command):
-    program = ("--command", shlex.join([sys.executable, "-P", "-m", "attnspec.adapters.serving", "reference"]))
+    program = ("--command", shlex.join([sys.executable, "-P", "-m", "attnspec.process.serving", "reference"]))
     one, several = command("validate", target=program), command("validate", "--jobs", "3", target=program)
     assert one.status == several.status == 0
     assert told(several.report) == told(one.report)

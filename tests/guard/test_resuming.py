@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from attnspec.errors import UsageError
-from attnspec.guard.keeping import open_kept
+from attnspec.base.errors import UsageError
+from attnspec.guard.kept_journal import open_kept
 
 WRONG = """
 import os

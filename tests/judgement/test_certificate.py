@@ -4,10 +4,12 @@ import json
 
 import pytest
 
-from attnspec.draws import Recipe, draw, recipe_from_text
-from attnspec.errors import UsageError
-from attnspec.judgement.certificate import DRAWS, certificate, certify
-from attnspec.judgement.telling_apart import (
+from attnspec.base.errors import UsageError
+from attnspec.validation.one_case import run_of
+from attnspec_draws import Recipe, draw, recipe_from_text
+from attnspec_draws.generators import Limits
+from attnspec_draws.judge.certificate import DRAWS, certificate, certify
+from attnspec_draws.judge.telling_apart import (
     ASIDE,
     NO_ANSWER,
     THE_SAME,
@@ -17,8 +19,6 @@ from attnspec.judgement.telling_apart import (
     Told,
     tell_apart,
 )
-from attnspec.lattice import Limits
-from attnspec.one_case import run_of
 
 OPERATION = "merge_states"
 SMALL = Limits("float32", elements=2000, longest=200)

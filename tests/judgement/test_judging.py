@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 
 import attnspec
-from attnspec.adapters.target import Target
-from attnspec.errors import UsageError
-from attnspec.judgement import Conditions, judged, shapes_from
+from attnspec.base.errors import UsageError
+from attnspec.targets.target import Target
+from attnspec_draws.judge import Conditions, judged, shapes_from
 
 EXPLOITS = Path(__file__).parent / "exploits"
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec/schemas/judgement.schema.json").read_text(encoding="utf-8"))

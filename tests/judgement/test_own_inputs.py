@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from attnspec.errors import UsageError
-from attnspec.judgement import shapes_from
-from attnspec.judgement.own_inputs import passing_impostors, tried
+from attnspec.base.errors import UsageError
+from attnspec_draws.judge import shapes_from
+from attnspec_draws.judge.own_inputs import passing_impostors, tried
 
 OPERATION = "scaled_dot_product_attention"
 PASS_UNIFORM = {

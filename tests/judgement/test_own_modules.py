@@ -5,21 +5,21 @@ import sys
 
 LOADED = """
 import ast, importlib.util, re, sys
-from attnspec.judgement.own_modules import load_own_modules
+from attnspec_draws.judge.own_modules import load_own_modules
 load_own_modules(())
 loaded = dict(sys.modules)
 late = set()
 for name, module in loaded.items():
     if not name.startswith("attnspec") or not getattr(module, "__file__", None):
         continue
-    if name == "attnspec.adapters.confining":
+    if name == "attnspec.process.confining":
         # It runs in the candidate's own process.
         continue
     tree = ast.parse(open(module.__file__).read())
     for node in ast.walk(tree):
         # What is registered by name; adapters run in the candidate's own process, and the command runs already.
         if isinstance(node, ast.Constant) and re.fullmatch(r"attnspec[\\w.]*:\\w+", str(node.value)):
-            if not node.value.startswith(("attnspec.adapters.builtin", "attnspec.command_line")):
+            if not node.value.startswith(("attnspec_adapters", "attnspec.command", "attnspec_draws.commands")):
                 late.add((name, node.value.partition(":")[0]))
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):

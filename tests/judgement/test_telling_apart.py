@@ -5,12 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from attnspec.base.errors import UsageError
 from attnspec.cases import Generated
-from attnspec.cases.tensors import Inputs
-from attnspec.draws import Recipe, draw
-from attnspec.errors import UsageError
-from attnspec.impostor_answers import Impostor
-from attnspec.judgement.telling_apart import (
+from attnspec.cases.tensor_json import Inputs
+from attnspec.validation.one_case import case as golden_case
+from attnspec.validation.one_case import run_of
+from attnspec_draws import Recipe, draw
+from attnspec_draws.generators import Limits
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.trivial_answers import Impostor
+from attnspec_draws.judge.telling_apart import (
     ASIDE,
     NO_ANSWER,
     THE_SAME,
@@ -20,10 +24,6 @@ from attnspec.judgement.telling_apart import (
     answering_of,
     tell_apart,
 )
-from attnspec.lattice import Limits
-from attnspec.lattice.random_cases import random_cases_of
-from attnspec.one_case import case as golden_case
-from attnspec.one_case import run_of
 
 OPERATION = "scaled_dot_product_attention"
 PLAIN = Limits("float32", elements=200, longest=8, extents={"queries": 3, "keys": 4, "batch": 2})

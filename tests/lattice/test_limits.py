@@ -2,8 +2,8 @@
 
 import pytest
 
-from attnspec.errors import UsageError
-from attnspec.lattice import Limits
+from attnspec.base.errors import UsageError
+from attnspec_draws.generators import Limits
 
 
 def test_what_is_left_out_is_not_allowed():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attnspec.dtypes import FLOAT_DTYPES, rounded_to
-from attnspec.lattice import Stream, coarse, full_width, whole_numbers
+from attnspec.contract.dtypes import FLOAT_DTYPES, rounded_to
+from attnspec_draws.generators import Stream, coarse, full_width, whole_numbers
 
 from .by_hand import words
 

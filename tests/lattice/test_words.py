@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnspec.lattice import Stream, Words
+from attnspec_draws.generators import Stream, Words
 
 from .by_hand import ByHand, words
 

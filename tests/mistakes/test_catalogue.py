@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 import attnspec_reference
-from attnspec.arrangement import Circumstances
 from attnspec.contract import OPERATIONS as CONTRACT
-from attnspec.conventions import CHOICES
+from attnspec.contract.arrangement import Circumstances
+from attnspec.contract.conventions import CHOICES
 from attnspec.families.lookup import family_of
 from attnspec_mistakes import CATALOGUE, mistakes_of
-from attnspec_mistakes.departures import by_name
 from attnspec_mistakes.mistake import mistakes_in
+from attnspec_mistakes.patches import by_name
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAUSES = {

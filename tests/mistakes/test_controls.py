@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import attnspec_reference
-from attnspec.arrangement import Circumstances
+from attnspec.contract.arrangement import Circumstances
 from attnspec.families.lookup import family_of
 from attnspec_controls import CONTROLS, controls_of
-from attnspec_mistakes.departures import by_name
+from attnspec_mistakes.patches import by_name
 
 SHORT_NAMES = {
     "scaled_dot_product_attention": "sdpa",

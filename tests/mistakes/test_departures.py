@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec_mistakes.departures import (
+from attnspec_mistakes.patches import (
     altered,
     by_name,
     defaulting,

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Outputs
 from attnspec.cases import in_run_dtype, load_suite
-from attnspec.comparison import grade
-from attnspec.one_case import run_of
+from attnspec.contract.implementation import Outputs
+from attnspec.grading import grade
+from attnspec.validation.one_case import run_of
 from attnspec_mistakes import CATALOGUE
 from attnspec_mistakes.attention.long_mistakes import MISTAKES
 from attnspec_mistakes.attention.long_tiles import Tiles

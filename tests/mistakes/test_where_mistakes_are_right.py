@@ -7,7 +7,7 @@ import pytest
 
 import attnspec_reference
 from attnspec_mistakes import CATALOGUE
-from attnspec_mistakes.departures import by_name
+from attnspec_mistakes.patches import by_name
 
 MISTAKES = {mistake.id: mistake for mistake in CATALOGUE}
 

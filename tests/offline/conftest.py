@@ -8,12 +8,12 @@ import pytest
 
 import attnspec_reference
 from attnspec.cases import load_suite
-from attnspec.dtypes import numpy_dtype
+from attnspec.contract.dtypes import numpy_dtype
 from attnspec.offline import export
 from attnspec.offline.json_file import read_json, tensors_to_json
 from attnspec.offline.npz_file import write_npz
 from attnspec.offline.safetensors_file import read_safetensors, write_safetensors
-from attnspec_mistakes.departures import by_name
+from attnspec_mistakes.patches import by_name
 
 
 def read_case(folder, entry):

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from attnspec import locations
-from attnspec.version import __version__
+from attnspec.base import locations
+from attnspec.base.version import __version__
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("golden", "spec/operations", "spec/schemas")

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
 from attnspec.cases import load_suite
-from attnspec.probing import Asking, OutOfCallsError, measured
 from attnspec.runner import run_suite
+from attnspec.targets import load
+from attnspec_probes import Asking, OutOfCallsError, measured
 from attnspec_reference import scaled_dot_product_attention as right
 
 OPERATION = "scaled_dot_product_attention"

@@ -283,7 +283,7 @@ def test_a_target_that_ends_its_process_costs_its_case_alone(run, pytester, righ
 
 
 def test_a_program_is_validated(run):
-    program = f"--attnspec-command={sys.executable} -P -m attnspec.adapters.serving -- right.py"
+    program = f"--attnspec-command={sys.executable} -P -m attnspec.process.serving -- right.py"
     count = len(ids(run(program, SOFTMAX, "--attnspec-dtype=float64", "--collect-only", "-q")))
     assert count > 3
     run(program, SOFTMAX, "--attnspec-dtype=float64").assert_outcomes(passed=count)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.releases import broken_promises, read_released, read_retired
-from attnspec.version import __version__
+from attnspec.base.version import __version__
+from attnspec.cases.releases import broken_promises, read_released, read_retired
 
 from .conftest import CONTEXT, REFUSAL, ROWS
 

@@ -7,7 +7,7 @@ import pytest
 
 import attnspec
 from attnspec.cases import schema_validator
-from attnspec.reports import report_to_json
+from attnspec.reports.formats import report_to_json
 
 IMPLEMENTATIONS = Path(__file__).parents[1] / "implementations"
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 import attnspec
-from attnspec.reports import print_report
+from attnspec.reports.formats import print_report
 
 IMPLEMENTATIONS = Path(__file__).parents[1] / "implementations"
 

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 import attnspec
-from attnspec.reports import print_report, report_to_json
 from attnspec.reports.failures import failure_of, told
-from attnspec.reports.markdown import markdown
+from attnspec.reports.formats import print_report, report_to_json
+from attnspec.reports.formats.markdown import markdown
 
 
 def entry(case, message=None, *, dtype="float64", **given):

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped, TestSuite
 
-from attnspec.reports.junit import junit_xml
+from attnspec.reports.formats.junit import junit_xml
 
 KINDS = {"fail": Failure, "unsupported": Skipped}
 

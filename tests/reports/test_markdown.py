@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
-from attnspec.plain_text import plain_text
-from attnspec.reports.markdown import code, markdown, prose
+from attnspec.base.plain_text import plain_text
+from attnspec.reports.formats.markdown import code, markdown, prose
 
 GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 OWN_TAGS = re.compile(r"</?details>\n?|<summary>(Failing cases|Not graded): \d+</summary>\n?")

@@ -9,7 +9,7 @@ from rich.console import Console
 
 import attnspec
 import attnspec_reference
-from attnspec.reports import print_report
+from attnspec.reports.formats import print_report
 from attnspec.reports.problems import problems_of
 from attnspec.specification import clause_text
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 import attnspec
+from attnspec.base.errors import ReportError
 from attnspec.cases import canonical_json
-from attnspec.errors import ReportError
-from attnspec.reports import report_to_json
+from attnspec.reports.formats import report_to_json
 from attnspec.reports.reading import read_report
 
 

@@ -14,11 +14,11 @@ import pytest
 
 import attnspec
 import attnspec_reference
-from attnspec.adapters.implementation import Declaration, Outputs
-from attnspec.adapters.process import isolated
-from attnspec.adapters.target import Target
 from attnspec.cases import load_suite, schema_validator
-from attnspec.reports import report_to_json, write_report
+from attnspec.contract.implementation import Declaration, Outputs
+from attnspec.process.process import isolated
+from attnspec.reports.formats import report_to_json, write_report
+from attnspec.targets.target import Target
 
 IMPLEMENTATIONS = Path(__file__).parents[1] / "implementations"
 ROWS = "documents/001/softmax_of_rows"

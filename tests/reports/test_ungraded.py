@@ -10,11 +10,11 @@ from rich.console import Console
 
 import attnspec
 from attnspec.cases import load_suite, schema_validator
-from attnspec.reports import report_to_json
-from attnspec.reports.console import print_report
+from attnspec.reports.formats import report_to_json
+from attnspec.reports.formats.console import print_report
+from attnspec.reports.formats.junit import junit_xml
+from attnspec.reports.formats.markdown import markdown
 from attnspec.reports.html import html_page
-from attnspec.reports.junit import junit_xml
-from attnspec.reports.markdown import markdown
 from attnspec.reports.notebook import notebook_html
 
 LOST = "stress/raw_products_beyond_float16"

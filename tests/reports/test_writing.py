@@ -6,8 +6,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 import attnspec
-from attnspec.errors import UsageError
-from attnspec.reports import check_writable, write_report
+from attnspec.base.errors import UsageError
+from attnspec.reports.formats import check_writable, write_report
 
 ROWS = "documents/001/softmax_of_rows"
 

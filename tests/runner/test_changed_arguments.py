@@ -10,11 +10,11 @@ import pytest
 
 import attnspec
 import attnspec_reference
-from attnspec.adapters import load
 from attnspec.cases import ChangedArgument, load_suite
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.runner import run_suite
+from attnspec.targets import load
 
 SUITE = load_suite()
 CASES = {case.id: case for case in SUITE.cases.values() if case.changed_argument is not None}

@@ -8,11 +8,11 @@ import pytest
 
 import attnspec
 import attnspec_reference
-from attnspec.adapters import load
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.runner import run_suite
+from attnspec.targets import load
 
 SUITE = load_suite()
 CASES = [case for case in SUITE.cases.values() if case.expected is not None or case.properties is not None]

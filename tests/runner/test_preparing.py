@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import attnspec
-from attnspec.errors import FixtureError
-from attnspec.locations import GOLDEN_FOLDER
+from attnspec.base.errors import FixtureError
+from attnspec.base.locations import GOLDEN_FOLDER
 
 SINGLE = "documents/000/single_head"
 

@@ -7,8 +7,8 @@ import pytest
 
 import attnspec
 from attnspec.cases import canonical_json
-from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
-from attnspec.runner.presenting import FUSED, PRESENTATIONS, SHARED, presented, presented_all
+from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
+from attnspec.runner.memory_order import FUSED, PRESENTATIONS, SHARED, presented, presented_all
 from attnspec_authoring.recipes import AuthoredCase, Source
 from attnspec_authoring.regeneration import filled_document
 from attnspec_reference import scaled_dot_product_attention
@@ -250,7 +250,7 @@ def test_a_layout_wrapper_passes_the_views_on(tmp_path):
     ],
 )
 def test_a_presentation_that_cannot_be_is_refused_when_it_is_authored(presentation, sentence, tmp_path):
-    with pytest.raises(attnspec.errors.RecipeError, match=sentence):
+    with pytest.raises(attnspec.base.errors.RecipeError, match=sentence):
         suite(tmp_path, **presentation)
 
 

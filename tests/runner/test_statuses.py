@@ -7,7 +7,7 @@ import pytest
 
 import attnspec
 import attnspec_reference
-from attnspec.adapters.implementation import Crashed, Declaration, Outputs
+from attnspec.contract.implementation import Crashed, Declaration, Outputs
 
 ROWS, SCORES = "documents/001/softmax_of_rows", "documents/001/softmax_of_scores"
 

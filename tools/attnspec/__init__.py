@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec.errors import AttnspecError, Unsupported
-from attnspec.version import __version__
+from attnspec.base.errors import AttnspecError, Unsupported
+from attnspec.base.version import __version__
 
 if TYPE_CHECKING:
-    from attnspec.adapters.layouts import features_first
-    from attnspec.adapters.loading import load
-    from attnspec.judgement import Conditions, Judgement, judge
-    from attnspec.one_case import OneCase, case
     from attnspec.reports.report import Report
+    from attnspec.targets.laid_out import features_first
+    from attnspec.targets.loading import load
     from attnspec.validation import validate
+    from attnspec.validation.one_case import OneCase, case
+    from attnspec_draws.judge import Conditions, Judgement, judge
 
 __all__ = [
     "AttnspecError",
@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Conditions": "attnspec.judgement",
-    "Judgement": "attnspec.judgement",
-    "OneCase": "attnspec.one_case",
+    "Conditions": "attnspec_draws.judge",
+    "Judgement": "attnspec_draws.judge",
+    "OneCase": "attnspec.validation.one_case",
     "Report": "attnspec.reports.report",
-    "case": "attnspec.one_case",
-    "features_first": "attnspec.adapters.layouts",
-    "judge": "attnspec.judgement",
-    "load": "attnspec.adapters.loading",
+    "case": "attnspec.validation.one_case",
+    "features_first": "attnspec.targets.laid_out",
+    "judge": "attnspec_draws.judge",
+    "load": "attnspec.targets.loading",
     "validate": "attnspec.validation",
 }
 

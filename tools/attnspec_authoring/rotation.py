@@ -11,7 +11,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from attnspec.errors import UsageError
+from attnspec.base.errors import UsageError
 
 VARIABLE = "ATTNSPEC_SHARES"
 """The variable of the environment that says in how many shares the whole is cut, of which one is due."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.dtypes import rounded_to
-from attnspec.families.attention.attendance import attendance
+from attnspec.contract.dtypes import rounded_to
+from attnspec.families.attention.steps.attendance import attendance
 
 if TYPE_CHECKING:
     from collections.abc import Callable

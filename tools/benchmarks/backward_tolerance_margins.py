@@ -19,7 +19,7 @@ from backward_ways import RIGHT, WRONG, Way, exact
 from study import Study, add_write_option, publish, table
 
 from attnspec.bounds import precision_of
-from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, LARGEST
+from attnspec.contract.dtypes import FLOAT_DTYPES, HALF_PRECISION, LARGEST
 from attnspec.families.lookup import family_of
 
 if TYPE_CHECKING:

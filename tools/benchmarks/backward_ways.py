@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from attnspec.dtypes import HALF_PRECISION, numpy_dtype
+from attnspec.contract.dtypes import HALF_PRECISION, numpy_dtype
 
 if TYPE_CHECKING:
     from backward_draws import Draw

@@ -16,9 +16,9 @@ from study import Study, add_write_option, publish, table
 from attnspec.cases import load_suite
 from attnspec.cases.coverage import coverage, missing, summary
 from attnspec.contract import OPERATIONS
-from attnspec.draws import Recipe, drawable, drawn_of
-from attnspec.draws.drawing import case_of
-from attnspec.lattice import Limits
+from attnspec_draws import Recipe, drawable, drawn_of
+from attnspec_draws.drawing import case_of
+from attnspec_draws.generators import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

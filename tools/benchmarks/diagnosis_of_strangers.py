@@ -27,26 +27,26 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from study import STUDIES, Study, publish, table, today
 
-from attnspec.adapters import Outputs
-from attnspec.adapters.layers import Wrapped
-from attnspec.adapters.opening import open_target
-from attnspec.adapters.target import Target
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
+from attnspec.contract.dtypes import numpy_dtype
 from attnspec.diagnosis import diagnose, suspects
-from attnspec.dtypes import numpy_dtype
-from attnspec.families.attention.attendance import attendance
-from attnspec.probing import measured
+from attnspec.families.attention.steps.attendance import attendance
+from attnspec.process.opening import open_target
 from attnspec.runner import run_suite
+from attnspec.targets import Outputs
+from attnspec.targets.layers import Wrapped
+from attnspec.targets.target import Target
+from attnspec_probes import measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from attnspec.adapters import Answer, Declaration, Request
+    from attnspec.contract.operation import Operation
     from attnspec.diagnosis import Diagnosis
-    from attnspec.operation import Operation
     from attnspec.runner import Result
-    from attnspec_mistakes.judged import Judged
+    from attnspec.targets import Answer, Declaration, Request
+    from attnspec_mistakes.labelled_mistakes import Judged
 
 ABOUT = """
 Wrong implementations of a blind batch, each in several settings: it gives what is owed alone, or all that it gives; it

@@ -26,10 +26,10 @@ sys.path.insert(0, str(ROOT / "tests" / "implementations"))
 from study import Study, add_write_option, publish, table  # noqa: E402
 from switched_engine import SwitchedEngine  # noqa: E402
 
-from attnspec.adapters import load  # noqa: E402
 from attnspec.cases import load_suite  # noqa: E402
 from attnspec.diagnosis import diagnose  # noqa: E402
 from attnspec.runner import run_suite  # noqa: E402
+from attnspec.targets import load  # noqa: E402
 from attnspec_mistakes import CATALOGUE, Mistake  # noqa: E402
 
 if TYPE_CHECKING:

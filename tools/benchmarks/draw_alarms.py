@@ -19,24 +19,33 @@ from typing import TYPE_CHECKING, Any, cast
 
 from study import STUDIES, Study, add_write_option, publish, table, today
 
-from attnspec.adapters import load
-from attnspec.adapters.target import Target
-from attnspec.campaign import DrawOutcome, PartOutcome, Plan, Sought, open_executor, planned, run_campaign, tallied
 from attnspec.cases import suite_of_random
-from attnspec.draws import Recipe, draw, drawable, drawn_for, drawn_of, learned, not_offered
 from attnspec.guard.task import Task
-from attnspec.lattice import Limits
 from attnspec.runner import resolved_for, run_suite
+from attnspec.targets import load
+from attnspec.targets.target import Target
 from attnspec_authoring.proof.subjects import implementation_of
 from attnspec_controls import CONTROLS
+from attnspec_draws import Recipe, draw, drawable, drawn_for, drawn_of, learned, not_offered
+from attnspec_draws.campaign import (
+    DrawOutcome,
+    PartOutcome,
+    Plan,
+    Sought,
+    open_executor,
+    planned,
+    run_campaign,
+    tallied,
+)
+from attnspec_draws.generators import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from attnspec.adapters import Implementation
-    from attnspec.campaign import Tally
     from attnspec.cases import Case
     from attnspec.runner import Result
+    from attnspec.targets import Implementation
+    from attnspec_draws.campaign import Tally
 
 CONTROLS_NAME = "controls"
 KEPT = STUDIES / "draw-alarms.json"

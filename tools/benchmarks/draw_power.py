@@ -24,23 +24,23 @@ from typing import TYPE_CHECKING
 
 from study import STUDIES, Study, add_write_option, publish, table
 
-from attnspec.adapters.target import Target
-from attnspec.campaign import Plan, Sought, planned, shrunk_failure
-from attnspec.campaign.working import run_part
+from attnspec.base.errors import TargetError
 from attnspec.cases import suite_of_random
-from attnspec.draws import Recipe, draw, drawable, drawn_of, recipe_from_text, shrunk
-from attnspec.errors import TargetError
 from attnspec.guard.task import Task
-from attnspec.lattice import Limits
 from attnspec.runner import run_suite
+from attnspec.targets.target import Target
 from attnspec_authoring.proof.subjects import implementation_of
+from attnspec_draws import Recipe, draw, drawable, drawn_of, recipe_from_text, shrunk
+from attnspec_draws.campaign import Plan, Sought, planned, shrunk_failure
+from attnspec_draws.campaign.working import run_part
+from attnspec_draws.generators import Limits
 from attnspec_mistakes import CATALOGUE, Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from attnspec.adapters import Implementation
     from attnspec.cases import Case
+    from attnspec.targets import Implementation
 
 SEED = "power"
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from study import Study, add_write_option, publish, table
 
-from attnspec.adapters import load
 from attnspec.cases import attributes_in, suite_of_random
-from attnspec.draws import Recipe, draw, learned, not_offered
-from attnspec.dtypes import rounded_to
-from attnspec.lattice import Limits
+from attnspec.contract.dtypes import rounded_to
 from attnspec.runner import resolved_for, run_suite
+from attnspec.targets import load
+from attnspec_draws import Recipe, draw, learned, not_offered
+from attnspec_draws.generators import Limits
 from attnspec_reference import scaled_dot_product_attention, scaled_dot_product_attention_backward
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.adapters import Implementation
     from attnspec.runner import Result
+    from attnspec.targets import Implementation
 
 OPERATION = "scaled_dot_product_attention_backward"
 DTYPE = "bfloat16"

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from study import Study, add_write_option, publish, table
 
-from attnspec.draws import Recipe, draw, drawable
-from attnspec.draws.drawing import case_of
-from attnspec.dtypes import numpy_dtype, rounded_to
-from attnspec.judgement.certificate import DRAWS, certificate
-from attnspec.judgement.own_inputs import passing_impostors
-from attnspec.judgement.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart
-from attnspec.lattice import REFUSED, Drawn, Limits
-from attnspec.lattice.random_cases import random_cases_of
-from attnspec.one_case import run_of
+from attnspec.contract.dtypes import numpy_dtype, rounded_to
+from attnspec.validation.one_case import run_of
+from attnspec_draws import Recipe, draw, drawable
+from attnspec_draws.drawing import case_of
+from attnspec_draws.generators import REFUSED, Drawn, Limits
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.judge.certificate import DRAWS, certificate
+from attnspec_draws.judge.own_inputs import passing_impostors
+from attnspec_draws.judge.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from attnspec.impostor_answers import Impostor
-    from attnspec.judgement.telling_apart import DrawTold
+    from attnspec_draws.generators.trivial_answers import Impostor
+    from attnspec_draws.judge.telling_apart import DrawTold
 
 FORWARD = "scaled_dot_product_attention"
 DTYPES = ("float32", "bfloat16")

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 from study import Study, add_write_option, publish, table
 
-from attnspec.adapters import load
 from attnspec.cases import load_suite
 from attnspec.diagnosis import diagnose
-from attnspec.probing import measured
 from attnspec.runner import run_suite
+from attnspec.targets import load
+from attnspec_probes import measured
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "implementations"))
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from study import Study, add_write_option, publish, table
 
-from attnspec.adapters.implementation import Outputs
 from attnspec.cases import in_run_dtype, load_suite
-from attnspec.comparison import grade
 from attnspec.contract import ON_REQUEST
-from attnspec.one_case import run_of
+from attnspec.contract.implementation import Outputs
+from attnspec.grading import grade
+from attnspec.validation.one_case import run_of
 from attnspec_mistakes.attention.long_mistakes import MISTAKES
 from attnspec_mistakes.attention.long_tiles import Tiles
 

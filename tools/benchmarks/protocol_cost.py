@@ -20,20 +20,20 @@ import numpy as np
 from study import Study, add_write_option, publish, table
 
 import attnspec
-from attnspec.adapters.implementation import Request
-from attnspec.adapters.messages import answer_message, run_request
-from attnspec.adapters.process import ProcessImplementation
-from attnspec.adapters.serving import keep_the_protocol_apart, serve
-from attnspec.adapters.tensors_on_the_wire import ENCODINGS
 from attnspec.cases import load_suite
-from attnspec.dtypes import to_run_dtype
+from attnspec.contract.dtypes import to_run_dtype
+from attnspec.contract.implementation import Request
+from attnspec.process.messages import answer_message, run_request
+from attnspec.process.process import ProcessImplementation
+from attnspec.process.serving import keep_the_protocol_apart, serve
+from attnspec.process.tensors_on_the_wire import ENCODINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from attnspec.adapters.implementation import Implementation
-    from attnspec.adapters.messages import Message
-    from attnspec.adapters.tensors_on_the_wire import Encoding
+    from attnspec.contract.implementation import Implementation
+    from attnspec.process.messages import Message
+    from attnspec.process.tensors_on_the_wire import Encoding
 
 DTYPE = "float64"
 PIECE = 32 * 1024

@@ -12,8 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attnspec.base.version import __version__
 from attnspec.cases import load_suite
-from attnspec.version import __version__
 from attnspec_controls import CONTROLS
 from attnspec_mistakes import CATALOGUE
 

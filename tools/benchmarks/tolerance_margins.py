@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from study import Study, add_write_option, publish, table
 
 from attnspec import validate
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec_controls import CONTROLS
 
 if TYPE_CHECKING:

@@ -20,18 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 from study import Study, add_write_option, publish, table
 
-from attnspec import conventions
-from attnspec.adapters.implementation import Outputs
 from attnspec.bounds import Tolerance, precision_of, stacked
 from attnspec.cases import load_suite
-from attnspec.comparison import Run, Values, grade
-from attnspec.contract import OPERATIONS
-from attnspec.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
+from attnspec.contract import OPERATIONS, conventions
+from attnspec.contract.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
+from attnspec.contract.implementation import Outputs
 from attnspec.families.lookup import family_of
+from attnspec.grading import Run, Values, grade
 from attnspec.runner.planning import prepare
 from attnspec_controls import controls_of
 from attnspec_mistakes import mistakes_of
-from attnspec_mistakes.departures import departure, in_working_precision
+from attnspec_mistakes.patches import departure, in_working_precision
 from attnspec_oracle import evaluate
 from attnspec_reference import scaled_dot_product_attention
 from attnspec_reference.attention.attention_keys import within_window

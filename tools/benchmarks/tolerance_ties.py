@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 from study import Study, add_write_option, publish, table
 
 from attnspec.bounds import precision_of
-from attnspec.dtypes import numpy_dtype, rounded_to
-from attnspec.families.attention.rounding_cells import Norms
+from attnspec.contract.dtypes import numpy_dtype, rounded_to
+from attnspec.families.attention.steps.rounding_cells import Norms
 from attnspec.families.lookup import family_of
 
 Array = NDArray[Any]
 Row = tuple[Array, Array]
 Kernel = Callable[[Array, Array, str], Array]
 OPERATION = "scaled_dot_product_attention"
-MODEL = "attnspec.families.attention.error_bound"
+MODEL = "attnspec.families.attention.tolerance.error_bound"
 FEATURES = 4
 LENGTHS = (16, 64, 256, 1024, 4096)
 DRAWS = 16

@@ -17,7 +17,7 @@ from typing import Any
 
 import attnspec
 from attnspec.cases import load_suite
-from attnspec.reports import report_to_json
+from attnspec.reports.formats import report_to_json
 from attnspec.reports.html import html_page
 
 CASE = "causal/square"

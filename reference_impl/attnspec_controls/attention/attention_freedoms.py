@@ -8,14 +8,14 @@ import numpy as np
 
 from attnspec_controls.attention.attention_softmax import from_logits
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import by_name, departure
+from attnspec_mistakes.patches import by_name, departure
 from attnspec_reference.attention.attention_softmax import exponentiate, largest_logit, log_sum_exp
 from attnspec_reference.attention.phases import weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.precision import result_dtype, round_to
 
 if TYPE_CHECKING:
-    from attnspec_mistakes.departures import Outputs
+    from attnspec_mistakes.patches import Outputs
     from attnspec_reference.precision import Array, Booleans
 
 OPERATION = "scaled_dot_product_attention"

@@ -10,7 +10,7 @@ from attnspec_controls.attention.attention_products import indexed_heads
 from attnspec_controls.attention.attention_softmax import from_logits, online, powers_of_two
 from attnspec_controls.control import Control
 from attnspec_mistakes.attention.forward.attention_departures import TENSORS, check_scales, of_products, tensors_of
-from attnspec_mistakes.departures import by_name, departure
+from attnspec_mistakes.patches import by_name, departure
 from attnspec_reference.attention.attention_scales import dequantize, of_each_head, output_dtype_or_own
 from attnspec_reference.attention.phases import score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
@@ -19,7 +19,7 @@ from attnspec_reference.precision import round_to, widen
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation, Outputs
+    from attnspec_mistakes.patches import Computation, Outputs
     from attnspec_reference.precision import Array, Booleans
 
 OPERATION = "scaled_dot_product_attention"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import in_working_precision
+from attnspec_mistakes.patches import in_working_precision
 from attnspec_reference.attention.attention_inputs import (
     check_alignment,
     check_inputs,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import departure, in_working_precision
+from attnspec_mistakes.patches import departure, in_working_precision
 from attnspec_reference.attention.attention_logits import repeat_heads
 from attnspec_reference.attention.attention_softmax import (
     divide_by_total,
@@ -23,7 +23,7 @@ from attnspec_reference.attention.scaled_dot_product_attention import Attention,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from attnspec_mistakes.departures import Computation
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array
 
 OPERATION = "scaled_dot_product_attention"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.attention.backward_sums import control
-from attnspec_mistakes.departures import by_name, departure, ignoring, in_working_precision
+from attnspec_mistakes.patches import by_name, departure, ignoring, in_working_precision
 from attnspec_reference.attention.attention_softmax import largest_logit
 from attnspec_reference.attention.phases import applied_scale, score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from attnspec_controls.control import Control
-    from attnspec_mistakes.departures import Outputs
+    from attnspec_mistakes.patches import Outputs
     from attnspec_reference.precision import Array, Booleans
 
 _OF_THE_BACKWARD = ("grad_output", "output", "logsumexp", "grad_logsumexp")

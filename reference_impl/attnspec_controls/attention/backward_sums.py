@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import departure
+from attnspec_mistakes.patches import departure
 from attnspec_reference.attention.attention_gradients import sum_attended, sum_for_keys, sum_for_queries
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
@@ -18,7 +18,7 @@ from attnspec_reference.precision import result_dtype, round_to
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from attnspec_mistakes.departures import Computation
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array, Booleans
 
 OPERATION = "scaled_dot_product_attention_backward"

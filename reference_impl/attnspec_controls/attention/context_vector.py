@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import departure, in_working_precision
+from attnspec_mistakes.patches import departure, in_working_precision
 from attnspec_reference.attention.context_vector import context_vector
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import named_output
+from attnspec_mistakes.patches import named_output
 
 if TYPE_CHECKING:
     from attnspec_reference.precision import Array

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import departure, exchanging, in_working_precision
+from attnspec_mistakes.patches import departure, exchanging, in_working_precision
 from attnspec_reference.attention.merge_states import check_inputs, merge_states
 from attnspec_reference.precision import quietly
 

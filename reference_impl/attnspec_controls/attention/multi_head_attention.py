@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_controls.attention import attention_softmax
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import departure, ignoring, in_working_precision
+from attnspec_mistakes.patches import departure, ignoring, in_working_precision
 from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.attention.split_heads import split_heads

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import in_working_precision
+from attnspec_mistakes.patches import in_working_precision
 from attnspec_reference.attention.single_head_attention import single_head_attention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array
 
 OPERATION = "single_head_attention"

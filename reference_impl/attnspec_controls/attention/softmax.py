@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import departure, in_working_precision, named_output
+from attnspec_mistakes.patches import departure, in_working_precision, named_output
 from attnspec_reference.attention.softmax import largest, softmax
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import departure
+from attnspec_mistakes.patches import departure
 from attnspec_reference.rotary.rotary_frequencies import rotary_frequencies
 
 if TYPE_CHECKING:

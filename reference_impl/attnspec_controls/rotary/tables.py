@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.departures import departure, in_working_precision
+from attnspec_mistakes.patches import departure, in_working_precision
 from attnspec_reference.rotary.rotary_tables import RotaryTables, check_inputs, rotary_tables
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from attnspec_mistakes.attention.forward.building_blocks import (
     unshifted,
 )
 from attnspec_mistakes.attention.forward.forward_scores import inverse_root, transposed_scores
-from attnspec_mistakes.departures import (
+from attnspec_mistakes.patches import (
     altered,
     defaulting,
     departure,
@@ -41,8 +41,8 @@ from attnspec_reference.attention.split_heads import split_heads
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array
 
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.attention_layers import left_out
-from attnspec_mistakes.departures import defaulting, departure, ignoring, named_output, through_float16
 from attnspec_mistakes.mistake import Made
+from attnspec_mistakes.patches import defaulting, departure, ignoring, named_output, through_float16
 from attnspec_reference.attention.context_vector import ContextVector, context_vector
 from attnspec_reference.attention.glorot_normal import glorot_normal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation, Outputs
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation, Outputs
     from attnspec_reference.precision import Array
 
 

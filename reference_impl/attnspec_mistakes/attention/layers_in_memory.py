@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, named_output
 from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     entries_close_together,
@@ -15,6 +14,7 @@ from attnspec_mistakes.misread_memory import (
     tokens_close_together,
 )
 from attnspec_mistakes.mistake import Made
+from attnspec_mistakes.patches import altered, named_output
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.context_vector import context_vector
@@ -27,8 +27,8 @@ from attnspec_reference.attention.split_heads import split_heads
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec_mistakes.departures import Outputs
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Outputs
     from attnspec_reference.precision import Array
 
 WEIGHT_MATRICES = ("w_query", "w_key", "w_value", "w_output")

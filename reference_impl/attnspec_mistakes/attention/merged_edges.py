@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.merged_weights import afterwards, stepping
-from attnspec_mistakes.departures import altered, in_working_precision
 from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     overwriting,
@@ -16,6 +15,7 @@ from attnspec_mistakes.misread_memory import (
     tokens_close_together,
     without_gaps,
 )
+from attnspec_mistakes.patches import altered, in_working_precision
 from attnspec_reference.attention.merge_states import (
     MergedStates,
     logarithm_of_total,

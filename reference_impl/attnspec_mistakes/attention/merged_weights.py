@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import (
+from attnspec_mistakes.patches import (
     altered,
     cut_to_bfloat16,
     departure,
@@ -20,8 +20,8 @@ from attnspec_reference.attention.merge_states import MergedStates, merge_states
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array
 
 BLOCK_OF_FEATURES, BLOCK_OF_QUERIES = 32, 16

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, departure, ignoring_where, named_output
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, remembering, without_gaps
+from attnspec_mistakes.patches import altered, departure, ignoring_where, named_output
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
 from attnspec_reference.rotary.frequency_inputs import NEEDED

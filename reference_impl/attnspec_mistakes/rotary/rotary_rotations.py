@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, cut_to_bfloat16, departure, ignoring, named_output, through_float16
+from attnspec_mistakes.patches import altered, cut_to_bfloat16, departure, ignoring, named_output, through_float16
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
 from attnspec_reference.rotary.rotary_tables import RotaryTables, multiply, phases_of, rotary_tables
@@ -14,8 +14,8 @@ from attnspec_reference.rotary.rotary_tables import RotaryTables, multiply, phas
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array, Integers
 
 

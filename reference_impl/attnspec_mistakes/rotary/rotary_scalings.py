@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, defaulting, departure, ignoring, on_calls
+from attnspec_mistakes.patches import altered, defaulting, departure, ignoring, on_calls
 from attnspec_reference.rotary.frequency_scalings import (
     blending_range,
     divide,
@@ -23,8 +23,8 @@ from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, powe
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import attnspec_reference as reference
-from attnspec.adapters.implementation import Declined, Outputs, Request
+from attnspec.contract.implementation import Declined, Outputs, Request
 
 # Keras looks at it when it is imported, which a test may do before the adapter does.
 os.environ["KERAS_BACKEND"] = "torch"

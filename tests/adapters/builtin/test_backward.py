@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import attnspec_reference as reference
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Declined, Outputs, Request
+from attnspec.contract.implementation import Declined, Outputs, Request
+from attnspec.targets import load
 
 BACKWARD = "scaled_dot_product_attention_backward"
 TORCH = ["torch", "torch-math", "torch-flash"]

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import attnspec_reference as reference
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Declined, Outputs, Raised, Request
+from attnspec.contract.implementation import Declined, Outputs, Raised, Request
+from attnspec.targets import load
 
 pytest.importorskip("flax")
 implementation = load("flax")

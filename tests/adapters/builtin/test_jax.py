@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import attnspec_reference as reference
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Outputs, Raised, Request
+from attnspec.contract.implementation import Outputs, Raised, Request
+from attnspec.targets import load
 
 jax = pytest.importorskip("jax")
 implementation = load("jax")

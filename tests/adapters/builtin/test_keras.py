@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import attnspec_reference as reference
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Declined, Outputs, Raised, Request
-from attnspec.errors import TargetError
+from attnspec.base.errors import TargetError
+from attnspec.contract.implementation import Declined, Outputs, Raised, Request
+from attnspec.targets import load
 
 keras = pytest.importorskip("keras")
 pytest.importorskip("torch")
@@ -148,7 +148,7 @@ def test_it_refuses_what_everyone_must_refuse(scenarios, name, index):
 
 
 def test_another_backend_is_refused(monkeypatch):
-    backend = importlib.import_module("attnspec.adapters.builtin.keras.backend")
+    backend = importlib.import_module("attnspec_adapters.keras.backend")
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(TargetError, match=r"imported with 'jax'\. Set KERAS_BACKEND=torch"):
         importlib.reload(backend)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Request
+from attnspec.contract.implementation import Request
+from attnspec.targets import load
 
 pytest.importorskip("mlx.core")
 implementation = load("mlx")

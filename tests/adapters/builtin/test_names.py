@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.adapters import load
-from attnspec.adapters.tensors.libraries import OWN_EXTRAS, SHARED_EXTRA, extra_of
-from attnspec.errors import MissingDependencyError, TargetError
-from attnspec.extensions import BUILT_IN, THIRD_PARTY
+from attnspec.base.errors import MissingDependencyError, TargetError
+from attnspec.base.extensions import BUILT_IN, THIRD_PARTY
+from attnspec.targets import load
+from attnspec.tensors.libraries import OWN_EXTRAS, SHARED_EXTRA, extra_of
 
 ROOT = Path(__file__).parents[3]
 LIBRARIES = {name: name.partition("-")[0] for name in THIRD_PARTY}
@@ -24,7 +24,7 @@ def without(monkeypatch):
         # What has been imported of it would be found without it.
         for module in {library, *(name for name in sys.modules if name.startswith(f"{library}."))}:
             monkeypatch.setitem(sys.modules, module, None)
-        for module in [name for name in sys.modules if name.startswith("attnspec.adapters.builtin.")]:
+        for module in [name for name in sys.modules if name.startswith("attnspec_adapters.")]:
             if not module.endswith((".libraries", ".reference")):
                 monkeypatch.delitem(sys.modules, module)
 

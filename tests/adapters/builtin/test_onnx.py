@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import attnspec_reference as reference
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Declined, Outputs, Raised, Request
+from attnspec.contract.implementation import Declined, Outputs, Raised, Request
+from attnspec.targets import load
 
 pytest.importorskip("onnx")
-models = importlib.import_module("attnspec.adapters.builtin.onnx_models.attention")
+models = importlib.import_module("attnspec_adapters.onnx_models.attention")
 
 ATTENTION = "scaled_dot_product_attention"
 BOTH = ["onnx", "onnxruntime"]

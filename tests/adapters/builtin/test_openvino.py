@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Declined, Outputs, Request
+from attnspec.contract.implementation import Declined, Outputs, Request
+from attnspec.targets import load
 
 pytest.importorskip("openvino")
 implementation = load("openvino")

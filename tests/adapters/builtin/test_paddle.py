@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Outputs, Raised, Request
+from attnspec.contract.implementation import Outputs, Raised, Request
+from attnspec.targets import load
 
 # Paddle warns of a compiler's cache that it does not find.
 with warnings.catch_warnings():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import attnspec_reference as reference
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Outputs, Raised, Request
+from attnspec.contract.implementation import Outputs, Raised, Request
+from attnspec.targets import load
 
 ROTATING = ["transformers", "onnx", "onnxruntime"]
 LONGROPE = {"short_factors": [1.0, 1.5, 2.0, 3.0], "long_factors": [2.0, 4.0, 8.0, 16.0]}

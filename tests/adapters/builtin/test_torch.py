@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import attnspec_reference as reference
-from attnspec.adapters.in_process import InProcessImplementation
-from attnspec.errors import Unsupported
+from attnspec.base.errors import Unsupported
+from attnspec.targets.in_process import InProcessImplementation
 
 torch = pytest.importorskip("torch")
-package = importlib.import_module("attnspec.adapters.builtin.torch")
-tensors = importlib.import_module("attnspec.adapters.builtin.torch.tensors")
+package = importlib.import_module("attnspec_adapters.torch")
+tensors = importlib.import_module("attnspec_adapters.torch_tensors")
 adapter = package.Torch()
 
 B, H, SQ, SK, E, EV = 2, 3, 4, 5, 2, 3

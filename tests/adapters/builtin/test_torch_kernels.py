@@ -5,11 +5,11 @@ import importlib
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Outputs, Request
+from attnspec.contract.implementation import Outputs, Request
+from attnspec.targets import load
 
 torch = pytest.importorskip("torch")
-kernels = importlib.import_module("attnspec.adapters.builtin.torch.attention.kernels")
+kernels = importlib.import_module("attnspec_adapters.torch.attention.kernels")
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 ATTENTION = "scaled_dot_product_attention"

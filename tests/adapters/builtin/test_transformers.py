@@ -5,8 +5,8 @@ import importlib
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
-from attnspec.adapters.implementation import Outputs, Raised, Request
+from attnspec.contract.implementation import Outputs, Raised, Request
+from attnspec.targets import load
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attnspec.adapters.tensors.strided_copies import strided_copy
-from attnspec.runner.presenting import PRESENTATIONS
+from attnspec.runner.memory_order import PRESENTATIONS
+from attnspec.tensors.strided_copies import strided_copy
 
 KEPT = sorted(set(PRESENTATIONS) - {"reversed"})
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec.adapters.tensors import TENSORS, tensors_called
-from attnspec.dtypes import numpy_dtype
-from attnspec.errors import TargetError, UsageError
+from attnspec.base.errors import TargetError, UsageError
+from attnspec.contract.dtypes import numpy_dtype
+from attnspec.tensors import TENSORS, tensors_called
 
 LIBRARIES = [
     pytest.param(name, marks=pytest.mark.skipif(importlib.util.find_spec(name) is None, reason=f"{name} is not here"))

@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import pytest
 
-from attnspec.errors import RecipeError
+from attnspec.base.errors import RecipeError
 from attnspec_authoring.covering.construction import completed, pairs, pairs_of
 from attnspec_authoring.covering.rows import Row, read_rows, write_rows
 

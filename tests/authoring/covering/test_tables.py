@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnspec.dtypes import rounded_to
+from attnspec.contract.dtypes import rounded_to
 from attnspec_authoring.covering.construction import completed
 from attnspec_authoring.covering.effects import idle_features
 from attnspec_authoring.recipes.tables import switched_off, tables

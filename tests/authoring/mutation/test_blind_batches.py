@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
-from attnspec.adapters.opening import open_target
-from attnspec.adapters.target import Target
+from attnspec.process.opening import open_target
+from attnspec.targets import load
+from attnspec.targets.target import Target
 from attnspec_authoring.rotation import is_due
 
 BATCHES = Path(__file__).parents[2] / "implementations"

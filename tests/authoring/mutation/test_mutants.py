@@ -93,7 +93,7 @@ def test_a_mutant_leaves_the_reference_alone(examiner):
 
     assert softmax is before
     suite = replace(examiner.suite, cases=dict(list(examiner.suite.cases.items())[:20]))
-    from attnspec.adapters import load
+    from attnspec.targets import load
 
     assert not any(result.is_wrong for result in run_suite(suite, load("reference")))
 

@@ -3,7 +3,7 @@
 import pytest
 from right import LOOPS, RIGHT, THROUGH_LOGSUMEXP
 
-from attnspec.adapters import load
+from attnspec.targets import load
 from attnspec_authoring.rotation import is_due
 
 QUICK = ("Contexts", "Dense", "Modules", "Shapes", "SingleHead", "Softmax")

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from wrong import TABLE
 
-from attnspec.adapters import load
+from attnspec.targets import load
 
 
 def judged_in(wrong):

@@ -15,7 +15,7 @@ from attnspec.command_line import main
 from attnspec.contract import OPERATIONS
 from attnspec.specification import clauses
 from attnspec_authoring.proof import Tried, judged_document, judged_files, try_judged
-from attnspec_mistakes.judged import JUDGED, judged_cases, judged_implementations
+from attnspec_mistakes.labelled_mistakes import JUDGED, judged_cases, judged_implementations
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 BATCHES = Path(__file__).parents[2] / "implementations"

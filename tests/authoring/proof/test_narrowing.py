@@ -2,8 +2,8 @@
 
 import pytest
 
+from attnspec.base.errors import UsageError
 from attnspec.command_line import main
-from attnspec.errors import UsageError
 from attnspec_authoring.proof import chosen_subjects, narrowed_lines
 from attnspec_mistakes import mistakes_of
 

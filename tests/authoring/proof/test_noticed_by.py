@@ -8,7 +8,7 @@ from attnspec.cases import load_suite
 from attnspec_authoring.proof import noticed_document, run_matrix
 from attnspec_authoring.proof.matrix import Matrix, Trial
 from attnspec_mistakes import CATALOGUE
-from attnspec_mistakes.noticed import KEPT_IN, NOTICED, noticed_cases, tried_cases, was_tried
+from attnspec_mistakes.kill_matrix import KEPT_IN, NOTICED, noticed_cases, tried_cases, was_tried
 
 ADVICE = "write it anew: attnspec mistakes --matrix --write-noticed"
 NUMBER_OF_MISTAKES, SEED = 16, 11

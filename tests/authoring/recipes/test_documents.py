@@ -10,9 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Request
-from attnspec.adapters.loading import load
 from attnspec.contract import OPERATIONS
+from attnspec.contract.implementation import Request
+from attnspec.targets.loading import load
 from attnspec_authoring.recipes import EVERY_DTYPE, authored_cases
 from attnspec_authoring.recipes.attention.documents import document_000_single_head as document_000
 from attnspec_authoring.recipes.attention.documents import document_003_three_questions as document_003

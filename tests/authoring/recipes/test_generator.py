@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec.errors import RecipeError
+from attnspec.base.errors import RecipeError
 from attnspec_authoring.recipes.generator import fnv1a64, grid, require_exact, splitmix64
 
 # As `by_hand` gives them, written out so that a change of both would show.

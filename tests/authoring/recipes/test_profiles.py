@@ -12,10 +12,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from attnspec.base.errors import RecipeError
 from attnspec.contract import OPERATIONS
-from attnspec.conventions import CHOICES
-from attnspec.dtypes import INPUT_DTYPES, QUANTIZED_DTYPES
-from attnspec.errors import RecipeError
+from attnspec.contract.conventions import CHOICES
+from attnspec.contract.dtypes import INPUT_DTYPES, QUANTIZED_DTYPES
 from attnspec_authoring.recipes import EVERY_DTYPE, authored_cases
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, counting, probe, probe_sizes
 from attnspec_authoring.recipes.attention.pairwise_rows import LEVELS, ROWS

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from attnspec.errors import RecipeError
+from attnspec.base.errors import RecipeError
 from attnspec_authoring.recipes import authored_cases
 from attnspec_authoring.recipes.targeting import with_targets
 

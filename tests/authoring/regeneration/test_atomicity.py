@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.errors import UsageError
+from attnspec.base.errors import UsageError
 from attnspec_authoring.regeneration import regenerate
 
 KILL_EVERYWHERE = Path(__file__).with_name("kill_everywhere.py")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from attnspec.base.errors import FixtureError
 from attnspec.cases import load_suite
 from attnspec.command_line import main
-from attnspec.errors import FixtureError
 from attnspec_authoring.regeneration import check, regenerate
 
 GOLDEN = Path(__file__).parents[3] / "golden"

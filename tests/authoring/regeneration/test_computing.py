@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from attnspec.errors import RecipeError
+from attnspec.base.errors import RecipeError
 from attnspec_authoring.recipes.attention import documents
 from attnspec_authoring.regeneration import computing
 from attnspec_authoring.regeneration.computing import computed_texts, text_of

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from attnspec.base.errors import MissingDependencyError, RecipeError
 from attnspec.cases import ChangedArgument
 from attnspec.command_line import main
-from attnspec.errors import MissingDependencyError, RecipeError
 from attnspec_authoring.recipes import Printed, Rejects
 from attnspec_authoring.recipes.attention import documents
 from attnspec_authoring.regeneration import check, filled_document, regenerate

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attnspec.base.errors import UsageError
 from attnspec.cases import load_suite
 from attnspec.command_line import main
-from attnspec.errors import UsageError
 from attnspec_authoring.regeneration import check, golden_texts, regenerate
 
 GOLDEN = Path(__file__).parents[3] / "golden"

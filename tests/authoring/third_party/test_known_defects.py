@@ -8,9 +8,9 @@ from importlib.util import find_spec
 
 import pytest
 
+from attnspec.base.errors import FixtureError
+from attnspec.base.extensions import THIRD_PARTY
 from attnspec.contract import OPERATIONS
-from attnspec.errors import FixtureError
-from attnspec.extensions import THIRD_PARTY
 from attnspec_authoring.third_party import read_known_defects
 from attnspec_authoring.third_party.known_defects import KNOWN_DEFECTS
 

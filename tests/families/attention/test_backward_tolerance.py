@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from attnspec.bounds import precision_of
-from attnspec.conventions import resolve
-from attnspec.dtypes import numpy_dtype, rounded_to
+from attnspec.contract.conventions import resolve
+from attnspec.contract.dtypes import numpy_dtype, rounded_to
 from attnspec.families.lookup import family_of
 from attnspec_reference import scaled_dot_product_attention_backward
 

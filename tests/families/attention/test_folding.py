@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec.errors import TargetError, Unsupported
+from attnspec.base.errors import TargetError, Unsupported
 from attnspec.families.attention.folding import plain_attention
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")

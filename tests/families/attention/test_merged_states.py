@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import attnspec_reference
-from attnspec.adapters import load
 from attnspec.bounds.tolerance import precision_of
 from attnspec.cases import load_suite
-from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.families.attention.tolerances import tolerance
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.families.attention.tolerance.tolerances import tolerance
 from attnspec.families.lookup import family_called
 from attnspec.runner import run_suite
+from attnspec.targets import load
 from attnspec_authoring.recipes.attention.merge.laws import merged, of, parts
 from attnspec_authoring.recipes.attention.merge.splits import ATTENTION, SPLITS
 from attnspec_oracle import evaluate

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
 from attnspec.bounds.estimates import roundings_of_merges
 from attnspec.bounds.tolerance import precision_of
 from attnspec.cases import load_suite, suite_of
-from attnspec.draws import draw, recipe_from_text
-from attnspec.families.attention.orders_of_summing import error_of_corrections, error_of_lanes
+from attnspec.families.attention.tolerance.orders_of_summing import error_of_corrections, error_of_lanes
 from attnspec.runner import run_suite
+from attnspec.targets import load
 from attnspec_authoring.proof.subjects import implementation_of
 from attnspec_controls import CONTROLS
+from attnspec_draws import draw, recipe_from_text
 
 UNIT = 2.0**-24
 SINGLE = precision_of("float32")

@@ -5,7 +5,7 @@ import pytest
 
 from attnspec.bounds.estimates import exactly
 from attnspec.bounds.tolerance import precision_of
-from attnspec.families.attention.error_bound import attention_tolerance
+from attnspec.families.attention.tolerance.error_bound import attention_tolerance
 
 LARGE, SMALL = 40_000.0, 2.0**-13
 

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
 from attnspec.cases import load_suite
 from attnspec.runner import run_suite
+from attnspec.targets import load
 
 FOLDER = Path(__file__).parents[2] / "implementations" / "merging"
 SUITE = load_suite()

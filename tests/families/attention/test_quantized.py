@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec.one_case import case
-from attnspec_mistakes.departures import departure
+from attnspec.validation.one_case import case
+from attnspec_mistakes.patches import departure
 from attnspec_reference.attention.attention_scales import dequantize
 from attnspec_reference.attention.phases import weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from attnspec.adapters.implementation import Outputs
-from attnspec.comparison import Properties, Run, grade
 from attnspec.contract import OPERATIONS
+from attnspec.contract.implementation import Outputs
 from attnspec.families.lookup import family_of
+from attnspec.grading import Properties, Run, grade
 
 FAN_IN, FAN_OUT = 64, 192
 DEVIATION = math.sqrt(2 / (FAN_IN + FAN_OUT))

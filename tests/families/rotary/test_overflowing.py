@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
 from attnspec.cases import load_suite
 from attnspec.runner import run_suite
+from attnspec.targets import load
 from attnspec_reference.rotary.apply_rotary import pairs_of, put_back
 
 SUITE = load_suite()

@@ -12,9 +12,9 @@ import pytest
 import attnspec
 import attnspec_reference
 from attnspec.cases import load_suite
-from attnspec.comparison import STATUSES
 from attnspec.contract import OPERATIONS
-from attnspec.reports import report_to_json
+from attnspec.grading import STATUSES
+from attnspec.reports.formats import report_to_json
 from attnspec.reports.html import html_page
 
 ALMOST_RIGHT = Path(__file__).parents[3] / "tools" / "screenshots" / "almost_right.py"

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from attnspec.comparison import WRONG
+from attnspec.grading import WRONG
 
 SQUARE = "causal/square"
 NOTHING = "\N{EN DASH}"

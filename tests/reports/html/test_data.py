@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attnspec.adapters import load
+from attnspec.base.errors import UsageError
 from attnspec.cases import Case, Suite
-from attnspec.dtypes import numpy_dtype
-from attnspec.errors import UsageError
-from attnspec.reports import Report, report_to_json
+from attnspec.contract.dtypes import numpy_dtype
+from attnspec.reports.formats import Report, report_to_json
 from attnspec.reports.html import html_page
 from attnspec.reports.html.data import MOST_FAILING_CASES, page_data
 from attnspec.runner import run_suite
+from attnspec.targets import load
 from attnspec.validation import environment
 
 SQUARE = "causal/square"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from attnspec.dtypes import ANY, HALF_PRECISION, LARGEST
+from attnspec.contract.dtypes import ANY, HALF_PRECISION, LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

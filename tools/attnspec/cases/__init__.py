@@ -23,7 +23,7 @@ from attnspec.cases.reading import (
     suite_of,
 )
 from attnspec.cases.selecting import is_random, load_selected, random_case, suite_of_random
-from attnspec.cases.tensors import (
+from attnspec.cases.tensor_json import (
     Generated,
     Inputs,
     Rise,

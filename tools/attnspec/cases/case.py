@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.cases.tensors import Generated, Inputs, generated_from_json, generated_of, shapes_of, tensor_from_json
-from attnspec.dtypes import ANY, REFERENCE_DTYPE, RUN_DTYPE
+from attnspec.cases.tensor_json import Generated, Inputs, generated_from_json, generated_of, shapes_of, tensor_from_json
+from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, RUN_DTYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import rounded_to
+from attnspec.contract.dtypes import rounded_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -16,13 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from attnspec.base.errors import FixtureError, UsageError
+from attnspec.base.locations import GOLDEN_FOLDER, SCHEMA_FOLDER
 from attnspec.cases.bundles import SUFFIX, bundled_file, bundled_ids
 from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, case_from_json
 from attnspec.cases.consistency import contradiction
 from attnspec.contract import ON_REQUEST
-from attnspec.errors import FixtureError, UsageError
-from attnspec.locations import GOLDEN_FOLDER, SCHEMA_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

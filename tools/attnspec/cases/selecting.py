@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from attnspec.base.extensions import RANDOM_CASES, loaded
 from attnspec.cases.reading import load_suite, suite_of
-from attnspec.extensions import RANDOM_CASES, loaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

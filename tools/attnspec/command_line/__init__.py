@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from attnspec.base.errors import AttnspecError, Terminated
+from attnspec.base.extensions import COMMANDS, Command, loaded
+from attnspec.base.plain_text import plain_text
 from attnspec.command_line.completing import let_complete
 from attnspec.command_line.guarding import Guarding
-from attnspec.command_line.version import print_version
-from attnspec.errors import AttnspecError, Terminated
-from attnspec.extensions import COMMANDS, Command, loaded
+from attnspec.command_line.printed_version import print_version
 from attnspec.guard.journal import Journal
 from attnspec.guard.ways import Way, way_of_this_system
-from attnspec.plain_text import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,58 +33,56 @@ _LONGEST_ERROR = 4_000
 
 _OWN: Mapping[str, Command] = {
     "init": Command(
-        "attnspec.command_line.init:init",
+        "attnspec.commands.init:init",
         "Write an adapter for TARGET: a function (package.module:function, or ./file.py:function).",
     ),
-    "validate": Command("attnspec.command_line.validate:validate", "Validate TARGET against the golden cases."),
+    "validate": Command("attnspec.commands.validate:validate", "Validate TARGET against the golden cases."),
     "gate": Command(
-        "attnspec.command_line.gate:gate",
+        "attnspec.commands.gate:gate",
         "Let TARGET through if it is as good as its baseline, or, without one, if nothing is wrong.",
     ),
     "debug": Command(
-        "attnspec.command_line.debug:debug",
+        "attnspec.commands.debug:debug",
         "Call TARGET once, for one CASE, in this process: breakpoints hold, and what it prints is seen.",
     ),
     "export": Command(
-        "attnspec.command_line.export:export_cases",
+        "attnspec.commands.export:export_cases",
         "Write cases into DIR, for a test in any language, or a device with neither Python nor a pipe.",
     ),
     "grade": Command(
-        "attnspec.command_line.grade:grade_answers",
+        "attnspec.commands.grade:grade_answers",
         "Grade the answers to the cases in DIR, which `attnspec export` wrote, as `attnspec validate` would.",
     ),
     "report": Command(
-        "attnspec.command_line.report:report",
+        "attnspec.commands.report_pages:report",
         "Put report.json FILES side by side, with accuracy ranking, or --compare two.",
     ),
-    "list": Command("attnspec.command_line.inspect:list_cases", "List the cases: id and title."),
+    "list": Command("attnspec.commands.inspect:list_cases", "List the cases: id and title."),
     "show": Command(
-        "attnspec.command_line.inspect:show", "Show one CASE: what it is about, its inputs and its certified values."
+        "attnspec.commands.inspect:show", "Show one CASE: what it is about, its inputs and its certified values."
     ),
     "explain": Command(
-        "attnspec.command_line.explain:explain",
+        "attnspec.commands.explain:explain",
         "Explain a WORD: the id of a clause, mistake, erratum or case, or any other word that a report uses.",
     ),
     "check": Command(
-        "attnspec.command_line.inspect:check",
+        "attnspec.commands.inspect:check",
         "Check golden FILES, or all of them, against schema, digests and what was released.",
     ),
     "completion": Command(
-        "attnspec.command_line.completion:completion", "Print the script that completes words of attnspec in SHELL."
+        "attnspec.commands.completion:completion", "Print the script that completes words of attnspec in SHELL."
     ),
     "mistakes": Command(
-        "attnspec.command_line.mistakes:mistakes",
+        "attnspec.commands.mistakes:mistakes",
         "List the known mistakes, or prove with --matrix that the cases notice them.",
     ),
     "protocol": Command(
-        "attnspec.command_line.protocol:protocol",
+        "attnspec.commands.protocol:protocol",
         "Check a program against the process protocol, or replay what was said to it.",
     ),
-    "regenerate": Command(
-        "attnspec.command_line.regenerate:regenerate", "Fill the golden files with certified values."
-    ),
+    "regenerate": Command("attnspec.commands.regenerate:regenerate", "Fill the golden files with certified values."),
     "release": Command(
-        "attnspec.command_line.release:release",
+        "attnspec.commands.release:release",
         "Write released.json: the id, revision and meaning of every case, as of this version.",
     ),
 }

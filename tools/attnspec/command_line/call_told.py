@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from attnspec.adapters.layers import Wrapped
+from attnspec.base.plain_text import plain_text
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import own_dtype
-from attnspec.plain_text import plain_text
+from attnspec.contract.dtypes import own_dtype
+from attnspec.targets.layers import Wrapped
 
 if TYPE_CHECKING:
-    from attnspec.adapters import Answer, Implementation, Request
-    from attnspec.adapters.target import Target
     from attnspec.cases import Case
+    from attnspec.targets import Answer, Implementation, Request
+    from attnspec.targets.target import Target
 
 
 class Told(Wrapped):

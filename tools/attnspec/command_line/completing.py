@@ -48,7 +48,7 @@ def _profiles() -> Iterable[str]:
 
 
 def _dtypes() -> Iterable[str]:
-    from attnspec.dtypes import FLOAT_DTYPES
+    from attnspec.contract.dtypes import FLOAT_DTYPES
 
     return FLOAT_DTYPES
 
@@ -66,13 +66,13 @@ def _capabilities() -> Iterable[str]:
 
 
 def _libraries() -> Iterable[str]:
-    from attnspec.adapters.tensors import TENSORS
+    from attnspec.tensors import TENSORS
 
     return TENSORS
 
 
 def _ways() -> Iterable[str]:
-    from attnspec.adapters.differentiating import BACKWARD
+    from attnspec.targets.differentiating import BACKWARD
 
     return BACKWARD
 
@@ -90,8 +90,8 @@ def _operations() -> Iterable[str]:
 
 
 def _cases() -> Iterable[str]:
+    from attnspec.base.locations import GOLDEN_FOLDER
     from attnspec.cases import read_index
-    from attnspec.locations import GOLDEN_FOLDER
 
     return read_index(GOLDEN_FOLDER)
 
@@ -109,8 +109,8 @@ def _mistakes() -> Iterable[str]:
 
 
 def _words() -> Iterable[str]:
+    from attnspec.command_line.vocabulary import words
     from attnspec.specification import errata
-    from attnspec.vocabulary import words
 
     return (*words(), *_clauses(), *errata(), *_mistakes(), *_cases())
 
@@ -120,7 +120,7 @@ def _required() -> Iterable[str]:
 
 
 def _targets() -> Iterable[str]:
-    from attnspec.extensions import BUILT_IN
+    from attnspec.base.extensions import BUILT_IN
 
     return BUILT_IN
 

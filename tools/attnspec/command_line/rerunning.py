@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from attnspec.comparison import WRONG
-from attnspec.dtypes import ANY
-from attnspec.errors import UsageError
+from attnspec.base.errors import UsageError
+from attnspec.contract.dtypes import ANY
+from attnspec.grading import WRONG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from attnspec.command_line.console import stdout_for_a_document
 from attnspec.command_line.guarding import conclusion_elsewhere
 from attnspec.command_line.target_options import target_options
+from attnspec.command_line.terminal import stdout_for_a_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from attnspec.adapters.target import Target
     from attnspec.command_line.guarding import Guarding
+    from attnspec.targets.target import Target
 
 STDOUT = "-"
 """The report that is JSON on stdout."""
@@ -112,7 +112,7 @@ def run_options(function: Callable[..., int]) -> Callable[..., int]:
 
     @wraps(function)
     def with_options(**given: Any) -> int:
-        from attnspec.adapters.target import words
+        from attnspec.targets.target import words
 
         said = {field.name: given.pop(field.name) for field in fields(RunOptions)}
         for name in ("dtypes", "profiles"):

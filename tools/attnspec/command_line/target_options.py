@@ -12,7 +12,7 @@ from attnspec.contract import LAYOUTS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from attnspec.adapters.target import Target
+    from attnspec.targets.target import Target
 
 _OPTIONS: dict[str, Callable[[Callable[..., int]], Callable[..., int]]] = {
     "renames": click.option(
@@ -65,10 +65,10 @@ def _target_from(given: dict[str, Any]) -> Target:
     """Take the options of a target out of those that were given."""
     from dataclasses import fields
 
-    from attnspec.adapters.target import Target, target_of
+    from attnspec.targets.target import Target, target_of
 
     if given.pop("strict_table", False):
-        from attnspec.layout import with_setting
+        from attnspec.contract.layout import with_setting
 
         given["layout"] = with_setting(given["layout"], "strict_table")
     said = {each.name: given.pop(each.name) for each in fields(Target) if each.name in given}

@@ -13,7 +13,7 @@ from attnspec.diagnosis.choosing import is_finite
 from attnspec.diagnosis.ranking import Candidate, Observed, decided, rank, tied
 from attnspec.diagnosis.suspects import alike_by_cases
 from attnspec.diagnosis.undeclared import undeclared_convention
-from attnspec_mistakes.noticed import was_tried
+from attnspec_mistakes.kill_matrix import was_tried
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.comparison import OUTPUTS_UNCHANGED, Values
 from attnspec.contract import CAPABILITIES, CONVENTIONS
-from attnspec.convention import Settles
-from attnspec.conventions import resolve
+from attnspec.contract.convention import Settles
+from attnspec.contract.conventions import resolve
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.diagnosis.choosing import spread
 from attnspec.diagnosis.undeclared import graded_anew, is_right_under
-from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.families.lookup import needed
+from attnspec.grading import OUTPUTS_UNCHANGED, Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from attnspec.contract.layout import clause_in, name_of
 from attnspec.diagnosis.attended_keys import attended_sentences
 from attnspec.diagnosis.by_check import SPOILING, broken_by_check, not_excluded
 from attnspec.diagnosis.by_output import suspects_by_output
@@ -19,7 +20,6 @@ from attnspec.diagnosis.measured_laws import suspects_by_law
 from attnspec.diagnosis.ranking import FEWEST_CASES, WORTH_TELLING, Candidate
 from attnspec.diagnosis.suspects import Suspect, alike_by_cases, suspects
 from attnspec.diagnosis.undeclared import Undeclared, undeclared_convention
-from attnspec.layout import clause_in, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.diagnosis.attended_keys import attended_in_words
 from attnspec.diagnosis.mistaken_outputs import outputs_of
-from attnspec.dtypes import FLOAT_DTYPES
 from attnspec.runner import Run, not_graded
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from attnspec.bounds import precision_of
-from attnspec.comparison import Held, Values, held, left_open
-from attnspec.convention import Settles
+from attnspec.contract.convention import Settles
+from attnspec.contract.dtypes import HALF_PRECISION
 from attnspec.diagnosis.mistaken_outputs import outputs_of
-from attnspec.dtypes import HALF_PRECISION
+from attnspec.grading import Held, Values, held, left_open
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

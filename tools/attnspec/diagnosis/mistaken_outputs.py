@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.adapters.calling import read_returned
-from attnspec.adapters.implementation import Outputs, Request
-from attnspec.adapters.in_process import InProcessImplementation
-from attnspec.adapters.layouts import laid_out
 from attnspec.cases import attributes_in
-from attnspec.dtypes import ANY, to_run_dtype
-from attnspec.layout import name_of
+from attnspec.contract.dtypes import ANY, to_run_dtype
+from attnspec.contract.implementation import Outputs, Request
+from attnspec.contract.layout import name_of
 from attnspec.runner import own_attributes, presented_all
+from attnspec.targets.calling import read_returned
+from attnspec.targets.in_process import InProcessImplementation
+from attnspec.targets.laid_out import laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

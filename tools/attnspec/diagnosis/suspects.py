@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from attnspec.contract import OPERATIONS
+from attnspec.contract.layout import operation_in
 from attnspec.diagnosis.choosing import one_for_each_case, spread, telling
 from attnspec.diagnosis.evidence import Evidence
-from attnspec.layout import operation_in
-from attnspec_mistakes.judged import judged_cases, judged_implementations
-from attnspec_mistakes.noticed import noticed_cases, tried_cases
+from attnspec_mistakes.kill_matrix import noticed_cases, tried_cases
+from attnspec_mistakes.labelled_mistakes import judged_cases, judged_implementations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,12 +9,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.implementation import Outputs, Raised
-from attnspec.comparison import RIGHT, grade
 from attnspec.contract import CONVENTIONS
-from attnspec.convention import Settles
-from attnspec.conventions import Choices, settling
+from attnspec.contract.convention import Settles
+from attnspec.contract.conventions import Choices, settling
+from attnspec.contract.implementation import Outputs, Raised
 from attnspec.diagnosis.choosing import spread, telling
+from attnspec.grading import RIGHT, grade
 from attnspec.runner.planning import prepare
 
 if TYPE_CHECKING:

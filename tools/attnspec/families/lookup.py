@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.cases import Case
-    from attnspec.family import Family
+    from attnspec.families.record import Family
 
 
 def family_of(operation: str) -> Family:

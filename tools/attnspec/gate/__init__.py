@@ -2,22 +2,22 @@
 
 from attnspec.gate.annotations import github_annotations
 from attnspec.gate.baseline import Baseline, Entry
-from attnspec.gate.console import print_outcome
+from attnspec.gate.decision import Demands, judge
 from attnspec.gate.finding import Finding, Outcome
 from attnspec.gate.group import Group
-from attnspec.gate.judging import Demands, judge
 from attnspec.gate.knowing import Known, known_of
-from attnspec.gate.markdown import outcome_markdown
-from attnspec.gate.single_results import HeldAgainst
-from attnspec.gate.storing import read_baseline, write_baseline
-from attnspec.gate.updating import updated
-from attnspec.gate.wording import (
+from attnspec.gate.markdown_summary import outcome_markdown
+from attnspec.gate.printed import print_outcome
+from attnspec.gate.sentences import (
     diagnosis_of_unexpected,
     diagnosis_sentences,
     format_sentences,
     suite_sentences,
     update_sentences,
 )
+from attnspec.gate.single_results import HeldAgainst
+from attnspec.gate.storing import read_baseline, write_baseline
+from attnspec.gate.updating import updated
 
 __all__ = [
     "Baseline",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.base.plain_text import plain_text
 from attnspec.gate.finding import HEADINGS
-from attnspec.gate.wording import sections
-from attnspec.plain_text import plain_text
+from attnspec.gate.sentences import sections
 
 if TYPE_CHECKING:
     from attnspec.gate.finding import Outcome

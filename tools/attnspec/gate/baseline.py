@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from attnspec.comparison import NOT_GRADED
-from attnspec.dtypes import ANY
-from attnspec.plain_text import plain_text
+from attnspec.base.plain_text import plain_text
+from attnspec.contract.dtypes import ANY
+from attnspec.grading import NOT_GRADED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from attnspec.cases import Case
-    from attnspec.comparison import Status
     from attnspec.gate.group import Group
+    from attnspec.grading import Status
     from attnspec.reports.report import Report
     from attnspec.runner import Result
 

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from attnspec.base.plain_text import plain_text
 from attnspec.families.lookup import needed
-from attnspec.plain_text import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import ANY
+from attnspec.contract.dtypes import ANY
 from attnspec.gate.baseline import NOT_EXPLAINED, key_of, said_of
 from attnspec.gate.group import Group, said_capability, said_convention
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from attnspec.plain_text import plain_text
+from attnspec.base.plain_text import plain_text
 
 if TYPE_CHECKING:
     from attnspec.cases import Case
-    from attnspec.comparison import Status
     from attnspec.gate.baseline import Baseline
+    from attnspec.grading import Status
 
 
 class Known(NamedTuple):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.comparison import WRONG
+from attnspec.base.version import __version__
 from attnspec.gate.baseline import NOT_EXPLAINED
-from attnspec.gate.judging import Demands, judge
+from attnspec.gate.decision import Demands, judge
 from attnspec.gate.knowing import known_of
+from attnspec.grading import WRONG
 from attnspec.reports.report import Report
-from attnspec.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec.adapters import Declaration
     from attnspec.gate.baseline import Baseline
     from attnspec.gate.finding import Finding, Kind
     from attnspec.runner import Result
+    from attnspec.targets import Declaration
 
 _OF_A_WHOLE_RUN: tuple[Kind, ...] = ("fewer graded", "nothing graded", "not run")
 """What a run of all cases shows, and one of some does not."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
+from attnspec.base.errors import BaselineError, FixtureError
+from attnspec.base.replacing import replace_file
 from attnspec.cases import canonical_json, check_file
-from attnspec.errors import BaselineError, FixtureError
 from attnspec.gate.baseline import FORMAT, Baseline, Entry, name_of
 from attnspec.gate.group import Group
-from attnspec.replacing import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attnspec.comparison import RIGHT
 from attnspec.gate.baseline import key_of, name_of, said_of
 from attnspec.gate.finding import Finding
+from attnspec.grading import RIGHT
 from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:

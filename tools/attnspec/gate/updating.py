@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec.comparison import RIGHT
-from attnspec.dtypes import ANY
-from attnspec.errors import BaselineError
+from attnspec.base.errors import BaselineError
+from attnspec.base.plain_text import plain_text
+from attnspec.contract.dtypes import ANY
 from attnspec.gate.baseline import NOT_EXPLAINED, Entry, baseline_of, graded, key_of, name_of
 from attnspec.gate.grouping import covered, kept_groups, of_offered, proposed_groups, with_reasons_of
-from attnspec.plain_text import plain_text
+from attnspec.grading import RIGHT
 from attnspec.reports.wording import not_run_sentence
 
 if TYPE_CHECKING:

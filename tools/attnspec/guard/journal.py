@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.adapters import Declaration
-    from attnspec.comparison import Run, Verdict
+    from attnspec.grading import Run, Verdict
     from attnspec.runner import Key, Occasion, Result
     from attnspec.runner.law import Law, Measured
+    from attnspec.targets import Declaration
 
 SIZE = 256 * 1024 * 1024
 """Bytes; reserved, and taken only as they are written. Four dtypes of the whole suite fill a tenth."""
@@ -334,7 +334,7 @@ def _plain(verdict: Verdict) -> tuple[Any, ...]:
 
 def _reading() -> tuple[Callable[[tuple[Any, ...]], Verdict], Collection[str]]:
     """Return what gives the verdict that `_plain` was given, and the statuses that a second call may still change."""
-    from attnspec.comparison import RIGHT, Verdict, Worst
+    from attnspec.grading import RIGHT, Verdict, Worst
 
     def verdict(plain: tuple[Any, ...]) -> Verdict:
         worst, *fields = plain

@@ -9,23 +9,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.layers import GaveUpError, Wrapped, patient
-from attnspec.adapters.opening import open_target
-from attnspec.errors import AttnspecError
-from attnspec.guard.keeping import KeptJournal
+from attnspec.base.errors import AttnspecError
+from attnspec.guard.kept_journal import KeptJournal
 from attnspec.guard.watching import ending_by_exception
+from attnspec.process.opening import open_target
 from attnspec.runner import Share
+from attnspec.targets.layers import GaveUpError, Wrapped, patient
 from attnspec.validation import measured_of, run_offered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from attnspec.adapters import Answer, Implementation, Request
-    from attnspec.adapters.target import Target
     from attnspec.cases import Suite
     from attnspec.guard.journal import Journal
     from attnspec.runner import Result
     from attnspec.runner.law import Law, Measured
+    from attnspec.targets import Answer, Implementation, Request
+    from attnspec.targets.target import Target
 
 _LEAST_SECONDS = 5.0
 """What probes are given at least before the process is ended; they stop by themselves after the time of the run."""

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.adapters import Declaration
     from attnspec.guard.journal import Ending, Entry, Journal, Told
     from attnspec.guard.watching import Child
     from attnspec.runner import Key
+    from attnspec.targets import Declaration
 
 
 class Part(NamedTuple):

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attnspec.errors import Terminated
+from attnspec.base.errors import Terminated
 
 if TYPE_CHECKING:
     from collections.abc import Generator

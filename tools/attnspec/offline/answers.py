@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from attnspec.adapters import Declined, Malformed, Outputs
 from attnspec.offline.json_file import read_json
 from attnspec.offline.manifest import file_of
 from attnspec.offline.npz_file import read_npz
 from attnspec.offline.safetensors_file import read_safetensors
 from attnspec.offline.tensor_file import TensorFileError
+from attnspec.targets import Declined, Malformed, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.comparison import Run
+    from attnspec.grading import Run
 
 _READERS: Mapping[str, Callable[[bytes], dict[str, NDArray[Any]]]] = {
     "npz": read_npz,

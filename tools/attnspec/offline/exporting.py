@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.adapters import Declaration
-from attnspec.adapters.tensors_on_the_wire import word_for
-from attnspec.comparison import MustRefuse, NotGraded, Properties, bounded
+from attnspec.base.errors import UsageError
+from attnspec.base.replacing import replace_file
+from attnspec.base.version import __version__
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import FLOAT_DTYPES, own_dtype
-from attnspec.errors import UsageError
+from attnspec.contract.dtypes import FLOAT_DTYPES, own_dtype
+from attnspec.grading import MustRefuse, NotGraded, Properties, bounded
 from attnspec.offline.json_file import tensors_to_json
 from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, file_of, manifest_text
 from attnspec.offline.npz_file import write_npz
 from attnspec.offline.safetensors_file import write_safetensors
-from attnspec.replacing import replace_file
+from attnspec.process.tensors_on_the_wire import word_for
 from attnspec.runner import arrays_of, planned_runs, resolved_for
-from attnspec.version import __version__
+from attnspec.targets import Declaration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from attnspec.cases import Suite
-    from attnspec.comparison import Bounded, Run
+    from attnspec.grading import Bounded, Run
     from attnspec.offline.manifest import TensorFormat
 
 _REFUSED = "it must be refused, which no file shows"

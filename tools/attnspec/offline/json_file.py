@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.tensors_on_the_wire import WireError, as_object, decode_tensor, encode_tensor
 from attnspec.offline.tensor_file import TensorFileError
+from attnspec.process.tensors_on_the_wire import WireError, as_object, decode_tensor, encode_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from attnspec.base.errors import FixtureError, UsageError
 from attnspec.cases import check_against_schema
-from attnspec.errors import FixtureError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from attnspec.base.errors import AttnspecError
+from attnspec.base.locations import GOLDEN_FOLDER
+from attnspec.base.plain_text import plain_text
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import FLOAT_DTYPES
-from attnspec.errors import AttnspecError
-from attnspec.locations import GOLDEN_FOLDER
-from attnspec.plain_text import plain_text
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.pytest_plugin.items import MARKER, UNGRADED, BaselineAsAWhole, CaseInDtype
 from attnspec.pytest_plugin.options import in_the_words_of_pytest
 

@@ -9,19 +9,19 @@ from unittest import SkipTest
 import numpy as np
 import pytest
 
-from attnspec.adapters import Outputs, Raised, Request
-from attnspec.adapters.layers import Wrapped
-from attnspec.comparison import Values
+from attnspec.grading import Values
 from attnspec.runner import inputs_of, own_attributes
+from attnspec.targets import Outputs, Raised, Request
+from attnspec.targets.layers import Wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.adapters import Answer, Implementation
-    from attnspec.adapters.target import Target
     from attnspec.runner import Result, Run
+    from attnspec.targets import Answer, Implementation
+    from attnspec.targets.target import Target
 
 AT_HAND = (
     "Here are inputs, attributes, expected, got, error and tolerance, by name; `args` prints them all. "

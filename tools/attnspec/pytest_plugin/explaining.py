@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from attnspec.plain_text import plain_text
+from attnspec.base.plain_text import plain_text
 from attnspec.pytest_plugin.options import in_the_words_of_pytest
 from attnspec.reports import wording
 from attnspec.reports.entries import diagnosis_lines, points_at

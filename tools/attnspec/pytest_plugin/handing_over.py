@@ -10,8 +10,8 @@ from attnspec.runner import Result, planned_runs, resolved_for
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from attnspec.adapters import Declaration
     from attnspec.cases import Suite
+    from attnspec.targets import Declaration
 
 
 def packed(declaration: Declaration, results: Sequence[Result]) -> bytes:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from attnspec.dtypes import ANY
-from attnspec.plain_text import plain_text
+from attnspec.base.plain_text import plain_text
+from attnspec.contract.dtypes import ANY
 from attnspec.pytest_plugin.debugging import AT_HAND, AsExpectedError, WrongResultError
 from attnspec.pytest_plugin.explaining import in_the_baseline, wrapped
 from attnspec.pytest_plugin.options import for_one_case

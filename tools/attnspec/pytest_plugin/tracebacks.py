@@ -6,8 +6,8 @@ from inspect import getsourcefile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.calling import Signature
-from attnspec.plain_text import LONGEST, plain_text
+from attnspec.base.plain_text import LONGEST, plain_text
+from attnspec.targets.calling import Signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

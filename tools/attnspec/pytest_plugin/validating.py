@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from attnspec.adapters.opening import open_target
-from attnspec.adapters.target import Target, option_of, pairs, target_of
+from attnspec.base.errors import UsageError
+from attnspec.base.plain_text import plain_text
 from attnspec.cases import load_suite, read_index
-from attnspec.dtypes import ANY
-from attnspec.errors import UsageError
+from attnspec.cases.releases import read_retired
+from attnspec.contract.dtypes import ANY
 from attnspec.gate import HeldAgainst, read_baseline
-from attnspec.plain_text import plain_text
+from attnspec.process.opening import open_target
 from attnspec.pytest_plugin.debugging import (
     AsExpectedError,
     Seen,
@@ -26,17 +26,17 @@ from attnspec.pytest_plugin.debugging import (
 )
 from attnspec.pytest_plugin.explaining import Explaining, in_the_baseline
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
-from attnspec.releases import read_retired
 from attnspec.runner import offered_part, run_suite
+from attnspec.targets.target import Target, option_of, pairs, target_of
 from attnspec.validation import check_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from attnspec.adapters import Declaration, Implementation
     from attnspec.cases import Case, Suite
     from attnspec.gate import Finding
     from attnspec.runner import Result
+    from attnspec.targets import Declaration, Implementation
 
 _PASSES_KEPT = 24
 

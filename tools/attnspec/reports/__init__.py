@@ -1,17 +1,1 @@
-"""Reports: what a run came to, for people and for machines."""
-
-from attnspec.reports.console import print_report
-from attnspec.reports.report import Report, report_to_json
-from attnspec.reports.summary import Summary
-from attnspec.reports.writing import check_writable, report_text, write_document, write_report
-
-__all__ = [
-    "Report",
-    "Summary",
-    "check_writable",
-    "print_report",
-    "report_text",
-    "report_to_json",
-    "write_document",
-    "write_report",
-]
+"""Reports: results of a run as data, with the sentences that people read of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison import WRONG
+from attnspec.grading import WRONG
 from attnspec.reports.accuracy import rank
 
 if TYPE_CHECKING:

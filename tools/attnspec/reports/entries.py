@@ -6,9 +6,9 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison import WRONG
-from attnspec.dtypes import ANY
-from attnspec.plain_text import plain_text
+from attnspec.base.plain_text import plain_text
+from attnspec.contract.dtypes import ANY
+from attnspec.grading import WRONG
 from attnspec.reports import wording
 from attnspec.reports.invocation import command_words
 

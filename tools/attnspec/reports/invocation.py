@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.target import Target, invocation_fields
+from attnspec.targets.target import Target, invocation_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison import STATUSES
-from attnspec.plain_text import plain_text
+from attnspec.base.plain_text import plain_text
+from attnspec.grading import STATUSES
 from attnspec.reports import wording
 from attnspec.reports.entries import (
     by_operation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec.dtypes import ANY
+from attnspec.contract.dtypes import ANY
 from attnspec.reports import wording
 
 if TYPE_CHECKING:

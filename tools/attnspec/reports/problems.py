@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from attnspec.comparison import NOT_GRADED, RIGHT
-from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
+from attnspec.grading import NOT_GRADED, RIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

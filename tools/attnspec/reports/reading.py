@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
+from attnspec.base.errors import FixtureError, ReportError
 from attnspec.contract import OPERATIONS
-from attnspec.errors import FixtureError, ReportError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,11 +20,11 @@ from attnspec.reports.summary import summarise
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from attnspec.adapters import Declaration
     from attnspec.diagnosis import Declarations, Diagnosis
     from attnspec.reports.summary import Summary
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result
+    from attnspec.targets import Declaration
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,8 +12,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.comparison import Worst
     from attnspec.diagnosis import Candidate, Declarations, Diagnosis, Undeclared
+    from attnspec.grading import Worst
     from attnspec.reports.summary import Summary
     from attnspec.runner import Result
     from attnspec.runner.law import Law

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from attnspec.comparison import STATUSES
+from attnspec.grading import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

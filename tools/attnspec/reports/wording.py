@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
-from attnspec.comparison import NOT_GRADED
+from attnspec.base.plain_text import plain_text
 from attnspec.contract import TITLES
-from attnspec.dtypes import ANY
-from attnspec.plain_text import plain_text
+from attnspec.contract.dtypes import ANY
+from attnspec.grading import NOT_GRADED
 from attnspec.specification import clause_text, clauses, errata
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
 """Running implementations over cases."""
 
-from attnspec.comparison import Run
+from attnspec.grading import Run
 from attnspec.runner.checks import beside_counterparts
 from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
+from attnspec.runner.memory_order import arrays_of, inputs_of, own_attributes, presented_all, request_of
 from attnspec.runner.planning import (
     Offered,
     Resolved,
@@ -15,7 +16,6 @@ from attnspec.runner.planning import (
     resolved_for,
     share_of,
 )
-from attnspec.runner.presenting import arrays_of, inputs_of, own_attributes, presented_all, request_of
 from attnspec.runner.result import Result
 from attnspec.runner.running import prepare_suite, run_once, run_suite
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec.comparison import Run
+    from attnspec.grading import Run
     from attnspec.runner.result import Result
 
 Occasion = Literal["first", "again", "changed", "counterpart"]

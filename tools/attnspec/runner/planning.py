@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec import conventions as convention_rules
+from attnspec.base.errors import FixtureError
 from attnspec.bounds import Tolerance, precision_of, stacked
 from attnspec.cases import Inputs, attributes_in
-from attnspec.comparison import NotGraded, Run, expectation
 from attnspec.contract import OPERATIONS
-from attnspec.convention import Settles
-from attnspec.conventions import Choices, settling
-from attnspec.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
-from attnspec.errors import FixtureError
+from attnspec.contract import conventions as convention_rules
+from attnspec.contract.convention import Settles
+from attnspec.contract.conventions import Choices, settling
+from attnspec.contract.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
+from attnspec.contract.layout import clauses_in
 from attnspec.families.lookup import family_of, lacking, needed
-from attnspec.layout import clauses_in
+from attnspec.grading import NotGraded, Run, expectation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from attnspec.adapters import Declaration
     from attnspec.cases import Case, Suite
-    from attnspec.family import Family
+    from attnspec.families.record import Family
+    from attnspec.targets import Declaration
 
 
 class Offered(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attnspec.comparison import WRONG
-from attnspec.plain_text import plain_text
+from attnspec.base.plain_text import plain_text
+from attnspec.grading import WRONG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
-    from attnspec.comparison import Run, Status, Verdict
+    from attnspec.grading import Run, Status, Verdict
 
 _OF_CALLS = (".inputs_unchanged", ".memory_layout", ".repeatable")
 """How clauses end that are about a call: what it is given, what it does to that, and what a second one gives."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec import conventions as convention_rules
-from attnspec.adapters.implementation import Conversing
-from attnspec.comparison import grade
-from attnspec.dtypes import ANY
+from attnspec.contract import conventions as convention_rules
+from attnspec.contract.dtypes import ANY
+from attnspec.contract.implementation import Conversing
+from attnspec.grading import grade
 from attnspec.runner.checks import CHECKS
 from attnspec.runner.planning import planned_runs, prepare, resolved_for
 from attnspec.runner.session import Session
@@ -23,9 +23,9 @@ from attnspec.runner.session import Session
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from attnspec.adapters.implementation import Answer, Implementation
     from attnspec.cases import Suite
-    from attnspec.comparison import Run, Verdict
+    from attnspec.contract.implementation import Answer, Implementation
+    from attnspec.grading import Run, Verdict
     from attnspec.runner.checks import Check
     from attnspec.runner.following import Follower, Key
     from attnspec.runner.result import Result

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from time import perf_counter  # bound here, whatever an implementation makes of the module
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.implementation import Outputs
-from attnspec.comparison import NotGraded, Verdict, grade
-from attnspec.convention import Settles
+from attnspec.contract.convention import Settles
+from attnspec.contract.implementation import Outputs
+from attnspec.grading import NotGraded, Verdict, grade
 from attnspec.runner.following import OCCASIONS
+from attnspec.runner.memory_order import request_of
 from attnspec.runner.planning import planned_runs
-from attnspec.runner.presenting import request_of
 from attnspec.runner.result import Result
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.adapters.implementation import Answer, Implementation
     from attnspec.cases import Case, Suite
-    from attnspec.comparison import Run, Status
+    from attnspec.contract.implementation import Answer, Implementation
+    from attnspec.grading import Run, Status
     from attnspec.runner.following import Follower, Key, Occasion
     from attnspec.runner.planning import Resolved
 

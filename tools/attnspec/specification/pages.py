@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from attnspec.locations import ERRATA_PAGE, operation_pages
+from attnspec.base.locations import ERRATA_PAGE, operation_pages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,8 @@ import numpy as np
 import attnspec_reference as reference
 from attnspec.bounds import precision_of
 from attnspec.contract import OPERATIONS
-from attnspec.conventions import resolve
-from attnspec.dtypes import rounded_to
+from attnspec.contract.conventions import resolve
+from attnspec.contract.dtypes import rounded_to
 from attnspec.families.lookup import family_of
 
 if TYPE_CHECKING:

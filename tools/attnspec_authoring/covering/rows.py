@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from attnspec.errors import RecipeError
+from attnspec.base.errors import RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

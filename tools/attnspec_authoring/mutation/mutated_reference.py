@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import attnspec_reference
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec_authoring.mutation.mutants import source_of
 
 if TYPE_CHECKING:

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from attnspec.adapters import load
 from attnspec.cases import Suite, load_suite
-from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.runner import prepare_suite, run_once, run_suite
+from attnspec.targets import load
 from attnspec_authoring.mutation.mutated_reference import load_mutated_reference
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from types import FrameType
 
-    from attnspec.adapters import Implementation
     from attnspec.cases import Case
     from attnspec.runner import Result, Run
+    from attnspec.targets import Implementation
     from attnspec_authoring.mutation.mutants import Mutant
 
 SECONDS_ALLOWED = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attnspec.dtypes import HALF_PRECISION
+from attnspec.contract.dtypes import HALF_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

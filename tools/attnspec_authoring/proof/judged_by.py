@@ -19,20 +19,20 @@ from zlib import compress
 
 import numpy as np
 
-from attnspec.adapters import Outputs, load
-from attnspec.adapters.layers import Wrapped
+from attnspec.base.errors import UsageError
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
-from attnspec.errors import UsageError
 from attnspec.runner import planned_runs, resolved_for, run_once
-from attnspec_mistakes.judged import FORMAT, KEPT_IN
+from attnspec.targets import Outputs, load
+from attnspec.targets.layers import Wrapped
+from attnspec_mistakes.labelled_mistakes import FORMAT, KEPT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
 
-    from attnspec.adapters import Answer, Declaration, Request
     from attnspec.cases import Suite
     from attnspec.runner import Run
+    from attnspec.targets import Answer, Declaration, Request
 
 CLAUSES = "clauses.json"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from attnspec.dtypes import ANY
+from attnspec.contract.dtypes import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from attnspec.base.errors import UsageError
 from attnspec.cases import near
-from attnspec.errors import UsageError
 from attnspec_authoring.proof.findings import ENOUGH
 from attnspec_authoring.proof.subjects import subjects
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.noticed import FORMAT, KEPT_IN
+from attnspec_mistakes.kill_matrix import FORMAT, KEPT_IN
 
 if TYPE_CHECKING:
     from attnspec_authoring.proof.matrix import Matrix

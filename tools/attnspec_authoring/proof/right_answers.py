@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import attnspec_reference
-from attnspec.adapters import Outputs
-from attnspec.adapters.in_process import InProcessImplementation
-from attnspec.comparison import grade
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.grading import grade
 from attnspec.runner import run_once
+from attnspec.targets import Outputs
+from attnspec.targets.in_process import InProcessImplementation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from attnspec.adapters import Answer
     from attnspec.cases import Suite
-    from attnspec.comparison import Verdict
+    from attnspec.grading import Verdict
     from attnspec.runner import Run
+    from attnspec.targets import Answer
 
 _Bits = dict[str, tuple[np.dtype[Any], tuple[int, ...], bytes]]
 

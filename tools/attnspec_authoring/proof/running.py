@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from attnspec.base.version import __version__
 from attnspec.cases import load_suite
-from attnspec.comparison import grade
-from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
+from attnspec.grading import grade
 from attnspec.runner import prepare_suite, run_once, run_suite
-from attnspec.version import __version__
 from attnspec_authoring.proof.matrix import Kind, Matrix, Trial
 from attnspec_authoring.proof.right_answers import RightAnswers
 from attnspec_authoring.proof.subjects import implementation_of, kind_of, remembers, subject_of, subjects

@@ -5,17 +5,17 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.in_process import InProcessImplementation
-from attnspec.adapters.opening import behind_layers
-from attnspec.adapters.target import Target
-from attnspec.dtypes import FLOAT_DTYPES
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.process.opening import behind_layers
+from attnspec.targets.in_process import InProcessImplementation
+from attnspec.targets.target import Target
 from attnspec_controls import CONTROLS, Control
 from attnspec_mistakes import CATALOGUE, Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from attnspec.adapters import Implementation
+    from attnspec.targets import Implementation
 
 Subject = Mistake | Control
 

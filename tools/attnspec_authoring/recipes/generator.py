@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.base.errors import RecipeError
 from attnspec.cases.generator import bell, fnv1a64, splitmix64
-from attnspec.dtypes import follows_run, rounded_to
-from attnspec.errors import RecipeError
+from attnspec.contract.dtypes import follows_run, rounded_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnspec.errors import RecipeError
+from attnspec.base.errors import RecipeError
 from attnspec_mistakes import CATALOGUE
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from attnspec.cases import canonical_json, generated_of
-from attnspec.cases.tensors import shapes_of
+from attnspec.cases.tensor_json import shapes_of
 from attnspec_authoring.regeneration.filling import filled_document
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.base.errors import MissingDependencyError, RecipeError
 from attnspec.cases import FORMAT, Inputs, generated_of, tensor_to_json
 from attnspec.cases.consistency import contradiction
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import INPUT_DTYPES, follows_run, rounded_to
-from attnspec.errors import MissingDependencyError, RecipeError
+from attnspec.contract.dtypes import INPUT_DTYPES, follows_run, rounded_to
 from attnspec_authoring.regeneration.printed import printed_to_json
 from attnspec_authoring.regeneration.rows import certified_rows
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.operation import Operation
+    from attnspec.contract.operation import Operation
     from attnspec_authoring.recipes import AuthoredCase
 
 

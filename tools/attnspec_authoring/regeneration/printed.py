@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from attnspec.base.errors import RecipeError
 from attnspec.contract import OPERATIONS
-from attnspec.errors import RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

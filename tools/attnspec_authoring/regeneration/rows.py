@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.base.errors import RecipeError
 from attnspec.cases import canonical_json
-from attnspec.errors import RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,11 +7,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from attnspec.base.errors import RecipeError, UsageError
+from attnspec.base.locations import GOLDEN_FOLDER
+from attnspec.base.replacing import UNFINISHED, replace_file
 from attnspec.cases import FORMAT, INDEX, RECORDS, canonical_json
 from attnspec.contract import ON_REQUEST
-from attnspec.errors import RecipeError, UsageError
-from attnspec.locations import GOLDEN_FOLDER
-from attnspec.replacing import UNFINISHED, replace_file
 from attnspec_authoring.recipes import authored_cases, sampled_cases
 from attnspec_authoring.regeneration.computing import computed_texts
 from attnspec_authoring.regeneration.filling import authored_document

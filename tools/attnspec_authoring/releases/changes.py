@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attnspec.cases import canonical_json
-from attnspec.releases import Released, present_stamps, read_released, read_retired
+from attnspec.cases.releases import Released, present_stamps, read_released, read_retired
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from attnspec.releases import Stamp, Tombstone
+    from attnspec.cases.releases import Stamp, Tombstone
 
 FORMAT = 1
 """Version of the format of ``released.json``."""

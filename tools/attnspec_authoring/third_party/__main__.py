@@ -13,10 +13,10 @@ from pathlib import Path
 
 import click
 
-from attnspec.adapters.tensors.libraries import OWN_EXTRAS, SHARED_EXTRA, extra_of
+from attnspec.base.errors import AttnspecError
+from attnspec.base.extensions import THIRD_PARTY
 from attnspec.cases import load_suite
-from attnspec.errors import AttnspecError
-from attnspec.extensions import THIRD_PARTY
+from attnspec.tensors.libraries import OWN_EXTRAS, SHARED_EXTRA, extra_of
 from attnspec_authoring.rotation import is_due
 from attnspec_authoring.third_party.judging import judge
 from attnspec_authoring.third_party.known_defects import read_known_defects

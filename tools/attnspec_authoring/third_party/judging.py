@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison import WRONG
+from attnspec.grading import WRONG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

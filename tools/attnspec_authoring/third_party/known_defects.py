@@ -13,16 +13,16 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnspec import adapters
+import attnspec_adapters
+from attnspec.base.errors import FixtureError
 from attnspec.cases import schema_validator
-from attnspec.errors import FixtureError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from attnspec.cases import Case
 
-KNOWN_DEFECTS = Path(adapters.__file__).parent / "builtin" / "known_defects.json"
+KNOWN_DEFECTS = Path(attnspec_adapters.__file__).parent / "known_defects.json"
 
 
 @dataclass(frozen=True)

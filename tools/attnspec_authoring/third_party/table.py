@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison import WRONG
-from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
+from attnspec.grading import WRONG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

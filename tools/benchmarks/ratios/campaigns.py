@@ -7,14 +7,14 @@ import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
 
-from attnspec.adapters.target import Target
-from attnspec.campaign import Plan, Sought, open_executor, planned_as_declared, run_campaign
 from attnspec.guard.task import Task
+from attnspec.targets.target import Target
+from attnspec_draws.campaign import Plan, Sought, open_executor, planned_as_declared, run_campaign
 from ratios.timing import Measured, Measurement, in_turn, seconds
 
 if TYPE_CHECKING:
-    from attnspec.campaign import PartOutcome
-    from attnspec.campaign.executors import Executor
+    from attnspec_draws.campaign import PartOutcome
+    from attnspec_draws.campaign.executors import Executor
 
 _DRAWS = 3_000
 _FEW = 500

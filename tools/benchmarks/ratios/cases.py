@@ -6,11 +6,11 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import attnspec_reference
-from attnspec.adapters import load
-from attnspec.adapters.process import isolated
-from attnspec.adapters.target import Target
 from attnspec.cases import attributes_in, load_suite
+from attnspec.process.process import isolated
 from attnspec.runner import run_suite
+from attnspec.targets import load
+from attnspec.targets.target import Target
 from ratios.timing import Measured, Measurement, in_turn
 
 if TYPE_CHECKING:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from attnspec.adapters import load
-from attnspec.adapters.process import isolated
-from attnspec.adapters.target import Target
 from attnspec.cases import suite_of_random
-from attnspec.draws import Recipe, draw
-from attnspec.lattice import Limits
+from attnspec.process.process import isolated
 from attnspec.runner import run_suite
+from attnspec.targets import load
+from attnspec.targets.target import Target
+from attnspec_draws import Recipe, draw
+from attnspec_draws.generators import Limits
 from ratios import nobody, plain
 from ratios.plain import DTYPE
 from ratios.plain import scaled_dot_product_attention as attend
 from ratios.timing import Measured, Measurement, in_turn, seconds
 
 if TYPE_CHECKING:
-    from attnspec.adapters import Implementation
     from attnspec.cases import Case
+    from attnspec.targets import Implementation
 
 OPERATION = "scaled_dot_product_attention"
 YARDSTICK = "one call of plain NumPy attention"

@@ -16,10 +16,10 @@ _TENSORS = 4
 
 _PROGRAM = """
 from attnspec.cases import suite_of
-from attnspec.draws import Recipe, draw
-from attnspec.lattice import Limits
+from attnspec_draws import Recipe, draw
+from attnspec_draws.generators import Limits
 from attnspec.runner import run_suite
-from attnspec.adapters import load
+from attnspec.targets import load
 from ratios import nobody
 from ratios.draws import LARGE, OPERATION, _PLAIN
 

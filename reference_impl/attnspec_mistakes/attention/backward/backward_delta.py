@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import backward_with, changing, in_some, repeating
-from attnspec_mistakes.departures import altered
+from attnspec_mistakes.patches import altered
 from attnspec_reference.attention.attention_gradients import (
     gradient_of_cap,
     gradient_of_softmax,

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.backward.backward_products import is_additive
 from attnspec_mistakes.attention.forward.attention_departures import backward_with, repeating, replaying
-from attnspec_mistakes.departures import on_calls
+from attnspec_mistakes.patches import on_calls
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries
 from attnspec_reference.attention.attention_softmax import largest_logit
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import backward_with, replaying
-from attnspec_mistakes.departures import altered, by_name, in_single_precision, through_float16
 from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     overwriting,
@@ -19,6 +18,7 @@ from attnspec_mistakes.misread_memory import (
     without_gaps,
 )
 from attnspec_mistakes.mistake import Made
+from attnspec_mistakes.patches import altered, by_name, in_single_precision, through_float16
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries, sum_to_mask
 from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores
 from attnspec_reference.attention.attention_softmax import largest_logit
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from attnspec_mistakes.attention.forward.attention_departures import Backward
-    from attnspec_mistakes.departures import Outputs
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Outputs
     from attnspec_reference.precision import Array, Booleans
 
 TENSORS = ("grad_output", "query", "key", "value", "mask")

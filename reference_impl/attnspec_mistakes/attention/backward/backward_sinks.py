@@ -14,7 +14,7 @@ from attnspec_mistakes.attention.forward.attention_departures import (
     repeating,
     replaying,
 )
-from attnspec_mistakes.departures import altered, ignoring
+from attnspec_mistakes.patches import altered, ignoring
 from attnspec_reference.attention.attention_gradients import gradient_of_softmax, shares_of_keys
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (

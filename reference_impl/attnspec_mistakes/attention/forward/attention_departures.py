@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, by_name, departure
+from attnspec_mistakes.patches import altered, by_name, departure
 from attnspec_reference.attention.attention_inputs import check_scale
 from attnspec_reference.attention.attention_scales import dequantize, output_dtype_or_own
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
@@ -24,7 +24,7 @@ from attnspec_reference.precision import round_to
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation, Outputs
+    from attnspec_mistakes.patches import Computation, Outputs
     from attnspec_reference.precision import Array
 
     Backward = Callable[..., AttentionGradients]

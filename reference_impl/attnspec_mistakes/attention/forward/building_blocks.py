@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import departure, ignoring, in_working_precision, named_output, through_float16
+from attnspec_mistakes.patches import departure, ignoring, in_working_precision, named_output, through_float16
 from attnspec_reference.attention.causal_mask import at_or_before, causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.softmax import softmax
@@ -18,8 +18,8 @@ from attnspec_reference.precision import result_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array, Booleans
 
 

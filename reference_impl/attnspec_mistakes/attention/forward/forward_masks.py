@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
 from attnspec_mistakes.attention.forward.building_blocks import at_most_one_ahead, before, later
-from attnspec_mistakes.departures import departure, ignoring, in_working_precision
+from attnspec_mistakes.patches import departure, ignoring, in_working_precision
 from attnspec_reference.attention.attention_keys import attendable_by_mask, causal_offset, distances_ahead, is_boolean
 from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores, exclude_keys, repeat_heads
 from attnspec_reference.attention.causal_mask import causal_mask
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array, Booleans
 
 

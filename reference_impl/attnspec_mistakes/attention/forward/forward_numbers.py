@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
-from attnspec_mistakes.departures import cut_to_bfloat16, in_single_precision, through_float16
 from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     read_forwards,
@@ -16,6 +15,7 @@ from attnspec_mistakes.misread_memory import (
     without_gaps,
 )
 from attnspec_mistakes.mistake import Made
+from attnspec_mistakes.patches import cut_to_bfloat16, in_single_precision, through_float16
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.attention_logits import add_distance_bias
 from attnspec_reference.attention.attention_softmax import divide_by_total, exponentiate, largest_logit, log_sum_exp
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array, Booleans
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
-from attnspec_mistakes.departures import departure, exchanging, ignoring, ignoring_where, in_working_precision
+from attnspec_mistakes.patches import departure, exchanging, ignoring, ignoring_where, in_working_precision
 from attnspec_reference.attention.attention_keys import causal_offset, within_window
 from attnspec_reference.attention.causal_mask import at_or_before, causal_mask
 from attnspec_reference.attention.phases import applied_scale
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array, Booleans, Integers
 
 Sides = list[int | None]

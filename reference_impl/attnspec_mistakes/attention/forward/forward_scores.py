@@ -9,15 +9,15 @@ import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
 from attnspec_mistakes.attention.forward.forward_positions import of_first_entry
-from attnspec_mistakes.departures import defaulting, ignoring, in_working_precision
+from attnspec_mistakes.patches import defaulting, ignoring, in_working_precision
 from attnspec_reference.attention.phases import scale_scores
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array
 
 

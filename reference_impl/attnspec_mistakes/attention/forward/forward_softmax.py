@@ -9,7 +9,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
 from attnspec_mistakes.attention.forward.forward_masks import slopes_of_first_head
-from attnspec_mistakes.departures import ignoring, in_working_precision, on_calls
+from attnspec_mistakes.patches import ignoring, in_working_precision, on_calls
 from attnspec_reference.attention.attention_logits import exclude_keys
 from attnspec_reference.attention.attention_softmax import (
     exponentiate,
@@ -24,8 +24,8 @@ from attnspec_reference.attention.scaled_dot_product_attention import Attention,
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array, Booleans, Integers
 
 

@@ -16,8 +16,8 @@ from attnspec_mistakes.attention.forward.served import (
     placing,
     reading_pages,
 )
-from attnspec_mistakes.departures import altered
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, read_forwards
+from attnspec_mistakes.patches import altered
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.packed_attention import ServedAttention, alone, columns_of
 from attnspec_reference.attention.paged_attention import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.served import by_list, by_table, in_pages, reading_pages
-from attnspec_mistakes.departures import altered, departure
+from attnspec_mistakes.patches import altered, departure
 from attnspec_reference.attention.paged_attention import (
     attend_to_pages,
     paged_attention,
@@ -20,8 +20,8 @@ from attnspec_reference.attention.paged_attention import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.attention.packed_attention import ServedAttention
     from attnspec_reference.precision import Array, Integers
 

@@ -9,7 +9,7 @@ import numpy as np
 from attnspec_mistakes.attention.forward.attention_departures import TENSORS, attention_given, attention_with
 from attnspec_mistakes.attention.forward.forward_softmax import WITHOUT_MAXIMUM
 from attnspec_mistakes.attention.forward.quantized_scales import scaling_logits
-from attnspec_mistakes.departures import by_name, on_calls
+from attnspec_mistakes.patches import by_name, on_calls
 from attnspec_reference.attention.attention_scales import output_dtype_or_own
 from attnspec_reference.attention.phases import score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from attnspec_mistakes.departures import Computation, Outputs
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation, Outputs
     from attnspec_reference.precision import Array, Booleans
 
 

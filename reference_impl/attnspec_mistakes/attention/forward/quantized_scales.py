@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with, tensors_of
-from attnspec_mistakes.departures import by_name, exchanging, ignoring
+from attnspec_mistakes.patches import by_name, exchanging, ignoring
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.attention_logits import add_mask, cap_scores
 from attnspec_reference.attention.attention_scales import dequantize, of_each_head, output_dtype_or_own
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from attnspec_mistakes.departures import Computation, Outputs
     from attnspec_mistakes.mistake import Making
+    from attnspec_mistakes.patches import Computation, Outputs
     from attnspec_reference.precision import Array
 
 

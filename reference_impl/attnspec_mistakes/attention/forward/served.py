@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.departures import altered, departure
+from attnspec_mistakes.patches import altered, departure
 from attnspec_reference.attention.packed_attention import ServedAttention, alone, columns_of
 from attnspec_reference.attention.paged_attention import (
     attend_to_pages,
@@ -21,7 +21,7 @@ from attnspec_reference.precision import result_dtype, widen, widen_if_given
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.departures import Computation
+    from attnspec_mistakes.patches import Computation
     from attnspec_reference.attention.scaled_dot_product_attention import Attention
     from attnspec_reference.precision import Array, Integers
 

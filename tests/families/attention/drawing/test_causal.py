@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attnspec.draws import Recipe, draw, drawn_of
-from attnspec.lattice import Limits
+from attnspec_draws import Recipe, draw, drawn_of
+from attnspec_draws.generators import Limits
 
 OPERATION = "causal_mask"
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from attnspec.contract import OPERATIONS
-from attnspec.draws import Recipe, draw
-from attnspec.draws.drawing import drawn_of
-from attnspec.families.attention.drawing.tokens import CLASSES
-from attnspec.lattice import Limits
 from attnspec.specification import clauses
+from attnspec_draws import Recipe, draw
+from attnspec_draws.attention.parts.tokens import CLASSES
+from attnspec_draws.drawing import drawn_of
+from attnspec_draws.generators import Limits
 
 FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states"
 BOTH = (

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from attnspec.draws import Recipe, draw, drawable
-from attnspec.impostor_answers import Answered
-from attnspec.lattice import Limits
-from attnspec.lattice.random_cases import random_cases_of
-from attnspec.reference_answers import reference_outputs
+from attnspec.grading.reference_answers import reference_outputs
+from attnspec_draws import Recipe, draw, drawable
+from attnspec_draws.generators import Limits
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.trivial_answers import Answered
 
 FORWARD, BACKWARD, MERGING = (
     "scaled_dot_product_attention",

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from attnspec.impostor_answers import Answered
-from attnspec.lattice.random_cases import random_cases_of
-from attnspec.reference_answers import reference_outputs
+from attnspec.grading.reference_answers import reference_outputs
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.trivial_answers import Answered
 
 X = np.array([[1.0, 2.0, 2.0], [-30.0, 0.5, 20.0]])
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from drawn.attention import Steps, attention, cap, normalise, place, scale, within
 
-from attnspec.adapters import load
 from attnspec.cases import load_suite
-from attnspec.probing import measured
 from attnspec.runner import run_suite
+from attnspec.targets import load
+from attnspec_probes import measured
 
 OPERATION = "scaled_dot_product_attention"
 PROFILES = ("core", "causal", "masking", "window", "softcap", "alibi", "sinks", "cache", "varlen")

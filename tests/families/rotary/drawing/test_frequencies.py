@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from attnspec.draws import Recipe, draw, drawn_of
-from attnspec.lattice import Limits
 from attnspec.specification import clauses
+from attnspec_draws import Recipe, draw, drawn_of
+from attnspec_draws.generators import Limits
 
 OPERATION = "rotary_frequencies"
 NOT_DRAWN = ("inputs_unchanged", "repeatable")

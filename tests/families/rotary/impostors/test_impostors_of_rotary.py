@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from attnspec.impostor_answers import Answered
-from attnspec.lattice.random_cases import random_cases_of
-from attnspec.reference_answers import reference_outputs
+from attnspec.grading.reference_answers import reference_outputs
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.trivial_answers import Answered
 
 ROTATION, TABLES = "apply_rotary", "rotary_tables"
 

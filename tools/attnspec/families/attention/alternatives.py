@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds.tolerance import Tolerance
-from attnspec.families.attention.attendance import attendance
 from attnspec.families.attention.backward_alternatives import gradients_owed
-from attnspec.families.attention.backward_bound import BackwardBound
-from attnspec.families.attention.merging import OPERATION as MERGING
-from attnspec.families.attention.merging import MergeBound, declared_logarithms, owed_of_merged
-from attnspec.family import Owed
+from attnspec.families.attention.steps.attendance import attendance
+from attnspec.families.attention.steps.merging import OPERATION as MERGING
+from attnspec.families.attention.steps.merging import MergeBound, declared_logarithms, owed_of_merged
+from attnspec.families.attention.tolerance.backward_bound import BackwardBound
+from attnspec.families.record import Owed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Estimate, Reach
-    from attnspec.families.attention.quantized import Quantization
+    from attnspec.families.attention.steps.quantized import Quantization
 
 
 _BACKWARD = "scaled_dot_product_attention_backward"

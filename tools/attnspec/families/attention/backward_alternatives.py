@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.family import Owed
+from attnspec.families.record import Owed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.families.attention.backward_bound import BackwardBound
+    from attnspec.families.attention.tolerance.backward_bound import BackwardBound
 
 
 def gradients_owed(

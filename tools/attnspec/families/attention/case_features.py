@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.dtypes import QUANTIZED_DTYPES
+from attnspec.contract.dtypes import QUANTIZED_DTYPES
 from attnspec.families.attention.merge_features import features_of_parts
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.families.attention.alternatives import computed_under, handed, owed, without_keys
-from attnspec.families.attention.capabilities import needs
 from attnspec.families.attention.case_features import features
 from attnspec.families.attention.formulas import formula
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
-from attnspec.families.attention.layouts import LAYOUTS
-from attnspec.families.attention.sampled import sampled_tolerance
-from attnspec.families.attention.tolerances import tolerance
+from attnspec.families.attention.layouts.arranged import LAYOUTS
+from attnspec.families.attention.needs import needs
+from attnspec.families.attention.tolerance.sampled import sampled_tolerance
+from attnspec.families.attention.tolerance.tolerances import tolerance
 from attnspec.families.attention.usual_names import UNSTATED, USUAL_NAMES
 from attnspec.families.attention.weight_initialisation import lacks_property
-from attnspec.family import Family
+from attnspec.families.record import Family
 
 if TYPE_CHECKING:
     from typing import Any

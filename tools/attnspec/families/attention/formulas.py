@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.reproduction.literals import number_literal
+from attnspec.base.literals import number_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.families.attention.attendance import attendance
-from attnspec.families.attention.quantized import product_with_scale
-from attnspec.family import KeySets
+from attnspec.families.attention.steps.attendance import attendance
+from attnspec.families.attention.steps.quantized import product_with_scale
+from attnspec.families.record import KeySets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

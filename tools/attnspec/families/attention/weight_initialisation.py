@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.dtypes import is_float
-from attnspec.family import PropertyProblem
+from attnspec.contract.dtypes import is_float
+from attnspec.families.record import PropertyProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from attnspec.families.record import Family
 from attnspec.families.rotary.case_features import features, turns_nothing
 from attnspec.families.rotary.formulas import formula
 from attnspec.families.rotary.overflowing import owed
 from attnspec.families.rotary.tolerances import tolerance
-from attnspec.family import Family
 
 FAMILY = Family(
     "rotary",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec.reproduction.literals import number_literal
+from attnspec.base.literals import number_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

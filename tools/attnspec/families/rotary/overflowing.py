@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds.tolerance import Tolerance, given
-from attnspec.family import Owed
+from attnspec.families.record import Owed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +44,7 @@ class RotationBound(Tolerance):
 
 
 def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int) -> Owed:
-    """Return what is owed under declared conventions, as :class:`attnspec.family.Family` has it."""
+    """Return what is owed under declared conventions, as :class:`attnspec.families.record.Family` has it."""
     if not isinstance(bound, RotationBound) or conventions[_CONVENTION] != "open":
         return Owed(outputs, {}, ())
     elements = bound.overflowed(run)

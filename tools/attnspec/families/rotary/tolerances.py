@@ -28,7 +28,7 @@ def tolerance(
     precision: Precision,
     conventions: Mapping[str, str],
 ) -> Tolerance:
-    """Return values and tolerances of the outputs of a case, as :class:`attnspec.family.ToleranceModel` has it."""
+    """Return values and tolerances of the outputs of a case, as `ToleranceModel` has it."""
     del conventions
     with np.errstate(all="ignore"):
         return _BY_OPERATION[operation](inputs, attributes, precision)

@@ -7,9 +7,9 @@ import math
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison import STATUSES, WRONG
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import ANY, FLOAT_DTYPES
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
+from attnspec.grading import STATUSES, WRONG
 from attnspec.reports import wording
 from attnspec.reports.accuracy import rank, ratio
 from attnspec.reports.entries import clauses_graded, profile_of_case, step_sentence, without_a_name

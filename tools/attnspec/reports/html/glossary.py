@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from attnspec.comparison import WRONG
+from attnspec.grading import WRONG
 from attnspec.specification import clauses, errata, page_title
 from attnspec_mistakes import CATALOGUE
 

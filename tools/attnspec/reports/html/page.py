@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnspec.errors import UsageError
+from attnspec.base.errors import UsageError
 from attnspec.reports.html.data import page_data
 from attnspec.reports.html.harmless import as_island
 

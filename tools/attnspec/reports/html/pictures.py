@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.comparison import MustRefuse, Values, compare
 from attnspec.contract import OPERATIONS
-from attnspec.dtypes import FLOAT_DTYPES, numpy_dtype
+from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
 from attnspec.families.lookup import family_of
+from attnspec.grading import MustRefuse, Values, compare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
-    from attnspec.comparison import Run
-    from attnspec.operation import Operation
+    from attnspec.contract.operation import Operation
+    from attnspec.grading import Run
 
 
 _WHERE_NOTHING_IS_OWED = str.maketrans("rw", "ad")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec.adapters.implementation import Crashed, Outputs
-from attnspec.comparison import OUTPUTS_UNCHANGED, RIGHT, grade
-from attnspec.layout import operation_in
+from attnspec.contract.implementation import Crashed, Outputs
+from attnspec.contract.layout import operation_in
+from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, grade
 from attnspec.runner.following import SECOND_CALL
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.adapters.implementation import Outputs
 from attnspec.cases import attributes_in
-from attnspec.comparison import RIGHT, NotGraded, Values, Verdict, grade, with_overwritten
-from attnspec.convention import Settles
-from attnspec.dtypes import REFERENCE_DTYPE, rounded_to
+from attnspec.contract.convention import Settles
+from attnspec.contract.dtypes import REFERENCE_DTYPE, rounded_to
+from attnspec.contract.implementation import Outputs
 from attnspec.families.lookup import lacking, needed
-from attnspec.reference_answers import reference_outputs
+from attnspec.grading import RIGHT, NotGraded, Values, Verdict, grade, with_overwritten
+from attnspec.grading.reference_answers import reference_outputs
 from attnspec.runner.checks.again import equal_bits
-from attnspec.runner.presenting import arrays_of, inputs_of
+from attnspec.runner.memory_order import arrays_of, inputs_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.cases import Case, ChangedArgument
-    from attnspec.comparison import Run
+    from attnspec.grading import Run
     from attnspec.runner.result import Result
     from attnspec.runner.session import Session
 

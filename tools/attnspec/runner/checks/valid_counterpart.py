@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.comparison import Verdict
+from attnspec.grading import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.cases import Case, Suite
-    from attnspec.comparison import Status
+    from attnspec.grading import Status
     from attnspec.runner.following import Key
     from attnspec.runner.result import Result
     from attnspec.runner.session import Session

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.base.errors import RecipeError
 from attnspec.contract import OPERATIONS
-from attnspec.errors import RecipeError
 from attnspec_authoring.recipes.attention.attendance import (
     attendance,
     conventions,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.errors import RecipeError
+from attnspec.base.errors import RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

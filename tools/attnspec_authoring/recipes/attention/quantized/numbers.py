@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.dtypes import RUN_DTYPE, numpy_dtype
+from attnspec.contract.dtypes import RUN_DTYPE, numpy_dtype
 from attnspec_authoring.recipes.attention.attention import attention
 from attnspec_authoring.recipes.generator import grid
 

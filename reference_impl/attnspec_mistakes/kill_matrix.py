@@ -1,0 +1,70 @@
+"""Which cases notice each mistake: measured over the whole suite, and kept beside the catalogue.
+
+Mistakes that break the same rule are noticed by much the same cases, whatever numbers they give. So the cases that an
+unknown mistake fails tell which known ones it resembles. The file is written by
+``attnspec mistakes --matrix --write-noticed``.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b85decode
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec_mistakes.mistake import Mistake
+
+FORMAT = 2
+
+NOTICED = Path(__file__).with_name("kill_matrix.json")
+
+KEPT_IN = ("float64", "bfloat16")
+"""The dtypes of which it is kept: float32 is much like the one, float16 much like the other."""
+
+_LIKE = {"float32": "float64", "float16": "bfloat16"}
+
+
+@cache
+def noticed_cases(operation: str, dtype: str) -> Mapping[str, frozenset[str]]:
+    """Return the id of each mistake of an operation to the ids of the cases that notice it.
+
+    Parameters
+    ----------
+    operation
+        Name of an operation.
+    dtype
+        The dtype of the runs; a case without floats counts in each.
+    """
+    found: Mapping[str, Any] | None = _document()["operations"].get(operation)
+    if found is None:
+        return {}
+    cases: list[str] = found["cases"]
+    column = _LIKE.get(dtype, dtype if dtype in KEPT_IN else KEPT_IN[0])
+    return {mistake: _named(bits[column], cases) for mistake, bits in found["noticed"].items()}
+
+
+def was_tried(mistake: Mistake) -> bool:
+    """Tell whether it is known which cases notice a mistake; it is not of one that is younger than the file."""
+    return mistake.id in noticed_cases(mistake.operation, KEPT_IN[0])
+
+
+@cache
+def tried_cases(operation: str) -> frozenset[str]:
+    """Return the ids of the cases of an operation of which it is known what they notice."""
+    return frozenset(_document()["operations"].get(operation, {"cases": ()})["cases"])
+
+
+@cache
+def _document() -> Mapping[str, Any]:
+    return json.loads(NOTICED.read_bytes())
+
+
+def _named(bits: str, cases: list[str]) -> frozenset[str]:
+    flags = np.unpackbits(np.frombuffer(b85decode(bits), np.uint8), count=len(cases))
+    return frozenset(cases[index] for index in np.flatnonzero(flags).tolist())

@@ -1,0 +1,80 @@
+"""Which cases notice wrong implementations that strangers wrote, with the clauses that judges say they break.
+
+Whoever writes an attention goes wrong where others did before. So what an unknown implementation fails is held against
+what these fail, though nobody put their mistakes into the catalogue. The file is written by
+``attnspec mistakes --judged FOLDER``, which names each folder of them.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FORMAT = 1
+
+JUDGED = Path(__file__).with_name("labelled_mistakes.json")
+
+KEPT_IN = "float64"
+"""The dtype of which it is kept; that the cases differ in half precision points at the same clauses."""
+
+
+class Judged(NamedTuple):
+    """A wrong implementation.
+
+    Attributes
+    ----------
+    id
+        Folder and name of its file.
+    clauses
+        The clauses that it breaks; two judges list up to three each, and either may be right.
+    cases
+        Ids of the cases that notice it.
+    """
+
+    id: str
+    clauses: tuple[str, ...]
+    cases: frozenset[str]
+
+
+@cache
+def judged_implementations(operation: str) -> tuple[Judged, ...]:
+    """Return the wrong implementations of an operation that a case notices.
+
+    Parameters
+    ----------
+    operation
+        Name of an operation.
+    """
+    found: Mapping[str, Any] | None = _document()["operations"].get(operation)
+    if found is None:
+        return ()
+    cases: list[str] = found["cases"]
+    return tuple(
+        Judged(identifier, tuple(entry["clauses"]), _named(entry["noticed"], cases))
+        for identifier, entry in found["judged"].items()
+    )
+
+
+@cache
+def judged_cases(operation: str) -> frozenset[str]:
+    """Return the ids of the cases of an operation that were held against these implementations."""
+    return frozenset(_document()["operations"].get(operation, {"cases": ()})["cases"])
+
+
+@cache
+def _document() -> Mapping[str, Any]:
+    return json.loads(JUDGED.read_bytes())
+
+
+def _named(noticed: str, cases: list[str]) -> frozenset[str]:
+    bits = np.frombuffer(zlib.decompress(b64decode(noticed)), np.uint8)
+    return frozenset(cases[index] for index in np.flatnonzero(np.unpackbits(bits, count=len(cases))).tolist())

@@ -1,0 +1,202 @@
+"""The console that commands print to, and the progress of a run on it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager, redirect_stdout, suppress
+from io import StringIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+import click
+
+from attnspec.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from rich.console import Console
+
+_STDERR = 2
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return the console for stdout, or for stderr; 100 columns where it is no terminal, so that logs read well."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    # A program that is started without a stdout has None in its place.
+    is_terminal = stream is not None and stream.isatty()  # pyright: ignore[reportUnnecessaryComparison]
+
+    class OurConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # a verdict is a verdict though nobody reads it to its end
+
+    return OurConsole(stderr=stderr, width=None if is_terminal else 100, highlight=False, markup=False, emoji=False)
+
+
+def say(text: str, console: Console, *, indent: int = 0, before: str = "", style: str = "") -> None:
+    """Print a text in lines as wide as the console is, without spaces at their ends.
+
+    Parameters
+    ----------
+    text
+        What to print.
+    console
+        Where to.
+    indent
+        Spaces before each line.
+    before
+        What stands in those of the first line, at the right.
+    style
+        How it looks, as rich has it.
+    """
+    from textwrap import wrap
+
+    from rich.text import Text
+
+    from attnspec.base.plain_text import plain_text
+
+    room = max(console.width - indent, 20)
+    # A list of all that was drawn is longer than any message is let be.
+    whole = plain_text(text, longest=max(len(text), 1))
+    lines = wrap(whole, room, break_long_words=False, break_on_hyphens=False)
+    for place, line in enumerate(lines):
+        margin = " " * indent if place or not before else f"{before:>{indent - 2}}  "
+        console.print(Text(margin + line, style=style), soft_wrap=True)
+
+
+@contextmanager
+def progress(console: Console, follower: _Counts, planned: Callable[[], int | None], *, quiet: bool) -> Generator[None]:
+    """Show on a terminal how far a run got, how fast it is and how long it still takes; elsewhere nothing.
+
+    Parameters
+    ----------
+    console
+        Where to.
+    follower
+        Who knows how many results there are.
+    planned
+        Gives how many there will be; None as long as nobody knows.
+    quiet
+        Show nothing.
+    """
+    if quiet or not console.is_terminal:
+        yield
+        return
+    from attnspec.command_line.progress_bar import ProgressBar
+
+    with ProgressBar(console, lambda: follower.count, planned):
+        yield
+
+
+_DOCUMENT = "attnspec.document"
+"""Where the context of a command keeps the stdout that a document alone may use."""
+
+
+@contextmanager
+def stdout_for_a_document(*, asked: bool) -> Generator[None]:
+    """Keep stdout for one document; all that is printed there meanwhile, by the target too, goes to stderr.
+
+    Parameters
+    ----------
+    asked
+        Whether there will be a document.
+    """
+    if not asked:
+        yield
+        return
+    number = _number_of(sys.stdout)
+    if number is None:  # a stdout of Python alone
+        click.get_current_context().meta[_DOCUMENT] = sys.stdout
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    sys.stdout.flush()
+    with os.fdopen(os.dup(number), "w", encoding="utf-8", errors="backslashreplace") as document:
+        click.get_current_context().meta[_DOCUMENT] = document
+        os.dup2(_STDERR, number)
+        try:
+            with redirect_stdout(sys.stderr):
+                yield
+        finally:
+            sys.stdout.flush()
+            os.dup2(document.fileno(), number)
+
+
+def print_document(text: str) -> None:
+    """Print the document for which stdout is kept. That nobody reads it changes no exit status.
+
+    Raises
+    ------
+    UsageError
+        If the system refuses it.
+    """
+    document: TextIO = click.get_current_context().meta[_DOCUMENT]
+    try:
+        document.write(text)
+        document.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, document.fileno())  # or closing it would try once more
+        os.close(nowhere)
+    except OSError as error:
+        raise UsageError(f"The report could not be written to stdout: {error.strerror}.") from None
+
+
+@contextmanager
+def printing_json(*, asked: bool, make: Callable[[str], Any]) -> Generator[None]:
+    """Print what a command says as one JSON document in place of text; its exit status is the same.
+
+    Parameters
+    ----------
+    asked
+        Whether JSON is asked for; what is printed is left alone otherwise.
+    make
+        Gives the document, from all that the command would have printed.
+    """
+    if not asked:
+        yield
+        return
+    said = StringIO()
+    with redirect_stdout(said):
+        yield
+    from attnspec.cases import canonical_json
+
+    click.echo(canonical_json(make(said.getvalue())), nl=False)
+
+
+def _number_of(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+@contextmanager
+def telling() -> Generator[None]:
+    """Print a verdict. A stdout that does not take it, or not all of it, changes neither verdict nor exit status."""
+    try:
+        yield
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - None without a stdout
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _give_up_stdout()
+    except OSError as error:
+        _give_up_stdout()
+        click.echo(f"attnspec: the verdict could not be printed, because the system refused it: {error}.", err=True)
+
+
+def _give_up_stdout() -> None:
+    """Have what is still buffered go nowhere, or Python would try once more at its end, and end with a status."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+class _Counts(Protocol):
+    """Whoever knows how many results there are."""
+
+    @property
+    def count(self) -> int: ...

@@ -1,0 +1,127 @@
+"""``attnspec gate``: hold a run against a baseline, for CI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from attnspec.base.errors import UsageError
+from attnspec.command_line.run_options import RunOptions, run_options
+from attnspec.command_line.running_target import run_target, write_reports
+from attnspec.command_line.terminal import make_console, telling
+
+if TYPE_CHECKING:
+    from attnspec.cases import Suite
+
+
+@click.command()
+@run_options
+@click.option("--baseline", metavar="FILE", type=click.Path(path_type=Path), help="What is expected not to pass.")
+@click.option("--update-baseline", is_flag=True, help="Write the baseline from this run; reasons in it are kept.")
+@click.option("--lenient", is_flag=True, help="Only warn of what is better than the baseline says.")
+@click.option(
+    "--require", multiple=True, metavar="NAME", help="This profile or operation must conform wholly. Repeatable."
+)
+@click.option(
+    "--minimum-accuracy",
+    type=click.FloatRange(min=0),
+    metavar="X",
+    help="The median of error / tolerance must not exceed X.",
+)
+@click.option(
+    "--summary",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Append the verdict as Markdown, such as to $GITHUB_STEP_SUMMARY.",
+)
+@click.option("--annotate", is_flag=True, help="Print what fails as annotations, too, for a job of GitHub Actions.")
+def gate(
+    options: RunOptions,
+    *,
+    baseline: Path | None,
+    update_baseline: bool,
+    lenient: bool,
+    require: tuple[str, ...],
+    minimum_accuracy: float | None,
+    summary: Path | None,
+    annotate: bool,
+) -> int:
+    """Let TARGET through if it is as good as its baseline, or, without one, if nothing is wrong.
+
+    TARGET and the options that select are those of `attnspec validate`.
+    """
+    from attnspec import gate as gates
+    from attnspec.cases import read_index
+    from attnspec.cases.releases import read_retired
+
+    if update_baseline and baseline is None:
+        raise UsageError("--update-baseline: say where it is to be written, with --baseline FILE.")
+    # Written so that NaN, too, is refused.
+    if minimum_accuracy is not None and not minimum_accuracy >= 0:
+        raise UsageError(f"--minimum-accuracy {minimum_accuracy}: give a number, such as 0.1.")
+    _check_file("--baseline", baseline)
+    _check_file("--summary", summary)
+    known = None
+    if baseline is not None and (baseline.exists() or not update_baseline):
+        known = gates.read_baseline(baseline)
+    console = make_console()
+    report, suite = run_target(options, console, check=lambda suite: _check_required(require, suite))
+    ids = read_index(suite.folder)
+    notes: list[str] = []
+    if baseline is not None and update_baseline:
+        new = gates.updated(known, report, suite_ids=ids)
+        if new is not None:
+            gates.write_baseline(new, baseline)
+            notes += gates.update_sentences(new, known, str(baseline))
+        known = new
+    retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(suite.folder).items()}
+    demands = gates.Demands(lenient, require, minimum_accuracy)
+    outcome = gates.judge(report, known, demands, suite_ids=ids, retired=retired)
+    notes += [*gates.suite_sentences(report, known), *gates.format_sentences(known, str(baseline))]
+    diagnosis = gates.diagnosis_of_unexpected(report, outcome)
+    try:
+        write_reports(options, report, suite)
+        if summary is not None:
+            told = (*gates.diagnosis_sentences(diagnosis), *notes)
+            _append(summary, gates.outcome_markdown(outcome, notes=told))
+    finally:
+        with telling():
+            gates.print_outcome(
+                outcome,
+                console,
+                diagnosis=diagnosis,
+                results=report.results,
+                notes=notes,
+                quiet=options.quiet,
+                verbose=options.verbose,
+            )
+            for annotation in gates.github_annotations(outcome) if annotate else ():
+                click.echo(annotation)
+    return 0 if outcome.is_open else 1
+
+
+def _check_file(option: str, path: Path | None) -> None:
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        raise UsageError(f"{option} {path}: name a file in a folder that exists.")
+
+
+def _check_required(require: tuple[str, ...], suite: Suite) -> None:
+    """Raise `UsageError` for what is required and not run; found out before the run, not after it."""
+    profiles = sorted({case.profile for case in suite.cases.values()})
+    operations = sorted({case.operation for case in suite.cases.values()})
+    for name in require:
+        if name not in (*profiles, *operations):
+            raise UsageError(
+                f"--require {name}: the profiles of this run are {', '.join(profiles)}, "
+                f"its operations {', '.join(operations)}."
+            )
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"The summary could not be written to {path}: {error.strerror}.") from None

@@ -1,0 +1,92 @@
+"""``attnspec init [TARGET]``: the first adapter of a function, with what can be guessed about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from attnspec.base.errors import TargetError, UsageError
+from attnspec.command_line.guarding import conclusion_elsewhere
+
+if TYPE_CHECKING:
+    from attnspec.command_line.guarding import Guarding
+
+_FILE = "attention_adapter.py"
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option("--as", "operation", metavar="OPERATION", help="The operation that TARGET is; guessed if not said.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="FILE", default=_FILE, help=f"What is written; {_FILE}."
+)
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def init(target: str | None, *, operation: str | None, output: Path, force: bool) -> int:
+    """Write an adapter for TARGET: a function (package.module:function, or ./file.py:function).
+
+    Which operation it is, what its arguments are called, how its tensors lie and what it lacks are guessed from its
+    signature and from probes, which call it. Without TARGET, the file is a skeleton to fill in.
+    """
+    _check_output(output, target, force=force)
+    if target is None:
+        from attnspec.scaffold import skeleton
+        from attnspec.validation import check_operation
+
+        if operation is not None:
+            check_operation(operation)
+        return _write(output, skeleton(operation or _most_known()), ())
+    guarding: Guarding = click.get_current_context().obj
+    if guarding.way is not None:
+        status = conclusion_elsewhere(guarding)
+        if status is not None:
+            return status
+        assert guarding.ended is not None
+        from attnspec.base.errors import Terminated
+        from attnspec.guard.ending import how_it_ended
+
+        if guarding.ended.received is not None:
+            raise Terminated(guarding.ended.received)
+        code = guarding.ended.parts[0].code
+        raise TargetError(f"{target} {how_it_ended(code)} while it was imported or probed; nothing was written.")
+    from attnspec.scaffold import find_function, guess_adapter
+
+    found = find_function(target)
+    if found.module == output.stem:
+        raise UsageError(f"--output {output}: it would have the name of the module that it imports; choose another.")
+    guessed = guess_adapter(found, operation, output)
+    return _write(output, guessed.text, guessed.said)
+
+
+def _most_known() -> str:
+    """Return the operation that has most conventions, because most software offers it."""
+    from attnspec.contract import OPERATIONS
+
+    return max(OPERATIONS.values(), key=lambda operation: len(operation.conventions)).name
+
+
+def _check_output(output: Path, target: str | None, *, force: bool) -> None:
+    """Raise `UsageError` where a file is in the way, before anything is run."""
+    if output.suffix != ".py" or not output.stem.isidentifier():
+        raise UsageError(f"--output {output}: give a file of Python, such as {_FILE}.")
+    if (
+        target is not None
+        and Path(target.partition(".py:")[0].removesuffix(".py") + ".py").resolve() == output.resolve()
+    ):
+        raise UsageError(f"--output {output}: that is the file of TARGET itself; choose another.")
+    if output.exists() and not force:
+        raise UsageError(f"{output} is there already. Write to another file with --output, or over it with --force.")
+
+
+def _write(output: Path, text: str, said: tuple[str, ...]) -> int:
+    from attnspec.base.plain_text import plain_text
+    from attnspec.base.replacing import replace_file
+
+    replace_file(output, text)
+    click.echo(f"Wrote {output}.")
+    for sentence in said:
+        click.echo(f"  {plain_text(sentence)}")
+    shown = output if output.is_absolute() else f"./{output}"
+    click.echo(f"Read it, then run: attnspec validate {shown}")
+    return 0

@@ -1,0 +1,204 @@
+"""``attnspec list``, ``show`` and ``check``: looking at the suite itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from attnspec.base.errors import UsageError
+from attnspec.commands.explain import find_case
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.cases import Case
+
+
+@click.command("list")
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    metavar="PROFILE",
+    help="Only this profile. Repeatable.",
+)
+@click.option("--select", multiple=True, metavar="GLOB", help="Only matching ids. Repeatable.")
+@click.option(
+    "--operation",
+    "operations",
+    multiple=True,
+    metavar="OPERATION",
+    help="Only this operation. Repeatable.",
+)
+@click.option(
+    "--clause",
+    "clauses",
+    multiple=True,
+    metavar="CLAUSE",
+    help="Only cases that exercise it. Repeatable.",
+)
+@click.option(
+    "--mistake",
+    "mistakes",
+    multiple=True,
+    metavar="MISTAKE",
+    help="Only cases that notice it. Repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+def list_cases(
+    profiles: tuple[str, ...],
+    select: tuple[str, ...],
+    operations: tuple[str, ...],
+    clauses: tuple[str, ...],
+    mistakes: tuple[str, ...],
+    *,
+    as_json: bool,
+    golden: Path | None,
+) -> None:
+    """List the cases: id and title. Options of several kinds must all hold; of one kind, any."""
+    from attnspec.cases import canonical_json, load_suite
+
+    _check_words(operations, clauses, mistakes)
+    suite = load_suite(golden, profiles=profiles, select=select, whole=True)
+    noticing = _noticing(mistakes)
+    cases = [
+        case
+        for case in suite.cases.values()
+        if (not operations or case.operation in operations)
+        and (not clauses or not set(clauses).isdisjoint(case.clauses))
+        and (not mistakes or case.id in noticing)
+    ]
+    if not cases:
+        raise UsageError("No case is all of this: --profile, --select, --operation, --clause, --mistake must all hold.")
+    if as_json:
+        click.echo(canonical_json([_entry(case) for case in cases]), nl=False)
+        return
+    width = max(len(case.id) for case in cases)
+    for case in cases:
+        click.echo(f"{case.id:{width}}  {case.title}")
+
+
+def _check_words(operations: Sequence[str], clauses: Sequence[str], mistakes: Sequence[str]) -> None:
+    """Raise `UsageError` for a word that narrows the list and that nobody knows."""
+    from attnspec.cases import near
+    from attnspec.contract import OPERATIONS
+    from attnspec.specification import clauses as known_clauses
+    from attnspec_mistakes import CATALOGUE
+
+    ids = {mistake.id for mistake in CATALOGUE} if mistakes else set[str]()
+    for kind, words, known in (
+        ("operation", operations, OPERATIONS),
+        ("clause", clauses, known_clauses()),
+        ("mistake", mistakes, ids),
+    ):
+        for word in words:
+            if word not in known:
+                raise UsageError(f"--{kind} {word}: there is no such {kind}.{near(word, known)}")
+
+
+def _noticing(mistakes: Sequence[str]) -> set[str]:
+    """Return the ids of the cases that notice one of some mistakes, as far as it was tried."""
+    from attnspec_mistakes import CATALOGUE
+    from attnspec_mistakes.kill_matrix import KEPT_IN, noticed_cases
+
+    return {
+        case
+        for mistake in CATALOGUE
+        if mistake.id in mistakes
+        for dtype in KEPT_IN
+        for case in noticed_cases(mistake.operation, dtype).get(mistake.id, ())
+    }
+
+
+def _entry(case: Case) -> dict[str, Any]:
+    return {
+        "id": case.id,
+        "title": case.title,
+        "operation": case.operation,
+        "profile": case.profile,
+        "dtypes": list(case.runs),
+        "clauses": list(case.clauses),
+        "targets": list(case.targets),
+        "errata": list(case.errata),
+        "conventions": list(case.conventions),
+        "revision": case.revision,
+    }
+
+
+@click.command()
+@click.argument("case")
+@click.option("--python", "as_script", is_flag=True, help="Print a NumPy script that reproduces it without attnspec.")
+@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+def show(case: str, as_script: bool, golden: Path | None) -> None:
+    """Show one CASE: what it is about, its inputs and its certified values."""
+    import numpy as np
+
+    from attnspec.contract.dtypes import own_dtype
+
+    shown = find_case(case, golden)
+    if as_script:
+        from attnspec.commands.python_script import python_script
+        from attnspec.families.lookup import family_of
+
+        click.echo(python_script(shown, family_of(shown.operation).formula), nl=False)
+        return
+    click.echo(f"{shown.id} (revision {shown.revision}): {shown.title}")
+    click.echo(f"operation   {shown.operation}")
+    click.echo(f"source      {', '.join(shown.source.values())}")
+    click.echo(f"dtypes      {', '.join(shown.dtypes) or 'no floats: runs once'}")
+    click.echo(f"attributes  {dict(shown.attributes) or 'none'}")
+    click.echo(f"clauses     {', '.join(shown.clauses)}")
+    if shown.errata:
+        click.echo(f"errata      {', '.join(shown.errata)}")
+    if shown.conventions:
+        click.echo(f"depends on  {', '.join(shown.conventions)}")
+    with np.printoptions(precision=17, threshold=60, edgeitems=3, linewidth=100):
+        for name, tensor in shown.generated.items():
+            click.echo(f"\ninput {name} {tensor.shape}, generated\n{tensor.to_json()}")
+        for name in (name for name in shown.inputs if name not in shown.generated):
+            array = shown.inputs[name]
+            own = own_dtype(array)
+            click.echo(f"\ninput {name} {array.shape}{f', {own}' if own else ''}\n{array}")
+        for dtype, outputs in (shown.expected or {}).items():
+            for name, array in outputs.items():
+                click.echo(f"\nexpected {name} {array.shape}, {dtype}\n{array}")
+    if shown.rejects is not None:
+        click.echo(f"\nmust be refused: {shown.rejects.reason}\nits valid twin: {shown.rejects.twin}")
+    if shown.properties is not None:
+        click.echo(f"\ngraded by properties: {dict(shown.properties)}")
+    if shown.changed_argument is not None:
+        changed = shown.changed_argument
+        click.echo(f"\nasked once more with {changed.name} alone changed, to {changed.change}")
+    for printed in shown.printed:
+        verdict = "agrees" if printed["agrees"] else f"does not agree: {printed.get('erratum')}"
+        click.echo(f"\nprinted for {printed['of']} in {printed['section']} ({verdict})\n{printed['data']}")
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+def check(files: tuple[Path, ...], golden: Path | None) -> int:
+    """Check golden FILES, or all of them, against schema, digests and what was released."""
+    from attnspec.base.locations import GOLDEN_FOLDER
+    from attnspec.cases import RECORDS, check_file, load_suite, read_index
+    from attnspec.cases.releases import broken_promises
+
+    whole = not files
+    if whole:
+        folder = golden or GOLDEN_FOLDER
+        files = tuple(folder / f"{case_id}.json" for case_id in read_index(folder))
+        load_suite(folder, whole=True)
+    for path in files:
+        if not whole and not path.is_file():
+            raise UsageError(f"There is no file {str(path)!r}.")
+        check_file(path, kind=path.stem if path.name in RECORDS else "case")
+    broken = broken_promises(golden or GOLDEN_FOLDER) if whole else ()
+    for sentence in broken:
+        click.echo(sentence, err=True)
+    if broken:
+        return 1
+    click.echo("1 file is sound." if len(files) == 1 else f"{len(files)} files are sound.")
+    return 0

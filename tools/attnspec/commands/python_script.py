@@ -1,0 +1,122 @@
+"""A case as a stand-alone script: inputs as literals, the formula, the certified values, the difference."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.base.literals import array_literal
+from attnspec.contract import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case
+
+MOST_LINES = 40
+"""No script has more lines; a line of data may be as long as the data are."""
+
+
+def python_script(case: Case, formula: Callable[[Case], list[str]]) -> str:
+    """Return a script of at most `MOST_LINES` lines that reproduces a case with NumPy alone, in float64.
+
+    It computes the outputs by the formula of the specification, prints how far they are from the certified values, and
+    raises ``AssertionError`` where that is too far. For a case that must be refused it shows what to hand over.
+
+    Parameters
+    ----------
+    case
+        The case.
+    formula
+        Gives the lines that compute a case's outputs, as its family knows them.
+    """
+    if case.generated:
+        return _by_this_package(case)
+    inputs = [f"{name} = {array_literal(array)}" for name, array in case.inputs.items()]
+    if case.rejects is not None:
+        stated = [f"{name} = {value!r}" for name, value in case.attributes.items()]
+        said = f"{case.operation} must refuse these inputs: {case.rejects.reason}"
+        return _script(case, [*inputs, *stated], [f"print({said!r})"])
+    if case.properties is not None:
+        return _script(case, [], formula(case))
+    golden = case.golden(case.runs[0])
+    owed = [_expected(name, array, case) for name, array in golden.items()]
+    # Overflow and NaN are what some cases are about.
+    quiet = ['np.seterr(all="ignore")']
+    return _script(case, [*inputs, *owed], [*quiet, *formula(case), *_comparison(golden, case)])
+
+
+def _by_this_package(case: Case) -> str:
+    """Return a script for a case whose inputs are generated: neither they nor its scores fit into one."""
+    lines = [
+        f'"""{_title(case)}"""',
+        "import attnspec",
+        f"case = attnspec.case({case.id!r}, dtype={case.runs[0]!r})",
+        "arguments = case.arguments  # drawn by the generator of spec/generator.md",
+        "print({name: getattr(array, 'shape', array) for name, array in arguments.items()})",
+        "# case.check(attention(**arguments)) holds what your function returns against the certified sample",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _script(case: Case, data: Sequence[str], computing: Sequence[str]) -> str:
+    text = "\n".join((*data, *computing))
+    names = [name for name in ("inf", "nan") if re.search(rf"(?<![.\w]){name}\b", text)]
+    head = [f'"""{_title(case)}"""', "import numpy as np"]
+    if names:
+        head.append(f"from numpy import {', '.join(names)}")
+    return "\n".join((*head, *_joined(list(data), MOST_LINES - len(head) - len(computing)), *computing)) + "\n"
+
+
+def _title(case: Case) -> str:
+    layouts = "; ".join(f"{name} is handed over {layout}" for name, layout in case.presentation.items())
+    title = f"{case.id}: {case.title}" + (f" ({layouts})" if layouts else "")
+    return title.replace("\\", "/").replace('"', "'")
+
+
+def _joined(lines: list[str], room: int) -> list[str]:
+    """Put the shortest neighbouring lines together until there is room for all."""
+    while len(lines) > max(room, 1):
+        place = min(range(len(lines) - 1), key=lambda first: len(lines[first]) + len(lines[first + 1]))
+        lines[place : place + 2] = [f"{lines[place]}; {lines[place + 1]}"]
+    return lines
+
+
+def _expected(name: str, owed: NDArray[Any], case: Case) -> str:
+    if name in case.sample:
+        return f"expected_{name} = {array_literal(owed.ravel()[case.sample[name]])}"
+    return f"expected_{name} = {array_literal(owed)}"
+
+
+def _comparison(golden: Mapping[str, NDArray[Any]], case: Case) -> list[str]:
+    pairs = ", ".join(f'"{name}": ({_compared(name, case)}, expected_{name})' for name in golden)
+    lines = [f"for name, (got, expected) in {{{pairs}}}.items():"]
+    if all(OPERATIONS[case.operation].by_name[name].exact for name in golden):
+        return [*lines, "    assert np.array_equal(got, expected), name", '    print(name, "is as expected")']
+    return [
+        *lines,
+        "    error = np.abs(got - expected)[(got != expected) & (expected == expected)]",
+        '    print(name, "differs by", error.max(initial=0.0))',
+        *(["    got = np.where(np.isinf(got) & (expected != expected), expected, got)"] if _has_nan(golden) else []),
+        f"    np.testing.assert_allclose(got, expected, rtol=1e-9, atol={_lost(case):.0e}, err_msg=name)",
+    ]
+
+
+def _has_nan(golden: Mapping[str, NDArray[Any]]) -> bool:
+    """Tell whether NaN is expected: what comes of an infinity there depends on how a sum is arranged."""
+    return any(array.dtype.kind == "f" and bool(np.isnan(array).any()) for array in golden.values())
+
+
+def _lost(case: Case) -> float:
+    """Return what sums with the largest input may lose in float64: 4 units of it, and 1e-12 at least."""
+    floats = [array[np.isfinite(array)] for array in case.inputs.values() if array.dtype.kind == "f"]
+    largest = max((float(np.abs(array).max(initial=0)) for array in floats), default=0.0)
+    return max(1e-12, 4 * 2.0**-53 * largest)
+
+
+def _compared(name: str, case: Case) -> str:
+    return f"{name}.ravel()[{case.sample[name].tolist()}]" if name in case.sample else name

@@ -1,0 +1,156 @@
+"""The conventions in which good libraries differ, and what an implementation declares of them.
+
+The spec takes the first choice of each as normative. An implementation may declare another, for everything it does, or
+for one operation, and for one dtype or for the cases that need a capability: ``[OPERATION.]NAME[@WHERE...]``. The
+declaration that is qualified most wins. What is declared of an operation holds for its backward pass, too, where
+nothing is declared of that itself. Which conventions there are is for the families to say.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from attnspec.base.errors import UsageError
+from attnspec.contract import CONVENTIONS, OPERATIONS
+from attnspec.contract.capabilities import is_capability
+from attnspec.contract.convention import Settles
+from attnspec.contract.dtypes import FLOAT_DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Set
+
+CHOICES: Mapping[str, tuple[str, ...]] = {name: convention.choices for name, convention in CONVENTIONS.items()}
+"""Convention to its choices; the first one is normative."""
+
+_NORMATIVE: Mapping[str, str] = {name: choices[0] for name, choices in CHOICES.items()}
+
+
+class Choices(dict[str, str]):
+    """The choice of every convention for a run, by name.
+
+    Parameters
+    ----------
+    choices
+        Convention to its choice.
+
+    Attributes
+    ----------
+    departing
+        What conventions settle, to those of its conventions of which another choice than the normative one is made,
+        each with that choice.
+    inner_dtype
+        The dtype that float64 is computed in inside, where another than float64 is declared.
+    """
+
+    def __init__(self, choices: Mapping[str, str]) -> None:
+        super().__init__(choices)
+        self.departing: Mapping[Settles, dict[str, str]] = {what: {} for what in Settles}
+        for name, choice in choices.items():
+            if choice != _NORMATIVE[name]:
+                self.departing[CONVENTIONS[name].settles][name] = choice
+        self.inner_dtype = next(iter(self.departing[Settles.INNER_PRECISION].values()), None)
+
+
+class _Key(NamedTuple):
+    """What a declaration is about: an operation or all, a convention, and the dtypes and capabilities it is for."""
+
+    operation: str
+    name: str
+    where: tuple[str, ...]
+
+    @property
+    def nearness(self) -> tuple[int, int]:
+        """How much it is qualified; of equally many words, a dtype or a capability is nearer than the operation."""
+        return len(self.where) + bool(self.operation), len(self.where)
+
+
+@cache
+def _read(key: str) -> _Key:
+    of, *where = key.split("@")
+    operation, _, name = of.rpartition(".")
+    return _Key(operation, name, tuple(where))
+
+
+def check(conventions: Mapping[str, str], *, said_by: str) -> None:
+    """Raise `UsageError` for a convention, a choice or a qualification that the spec does not know.
+
+    Parameters
+    ----------
+    conventions
+        Declared conventions, possibly qualified by an operation, and by dtypes and capabilities.
+    said_by
+        Who declared them, for the message.
+    """
+    for key, choice in conventions.items():
+        operation, name, where = _read(key)
+        if operation and operation not in OPERATIONS:
+            known = ", ".join(OPERATIONS)
+            raise UsageError(
+                f"{said_by} declares the convention {key!r}, but there is no operation {operation!r}; "
+                f"the operations are {known}."
+            )
+        if name not in CHOICES:
+            known = ", ".join(CHOICES)
+            raise UsageError(f"{said_by} declares the unknown convention {name!r}; the conventions are {known}.")
+        for word in where:
+            if word not in FLOAT_DTYPES and not is_capability(word):
+                raise UsageError(
+                    f"{said_by} declares the convention {key!r}, but {word!r} is neither a dtype "
+                    f"({', '.join(FLOAT_DTYPES)}) nor a capability (`attnspec explain capabilities` lists them)."
+                )
+        if choice not in CHOICES[name]:
+            known = ", ".join(CHOICES[name])
+            raise UsageError(f"{said_by} declares {key}={choice!r}; the choices for {name} are {known}.")
+
+
+def resolve(
+    conventions: Mapping[str, str], operation: str, *, dtype: str | None = None, needed: Set[str] = frozenset()
+) -> Choices:
+    """Return the choice of every convention for one operation: that of the declaration which is qualified most.
+
+    What does not concern the operation stays normative, whatever is declared in general.
+
+    Parameters
+    ----------
+    conventions
+        Declared conventions, as `check` takes them.
+    operation
+        The operation.
+    dtype, needed
+        The dtype of a run, and the capabilities that its case needs; what is declared for others alone is left out.
+    """
+    resolved = dict(_NORMATIVE)
+    of = "", OPERATIONS[operation].backward_of, operation  # from the farthest to the nearest
+    found = concerning(conventions, operation) if conventions else {}
+    declared = [(_read(key), choice) for key, choice in found.items()]
+    for key, choice in sorted(declared, key=lambda entry: (entry[0].nearness, of.index(entry[0].operation))):
+        if all(word == dtype or word in needed for word in key.where):
+            resolved[key.name] = choice
+    return Choices(resolved)
+
+
+def concerning(conventions: Mapping[str, str], operation: str) -> dict[str, str]:
+    """Return what is declared of one operation: of it by name, or of all where the convention has a choice for it.
+
+    Parameters
+    ----------
+    conventions
+        Declared conventions, as `check` takes them.
+    operation
+        The operation.
+    """
+    of, named = ("", OPERATIONS[operation].backward_of, operation), OPERATIONS[operation].conventions
+    keys = {key: _read(key) for key in conventions}
+    return {key: conventions[key] for key, read in keys.items() if read.operation in of and read.name in named}
+
+
+def conditional(conventions: Mapping[str, str]) -> dict[str, str]:
+    """Return the conventions that are declared for some dtypes or capabilities alone."""
+    return {key: choice for key, choice in conventions.items() if _read(key).where}
+
+
+@cache
+def settling(what: Settles) -> tuple[str, ...]:
+    """Return the names of the conventions that settle something."""
+    return tuple(name for name, convention in CONVENTIONS.items() if convention.settles is what)

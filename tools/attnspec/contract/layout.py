@@ -1,0 +1,141 @@
+"""A layout as it is asked for in a word, ``NAME`` or ``NAME:SETTING=NUMBER,SETTING``, and what is so in it alone."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from attnspec.base.errors import UsageError
+from attnspec.contract import CLAUSES_IN_PLACE, CLAUSES_OF_LAYOUTS, IN_LAYOUT, LAYOUT_SETTINGS, LAYOUTS, OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.contract.operation import Operation
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+
+
+class AskedLayout(NamedTuple):
+    """A layout that was asked for.
+
+    Attributes
+    ----------
+    name
+        One of :data:`attnspec.contract.LAYOUTS`.
+    settings
+        Setting to its number as it was written; to nothing where it is a word alone.
+    """
+
+    name: str
+    settings: Mapping[str, str]
+
+
+def read_layout(word: str) -> AskedLayout:
+    """Read a layout as it is written on a command line, in a file or in a message.
+
+    Parameters
+    ----------
+    word
+        A name alone, or with settings behind a colon.
+
+    Raises
+    ------
+    UsageError
+        If there is no such layout, or it has no such setting; the sentence begins in lower case.
+    """
+    name, colon, rest = word.partition(":")
+    if name not in LAYOUTS:
+        near = difflib.get_close_matches(name.lower(), LAYOUTS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(f"There is no layout {name!r}; the layouts are {', '.join(LAYOUTS)}.{hint}")
+    known = LAYOUT_SETTINGS.get(name, {})
+    settings: dict[str, str] = {}
+    for written in rest.split(",") if colon else ():
+        setting, equals, number = written.strip().partition("=")
+        if setting not in known or bool(equals) != known[setting]:
+            forms = [f"{each}=NUMBER" if takes_number else each for each, takes_number in known.items()]
+            has = f"its settings are {', '.join(forms)}" if forms else "it has none"
+            raise UsageError(f"The layout {name} has no setting {written.strip()!r}; {has}.")
+        if equals and not _NUMBER.fullmatch(number):
+            raise UsageError(f"The layout {name} with {written.strip()}: give a whole number of at least 1.")
+        settings[setting] = number
+    return AskedLayout(name, settings)
+
+
+def with_setting(word: str | None, setting: str) -> str:
+    """Return a layout with one more setting, for an option of its own that stands for it.
+
+    Raises
+    ------
+    UsageError
+        If the layout is not said, or has no such setting.
+    """
+    if word is None:
+        having = [name for name, known in LAYOUT_SETTINGS.items() if setting in known]
+        option = f"--{setting.replace('_', '-')}"
+        raise UsageError(f"{option} is for a layout that has it: say --layout, one of {', '.join(having)}.")
+    added = f"{word}{',' if ':' in word else ':'}{setting}"
+    read_layout(added)
+    return added
+
+
+def name_of(word: str | None) -> str | None:
+    """Return the name of a layout that was asked for; None for the contract's own."""
+    return None if word is None else word.partition(":")[0]
+
+
+def operation_in(operation: str, layout: str | None) -> Operation:
+    """Return an operation as it is put in a layout: its arguments and outputs may be others there.
+
+    Parameters
+    ----------
+    operation
+        Name of the operation.
+    layout
+        A layout that was asked for; None for the contract's own.
+    """
+    return IN_LAYOUT.get(name_of(layout) or "", {}).get(operation, OPERATIONS[operation])
+
+
+@cache
+def clauses_in(clauses: tuple[str, ...], layout: str | None) -> tuple[str, ...]:
+    """Return the clauses that are asked in a layout: those of other layouts are not, and its own come first.
+
+    Parameters
+    ----------
+    clauses
+        Ids of clauses.
+    layout
+        A layout that was asked for; None for the contract's own.
+    """
+    own: list[str] = []
+    everybodys: list[str] = []
+    for clause in clauses:
+        layouts = layouts_of_clause(clause)
+        if not layouts:
+            everybodys.append(clause)
+        elif name_of(layout) in layouts:
+            own.append(clause)
+    return (*own, *everybodys) if len(own) + len(everybodys) < len(clauses) or own else clauses
+
+
+def clause_in(clause: str, layout: str | None) -> str:
+    """Return the clause that says in a layout what one says of arguments that the layout has not; else the same one.
+
+    Parameters
+    ----------
+    clause
+        Id of a clause.
+    layout
+        A layout that was asked for; None for the contract's own.
+    """
+    return CLAUSES_IN_PLACE.get(name_of(layout) or "", {}).get(clause, clause)
+
+
+@cache
+def layouts_of_clause(clause: str) -> tuple[str, ...]:
+    """Return the layouts in which alone a clause is asked; empty for one that is asked in all."""
+    return next((layouts for beginning, layouts in CLAUSES_OF_LAYOUTS.items() if clause.startswith(beginning)), ())

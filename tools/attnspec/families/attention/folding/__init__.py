@@ -1,0 +1,250 @@
+"""A plain attention made into the whole operation: everything that one mask can say is folded into one mask.
+
+>>> from attnspec.families.attention.folding import plain_attention
+>>> def attend(query, key, value, mask, scale): ...
+>>> scaled_dot_product_attention = plain_attention(attend)
+
+The guide ``spec/guides/adapters.md`` says it with examples. `attend` is called with arrays of one float dtype: query
+(B, H, Sq, E), key (B, H, K, E) and value (B, H, K, Ev), by position. The other arguments it gets by name, those that
+its signature has. One without a default is always given. One with a default is given where the case states it, so
+that the function's own default is put to the test.
+
+=============== ==========================================================================================
+Argument        What it gets
+=============== ==========================================================================================
+`mask`          None, or one mask of rank 4, each axis that of (B, H, Sq, K) or 1: Boolean, True may be
+                attended, or float, to be added to the scores, minus infinity where a key is excluded
+`scale`         factor of the dot products. Without this argument the function multiplies by 1/sqrt(E) by
+                itself, and another scale goes into the query where that rounds nothing
+`is_causal`     True where causality is all that excludes, and is aligned as the function aligns it
+`softcap`       the cap of the scores
+`sinks`         logits (H,) that join the softmax
+=============== ==========================================================================================
+
+Folded are `past_key` and `past_value`, which are put before the keys; `is_causal` in both alignments, `window`,
+`key_lengths`, `alibi_slopes` and `mask`; key and value heads that are shared, which are repeated. Rows beyond
+`query_lengths` are cleared. What cannot be folded is ``unsupported``: a softcap or sinks for those who have none,
+biases for those who take no float mask, a scale that would round the query.
+
+What is folded is checked as the operation's page asks; all else about query, key and value is for the function to
+refuse. So is what comes of a row without keys: the adapter declares it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from attnspec.base.errors import TargetError, Unsupported
+from attnspec.families.attention.folding.folded import RANK, Masks, folded_mask, repeated_heads, rescaled_query
+from attnspec.families.attention.steps.attendance import attendance
+from attnspec.tensors import tensors_called
+from attnspec_reference.attention.attention_inputs import (
+    check_alignment,
+    check_lengths,
+    check_mask,
+    check_one_for_each_head,
+    check_past,
+    check_window,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["plain_attention"]
+
+_BY_NAME = ("mask", "scale", "is_causal", "softcap", "sinks")
+_BY_POSITION = 3
+
+
+def plain_attention(
+    attend: Callable[..., Any],
+    *,
+    masks: Masks = "both",
+    grouped_heads: bool = False,
+    causal_alignment: Literal["top_left", "bottom_right"] = "top_left",
+    widened: Sequence[str] = (),
+    tensors: str = "numpy",
+) -> Callable[..., Any]:
+    """Make `scaled_dot_product_attention` of a plain attention.
+
+    Parameters
+    ----------
+    attend
+        The plain attention. It returns the output (B, H, Sq, Ev), or a mapping of outputs by name.
+    masks
+        Which masks it takes. With ``"both"``, exclusions alone come as a Boolean mask, and biases as a float mask.
+    grouped_heads
+        Whether it takes fewer key and value heads than query heads; else they are repeated.
+    causal_alignment
+        Where its own `is_causal` places the queries.
+    widened
+        Dtypes that it does not have: it gets float32 instead, and what it returns is rounded once.
+    tensors
+        Whose tensors it takes and returns: ``"numpy"``, ``"torch"`` or ``"jax"``.
+
+    Returns
+    -------
+    scaled_dot_product_attention
+        A function with the arguments of the operation, which takes NumPy arrays.
+
+    Raises
+    ------
+    TargetError
+        If `attend` demands an argument that it cannot be given.
+    """
+    plain = _Plain(attend, causal_alignment, tensors)
+
+    def scaled_dot_product_attention(
+        query: NDArray[Any],
+        key: NDArray[Any],
+        value: NDArray[Any],
+        *,
+        mask: NDArray[Any] | None = None,
+        past_key: NDArray[Any] | None = None,
+        past_value: NDArray[Any] | None = None,
+        key_lengths: NDArray[Any] | None = None,
+        query_lengths: NDArray[Any] | None = None,
+        sinks: NDArray[Any] | None = None,
+        alibi_slopes: NDArray[Any] | None = None,
+        is_causal: bool = False,
+        causal_alignment: str = "top_left",
+        scale: float | None = None,
+        softcap: float | None = None,
+        window: Sequence[int | None] | None = None,
+    ) -> Any:
+        """Fold what one mask can say, and call the plain attention."""
+        dtype = query.dtype
+        check_past(past_key, past_value, key.shape, value.shape)
+        past = 0
+        if past_key is not None and past_value is not None:
+            past = past_key.shape[2]
+            key, value = np.concatenate([past_key, key], axis=2), np.concatenate([past_value, value], axis=2)
+        is_widened = dtype.name in widened
+        if is_widened:
+            query, key, value = (array.astype(np.float32) for array in (query, key, value))
+            sinks = None if sinks is None else sinks.astype(np.float32)
+        stated = {"scale": scale, "softcap": softcap or None, "sinks": sinks}
+        lengths = {
+            name: given
+            for name, given in (("key_lengths", key_lengths), ("query_lengths", query_lengths))
+            if given is not None
+        }
+        folds = is_causal or lengths or any(given is not None for given in (mask, alibi_slopes, window))
+        if not folds and not query.ndim == key.ndim == value.ndim == RANK:
+            return _finished(plain.call(query, key, value, stated), None, dtype if is_widened else None)
+        _check_ranks(query, key, value)
+        if not grouped_heads:
+            key, value = repeated_heads(query, key, value)
+        batch, heads, rows, columns = *query.shape[:3], key.shape[2]
+        check_lengths("query_lengths", query_lengths, rows, batch, past=past_key is not None)
+        check_lengths("key_lengths", key_lengths, columns, batch, past=past_key is not None)
+        check_mask(mask, (batch, heads, rows, columns))
+        check_one_for_each_head("alibi_slopes", alibi_slopes, heads)
+        check_alignment(causal_alignment)
+        check_window(window)
+        places = attendance(
+            (batch if lengths else 1, 1, rows, columns),
+            past,
+            lengths,
+            is_causal=is_causal,
+            causal_alignment=causal_alignment,
+            window=window,
+        )
+        is_all = mask is None and alibi_slopes is None and window is None and not lengths
+        if is_causal and is_all and plain.has_causality(places.offset, rows, columns):
+            stated["is_causal"] = True
+        else:
+            stated["mask"] = folded_mask(places, mask, alibi_slopes, query.dtype, masks)
+        return _finished(plain.call(query, key, value, stated), places.padding, dtype if is_widened else None)
+
+    return scaled_dot_product_attention
+
+
+def _check_ranks(query: NDArray[Any], key: NDArray[Any], value: NDArray[Any]) -> None:
+    if not query.ndim == key.ndim == value.ndim == RANK:
+        raise ValueError(
+            f"query has shape {query.shape}, key {key.shape}, value {value.shape}: all three need rank {RANK}."
+        )
+
+
+def _finished(returned: Any, padding: NDArray[np.bool_] | None, dtype: np.dtype[Any] | None) -> Any:
+    """Return what the function returned, its output without rows that do not count, and rounded where it was widened.
+
+    Parameters
+    ----------
+    returned
+        An output, or a mapping of outputs.
+    padding
+        Queries (B, 1, Sq) beyond their length; None where there are none.
+    dtype
+        What to round to; None for not at all.
+    """
+    if padding is None and dtype is None:
+        return returned
+    outputs = dict(cast("Mapping[str, Any]", returned)) if isinstance(returned, Mapping) else {"output": returned}
+    output = np.asarray(outputs["output"])
+    if padding is not None:
+        output = np.where(padding[..., np.newaxis], output.dtype.type(0), output)
+    outputs["output"] = output if dtype is None else output.astype(dtype)
+    return outputs
+
+
+class _Plain:
+    """The plain function, and what its signature takes.
+
+    Raises
+    ------
+    TargetError
+        If it demands an argument that it cannot be given.
+    """
+
+    def __init__(self, attend: Callable[..., Any], alignment: str, tensors: str) -> None:
+        self._attend, self._alignment = attend, alignment
+        self._tensors = tensors_called(tensors, None, said_by="plain_attention")
+        parameters = list(inspect.signature(attend).parameters.values())
+        demanded = {
+            parameter.name for parameter in parameters[_BY_POSITION:] if parameter.default is inspect.Parameter.empty
+        }
+        self._takes = {parameter.name for parameter in parameters} & set(_BY_NAME)
+        self._demands = demanded & self._takes
+        if len(parameters) < _BY_POSITION or demanded - self._takes:
+            names = ", ".join(parameter.name for parameter in parameters)
+            raise TargetError(
+                f"plain_attention cannot call {getattr(attend, '__name__', attend)}({names}): it gives query, key and "
+                f"value by position, and by name those of {', '.join(_BY_NAME)} that the signature has."
+            )
+
+    def has_causality(self, offset: Any, rows: int, columns: int) -> bool:
+        """Tell whether the function's own causality places the first query at `offset`."""
+        own = 0 if self._alignment == "top_left" else columns - rows
+        return "is_causal" in self._takes and offset == own
+
+    def call(self, query: NDArray[Any], key: NDArray[Any], value: NDArray[Any], stated: Mapping[str, Any]) -> Any:
+        """Call the function with what is stated, or say what it has no argument for."""
+        given = {name: argument for name, argument in stated.items() if argument is not None}
+        if "scale" in given and "scale" not in self._takes:
+            query = rescaled_query(query, given.pop("scale"))
+        for name in given:
+            if name not in self._takes:
+                raise Unsupported(f"the function has no argument {name!r}, and nothing else can say it")
+        unstated = {"scale": 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0, "is_causal": False}
+        given = {name: unstated.get(name) for name in self._demands} | given
+        with self._tensors.calling():
+            returned = self._attend(
+                *(self._tensors.given(array) for array in (query, key, value)),
+                **{name: self._own(argument) for name, argument in given.items()},
+            )
+        if isinstance(returned, Mapping):
+            outputs = cast("Mapping[str, Any]", returned)
+            return {name: self._tensors.returned(output) for name, output in outputs.items()}
+        return self._tensors.returned(returned)
+
+    def _own(self, argument: Any) -> Any:
+        return self._tensors.given(cast("NDArray[Any]", argument)) if isinstance(argument, np.ndarray) else argument

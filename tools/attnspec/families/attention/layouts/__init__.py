@@ -1,0 +1,1 @@
+"""Layouts of attention: how arguments are arranged for implementations that lay them out otherwise."""

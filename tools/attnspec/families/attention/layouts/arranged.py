@@ -1,0 +1,150 @@
+"""The layouts of attention beside the contract's own, ``bhse``: batch, heads, tokens, features.
+
+================== ====================================================================================
+Layout             Tensors
+================== ====================================================================================
+``bshe``           tokens before heads in query, key, value, a past and output, and in their gradients;
+                   logarithms stay (B, H, S)
+``hse``            no batch axis
+``se``             neither batch nor head axis
+``features_first`` every matrix is the transpose of the contract's: a token is a column
+================== ====================================================================================
+
+In `multi_head_attention`, ``hse`` and ``se`` both mean that there is no batch axis: (S, D), and weights (H, Sq, Sk).
+Operations that are not named in a layout are passed on as they are. In ``features_first``, X is (D, S), projections
+are W @ X with W (out, in) and biases (out, 1), attentions are (Sk, Sq) and normalised over their columns:
+
+============================== ============================== ===========================================
+Operation                      It takes                       It gives
+============================== ============================== ===========================================
+`softmax`                      x (Sk, Sq)                     output (Sk, Sq); without `axis`, its columns
+                                                              sum to one
+`scaled_dot_product_attention` query (E, Sq), key (E, Sk),    output (Ev, Sq), weights (Sk, Sq)
+                               value (Ev, Sk), mask (Sk, Sq)
+`single_head_attention`        x (D, S), matrices (out, in)   output, query, key, value (features, S),
+                                                              weights, scores (Sk, Sq)
+`multi_head_attention`         query (D, Sq), key, value      output (D, Sq), weights (H, Sk, Sq)
+                               (D, Sk), matrices (out, in),
+                               biases (out, 1), mask (Sk, Sq)
+                               or (H, Sk, Sq)
+============================== ============================== ===========================================
+
+It is called once for each batch entry, and once for each head where it has no head axis.
+
+In the layouts of serving, attention has other arguments: see `packing` and `paging`.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING, Any
+
+from attnspec.contract.arrangement import Arrangement, Axes, read_axes
+from attnspec.families.attention.layouts.packing import packed
+from attnspec.families.attention.layouts.paging import paged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.contract.arrangement import Circumstances, Layout
+
+_ATTENDING = ("query", "key", "value", "output")
+"""Tensors of tokens, in both attention operations that have a batch axis."""
+
+_PAST = ("past_key", "past_value", "present_key", "present_value")
+"""Tensors of tokens that are kept from call to call."""
+
+_GRADIENTS = ("grad_output", "grad_query", "grad_key", "grad_value")
+"""Tensors of tokens that the backward pass has beside them."""
+
+_OVER_KEYS = ("mask", "weights", "scores", "logits")
+"""Tensors with an entry for each query and key."""
+
+_SCALES = ("query_scale", "key_scale", "value_scale")
+"""Tensors with an entry for each key head of each batch entry, or with fewer axes."""
+
+_MATRICES = ("w_query", "w_key", "w_value", "w_output")
+_BIASES = ("b_query", "b_key", "b_value", "b_output")
+_MERGING = ("output_a", "output_b", "output")
+_LOGARITHMS = ("logsumexp_a", "logsumexp_b", "logsumexp")
+_WITHOUT_BATCH = read_axes({"bsd->sd": _ATTENDING, "bhqk->hqk": _OVER_KEYS})
+_FEATURES_FIRST = "features_first"
+
+_ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
+    "bshe": {
+        "scaled_dot_product_attention": Arrangement(read_axes({"bhse->bshe": (*_ATTENDING, *_PAST)})),
+        "merge_states": Arrangement(read_axes({"bhse->bshe": _MERGING})),
+        "scaled_dot_product_attention_backward": Arrangement(read_axes({"bhse->bshe": (*_ATTENDING, *_GRADIENTS)})),
+    },
+    "hse": {
+        "merge_states": Arrangement(read_axes({"bhse->hse": _MERGING, "bhs->hs": _LOGARITHMS})),
+        "scaled_dot_product_attention": Arrangement(
+            read_axes({"bhse->hse": _ATTENDING, "bhqk->hqk": _OVER_KEYS, "bh->h": _SCALES})
+        ),
+        "multi_head_attention": Arrangement(_WITHOUT_BATCH),
+    },
+    "se": {
+        "merge_states": Arrangement(read_axes({"bhse->se": _MERGING, "bhs->s": _LOGARITHMS})),
+        "scaled_dot_product_attention": Arrangement(
+            read_axes({"bhse->se": _ATTENDING, "bhqk->qk": _OVER_KEYS, "bh->": _SCALES})
+        ),
+        "multi_head_attention": Arrangement(_WITHOUT_BATCH),
+    },
+    _FEATURES_FIRST: {
+        "scaled_dot_product_attention": Arrangement(
+            read_axes({"bhse->es": _ATTENDING, "bhqk->kq": _OVER_KEYS, "bh->": _SCALES})
+        ),
+        "single_head_attention": Arrangement(
+            read_axes({"sd->ds": ("x", *_ATTENDING), "qk->kq": ("weights", "scores"), "io->oi": _MATRICES})
+        ),
+        "multi_head_attention": Arrangement(
+            read_axes({"bsd->ds": _ATTENDING, "bhqk->hkq": _OVER_KEYS, "io->oi": _MATRICES, "o->o1": _BIASES})
+        ),
+    },
+}
+
+
+def _arranging(layout: str) -> Layout:
+    def arrange(
+        operation: str,
+        inputs: Mapping[str, NDArray[Any]],
+        attributes: Mapping[str, Any],
+        _circumstances: Circumstances,
+    ) -> Arrangement | str | None:
+        if layout == _FEATURES_FIRST and operation == "softmax":
+            return _softmax_of_columns(inputs["x"].ndim, attributes)
+        return _ARRANGEMENTS[layout].get(operation)
+
+    return arrange
+
+
+def _softmax_of_columns(rank: int, attributes: Mapping[str, Any]) -> Arrangement | str | None:
+    """Transpose the last two axes, and with them the axis that the softmax is over.
+
+    A case that does not state its axis means the last one, which is the first one of the transpose; so it is
+    not stated to the implementation either, whose own default is to be that one.
+    """
+    if rank < 2:
+        return None
+    axis = attributes.get("axis", -1)
+    if axis is not None:
+        axis = axis - rank if axis >= 0 else axis
+    if axis not in ((-1, -2, None) if rank == 2 else (-1, -2)):
+        return "a softmax over another axis than the last two"
+    flipped = {-1: 0, -2: 1, None: None}[axis]
+    attributes = {**attributes, "axis": flipped} if "axis" in attributes else attributes
+    swapped = Axes(f"{string.ascii_uppercase[: rank - 2]}qk", "kq")
+    return Arrangement({"x": swapped, "output": swapped}, attributes)
+
+
+LAYOUTS: Mapping[str, Layout] = {
+    **{layout: _arranging(layout) for layout in _ARRANGEMENTS},
+    "packed": packed,
+    "paged": paged(by_list=False, heads_first=False),
+    "paged_heads_first": paged(by_list=False, heads_first=True),
+    "paged_csr": paged(by_list=True, heads_first=False),
+    "paged_csr_heads_first": paged(by_list=True, heads_first=True),
+}
+"""Name of a layout to what arranges a request in it."""

@@ -1,0 +1,233 @@
+"""What the layouts of serving begin with: the sequences of a batch one by one, or why they cannot be told apart.
+
+A sequence has as many queries and keys as count in its batch entry; a past stands before the new keys.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attnspec.contract.dtypes import QUANTIZED_DTYPES
+from attnspec.families.attention.layouts.lying import can_be_kept, lying_as
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.contract.arrangement import Circumstances
+
+OPERATION = "scaled_dot_product_attention"
+
+_TOKENS = ("query", "key", "value", "past_key", "past_value")
+_BY_POSITION = ("is_causal", "window")
+"""Attributes that ask where a query stands; slopes do as well."""
+_ALIGNMENT, _TOP_LEFT, _BOTTOM_RIGHT = "causal_alignment", "top_left", "bottom_right"
+_CALLERS = "any"
+"""The choice of the convention under which the caller states the alignment."""
+
+
+class Sequences(NamedTuple):
+    """A batch, sequence by sequence.
+
+    Attributes
+    ----------
+    keys, values
+        For each sequence, its keys (Hkv, L, E) and values (Hkv, L, Ev), past ones first.
+    query_lengths, key_lengths
+        Integers (B,): how many of each count.
+    attributes
+        What the implementation is called with.
+    """
+
+    keys: tuple[NDArray[Any], ...]
+    values: tuple[NDArray[Any], ...]
+    query_lengths: NDArray[np.int64]
+    key_lengths: NDArray[np.int64]
+    attributes: Mapping[str, Any]
+
+
+def sequences_of(
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    circumstances: Circumstances,
+    repacked: Sequence[str],
+) -> Sequences | str:
+    """Return the sequences of a batch; or in words what keeps it from being put sequence by sequence.
+
+    Parameters
+    ----------
+    inputs, attributes
+        The request, in the contract's form.
+    circumstances
+        Under which conventions it is made.
+    repacked
+        The inputs that are not handed over as they are.
+    """
+    problem = _quantized(inputs) or _shapes_apart(inputs) or _mask_apart(inputs) or _memory_lost(inputs, repacked)
+    if problem is not None:
+        return problem
+    past = 0 if "past_key" not in inputs else inputs["past_key"].shape[2]
+    batch, queries, new = len(inputs["query"]), inputs["query"].shape[2], inputs["key"].shape[2]
+    lengths = {
+        name: inputs[name].astype(np.int64) if name in inputs else np.full(batch, tokens, dtype=np.int64)
+        for name, tokens in (("query_lengths", queries), ("key_lengths", past + new))
+    }
+    aligned = _aligned(inputs, attributes, circumstances, past=past, squared=queries == new)
+    if isinstance(aligned, str):
+        return aligned
+    keys, values = (
+        tuple(entry[:, :length] for entry, length in zip(_with_past(inputs, name), lengths["key_lengths"], strict=True))
+        for name in ("key", "value")
+    )
+    return Sequences(keys, values, lengths["query_lengths"], lengths["key_lengths"], aligned)
+
+
+def draw_of(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> int:
+    """Return a number that is the same for equal shapes and attributes, on every machine and in every dtype."""
+    shapes = sorted((name, array.shape) for name, array in inputs.items())
+    return zlib.crc32(repr((shapes, sorted(attributes.items()))).encode())
+
+
+def lying_as_given(
+    made: Mapping[str, NDArray[Any]],
+    made_from: Mapping[str, tuple[str, ...]],
+    inputs: Mapping[str, NDArray[Any]],
+    swapped: tuple[int, int],
+) -> dict[str, NDArray[Any]]:
+    """Return arguments of a layout in the memory layouts of the inputs that they were made from.
+
+    Parameters
+    ----------
+    made
+        Fresh arrays in C order, by the names that they have in the layout.
+    made_from
+        For each of these names, the inputs that it stands for, and by whose memory layout it lies.
+    inputs
+        The contract's inputs.
+    swapped
+        As :func:`~.lying.lying_as` has it.
+    """
+    return {
+        name: lying_as(tuple(inputs[source] for source in made_from[name] if source in inputs), array, swapped=swapped)
+        for name, array in made.items()
+    }
+
+
+def wrong_outputs(outputs: Mapping[str, NDArray[Any]], leading: tuple[int, ...], width: int) -> str | None:
+    """Return in words which output is none of the layout's, or has another shape; None where all are right.
+
+    Parameters
+    ----------
+    outputs
+        What came back.
+    leading
+        The shape of `logsumexp`; that of `output` has one more axis.
+    width
+        The length of that axis.
+    """
+    shapes = {"output": (*leading, width), "logsumexp": leading}
+    for name, array in outputs.items():
+        if name not in shapes:
+            return f"there is no output {name!r}; the outputs are {', '.join(shapes)}"
+        if array.shape != shapes[name]:
+            return f"{name} has the shape {array.shape}; owed is {shapes[name]}"
+    return None
+
+
+def _with_past(inputs: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    past = inputs.get(f"past_{name}")
+    return inputs[name] if past is None else np.concatenate([past, inputs[name]], axis=2)
+
+
+def _quantized(inputs: Mapping[str, NDArray[Any]]) -> str | None:
+    """Return in words that tensors are quantized: their scales may belong to batch entries, which are taken apart."""
+    names = [name for name in _TOKENS if name in inputs and inputs[name].dtype.name in QUANTIZED_DTYPES]
+    return f"{names[0]} is quantized" if names else None
+
+
+def _shapes_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
+    """Return in words why tensors do not fit each other so far that sequences can be told; it would be lost."""
+    for name in _TOKENS:
+        if name in inputs and inputs[name].ndim != 4:
+            return f"{name} has another rank than 4"
+    query, key, value = (inputs[name] for name in ("query", "key", "value"))
+    if not len(query) == len(key) == len(value) or key.shape[2] != value.shape[2]:
+        return "query, key and value differ in batch size or tokens"
+    return _past_apart(inputs) or _lengths_apart(inputs)
+
+
+def _past_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
+    """Return in words why a past does not stand before what it is given with."""
+    if ("past_key" in inputs) != ("past_value" in inputs):
+        return "only one of past_key and past_value is given"
+    if "past_key" not in inputs:
+        return None
+    for name in ("key", "value"):
+        past, new = inputs[f"past_{name}"].shape, inputs[name].shape
+        if (*past[:2], past[3]) != (*new[:2], new[3]):
+            return f"past_{name} differs in more than its tokens from what it stands before"
+    if inputs["past_key"].shape[2] != inputs["past_value"].shape[2]:
+        return "past_key and past_value have different numbers of tokens"
+    return None
+
+
+def _lengths_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
+    """Return in words why lengths are none of these sequences."""
+    for name, tensor in (("query_lengths", "query"), ("key_lengths", "key")):
+        if name not in inputs:
+            continue
+        lengths, (batch, _, tokens, _) = inputs[name], inputs[tensor].shape
+        if "past_key" in inputs:
+            return f"{name} and past_key are both given"
+        if lengths.shape != (batch,) or lengths.dtype.kind not in "iu":
+            return f"{name} is not a whole number for each batch entry"
+        if np.any((lengths < 0) | (lengths > tokens)):
+            return f"{name} has a length that no sequence has"
+    return None
+
+
+def _mask_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
+    """Return in words why a mask cannot be handed over as it is, to a layout that knows heads and keys alone."""
+    mask = inputs.get("mask")
+    if mask is None:
+        return None
+    if not 2 <= mask.ndim <= 4 or mask.shape[-2] != 1 or (mask.ndim == 4 and len(mask) != 1):
+        return "the mask has an axis of batch entries or of queries"
+    if mask.shape[-1] != _with_past(inputs, "key").shape[2]:
+        return "the mask has another number of columns than there are keys"
+    return None
+
+
+def _memory_lost(inputs: Mapping[str, NDArray[Any]], repacked: Sequence[str]) -> str | None:
+    """Return in words which input lies in memory as no other array can: what the case is about would be lost."""
+    for name in (name for name in repacked if name in inputs):
+        if not can_be_kept(inputs[name]):
+            return f"how {name} lies in memory would be lost"
+        if any(other is inputs[name] for another, other in inputs.items() if another != name):
+            return f"that {name} is one array with another input would be lost"
+    return None
+
+
+def _aligned(
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    circumstances: Circumstances,
+    *,
+    past: int,
+    squared: bool,
+) -> Mapping[str, Any] | str:
+    """Return the attributes under which queries stand where they stood, though their past is told apart no more."""
+    by_position = any(attributes.get(name) for name in _BY_POSITION) or "alibi_slopes" in inputs
+    choice = circumstances.conventions.get(_ALIGNMENT, _CALLERS)
+    asked = attributes.get(_ALIGNMENT, _TOP_LEFT) if choice == _CALLERS else choice
+    if not past or not by_position or asked == _BOTTOM_RIGHT:
+        return attributes
+    if not squared:
+        return "queries that are aligned at the top left stand apart from their past, which is one with the keys here"
+    if choice == _TOP_LEFT:
+        return "a past is a part of the keys here, and asks for an alignment at the bottom right"
+    return {**attributes, _ALIGNMENT: _BOTTOM_RIGHT}

@@ -1,5 +1,0 @@
-"""Measuring what a black box computes in place of attention: which keys, with which logits, over which total."""
-
-from attnspec.families.attention.measuring.laws import laws
-
-__all__ = ["laws"]

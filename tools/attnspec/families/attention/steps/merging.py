@@ -1,0 +1,83 @@
+"""Merging two parts of attention under declared conventions: what is handed over, and what is owed.
+
+The logarithms are inputs here as well as an output. Who declares another base, or another sign of those that belong to
+no key, has them so on both sides.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.bounds.tolerance import Tolerance
+from attnspec.families.record import Owed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.bounds.tolerance import Estimate, Reach
+
+OPERATION = "merge_states"
+
+
+class MergeBound(Tolerance):
+    """Values and tolerances of two merged parts.
+
+    Parameters
+    ----------
+    estimates, vacuous, reach
+        As :class:`attnspec.bounds.tolerance.Tolerance` takes them.
+    without_keys
+        The rows to which neither part has keys (B, H, S).
+    poisoned
+        The elements of the output where a part without keys holds NaN or an infinity (B, H, S, Ev).
+    drowned
+        What gives the elements of the output where NaN or an infinity belongs to a part whose weight a run cannot hold.
+    """
+
+    def __init__(
+        self,
+        estimates: Mapping[str, Callable[[], Estimate]],
+        vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]],
+        *,
+        reach: Mapping[str, Callable[[], Reach]],
+        without_keys: NDArray[np.bool_],
+        poisoned: NDArray[np.bool_],
+        drowned: Callable[[int], NDArray[np.bool_]],
+    ) -> None:
+        super().__init__(estimates, vacuous, {"logsumexp": without_keys}, reach=reach)
+        self.without_keys = without_keys
+        self.poisoned = poisoned
+        self.drowned = drowned
+
+
+def owed_of_merged(
+    outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: MergeBound, run: int
+) -> Owed:
+    """Return what two merged parts owe under declared conventions, as `Family` has it."""
+    declared = dict(outputs)
+    under: list[str] = []
+    if "logsumexp" in declared:
+        declared["logsumexp"] = declared_logarithms(declared["logsumexp"], conventions)
+        if conventions["logsumexp_base"] == "2":
+            under.append("logsumexp_base=2")
+        if conventions["empty_logsumexp"] == "plus_infinity" and bound.without_keys.any():
+            under.append("empty_logsumexp=plus_infinity")
+    left_open = bound.drowned(run)
+    if conventions["masked_nonfinite"] == "propagates" and bound.poisoned.any():
+        left_open = left_open | bound.poisoned
+        under.append("masked_nonfinite=propagates")
+    return Owed(declared, {"output": left_open} if left_open.any() else {}, tuple(under))
+
+
+def declared_logarithms(logarithms: NDArray[Any], conventions: Mapping[str, str]) -> NDArray[Any]:
+    """Return natural logarithms to the declared base, and with the declared sign where there are no keys."""
+    if conventions["logsumexp_base"] == "2":
+        logarithms = logarithms * math.log2(math.e)
+    if conventions["empty_logsumexp"] == "plus_infinity":
+        logarithms = np.where(logarithms == -np.inf, np.inf, logarithms)
+    return logarithms

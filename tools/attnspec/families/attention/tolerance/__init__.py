@@ -1,0 +1,1 @@
+"""Tolerances of attention: running error bounds of its operations and of their gradients."""

@@ -1,0 +1,243 @@
+"""Tolerances of the backward pass of attention, and what declared conventions must know beside them."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.bounds.estimates import exactly
+from attnspec.bounds.tolerance import Estimate, Tolerance
+from attnspec.families.attention.steps.backward_nonfinite import not_finite
+from attnspec.families.attention.tolerance.error_bound import Alternatives, attention_tolerance, repeated
+from attnspec.families.attention.tolerance.gradient_error import GradientTolerance, repeated_last
+from attnspec.families.attention.tolerance.gradient_range import GradientRange
+from attnspec.families.attention.tolerance.score_gradients import ScoreGradients, Upstream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.bounds.tolerance import Precision
+    from attnspec.families.attention.steps.backward_nonfinite import NotFinite
+
+
+class BackwardBound(Tolerance):
+    """Values and tolerances of the gradients of one case.
+
+    Parameters
+    ----------
+    gradients
+        The gradients and their tolerances.
+    inputs
+        The inputs of the case.
+
+    Attributes
+    ----------
+    queries_without_keys
+        Queries (B, Hq, Sq) without any key; None where there are none.
+    has_no_keys
+        Whether there is no key at all.
+    """
+
+    def __init__(self, gradients: GradientTolerance, inputs: Mapping[str, NDArray[Any]]) -> None:
+        mask = inputs.get("mask")
+        self._mask_shape = None if mask is None or mask.dtype == np.bool_ else mask.shape
+        self._has_sinks = "sinks" in inputs
+        self._gradients = gradients
+        forward = gradients.scores.forward
+        estimates: dict[str, Callable[[], Estimate]] = {
+            "grad_query": lambda: gradients.grad_query,
+            "grad_key": lambda: gradients.grad_key,
+            "grad_value": lambda: gradients.grad_value,
+            "delta": lambda: gradients.delta,
+            "grad_scores": lambda: gradients.grad_scores,
+        }
+        ranges: dict[str, Callable[[GradientRange], NDArray[Any]]] = {
+            "grad_query": GradientRange.grad_query,
+            "grad_key": GradientRange.grad_key,
+            "grad_value": GradientRange.grad_value,
+            "delta": GradientRange.delta,
+            "grad_scores": GradientRange.grad_scores,
+        }
+        if self._mask_shape is not None:
+            estimates["grad_mask"] = partial(gradients.grad_mask, self._mask_shape)
+            ranges["grad_mask"] = partial(_range_of_mask, shape=self._mask_shape)
+        if self._has_sinks:
+            estimates["grad_sinks"] = lambda: gradients.grad_sinks
+            ranges["grad_sinks"] = GradientRange.grad_sinks
+        self.queries_without_keys = forward.fully_masked
+        self.has_no_keys = forward.keys.attendable.shape[-1] == 0
+        self._not_finite = not_finite(inputs, gradients.scores.live, gradients.scores.counted[..., 0])
+        super().__init__(
+            estimates,
+            {name: partial(self._says_nothing, name, half) for name, half in ranges.items()},
+            {} if forward.fully_masked is None else self.made_of(forward.fully_masked),
+            unowed=self._unowed(),
+        )
+
+    def of_queries(self, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+        """Return, by output name, the elements that belong to some queries (B, Hq, Sq) and to no other."""
+        rows = queries[..., None]
+        return {
+            "grad_query": np.broadcast_to(rows, self._gradients.query.shape),
+            "delta": queries,
+            "grad_scores": np.broadcast_to(rows, self._gradients.scores.live.shape),
+        }
+
+    def made_of(self, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+        """Return, by output name, the elements into which some queries (B, Hq, Sq) go, alone or in a sum."""
+        gradients, scores = self._gradients, self._gradients.scores
+        found = {**self.of_queries(queries), **self._of_delta(queries)}
+        heads = np.any(queries[..., None], axis=-2, keepdims=True)
+        for name, numbers in (("grad_key", gradients.key), ("grad_value", scores.value)):
+            found[name] = gradients.over_group(np.broadcast_to(heads, numbers.shape).astype(np.float64)) > 0
+        return {**found, **self._of_mask(np.broadcast_to(queries[..., None], scores.live.shape))}
+
+    def reached(self) -> dict[str, NDArray[np.bool_]]:
+        """Return, by output name, the elements that excluded NaN and infinities reach in plain arithmetic.
+
+        A product of what is not finite and a weight of 0 is in every sum of its heads.
+        """
+        if self._not_finite is None or not self._not_finite.excluded.any():
+            return {}
+        batch, heads, queries = self._not_finite.excluded.shape
+        groups = self._not_finite.excluded.reshape(batch, self._gradients.key_heads, -1).any(axis=-1)
+        shared = heads // self._gradients.key_heads
+        return self.made_of(np.repeat(np.repeat(groups, shared, axis=1)[..., None], queries, axis=-1))
+
+    def values_of_rows_without_keys(self) -> dict[str, NDArray[np.bool_]]:
+        """Return the gradients of values to which a query without any key gives what is not finite, were it to average.
+
+        A weight of 1/n times NaN is NaN, a row that was masked after it is 0.
+        """
+        if self._not_finite is None or self.queries_without_keys is None:
+            return {}
+        return {"grad_value": self.made_of(self._not_finite.nan & self.queries_without_keys)["grad_value"]}
+
+    def overflowed(self, run: int = 0) -> dict[str, NDArray[np.bool_]]:
+        """Return, by output name, the elements of a run into which a query goes that overflows between the steps."""
+        scores = self._gradients.scores
+        largest = np.ravel(scores.precision.largest)[run if np.ndim(scores.precision.largest) else 0]
+        queries = scores.forward.overflows(run) | np.any(np.abs(scores.products.value) > largest, axis=-1)
+        queries = queries & scores.counted[..., 0]
+        return self.made_of(queries) if queries.any() else {}
+
+    def _unowed(self) -> dict[str, NDArray[np.bool_]]:
+        """Return, by output name, what nobody owes: rows that do not count, and what hangs on how a sum is arranged."""
+        padding, not_finite = self._gradients.scores.forward.keys.padding, self._not_finite
+        found = {} if padding is None else self.of_queries(padding)
+        if not_finite is None:
+            return found
+        live = self._gradients.scores.live
+        answered = live.any(axis=-1)
+        open_elements = [
+            # Without any key, a query with NaN, or whose gradient is NaN, gives 0 or NaN: both are 0 times NaN.
+            self.made_of(not_finite.scores_infinite | (not_finite.scores_nan & ~answered)),
+            self._reached_by(not_finite.gradients_infinite, not_finite.gradients_infinite[..., None] & live),
+            self.of_queries(not_finite.nan & ~answered),
+            self._of_delta(not_finite.nan & ~answered),
+            self._from_excluded(not_finite),
+        ]
+        for elements in open_elements:
+            for name, reached in elements.items():
+                found[name] = found[name] | reached if name in found else reached
+        return found
+
+    def _reached_by(self, queries: NDArray[np.bool_], scores: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+        """Return the elements of some queries (B, Hq, Sq), and those that some scores (B, Hq, Sq, K) go into."""
+        keys = self._by_key(scores)[..., None]
+        of_scores = {"grad_scores": scores, "grad_key": keys, "grad_value": keys, **self._of_mask(scores)}
+        return {**self.of_queries(queries), **self._of_delta(queries), **of_scores}
+
+    def _of_mask(self, scores: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+        """Return the elements of a float mask's gradient that some scores (B, Hq, Sq, K) go into."""
+        if self._mask_shape is None:
+            return {}
+        return {"grad_mask": np.reshape(np.any(repeated_last(scores, self._mask_shape), axis=-1), self._mask_shape)}
+
+    def _of_delta(self, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+        """Return delta of some queries and the gradients of their sinks: the sum of nothing, or of 0 times NaN."""
+        sinks = {"grad_sinks": np.asarray(np.any(queries, axis=(0, 2)))} if self._has_sinks else {}
+        return {"delta": queries, **sinks}
+
+    def _from_excluded(self, not_finite: NotFinite) -> dict[str, NDArray[np.bool_]]:
+        """Return what queries with NaN among their scores give to keys that they may not attend to."""
+        scores = self._gradients.scores
+        excluded = not_finite.scores_nan[..., None] & ~scores.live & scores.counted
+        of_keys = (self._by_key(excluded) & ~self._by_key(not_finite.nan[..., None] & scores.live))[..., None]
+        return {"grad_scores": excluded, "grad_key": of_keys, "grad_value": of_keys, **self._of_mask(excluded)}
+
+    def _by_key(self, scores: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the keys (B, Hkv, K) that some scores (B, Hq, Sq, K) belong to."""
+        return self._gradients.over_group(np.asarray(np.any(scores, axis=-2), np.int64)) > 0
+
+    def _says_nothing(self, name: str, half: Callable[[GradientRange], NDArray[Any]]) -> NDArray[np.bool_]:
+        with np.errstate(all="ignore"):
+            width = half(GradientRange(self._gradients))
+            # Two comparisons, since a range of 0 makes no tolerance vacuous.
+            return (width > 0) & (self._estimates[name]().error > width)
+
+
+def _range_of_mask(ranges: GradientRange, shape: tuple[int, ...]) -> NDArray[Any]:
+    return ranges.grad_mask(shape, repeated_last)
+
+
+def backward_tolerance(
+    inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    """Return values and tolerances of the gradients of a case.
+
+    Parameters
+    ----------
+    inputs, attributes
+        Those of the case.
+    precision
+        Unit roundoffs of the run, or those of several, stacked.
+    alternatives
+        Declared conventions.
+    """
+    query, key, value = (exactly(inputs[name]) for name in ("query", "key", "value"))
+    forward = attention_tolerance(
+        query,
+        key,
+        value,
+        precision,
+        inputs,
+        unreadable=None if query.is_whole and key.is_whole else (inputs["query"], inputs["key"]),
+        alternatives=alternatives,
+        **attributes,
+    )
+    # What is in no sum may be of any size, and must not make the others small beside it.
+    padding, attendable = forward.keys.padding, forward.keys.attendable
+    counted = np.ones((1, 1, 1, 1), np.bool_) if padding is None else ~padding[..., None]
+    attended = np.any(attendable & counted, axis=-2)[..., None]
+    shared = query.value.shape[1] // max(key.value.shape[1], 1)
+
+    def of_queries(tensor: NDArray[Any]) -> NDArray[Any]:
+        return np.where(counted, exactly(tensor).value, 0.0)
+
+    def of_keys(tensor: Estimate) -> NDArray[Any]:
+        return np.where(attended, repeated(tensor.value, shared), 0.0)
+
+    grad_logsumexp = inputs.get("grad_logsumexp")
+    upstream = Upstream(
+        of_queries(inputs["grad_output"]),
+        0.0 if grad_logsumexp is None else of_queries(grad_logsumexp[..., None]),
+        "logsumexp" in inputs,
+    )
+    scale = attributes.get("scale")
+    return BackwardBound(
+        GradientTolerance(
+            precision,
+            ScoreGradients(precision, forward, of_keys(value), upstream, attributes.get("softcap")),
+            of_queries(query.value),
+            of_keys(key),
+            1 / math.sqrt(query.value.shape[-1]) if scale is None else scale,
+            key.value.shape[1],
+        ),
+        inputs,
+    )

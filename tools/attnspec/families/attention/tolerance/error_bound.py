@@ -1,0 +1,592 @@
+"""The tolerance of attention, from query, key and value that may carry errors themselves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attnspec.bounds.alike_columns import carried, gathered
+from attnspec.bounds.estimates import (
+    FEW_TERMS,
+    INNER,
+    ROUNDED_TWICE,
+    denominator_error,
+    drift_of_shares,
+    exponent_error,
+    logarithm_error,
+    norm,
+    roundings_of_merges,
+    says_nothing_of_share,
+    settled,
+    share_error,
+    share_reach,
+    summation_error,
+)
+from attnspec.bounds.tolerance import Estimate, Reach
+from attnspec.families.attention.steps.attendance import Attendance, attendance
+from attnspec.families.attention.steps.nonfinite import special_scores
+from attnspec.families.attention.steps.rounding_cells import Norms, coherent_norms
+from attnspec.families.attention.tolerance.orders_of_summing import error_of_corrections, error_of_lanes
+from attnspec.families.attention.tolerance.projected_query import ProjectedQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.bounds.tolerance import Precision
+    from attnspec.families.attention.steps.quantized import Quantization
+
+
+_SQUARES_UNDERFLOW = 300.0
+"""From this distance below the maximum on, the square of an exponential times its error underflows."""
+
+_CANCELLATION = 2.0**-46
+"""How much of a sum of squares its own cancellation may cost."""
+
+_LARGEST_BLOCK = 2**20
+"""Elements from which on the range of values is taken a feature at a time: more would not fit into a cache."""
+
+_LARGEST_SQUARES = 2**20
+"""Elements of one head of keys that are squared together."""
+
+_LOWEST = -np.finfo(np.float64).max
+"""Stands for the maximum of a row without keys, so that nothing is subtracted from minus infinity."""
+
+_ROUNDINGS_OF_BASE_2 = 2
+"""The factor log2(e) and the product with it are each rounded once."""
+
+_INDEPENDENT_CELLS = 2
+"""Deviations of a sum of weights that are rounded to the dtype, each cell by itself, before they meet the values."""
+
+_ROUNDINGS_OF_SCALE = 2
+"""The scale may be applied after the product, or split over query and key before it: two roundings either way."""
+
+_ROUNDINGS_OF_CAP = 2
+"""The hyperbolic tangent and its product with the cap are each rounded once."""
+
+_FLATTEST = 300.0
+"""Multiples of the cap from which on its slope, below 1e-260, is taken for one: cosh stays finite when squared."""
+
+
+class Alternatives(NamedTuple):
+    """Declared conventions that change what the bound runs over.
+
+    Attributes
+    ----------
+    uniform_rows
+        A query without any key takes the mean of all values instead of 0.
+    filled_rows
+        It takes the mean of those values whose keys a float mask does not exclude.
+    alibi_by_column
+        Under causality the ALiBi bias is ``slope * j`` instead of ``-slope * (p - j)``.
+    logsumexp_base_2
+        ``logsumexp`` is a logarithm to the base 2.
+    dequantized, quantized_weights
+        The dtypes to which products with scales, and the weights of quantized values, are rounded; None for none.
+    """
+
+    uniform_rows: bool = False
+    filled_rows: bool = False
+    alibi_by_column: bool = False
+    logsumexp_base_2: bool = False
+    dequantized: str | None = None
+    quantized_weights: str | None = None
+
+
+NORMATIVE = Alternatives()
+
+
+@dataclass(frozen=True)
+class AttentionTolerance:
+    """Float64 values and final tolerances of every output of attention, each computed when it is asked for.
+
+    A sink is carried as one more key whose value is 0: it takes its share of the denominator and gives nothing.
+
+    Attributes
+    ----------
+    precision
+        Unit roundoffs of the run.
+    keys
+        Who may attend what.
+    fully_masked
+        Queries (B, Hq, Sq) that have neither key nor sink; None where there are none.
+    raw
+        Products of query and key (B, Hq, Sq, K), K being all keys, before any scale.
+    scaled
+        Scores with their errors (same shape).
+    masked
+        Logits with the errors that they carry into the softmax (B, Hq, Sq, K, or K + 1 with sinks).
+    live
+        Which of them count (same shape).
+    all_live
+        Whether all of them do, and there are some.
+    value
+        Values with the errors of the projections before them (B, Hq, K or K + 1, Ev).
+    shift
+        How much the logits of each query (B, Hq, Sq, 1) lie above the normative ones; None for not at all.
+    logsumexp_base_2
+        Whether ``logsumexp`` is a logarithm to the base 2.
+    quantized
+        What the call has of quantized tensors; None for nothing.
+    not_numbers
+        Logits (B, Hq, Sq, K) that make their row NaN where they count; None where there are none.
+    projected
+        A query that carries errors, with the keys that it meets; None for one that is an input.
+    factors
+        Returns the largest number of each query (B, Hq, Sq) and of all keys that it meets, once it is scaled.
+    """
+
+    precision: Precision
+    keys: Attendance
+    fully_masked: NDArray[np.bool_] | None
+    raw: NDArray[Any]
+    scaled: Estimate
+    masked: Estimate
+    live: NDArray[np.bool_]
+    all_live: bool
+    value: Estimate
+    shift: NDArray[Any] | None
+    logsumexp_base_2: bool
+    factors: Callable[[], NDArray[Any]]
+    quantized: Quantization | None = None
+    not_numbers: NDArray[np.bool_] | None = None
+    projected: ProjectedQuery | None = None
+
+    @property
+    def without_mean(self) -> NDArray[np.bool_] | None:
+        """Queries (B, Hq, Sq) among the fully masked ones that take no mean of values either; None where none is."""
+        return None if self.fully_masked is None else self.fully_masked & ~self.live.any(axis=-1)
+
+    @property
+    def without_weight(self) -> NDArray[np.bool_] | None:
+        """Queries (B, Hq, Sq) that may attend to keys, all of them of the score minus infinity; None where none is."""
+        none = np.logical_and(self.keys.attendable.any(axis=-1), np.logical_not(self.live.any(axis=-1)))
+        return none if none.any() else None
+
+    @cached_property
+    def scores(self) -> Estimate:
+        """Scores after the scale."""
+        return settled(self.scaled, self.precision)
+
+    @cached_property
+    def logits(self) -> Estimate:
+        """Logits after softcap, biases and exclusion."""
+        value = self._of_keys(np.where(self.live, self.masked.value, 0.0))
+        error = settled(Estimate(value, self._of_keys(self.masked.error)), self.precision).error
+        return Estimate(value, np.where(self.keys.attendable, error, 0.0))
+
+    @cached_property
+    def weights(self) -> Estimate:
+        """Shares of the keys."""
+        softmax = self.softmax
+        moved = 0.0 if self.projected is None else self.projected.moves_of_shares(softmax.shares)
+        error = share_error(softmax.shares, softmax.relative, softmax.drift, softmax.logarithm, self.precision, moved)
+        return Estimate(self._of_keys(softmax.shares), self._of_keys(error))
+
+    @property
+    def vacuous_weights(self) -> NDArray[np.bool_]:
+        """Weights whose tolerance says nothing."""
+        return says_nothing_of_share(self.weights)
+
+    @property
+    def reach_of_weights(self) -> Reach:
+        """Between which numbers every weight lies."""
+        softmax = self.softmax
+        return share_reach(self.weights, softmax.drift, softmax.logarithm, self.precision)
+
+    @cached_property
+    def logsumexp(self) -> Estimate:
+        """Logarithms of the denominators."""
+        softmax = self.softmax
+        value, size = softmax.logsumexp[..., 0], softmax.logarithm[..., 0]
+        from_logits = softmax.moved.sum(axis=-1)
+        precision = self.precision.at_rank(value.ndim)
+        merges = np.broadcast_to(roundings_of_merges(softmax.terms), softmax.logsumexp.shape)[..., 0]
+        from_sum = denominator_error(softmax.drift[..., 0], precision) + precision.accumulator * merges * size
+        error = INNER * (from_logits + from_sum) + precision.output * size + precision.smallest
+        if self.logsumexp_base_2:
+            # The factor and the product are each rounded once more.
+            value = value * math.log2(math.e)
+            error = math.log2(math.e) * (error + _ROUNDINGS_OF_BASE_2 * precision.output * size)
+        return Estimate(value, np.where(np.isfinite(value), error, 0.0))
+
+    @cached_property
+    def output(self) -> Estimate:
+        """Weighted sums of the values.
+
+        The output does not inherit the error of the weights element by element: what all weights of a row share
+        cancels, so each key's error acts through the distance of its value from the output.
+        """
+        softmax, value = self.softmax, self.value
+        shares = softmax.shares
+        output = shares @ value.value
+        size, spread = np.abs(output), np.sqrt((shares * shares) @ (value.value * value.value))
+        inner = _norm_of_moves(softmax.moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
+        if self.projected is not None:
+            inner = np.hypot(inner, self.projected.moves_of_output(shares, value.value, output))
+        if not value.is_exact:
+            inner = inner + np.sqrt((shares * shares) @ (value.error * value.error))
+        norms, rounded = Norms(spread, spread), 0.0
+        if self.quantized is not None:
+            inner = inner + self.quantized.error_of_values(shares, value.value, output, spread)
+            rounded = self.quantized.error_of_weights(shares, value.value, output, spread)
+        if shares.shape[-1] > FEW_TERMS:
+            norms = coherent_norms(shares, value.value, output, spread, self.precision)
+            # What drifts with the whole sum is allowed for with it: lanes count for what they drift beyond that.
+            of_lanes = error_of_lanes(shares, value.value, softmax.terms, self.precision)
+            inner = inner + np.maximum(of_lanes - softmax.drift * size, 0.0)
+            logits = self.masked.value if self.all_live else np.where(self.live, self.masked.value, -np.inf)
+            inner = inner + error_of_corrections(logits, shares, value.value, output, softmax.terms, self.precision)
+        return Estimate(output, INNER * inner + self._error_of_average(size, norms) + rounded)
+
+    @cached_property
+    def vacuous(self) -> NDArray[np.bool_]:
+        """Elements of the output whose tolerance says nothing: it exceeds half the range of the live values."""
+        lowest, highest = self._live_values
+        width = highest - lowest
+        # Two comparisons, since a range of 0 makes no tolerance vacuous.
+        return (width > 0) & (2 * self.output.error > width)
+
+    @property
+    def reach(self) -> Reach:
+        """Between which numbers every element of the output lies, whatever the weights came to.
+
+        An average lies between the least and the greatest of the live values, but for the roundings of the average.
+        """
+        (lowest, highest), beyond = self._live_values, self.beyond
+        return Reach(lowest - beyond, highest + beyond)
+
+    @cached_property
+    def beyond(self) -> NDArray[Any]:
+        """How far roundings may carry an average beyond its values, where it is as large as the largest of them."""
+        lowest, highest = self._live_values
+        farthest = np.maximum(np.abs(lowest), np.abs(highest))
+        beyond = self._error_of_average(farthest, Norms(farthest, farthest))
+        if self.quantized is not None:
+            beyond = beyond + INNER * self.quantized.error_beyond_values(farthest)
+            beyond = beyond + self.quantized.error_beyond_weights(self.softmax.shares, self.value.value, farthest)
+        if not self.value.is_exact:
+            beyond = beyond + INNER * self.value.error.max(axis=-2, keepdims=True, initial=0.0)
+        return beyond
+
+    def largest(self, run: int) -> float:
+        """Return the largest number that a run can store between its steps."""
+        return float(np.ravel(self.precision.largest)[run if np.ndim(self.precision.largest) else 0])
+
+    def overflows(self, run: int) -> NDArray[np.bool_]:
+        """Return the queries (B, Hq, Sq) of which a run cannot store what it comes to.
+
+        That is the query or a key, once it is scaled, a product, a score or a logit.
+        """
+        largest = self.largest(run)
+        size = np.maximum(np.abs(self.raw), np.abs(self.scaled.value))
+        logits = self._of_keys(np.where(np.isfinite(self.masked.value), self.masked.value, 0.0))
+        return (self.factors() > largest) | np.any(np.maximum(size, np.abs(logits)) > largest, axis=-1)
+
+    def _error_of_average(self, size: NDArray[Any], norms: Norms) -> NDArray[Any]:
+        """Return what averaging the values loses by itself.
+
+        Parameters
+        ----------
+        size
+            Absolute values of the averages (B, Hq, Sq, Ev).
+        norms
+            Norms of the weighed values.
+        """
+        softmax, precision = self.softmax, self.precision.at_rank(size.ndim)
+        inner = (
+            summation_error(size, norms.summed, softmax.terms, self.precision, softmax.drift)
+            + logarithm_error(softmax.logarithm, precision) * roundings_of_merges(softmax.terms) * size
+        )
+        # A kernel may round the weights to the dtype before it multiplies them with the values.
+        rounded = precision.output * (1 + ROUNDED_TWICE * precision.rounds_between_phases)
+        outer = (rounded + precision.output) * size + _INDEPENDENT_CELLS * rounded * norms.rounded
+        flushed = precision.smallest * ((softmax.terms > 0) + self.live @ np.abs(self.value.value))
+        return INNER * inner + outer + flushed
+
+    @cached_property
+    def _live_values(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The least and the greatest value that each query may attend, by feature; NaN where there is none."""
+        value = self.value.value
+        if self.all_live:
+            return value.min(axis=-2)[..., None, :], value.max(axis=-2)[..., None, :]
+        return _range_of_live_values(value, self.live)
+
+    @cached_property
+    def softmax(self) -> Softmax:
+        """The softmax over keys and sink."""
+        logits = self.masked.value if self.all_live else np.where(self.live, self.masked.value, -np.inf)
+        largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
+        # In a row without keys every distance is infinite, every exponential 0. In any other the total is at least 1.
+        distance = np.maximum(largest, _LOWEST) - logits
+        exponentials = np.exp(-distance)
+        total = exponentials.sum(axis=-1, keepdims=True)
+        shares = exponentials / np.maximum(total, 1.0)
+        relative = exponent_error(distance, self.masked.error, self.precision)
+        terms = logits.shape[-1] if self.all_live else self.live.sum(axis=-1, keepdims=True, dtype=np.float64)
+        drift = drift_of_shares(shares, terms, self.precision)
+        farthest = distance.max(initial=0.0, where=self.live)
+        logsumexp = largest + np.log(total)
+        logarithm = np.where(total > 0, np.abs(logsumexp), 0.0)
+        return Softmax(logsumexp, logarithm, shares, relative, shares * relative, terms, drift, farthest)
+
+    def _of_keys(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Return what belongs to the keys, without the column of a sink."""
+        return columns[..., : self.keys.attendable.shape[-1]]
+
+
+class Softmax(NamedTuple):
+    """The softmax over keys: logsumexp, its absolute value, shares, and the relative error of each exponential.
+
+    `logarithm` is 0 where a row has no keys; `moved` is how far the error of each exponential moves its share, were the
+    denominator exact; `terms` how many keys each row has, `drift` how far its sums may drift, relative to them;
+    `farthest` how far a logit lies below its maximum at most.
+    """
+
+    logsumexp: NDArray[Any]
+    logarithm: NDArray[Any]
+    shares: NDArray[Any]
+    relative: NDArray[Any]
+    moved: NDArray[Any]
+    terms: NDArray[Any] | int
+    drift: NDArray[Any]
+    farthest: float
+
+
+def attention_tolerance(
+    query: Estimate,
+    key: Estimate,
+    value: Estimate,
+    precision: Precision,
+    inputs: Mapping[str, NDArray[Any]],
+    *,
+    is_causal: bool = False,
+    causal_alignment: str = "top_left",
+    scale: float | None = None,
+    softcap: float | None = None,
+    window: Sequence[int | None] | None = None,
+    past: int = 0,
+    unreadable: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    places: NDArray[np.int64] | None = None,
+    shifted_by: int = 0,
+    alternatives: Alternatives = NORMATIVE,
+    quantized: Quantization | None = None,
+    not_numbers: NDArray[np.bool_] | None = None,
+) -> AttentionTolerance:
+    """Return values and tolerances of every output.
+
+    Parameters
+    ----------
+    query, key, value
+        (B, Hq, Sq, E), (B, Hkv, K, E) and (B, Hkv, K, Ev), past included, with the errors of the projections before
+        them.
+    precision
+        Unit roundoffs of the run.
+    inputs
+        ``mask``, ``key_lengths``, ``query_lengths``, ``sinks`` and ``alibi_slopes`` are read where they are given.
+    is_causal, causal_alignment, scale, softcap, window
+        As the operation takes them.
+    past
+        How many of the keys come from the past.
+    unreadable
+        Query and key as they are, where they hold what is not finite; the estimates hold 0 there.
+    places
+        Where each query stands among the keys, where they do not stand one behind the other.
+    shifted_by
+        How many keys before these were left out, because no query may attend to them.
+    alternatives
+        Declared conventions.
+    quantized
+        What the call has of quantized tensors; None for nothing.
+    not_numbers
+        Scores, of a shape that is broadcast to theirs, that are not finite by what was projected before.
+    """
+    shared = query.value.shape[1] // max(key.value.shape[1], 1)
+    if shared != 1:
+        key, value = (
+            Estimate(repeated(each.value, shared), repeated(each.error, shared), each.is_exact) for each in (key, value)
+        )
+        quantized = None if quantized is None else quantized.repeated(shared)
+    factor = 1 / math.sqrt(query.value.shape[-1]) if scale is None else scale
+    raw, scores = _scores(query, key, factor, precision)
+    if quantized is not None:
+        of_quantized = quantized.error_of_scores(query.value, key.value, scores.value, factor)
+        scores = Estimate(scores.value, scores.error + of_quantized)
+    keys = attendance(
+        scores.value.shape,
+        past,
+        inputs,
+        is_causal=is_causal,
+        causal_alignment=causal_alignment,
+        window=window,
+        places=places,
+    )
+    live, all_live = keys.attendable, keys.everywhere
+    logits = _capped(scores, softcap, precision) if softcap else scores
+    if unreadable is not None:
+        special = special_scores(unreadable[0], repeated(unreadable[1], shared), factor, softcap)
+        if special is not None:
+            logits = Estimate(np.where(*special, logits.value), logits.error)
+            live, all_live = live & (logits.value > -np.inf), False
+            not_numbers = special[0] & (special[1] == 0)
+    shift = None
+    if "alibi_slopes" in inputs:
+        slopes = np.reshape(inputs["alibi_slopes"], (-1, 1, 1))
+        bias = -slopes * keys.distance
+        if alternatives.alibi_by_column and is_causal:
+            shift = slopes * (keys.position + shifted_by)
+            bias = bias + shift
+        logits = _biased(logits, bias, precision)
+    mask = inputs.get("mask")
+    if mask is not None and mask.dtype != np.bool_:
+        logits = _biased(logits, np.where(np.isfinite(mask), mask, 0.0), precision)
+        added = np.isnan(mask) | np.isposinf(mask)
+        if added.any():
+            not_numbers = added if not_numbers is None else not_numbers | added
+    sinks = inputs.get("sinks")
+    fully_masked = keys.fully_masked if sinks is None else None
+    if sinks is not None:
+        logits, live, value = _with_sink(logits, live, value, sinks, shift, precision)
+    elif fully_masked is not None and (alternatives.uniform_rows or alternatives.filled_rows):
+        filled = fully_masked[..., None]
+        if alternatives.filled_rows and mask is not None and mask.dtype != np.bool_:
+            filled = filled & (mask != -np.inf)
+        live = live | filled
+        logits = Estimate(np.where(filled, 0.0, logits.value), logits.error)
+    return AttentionTolerance(
+        precision,
+        keys,
+        fully_masked,
+        raw,
+        scores,
+        logits,
+        live,
+        all_live,
+        value,
+        shift,
+        alternatives.logsumexp_base_2,
+        partial(_largest_factors, query, key, factor),
+        quantized,
+        not_numbers,
+        None if query.is_exact else _projected(query, key, factor),
+    )
+
+
+def repeated(heads: NDArray[Any], times: int) -> NDArray[Any]:
+    """Return (..., Hkv, S, E) with each head as often as query heads share it."""
+    return heads if times == 1 else np.repeat(heads, times, axis=-3)
+
+
+def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision) -> tuple[NDArray[Any], Estimate]:
+    """Products, and scaled scores; the scale may be applied after the product, or split over query and key before."""
+    keys = key.value.swapaxes(-1, -2)
+    raw = query.value @ keys
+    scores = factor * raw
+    spread = abs(factor) * np.sqrt(_products_of_squares(query.value, key.value))
+    stored = precision.at_rank(scores.ndim).stored * _ROUNDINGS_OF_SCALE * (np.abs(scores) + spread)
+    own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
+    if query.is_exact and key.is_exact:
+        return raw, Estimate(scores, own)
+    from_query = carried(query.error, keys, query.kinds)
+    from_key = carried(key.error, query.value.swapaxes(-1, -2), key.kinds).swapaxes(-1, -2)
+    return raw, Estimate(scores, abs(factor) * np.hypot(from_query, from_key) + own)
+
+
+def _largest_factors(query: Estimate, key: Estimate, factor: float) -> NDArray[Any]:
+    """Return the largest number of each query and of its keys, were the scale applied to one of them."""
+    of_queries, of_keys = (np.abs(tokens.value).max(axis=-1, initial=0.0) for tokens in (query, key))
+    return abs(factor) * np.maximum(of_queries, of_keys.max(axis=-1, keepdims=True, initial=0.0))
+
+
+def _projected(query: Estimate, key: Estimate, factor: float) -> ProjectedQuery:
+    """Return a query that carries errors with the keys that it meets."""
+    return ProjectedQuery(query.error, gathered(key.value.swapaxes(-1, -2), query.kinds).swapaxes(-1, -2), factor)
+
+
+def _products_of_squares(query: NDArray[Any], key: NDArray[Any]) -> NDArray[Any]:
+    """Return the products of all squares, of long keys part by part: all squares would take as much memory."""
+    tokens = max(1, _LARGEST_SQUARES // max(key.shape[-1], 1))
+    squares = query**2
+    parts = [key[..., start : start + tokens, :] for start in range(0, key.shape[-2], tokens)] or [key]
+    products = [squares @ part.swapaxes(-1, -2) ** 2 for part in parts]
+    return products[0] if len(products) == 1 else np.concatenate(products, axis=-1)
+
+
+def _capped(scores: Estimate, softcap: float, precision: Precision) -> Estimate:
+    """Softly capped scores: the slope of the cap shrinks what they carry; tanh and product are rounded."""
+    capped = softcap * np.tanh(scores.value / softcap)
+    # Where the error reaches across the bend, the steepest slope within it counts.
+    nearest = np.maximum(np.abs(scores.value) - scores.error, 0.0) / softcap
+    slope = 1 / np.cosh(np.minimum(nearest, _FLATTEST)) ** 2
+    own = _ROUNDINGS_OF_CAP * precision.at_rank(capped.ndim).stored * np.abs(capped)
+    return Estimate(capped, slope * scores.error + own)
+
+
+def _biased(logits: Estimate, bias: NDArray[Any], precision: Precision) -> Estimate:
+    """Logits with a bias added: both the bias and the sum may be rounded."""
+    biased = logits.value + bias
+    error = logits.error + precision.at_rank(biased.ndim).stored * (
+        np.abs(bias) + np.where(np.isfinite(biased), np.abs(biased), 0.0)
+    )
+    return Estimate(biased, error)
+
+
+def _with_sink(
+    logits: Estimate,
+    live: NDArray[np.bool_],
+    value: Estimate,
+    sinks: NDArray[Any],
+    shift: NDArray[Any] | None,
+    precision: Precision,
+) -> tuple[Estimate, NDArray[np.bool_], Estimate]:
+    """Put the sink as one more key behind the others, with a value of 0."""
+    sink = sinks.reshape(-1, 1, 1) + (0.0 if shift is None else shift)
+    sink = np.broadcast_to(sink, (*live.shape[:-1], 1))
+    own = precision.at_rank(sink.ndim).stored * np.abs(sink)
+    extended = Estimate(
+        np.concatenate([logits.value, sink], axis=-1),
+        np.concatenate([logits.error, np.broadcast_to(own, (*logits.error.shape[:-1], 1))], axis=-1),
+    )
+    values = Estimate(_with_zeros(value.value), _with_zeros(value.error), value.is_exact)
+    return extended, np.concatenate([live, np.ones_like(sink, dtype=np.bool_)], axis=-1), values
+
+
+def _with_zeros(rows: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([rows, np.zeros((*rows.shape[:-2], 1, rows.shape[-1]))], axis=-2)
+
+
+def _norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any], *, exact: bool) -> NDArray[Any]:
+    """Return how far relative errors of the exponentials move the output: || moved_j (value_j - output) || over j.
+
+    `exact` asks for the slow way, which is needed where squares of `moved` underflow.
+    """
+    if exact:
+        distances = value[..., None, :, :] - output[..., None, :]
+        return norm(moved[..., None] * distances, axis=-2)
+    # Multiplied out, the sum is three matrix products. Around a typical output little of it cancels, and what might
+    # is allowed for.
+    typical = output.sum(axis=-2, keepdims=True) / max(output.shape[-2], 1)
+    value, output = value - typical, output - typical
+    squares = moved * moved
+    of_values = squares @ (value * value)
+    of_output = output * output * squares.sum(axis=-1, keepdims=True)
+    gross = of_values + of_output
+    return np.sqrt(np.maximum(gross - 2 * output * (squares @ value), 0.0) + _CANCELLATION * gross)
+
+
+def _range_of_live_values(value: NDArray[Any], live: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return, for each query and feature, the smallest and the largest value that may be attended; NaN for none."""
+    if value.shape[-2] == 0:
+        nothing = np.full((*live.shape[:-1], value.shape[-1]), np.nan)
+        return nothing, nothing
+    if live.size * value.shape[-1] > _LARGEST_BLOCK and value.shape[-1] > 1:
+        features = [_range_of_live_values(value[..., [feature]], live) for feature in range(value.shape[-1])]
+        lowest, highest = zip(*features, strict=True)
+        return np.concatenate(lowest, axis=-1), np.concatenate(highest, axis=-1)
+    values = np.where(live[..., None], value[..., None, :, :], np.nan)
+    return np.fmin.reduce(values, axis=-2), np.fmax.reduce(values, axis=-2)

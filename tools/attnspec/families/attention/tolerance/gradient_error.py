@@ -1,0 +1,158 @@
+"""The tolerance of the gradients of attention: sums that are made of the gradients of the scores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.bounds.estimates import INNER
+from attnspec.bounds.tolerance import Estimate
+from attnspec.families.attention.tolerance.weighed_sums import Carried, Terms, ones, rounding_to_the_dtype, weighed_sum
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec.bounds.tolerance import Precision
+    from attnspec.families.attention.tolerance.score_gradients import ScoreGradients
+
+
+@dataclass(frozen=True)
+class GradientTolerance:
+    """Float64 values and final tolerances of every gradient of attention, each computed when it is asked for.
+
+    Attributes
+    ----------
+    precision
+        Unit roundoffs of the run.
+    scores
+        Gradients of the scores, and what they carry.
+    query, key
+        (B, Hq, Sq, E) and (B, Hq, K, E): keys as often as query heads share them.
+    factor
+        The scale.
+    key_heads
+        How many heads keys and values have.
+    """
+
+    precision: Precision
+    scores: ScoreGradients
+    query: NDArray[Any]
+    key: NDArray[Any]
+    factor: float
+    key_heads: int
+
+    @cached_property
+    def delta(self) -> Estimate:
+        """Means of the products of gradient and values, as an output."""
+        value, error = self.scores.delta.value[..., 0], self.scores.delta.error[..., 0]
+        return Estimate(value, error + self.precision.at_rank(value.ndim).output * np.abs(value))
+
+    @cached_property
+    def grad_scores(self) -> Estimate:
+        """Gradients of the scores."""
+        terms, precision = self.scores.of_scores, self.scores.at_scores
+        carried: Any = sum(np.abs(entry.errors) for entry in (*terms.carried, terms.of_delta) if entry is not None)
+        rounding = 2 * rounding_to_the_dtype(precision) + INNER * precision.accumulator
+        error = carried + rounding * np.abs(terms.weights) + precision.smallest * terms.flushed
+        return Estimate(terms.weights, error)
+
+    @cached_property
+    def grad_query(self) -> Estimate:
+        """Sums over the keys: what all weights of a row are off by alike acts through the sums themselves."""
+        scores = self.scores
+        total = weighed_sum(scores.over_keys, self.key, self.precision, self.factor)
+        in_common = np.abs(self.factor * ((scores.weights * scores.slopes.value) @ self.key))
+        error = scores.of_rows * np.abs(total.value) + (1 + scores.of_rows) * scores.delta.error * in_common
+        return Estimate(total.value, total.error + error)
+
+    @cached_property
+    def grad_key(self) -> Estimate:
+        """Sums over the queries of all heads that share a key head."""
+        terms = self.scores.of_scores
+        total = weighed_sum(terms.arranged(self._by_key), self._of_group(self.query), self.precision, self.factor)
+        return self._grouped(total, self.factor * (terms.weights.swapaxes(-1, -2) @ self.query))
+
+    @cached_property
+    def grad_value(self) -> Estimate:
+        """Sums over the queries of all heads that share a value head, with the means that fully masked ones take."""
+        scores = self.scores
+        softmax, keys, live = scores.forward.softmax, scores.live.shape[-1], scores.averaged
+        weights = np.where(live, softmax.shares[..., :keys], 0.0)
+        errors = weights * (INNER * softmax.relative[..., :keys] + scores.of_rows)
+        terms = Terms(weights, (Carried(errors, weights),), live.astype(np.float64))
+        grad = scores.upstream.grad_output
+        total = weighed_sum(terms.arranged(self._by_key), self._of_group(grad), self.precision)
+        return self._grouped(total, weights.swapaxes(-1, -2) @ grad)
+
+    def grad_mask(self, shape: tuple[int, ...]) -> Estimate:
+        """Return the gradients of a float mask: sums over the axes along which it was repeated.
+
+        Parameters
+        ----------
+        shape
+            The shape of the mask.
+        """
+        terms = self.scores.of_logits.arranged(lambda x: repeated_last(x, shape))
+        total = weighed_sum(terms, ones(terms.weights.shape[-1]), self.precision)
+        return Estimate(total.value.reshape(shape), total.error.reshape(*total.error.shape[:-4], *shape))
+
+    @cached_property
+    def grad_sinks(self) -> Estimate:
+        """Sums over all queries of a head."""
+        scores = self.scores
+        softmax, counted, precision = scores.forward.softmax, scores.counted, scores.at_scores
+        weights = np.where(counted, softmax.shares[..., -1:], 0.0)
+        relative = INNER * softmax.relative[..., -1:] + scores.of_rows
+        subtracted = scores.delta.value - scores.upstream.grad_logsumexp
+        of_delta = weights * (1 + relative) * (scores.delta.error + INNER * precision.stored * np.abs(subtracted))
+        carried = (
+            Carried(weights * subtracted * relative, weights),
+            Carried(np.where(scores.delta.value < 0, -of_delta, of_delta), np.where(counted, scores.delta.value, 0.0)),
+        )
+        flushed = np.where(counted, 1 + np.abs(subtracted), 0.0)
+        terms = Terms(-weights * subtracted, carried, flushed).arranged(_by_head)
+        total = weighed_sum(terms, ones(terms.weights.shape[-1]), self.precision)
+        return Estimate(total.value[0, 0, :, 0], total.error[..., 0, 0, :, 0])
+
+    def _by_key(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return (..., B, Hkv, K, queries of all heads of the group) for (..., B, Hq, Sq, K)."""
+        return self._of_group(x).swapaxes(-1, -2)
+
+    def _of_group(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return (..., B, Hkv, queries of all heads of the group, W) for (..., B, Hq, Sq, W)."""
+        *outer, heads, queries, width = x.shape
+        return x.reshape(*outer, self.key_heads, heads // max(self.key_heads, 1) * queries, width)
+
+    def over_group(self, of_heads: NDArray[Any]) -> NDArray[Any]:
+        """Return sums over the heads of each group: (B, Hkv, K, W) for (B, Hq, K, W)."""
+        batch, heads, *rest = of_heads.shape
+        return of_heads.reshape(batch, self.key_heads, heads // max(self.key_heads, 1), *rest).sum(axis=2)
+
+    def _grouped(self, total: Estimate, of_heads: NDArray[Any]) -> Estimate:
+        """Return sums over a group of heads, of which each head's part may be rounded before they are added."""
+        if of_heads.shape[1] == self.key_heads:
+            return total
+        parts = self.over_group(np.abs(of_heads))
+        return Estimate(total.value, total.error + self.precision.at_rank(parts.ndim).output * parts)
+
+
+def repeated_last(x: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return what belongs to scores (..., B, Hq, Sq, K) as (..., 1, 1, M, n).
+
+    M counts the elements of a mask, n the scores to which each was added.
+    """
+    full = (1,) * (4 - len(shape)) + shape
+    axes = [axis for axis in range(-4, 0) if full[axis] == 1]
+    count = math.prod(x.shape[axis] for axis in axes)
+    moved = np.moveaxis(x, axes, range(-len(axes), 0)) if axes else x
+    return moved.reshape(*x.shape[:-4], 1, 1, math.prod(shape), count)
+
+
+def _by_head(x: NDArray[Any]) -> NDArray[Any]:
+    """Return (..., 1, 1, Hq, B Sq) for (..., B, Hq, Sq, 1)."""
+    *runs, batch, heads, queries, _ = x.shape
+    return np.moveaxis(x, -4, -3).reshape(*runs, 1, 1, heads, batch * queries)

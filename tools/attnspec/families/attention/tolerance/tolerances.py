@@ -1,0 +1,428 @@
+"""The tolerance of every output of every operation of attention: the model, run through the phases of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.bounds.alike_columns import carried
+from attnspec.bounds.estimates import (
+    drift_of_shares,
+    exactly,
+    exponent_error,
+    linear,
+    says_nothing_of_share,
+    settled,
+    share_error,
+    share_reach,
+)
+from attnspec.bounds.tolerance import Estimate, Reach, Tolerance, given
+from attnspec.families.attention.alternatives import AttentionBound
+from attnspec.families.attention.steps.nonfinite import reached_by_excluded
+from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
+from attnspec.families.attention.tolerance.backward_bound import backward_tolerance
+from attnspec.families.attention.tolerance.error_bound import Alternatives, attention_tolerance, repeated
+from attnspec.families.attention.tolerance.merge_tolerance import merge_tolerance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.bounds.tolerance import Precision
+    from attnspec.families.attention.tolerance.error_bound import AttentionTolerance
+
+
+def tolerance(
+    operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    precision: Precision,
+    conventions: Mapping[str, str],
+) -> Tolerance:
+    """Return values and tolerances of the outputs of a case, as `ToleranceModel` has it."""
+    rounded = {name: conventions.get(name) for name in ("dequantized", "quantized_weights")}
+    alternatives = Alternatives(
+        uniform_rows=conventions.get("fully_masked_row") == "uniform",
+        filled_rows=conventions.get("fully_masked_row") == "filled",
+        alibi_by_column=conventions.get("alibi_bias") == "column",
+        logsumexp_base_2=conventions.get("logsumexp_base") == "2",
+        **{name: None if choice == "kept" else choice for name, choice in rounded.items()},
+    )
+    with np.errstate(all="ignore"):
+        return _BY_OPERATION[operation](inputs, attributes, precision, alternatives)
+
+
+def _softmax(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
+) -> Tolerance:
+    x = exactly(inputs["x"]).value
+    axis = attributes.get("axis", -1)
+    rows, given_rows = (
+        array.reshape(1, -1) if axis is None else np.moveaxis(array, axis, -1) for array in (x, inputs["x"])
+    )
+    # Minus infinity weighs nothing, and a row of nothing else is none of this page.
+    hidden = np.isneginf(given_rows)
+    hidden &= ~hidden.all(axis=-1, keepdims=True)
+    largest = np.max(rows, axis=-1, keepdims=True, initial=-np.inf, where=~hidden)
+    distance = np.where(hidden, np.inf, largest - rows)
+    exponentials = np.exp(-distance)
+    total = np.sum(exponentials, axis=-1, keepdims=True)
+    shares = exponentials / total
+    # x itself may be scaled before the maximum is taken, as where exp is computed by exp2.
+    drift = precision.at_rank(rows.ndim).accumulator * np.abs(rows)
+    relative = exponent_error(distance, drift, precision)
+    terms, logarithm = rows.shape[-1], np.abs(largest + np.log(total))
+    drift = drift_of_shares(shares, terms, precision)
+    over_rows = Estimate(shares, share_error(shares, relative, drift, logarithm, precision))
+
+    def placed(array: NDArray[Any]) -> NDArray[Any]:
+        if axis is None:
+            return array.reshape((*array.shape[:-2], *x.shape))
+        return np.moveaxis(array, -1, axis if axis < 0 else axis - x.ndim)
+
+    def reach() -> Reach:
+        return Reach(*map(placed, share_reach(over_rows, drift, logarithm, precision)))
+
+    return Tolerance(
+        given(output=Estimate(placed(shares), placed(over_rows.error))),
+        {"output": lambda: placed(says_nothing_of_share(over_rows))},
+        reach={"output": reach},
+    )
+
+
+def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precision, ___: Alternatives) -> Tolerance:
+    rows: int = attributes["query_length"]
+    length: int | None = attributes.get("key_length")
+    columns = rows if length is None else length
+    allowed = np.arange(columns) <= np.arange(rows)[:, None] + attributes.get("offset", 0)
+    value = np.where(allowed, 0.0, -np.inf) if attributes.get("additive") else allowed.astype(np.float64)
+    return Tolerance(given(output=Estimate(value, np.zeros(value.shape))))
+
+
+def _split_heads(inputs: Mapping[str, Any], attributes: Mapping[str, Any], _: Precision, __: Alternatives) -> Tolerance:
+    return Tolerance(given(output=_split(exactly(inputs["x"]), attributes["num_heads"])))
+
+
+def _combine_heads(inputs: Mapping[str, Any], _: Mapping[str, Any], __: Precision, ___: Alternatives) -> Tolerance:
+    return Tolerance(given(output=_combine(exactly(inputs["x"]))))
+
+
+def _attention(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    raw = {name: inputs[name] for name in ("query", "key", "value")}
+    # Past and new numbers are written beside each other; they are multiplied by one scale.
+    for name in ("key", "value"):
+        if f"past_{name}" in inputs:
+            raw[name] = np.concatenate([inputs[f"past_{name}"], raw[name]], axis=-2)
+    quantized = None
+    if any(f"{name}_scale" in inputs for name in raw):
+        quantized = quantization(inputs, raw, precision, alternatives.dequantized, alternatives.quantized_weights)
+        heads = inputs["key"].shape[1]
+        raw = {name: product_with_scale(array, inputs.get(f"{name}_scale"), heads) for name, array in raw.items()}
+    query, key, value = exactly(raw["query"]), exactly(raw["key"]), exactly(raw["value"])
+    settings = {name: value for name, value in attributes.items() if name != "output_dtype"}
+    result = attention_tolerance(
+        query,
+        key,
+        value,
+        precision,
+        inputs,
+        past=raw["key"].shape[-2] - inputs["key"].shape[-2],
+        unreadable=None if query.is_whole and key.is_whole else (raw["query"], raw["key"]),
+        alternatives=alternatives,
+        quantized=quantized,
+        **settings,
+    )
+    shared, masked = inputs["query"].shape[1] // max(inputs["key"].shape[1], 1), result.fully_masked
+
+    def meeting(largest: float) -> NDArray[np.bool_]:
+        keys, values = repeated(key.value, shared), repeated(value.value, shared)
+        return too_large(query.value, keys, values, result.keys.attendable, largest)
+
+    def stored_too_large(run: int) -> NDArray[np.bool_]:
+        """Only what is quantized is multiplied before it is stored."""
+        return meeting(np.inf if quantized is None else result.largest(run))
+
+    def reached() -> Mapping[str, NDArray[np.bool_]]:
+        if key.is_whole and value.is_whole:
+            return {}
+        return reached_by_excluded(repeated(raw["key"], shared), repeated(raw["value"], shared), result.keys.attendable)
+
+    return AttentionBound(
+        {
+            "output": lambda: result.output,
+            "weights": lambda: result.weights,
+            "logsumexp": lambda: result.logsumexp,
+            "scores": lambda: result.scores,
+            "logits": lambda: result.logits,
+            "present_key": lambda: key,
+            "present_value": lambda: value,
+        },
+        {"output": lambda: result.vacuous, "weights": lambda: result.vacuous_weights},
+        {} if masked is None else _of_rows(result, masked),
+        without_mean={} if masked is None else _of_rows(result, masked & ~result.live.any(axis=-1)),
+        no_keys=raw["key"].shape[-2] == 0,
+        reached=reached,
+        shift=result.shift,
+        unowed=_unowed(result),
+        reach={"output": lambda: result.reach, "weights": lambda: result.reach_of_weights},
+        overflowed=lambda run: _of_queries(result, result.overflows(run) | stored_too_large(run)),
+        quantized=quantized,
+        beyond_dequantized=lambda: _of_queries(result, meeting(np.inf if quantized is None else quantized.largest)),
+    )
+
+
+def _unowed(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
+    """Return what is left open: queries that do not count, those whose scores all are minus infinity, and 0 beside NaN.
+
+    Arithmetic says NaN of the second, a running maximum 0 (clause ``sdpa.nonfinite_input``).
+    """
+    found: dict[str, NDArray[np.bool_]] = {}
+    if result.keys.padding is not None:
+        found = _of_queries(result, result.keys.padding)
+    without_weight = None if result.all_live else result.without_weight
+    beside_nan = {} if result.not_numbers is None else _unowed_weights(result)
+    for elements in ({} if without_weight is None else _of_rows(result, without_weight), beside_nan):
+        for name, of_output in elements.items():
+            found[name] = found[name] | of_output if name in found else of_output
+    return found
+
+
+def _unowed_weights(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
+    """Return the weights of excluded keys in rows of NaN: the page says 0, and 0 divided by NaN is NaN."""
+    if result.not_numbers is None:
+        return {}
+    rows = np.any(result.not_numbers & result.keys.attendable, axis=-1, keepdims=True)
+    return {"weights": rows & ~result.keys.attendable}
+
+
+def _merge_states(
+    inputs: Mapping[str, Any], _: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    return merge_tolerance(inputs, precision, base_2=alternatives.logsumexp_base_2)
+
+
+def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of each output come from some queries (B, Hq, Sq)."""
+    rows = queries[..., None]
+    width = result.value.value.shape[-1]
+    return {
+        "output": np.broadcast_to(rows, (*queries.shape, width)),
+        "weights": np.broadcast_to(rows, result.keys.attendable.shape),
+        "logsumexp": queries,
+    }
+
+
+def _of_queries(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of each output, and of each step before it, come from some queries (B, Hq, Sq)."""
+    of_rows = _of_rows(result, queries)
+    return {**of_rows, "scores": of_rows["weights"], "logits": of_rows["weights"]}
+
+
+def _context_vector(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
+) -> Tolerance:
+    states = exactly(inputs["encoder_states"][None, None])
+    query = exactly(inputs["decoder_state"][None, None, None])
+    result = attention_tolerance(query, states, states, precision, {}, **attributes)
+    return AttentionBound(
+        {
+            "context": lambda: _without_axes(result.output),
+            "weights": lambda: _without_axes(result.weights),
+            "scores": lambda: _without_axes(result.scores),
+            "raw_scores": lambda: _raw_scores(inputs, precision),
+        },
+        {
+            "context": lambda: result.vacuous[..., 0, 0, 0, :],
+            "weights": lambda: result.vacuous_weights[..., 0, 0, 0, :],
+        },
+        reach={
+            "context": lambda: Reach(*(bound[..., 0, 0, 0, :] for bound in result.reach)),
+            "weights": lambda: Reach(*(bound[..., 0, 0, 0, :] for bound in result.reach_of_weights)),
+        },
+        overflowed=lambda run: _of_one_query(result, run),
+    )
+
+
+def _of_one_query(result: AttentionTolerance, run: int) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of a context vector and of its steps an overflow in a run reaches: all or none."""
+    (overflows,) = np.ravel(result.overflows(run))
+    tokens, width = result.value.value.shape[-2:]
+    lengths = {"context": width, "weights": tokens, "scores": tokens, "raw_scores": tokens}
+    return {name: np.full(length, overflows) for name, length in lengths.items()}
+
+
+def _raw_scores(inputs: Mapping[str, Any], precision: Precision) -> Estimate:
+    product = linear(exactly(inputs["encoder_states"]), exactly(inputs["decoder_state"][:, None]), None, precision)
+    raw = settled(product, precision)
+    return Estimate(raw.value[:, 0], raw.error[..., 0])
+
+
+def _without_axes(estimate: Estimate) -> Estimate:
+    return Estimate(estimate.value[0, 0, 0], estimate.error[..., 0, 0, 0, :])
+
+
+def _single_head(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
+) -> Tolerance:
+    x = exactly(inputs["x"])
+    projected = {name: linear(x, exactly(inputs[f"w_{name}"]), None, precision) for name in ("query", "key", "value")}
+    query, key, value = (_as_one_head(entry) for entry in projected.values())
+    result = attention_tolerance(query, key, value, precision, {}, **attributes)
+    estimates: dict[str, Callable[[], Estimate]] = {
+        "output": lambda: _of_one_head(result.output),
+        "weights": lambda: _of_one_head(result.weights),
+        "scores": lambda: _of_one_head(result.scores),
+        **given(**{name: settled(entry, precision) for name, entry in projected.items()}),
+    }
+    vacuous = {"weights": lambda: result.vacuous_weights[..., 0, 0, :, :]}
+    reach = {"weights": lambda: Reach(*(bound[..., 0, 0, :, :] for bound in result.reach_of_weights))}
+    width = result.value.value.shape[-1]
+    if "w_output" in inputs:
+        weight = exactly(inputs["w_output"])
+        width = weight.value.shape[-1]
+        estimates["output"] = lambda: _projected_output(
+            _of_one_head(result.output), weight, None, precision, value.kinds
+        )
+    else:
+        vacuous["output"] = lambda: result.vacuous[..., 0, 0, :, :]
+        reach["output"] = lambda: Reach(*(bound[..., 0, 0, :, :] for bound in result.reach))
+
+    def overflowed(run: int) -> dict[str, NDArray[np.bool_]]:
+        rows = result.overflows(run)[0, 0, :, None]
+        over_keys = np.broadcast_to(rows, result.keys.attendable.shape[-2:])
+        return {"output": np.broadcast_to(rows, (rows.size, width)), "weights": over_keys, "scores": over_keys}
+
+    return AttentionBound(estimates, vacuous, reach=reach, overflowed=overflowed)
+
+
+def _of_one_head(estimate: Estimate) -> Estimate:
+    return Estimate(estimate.value[0, 0], estimate.error[..., 0, 0, :, :])
+
+
+def _as_one_head(estimate: Estimate) -> Estimate:
+    error = estimate.error[..., None, None, :, :]
+    return Estimate(estimate.value[None, None], error, estimate.is_exact, kinds=estimate.kinds)
+
+
+def _multi_head(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    settings = dict(attributes)
+    heads = settings.pop("num_heads")
+    query, key, value = (
+        _split(
+            linear(exactly(inputs[name]), exactly(inputs[f"w_{name}"]), _bias(inputs, f"b_{name}"), precision),
+            heads,
+        )
+        for name in ("query", "key", "value")
+    )
+    given = {name: inputs[name] for name in ("mask",) if name in inputs}
+    spoilt = {name: ~np.all(np.isfinite(inputs[name]), axis=-1) for name in ("query", "key")}
+    not_numbers = spoilt["query"][:, np.newaxis, :, np.newaxis] | spoilt["key"][:, np.newaxis, np.newaxis]
+    result = attention_tolerance(
+        query,
+        key,
+        value,
+        precision,
+        given,
+        alternatives=alternatives,
+        not_numbers=not_numbers if not_numbers.any() else None,
+        **settings,
+    )
+    weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
+    width = weight.value.shape[-1]
+
+    def reached() -> Mapping[str, NDArray[np.bool_]]:
+        """Return what excluded tokens that are not finite reach: a row of its head, and with it the whole token."""
+        by_keys, by_values = (_meeting_excluded(result, inputs[name]) for name in ("key", "value"))
+        return {**_of_tokens(result, by_keys | by_values, width), "weights": _of_rows(result, by_keys)["weights"]}
+
+    fully_masked, without_mean = (
+        _of_tokens(result, queries, width) for queries in (result.fully_masked, result.without_mean)
+    )
+    return AttentionBound(
+        {
+            "output": lambda: _projected_output(_combine(result.output), weight, bias, precision, value.kinds),
+            "weights": lambda: result.weights,
+        },
+        {"weights": lambda: result.vacuous_weights},
+        fully_masked=fully_masked,
+        without_mean=without_mean,
+        no_keys=key.value.shape[-2] == 0,
+        reached=reached,
+        unowed=_unowed_weights(result),
+        reach={"weights": lambda: result.reach_of_weights},
+        overflowed=lambda run: _of_tokens(result, result.overflows(run), width),
+    )
+
+
+def _meeting_excluded(result: AttentionTolerance, tokens: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the queries (B, H, Sq) from which one of some tokens (B, Sk, D) is excluded that is not finite."""
+    spoilt = ~np.all(np.isfinite(tokens), axis=-1)
+    return np.any(~result.keys.attendable & spoilt[:, np.newaxis, np.newaxis], axis=-1)
+
+
+def _of_tokens(
+    result: AttentionTolerance, queries: NDArray[np.bool_] | None, width: int
+) -> dict[str, NDArray[np.bool_]]:
+    """Return which elements of each output come from some queries (B, H, Sq), heads being combined in the output."""
+    if queries is None:
+        return {}
+    rows = np.any(queries, axis=1)
+    return {
+        "weights": _of_rows(result, queries)["weights"],
+        "output": np.broadcast_to(rows[..., None], (*rows.shape, width)),
+    }
+
+
+def _bias(inputs: Mapping[str, Any], name: str) -> Estimate | None:
+    return exactly(inputs[name]) if name in inputs else None
+
+
+def _projected_output(
+    attended: Estimate,
+    weight: Estimate,
+    bias: Estimate | None,
+    precision: Precision,
+    kinds: NDArray[np.int64] | None,
+) -> Estimate:
+    """Return the output projection: the tolerance before it is carried over, its own error is doubled.
+
+    `kinds` are those of the projected values, which features of the combined heads inherit.
+    """
+    own = linear(exactly(attended.value), weight, bias, precision)
+    before = carried(attended.error, weight.value, None if kinds is None else kinds.reshape(-1))
+    return Estimate(own.value, before + settled(own, precision).error)
+
+
+def _split(estimate: Estimate, heads: int) -> Estimate:
+    def split(x: NDArray[Any]) -> NDArray[Any]:
+        return x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads).swapaxes(-2, -3)
+
+    kinds = None if estimate.kinds is None else estimate.kinds.reshape(heads, -1)
+    return Estimate(split(estimate.value), split(estimate.error), kinds=kinds)
+
+
+def _combine(estimate: Estimate) -> Estimate:
+    def combine(x: NDArray[Any]) -> NDArray[Any]:
+        return x.swapaxes(-2, -3).reshape(*x.shape[:-3], x.shape[-2], x.shape[-3] * x.shape[-1])
+
+    return Estimate(combine(estimate.value), combine(estimate.error))
+
+
+_BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Precision, Alternatives], Tolerance]] = {
+    "softmax": _softmax,
+    "causal_mask": _causal_mask,
+    "split_heads": _split_heads,
+    "combine_heads": _combine_heads,
+    "scaled_dot_product_attention": _attention,
+    "scaled_dot_product_attention_backward": backward_tolerance,
+    "merge_states": _merge_states,
+    "single_head_attention": _single_head,
+    "multi_head_attention": _multi_head,
+    "context_vector": _context_vector,
+}

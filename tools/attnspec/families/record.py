@@ -1,0 +1,253 @@
+"""What a family brings: data about its operations, and pure functions over cases and arrays; nothing that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from attnspec.bounds.tolerance import Precision, Tolerance
+    from attnspec.cases import Case, Inputs
+    from attnspec.contract.arrangement import Layout
+
+
+class Owed(NamedTuple):
+    """What is owed under declared conventions.
+
+    Attributes
+    ----------
+    outputs
+        Output name to the values owed.
+    ungraded
+        Output name to elements that the declared conventions leave open.
+    under
+        The declarations that changed something, such as ``convention=choice``.
+    """
+
+    outputs: Mapping[str, NDArray[Any]]
+    ungraded: Mapping[str, NDArray[np.bool_]]
+    under: tuple[str, ...]
+
+
+class KeySets(NamedTuple):
+    """Which keys queries attended and which they should have, both (B, H, Sq, Sk)."""
+
+    attended: NDArray[np.bool_]
+    owed: NDArray[np.bool_]
+
+
+class PropertyProblem(NamedTuple):
+    """The property that a result lacks: the check that failed, and a sentence."""
+
+    check: str
+    message: str
+
+
+class ToleranceModel(Protocol):
+    """Gives values and tolerances of the outputs of a case."""
+
+    def __call__(
+        self,
+        operation: str,
+        inputs: Mapping[str, NDArray[Any]],
+        attributes: Mapping[str, Any],
+        precision: Precision,
+        conventions: Mapping[str, str],
+    ) -> Tolerance:
+        """Return values and tolerances.
+
+        Parameters
+        ----------
+        operation
+            Name of the operation.
+        inputs
+            The inputs as the run sees them (rounded to its dtype), in float64, bool or int64.
+        attributes
+            The attributes that the case states.
+        precision
+            Unit roundoffs of the run, or those of several runs, stacked.
+        conventions
+            Every convention's choice for the operation.
+        """
+        ...
+
+
+class SampledToleranceModel(Protocol):
+    """Gives values and tolerances of sampled elements of a case that is too large to be bounded whole."""
+
+    def __call__(
+        self,
+        operation: str,
+        inputs: Inputs,
+        attributes: Mapping[str, Any],
+        sample: Mapping[str, NDArray[np.int64]],
+        precision: Precision,
+        conventions: Mapping[str, str],
+    ) -> Tolerance:
+        """Return values and tolerances of the elements of `sample`, each output's (N,), and what holds elsewhere.
+
+        Parameters
+        ----------
+        operation
+            Name of the operation.
+        inputs
+            The inputs, which are the same in every dtype; generated ones are to be drawn in parts.
+        attributes
+            The attributes that the case states.
+        sample
+            Output name to the flat indices of its sampled elements.
+        precision
+            Unit roundoffs of several runs, stacked.
+        conventions
+            Every convention's choice for the operation.
+
+        Raises
+        ------
+        ValueError
+            If the case cannot be bounded so.
+        """
+        ...
+
+
+def _no_sample(
+    operation: str,
+    inputs: Inputs,
+    attributes: Mapping[str, Any],
+    sample: Mapping[str, NDArray[np.int64]],
+    precision: Precision,
+    conventions: Mapping[str, str],
+) -> Tolerance:
+    del inputs, attributes, sample, precision, conventions
+    raise ValueError(f"{operation} has no bound of sampled elements")
+
+
+def _nothing(*_: Any) -> None:
+    """Say nothing: what a family does that has no such question."""
+    return
+
+
+def _as_normative(
+    outputs: Mapping[str, NDArray[Any]], _conventions: Mapping[str, str], _bound: Tolerance, _run: int
+) -> Owed:
+    return Owed(outputs, {}, ())
+
+
+def _unchanged(
+    outputs: Mapping[str, NDArray[Any]], _conventions: Mapping[str, str], _bound: Tolerance
+) -> Mapping[str, NDArray[Any]]:
+    return outputs
+
+
+def _handed_as_stated(
+    _operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    _attributes: Mapping[str, Any],
+    _conventions: Mapping[str, str],
+) -> Mapping[str, NDArray[Any]]:
+    return inputs
+
+
+def _none_empty(_operation: str, _outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[np.bool_]]:
+    return {}
+
+
+def _no_capability(_case: Case) -> frozenset[str]:
+    return frozenset()
+
+
+def _never(_case: Case) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Family:
+    """One family of operators.
+
+    Attributes
+    ----------
+    name
+        Its name, which is that of its folders.
+    tolerance
+        Its error bound: values and tolerances of every output of every operation that has golden values.
+    sampled_tolerance
+        Its error bound for cases with generated inputs, of which sampled elements are held against values.
+    features
+        What a case has, each as the rest of a sentence that begins with "The case has", and whether it does.
+    formula
+        The lines of NumPy that compute the outputs of a case from its inputs, under the contract's names. For a case
+        that is graded by properties, the lines that draw a result and hold it against them.
+    owed
+        What is owed under declared conventions that change results, from what is owed under the normative ones, from
+        the tolerances, and from the place of the run among those that they stand for.
+    handed
+        Given operation, inputs, attributes and every convention's choice: the inputs as who declares these conventions
+        has them, such as a logarithm to another base. They are rounded to the dtype of the run after that; the
+        tolerances carry that rounding.
+    computed_under
+        What a mistake gives under declared conventions, from what it gives under the normative ones. Elements that a
+        convention decides are left as they are: they are judged apart.
+    empty
+        Operation, and what a mistake gives, to the elements that come from nothing, output by output: a convention may
+        decide them, too.
+    also_right
+        Given operation, output, what came back and what is owed: the elements that are right although they differ,
+        because the order in which a right computation goes decides them; None for none.
+    lacks_property
+        Given operation, attributes and the outputs: the property that a result lacks which is graded by properties;
+        None where it has all.
+    needs
+        The capabilities that a case needs, of those that the family's contract lists.
+    layouts
+        Name of a layout to what arranges a request in it.
+    key_sets
+        Which keys each query attended in a run, and should have; None where that does not show.
+    attendable
+        Which key each query may attend (B, H, Sq, Sk); None where a case has no such question.
+    attended_axis
+        What the last axis of `attendable` counts, as the contract calls it; None where there is no such question.
+    is_probe
+        Whether the output of a case holds the weights, so that it shows key sets by itself.
+    shows_little
+        Whether many mistakes cannot be seen in a case, so that it is looked at after others.
+    usual_names
+        Argument to other names that software usually has for it, the most usual first.
+    unstated
+        Argument to the Python expression for what it is where a case states nothing, for functions that demand it.
+    nonfinite_profiles
+        Profiles of cases with NaN and infinity among the inputs: NaN takes other ways through two programs that make
+        the same mistake.
+    least_telling_profiles
+        Profiles that are looked at last, for what is wrong there is no arithmetic.
+    """
+
+    name: str
+    tolerance: ToleranceModel
+    features: Callable[[Case], list[tuple[str, bool]]]
+    formula: Callable[[Case], list[str]]
+    sampled_tolerance: SampledToleranceModel = _no_sample
+    owed: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance, int], Owed] = _as_normative
+    handed: Callable[
+        [str, Mapping[str, NDArray[Any]], Mapping[str, Any], Mapping[str, str]], Mapping[str, NDArray[Any]]
+    ] = _handed_as_stated
+    computed_under: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance], Mapping[str, NDArray[Any]]] = (
+        _unchanged
+    )
+    empty: Callable[[str, Mapping[str, NDArray[Any]]], Mapping[str, NDArray[np.bool_]]] = _none_empty
+    also_right: Callable[[str, str, NDArray[Any], NDArray[Any]], NDArray[np.bool_] | None] = _nothing
+    lacks_property: Callable[[str, Mapping[str, Any], Mapping[str, NDArray[Any]]], PropertyProblem | None] = _nothing
+    needs: Callable[[Case], frozenset[str]] = _no_capability
+    layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])
+    key_sets: Callable[[Case, str, Mapping[str, NDArray[Any]]], KeySets | None] = _nothing
+    attendable: Callable[[Case], NDArray[np.bool_] | None] = _nothing
+    attended_axis: str | None = None
+    is_probe: Callable[[Case], bool] = _never
+    shows_little: Callable[[Case], bool] = _never
+    usual_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    unstated: Mapping[str, str] = field(default_factory=dict[str, str])
+    nonfinite_profiles: tuple[str, ...] = ()
+    least_telling_profiles: tuple[str, ...] = ()

@@ -1,0 +1,44 @@
+"""Comparing what came back with what is owed: tolerances, conventions, verdicts."""
+
+from attnspec.grading.elements import Compared, Held, Worst, compare, held, left_open
+from attnspec.grading.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation
+from attnspec.grading.one_rule import Bounded, bounded
+from attnspec.grading.run import Run
+from attnspec.grading.verdicts import (
+    NOT_GRADED,
+    OUTPUTS_UNCHANGED,
+    RIGHT,
+    STATUSES,
+    WRONG,
+    Status,
+    Verdict,
+    grade,
+    with_overwritten,
+)
+
+__all__ = [
+    "NOT_GRADED",
+    "OUTPUTS_UNCHANGED",
+    "RIGHT",
+    "STATUSES",
+    "WRONG",
+    "Bounded",
+    "Compared",
+    "Expectation",
+    "Held",
+    "MustRefuse",
+    "NotGraded",
+    "Properties",
+    "Run",
+    "Status",
+    "Values",
+    "Verdict",
+    "Worst",
+    "bounded",
+    "compare",
+    "expectation",
+    "grade",
+    "held",
+    "left_open",
+    "with_overwritten",
+]

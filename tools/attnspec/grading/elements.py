@@ -1,0 +1,242 @@
+"""Outputs against expected values, element by element: within their tolerance, or where any such number must lie."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attnspec.contract.dtypes import ANY, LARGEST
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec.grading.expectation import Values
+    from attnspec.grading.run import Run
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The element that lies furthest outside (or inside) its tolerance.
+
+    Attributes
+    ----------
+    output
+        Name of the output.
+    index
+        Its indices.
+    owed, got, error, tolerance
+        Numbers in float64.
+    ratio
+        Error divided by tolerance; infinite where the tolerance is 0 or the value has the wrong kind.
+    """
+
+    output: str
+    index: tuple[int, ...]
+    owed: float
+    got: float
+    error: float
+    tolerance: float
+    ratio: float
+
+
+class Held(NamedTuple):
+    """The elements of an output that are held to their reach alone.
+
+    Attributes
+    ----------
+    elements
+        Which ones: what is owed is finite, and its tolerance says nothing.
+    lowest, highest
+        Between which numbers they lie (same shape); infinite where they need only be finite.
+    """
+
+    elements: NDArray[np.bool_]
+    lowest: NDArray[Any]
+    highest: NDArray[Any]
+
+    def within(self, numbers: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which numbers are finite and lie within the reach."""
+        return np.isfinite(numbers) & (numbers >= self.lowest) & (numbers <= self.highest)
+
+
+class Compared(NamedTuple):
+    """One output held against what is owed, element by element.
+
+    Attributes
+    ----------
+    name, shape
+        The output, and the shape in which it came, or came before it was thinned.
+    sample
+        The flat indices of the elements that are owed, where not all are; the arrays then hold these alone.
+    owed, given, error, tolerance
+        Numbers in float64.
+    ratios
+        Error / tolerance. That of an element that is not graded is negative, unless it lies outside of its reach: then
+        it is wrong.
+    place, top
+        The place of the largest ratio, and that ratio.
+    graded, ungraded
+        How many elements are graded, and how many are not.
+    held
+        The elements that are held to their reach alone, and the reach; None where there are none.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    sample: NDArray[np.int64] | None
+    owed: NDArray[Any]
+    given: NDArray[Any]
+    error: NDArray[Any]
+    tolerance: NDArray[Any]
+    ratios: NDArray[Any]
+    place: int
+    top: float
+    graded: int
+    ungraded: int
+    held: Held | None = None
+
+    @property
+    def wrong(self) -> bool:
+        """Whether an element is wrong."""
+        return self.graded > 0 and not self.top <= 1
+
+    @property
+    def median(self) -> float | None:
+        """The (upper) median ratio of the graded elements; those that are not graded sort before them."""
+        ordered = np.sort(self.ratios, axis=None)
+        return ordered.item(self.ungraded + self.graded // 2) if self.graded else None
+
+    def element(self, place: int) -> Worst:
+        """Return the numbers of one element, by its place in the arrays."""
+        whole = place if self.sample is None else self.sample[place]
+        return Worst(
+            output=self.name,
+            index=tuple(map(int, np.unravel_index(whole, self.shape))),
+            owed=self.owed.item(place),
+            got=self.given.item(place),
+            error=self.error.item(place),
+            tolerance=self.tolerance.item(place),
+            ratio=self.ratios.item(place),
+        )
+
+
+def compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: int) -> Compared:
+    """Return one output held against what is owed.
+
+    Parameters
+    ----------
+    run, expected
+        What was asked, and what it owes.
+    name, got
+        The output, and what came back, in the shape that is owed; of an output that is thinned, its sample (N,).
+    place
+        The place of the run, or of its fused grade, among those that its tolerances stand for.
+    """
+    shape, sample = expected.thinned.get(name, got.shape), expected.sample.get(name)
+    owed: NDArray[Any] = expected.outputs[name]
+    assert run.bound is not None
+    tolerance, to_reach = run.bound.of(name, place).error, held(run, expected, name, place)
+    if run.operation.by_name[name].exact:
+        tolerance = np.zeros(owed.shape)
+    left_out = either(left_open(run, expected, name), None if to_reach is None else to_reach.elements)
+    if sample is not None and name not in expected.thinned:
+        got, owed, tolerance = (np.take(tensor, sample) for tensor in (got, owed, tolerance))
+        left_out = None if left_out is None else np.take(left_out, sample)
+        to_reach = None if to_reach is None else Held(*(np.take(part, sample) for part in to_reach))
+    given, owed = got.astype(np.float64, copy=False), owed.astype(np.float64, copy=False)
+    error = np.abs(given - owed)
+    ratio = error / tolerance
+    at, top = _largest(ratio)
+    # A largest ratio that is finite leaves nothing to explain: no NaN, no infinity, no tolerance of 0.
+    if not math.isfinite(top):
+        same = _is_same(given, owed, run.dtype, tolerance)
+        also = run.family.also_right(run.operation.name, name, given, owed)
+        if also is not None:
+            same |= also
+        error = np.where(same, 0.0, error)
+        ratio = np.where(same, 0.0, ratio)
+        ratio[np.isnan(ratio)] = np.inf
+        at, top = _largest(ratio)
+    ungraded = 0 if left_out is None else int(np.count_nonzero(left_out))
+    if left_out is not None and ungraded:
+        ratio = np.where(left_out, -1.0, ratio)
+        if to_reach is not None:
+            outside = to_reach.elements & ~to_reach.within(given) & ~_is_same(given, owed, run.dtype)
+            ratio = np.where(outside, np.inf, ratio)
+            ungraded -= int(np.count_nonzero(outside))
+        at, top = _largest(ratio)
+    graded = ratio.size - ungraded
+    return Compared(name, shape, sample, owed, given, error, tolerance, ratio, at, top, graded, ungraded, to_reach)
+
+
+def left_open(run: Run, expected: Values, name: str) -> NDArray[np.bool_] | None:
+    """Return the elements of an output that may hold anything, or None for none."""
+    assert run.bound is not None
+    return either(run.bound.unowed.get(name), expected.ungraded.get(name))
+
+
+def held(run: Run, expected: Values, name: str, place: int) -> Held | None:
+    """Return the elements of an output that are held to their reach alone, or None for none.
+
+    Parameters
+    ----------
+    run
+        What was asked.
+    expected
+        What it owes.
+    name
+        The output.
+    place
+        The place of the run, or of its fused grade, among those that its tolerances stand for.
+    """
+    assert run.bound is not None
+    vacuous, tolerance = run.bound.vacuous(name, place), run.bound.of(name, place).error
+    # A finite sum has finite terms.
+    if not math.isfinite(tolerance.sum()):
+        vacuous = either(vacuous, ~np.isfinite(tolerance))
+    if vacuous is None or not vacuous.any():
+        return None
+    owed, open_elements = expected.outputs[name], left_open(run, expected, name)
+    elements = vacuous & np.isfinite(owed)
+    if open_elements is not None:
+        elements &= ~open_elements
+    if not elements.any():
+        return None
+    reach = run.bound.reach(name, place)
+    ends = (-np.inf, np.inf) if reach is None else reach
+    return Held(elements, *(np.broadcast_to(end, owed.shape) for end in ends))
+
+
+def either(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return where one of two holds; None is nowhere."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one | other
+
+
+def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
+    """Return place and size of the largest ratio; NaN counts as larger than any number."""
+    place = int(ratios.argmax()) if ratios.size else 0
+    return place, ratios.item(place) if ratios.size else 0.0
+
+
+def _is_same(
+    given: NDArray[Any], owed: NDArray[Any], dtype: str, tolerance: NDArray[Any] | float = 0.0
+) -> NDArray[np.bool_]:
+    """Return where two numbers are equal, NaN among them; infinities also stand for what a dtype cannot hold."""
+    same = (given == owed) | (np.isnan(given) & np.isnan(owed))
+    if dtype not in (ANY, "float64"):
+        same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & may_be_infinite(owed, dtype, tolerance)
+    return same
+
+
+def may_be_infinite(owed: NDArray[Any], dtype: str, tolerance: NDArray[Any] | float = 0.0) -> NDArray[np.bool_]:
+    """Return the numbers for which infinity stands in a dtype: those that it cannot hold, or nearly cannot.
+
+    Nearly is within the tolerance, unless that is larger than the number itself and says nothing of its size.
+    """
+    size = np.abs(owed)
+    return (size > LARGEST[dtype]) | ((size > tolerance) & (size + tolerance > LARGEST[dtype]))

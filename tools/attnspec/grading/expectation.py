@@ -1,0 +1,141 @@
+"""What a case expects of an implementation under the conventions that it declares.
+
+The golden values follow the normative conventions. Where an implementation declares another one, the values that it
+is held to are computed here from the inputs; they are never stored.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attnspec.cases import attributes_in
+from attnspec.contract import CONVENTIONS, OPERATIONS
+from attnspec.contract.convention import Settles
+from attnspec.contract.conventions import CHOICES, settling
+from attnspec.grading.reference_answers import reference_outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.bounds.tolerance import Tolerance
+    from attnspec.cases import Case
+    from attnspec.families.record import Family
+
+
+class Values(NamedTuple):
+    """Outputs are owed.
+
+    Attributes
+    ----------
+    outputs
+        Output name to the values owed.
+    ungraded
+        Output name to elements that are not graded because the declared alternative leaves them open.
+    under
+        The declared alternatives, such as ``fully_masked_row=nan``; None under the normative conventions.
+    sample
+        Output name to the flat indices of the elements that are owed, where not all are.
+    thinned
+        Output name to the whole shape of an output of which `outputs` and `ungraded` hold the sample alone (N,).
+    """
+
+    outputs: Mapping[str, NDArray[Any]]
+    ungraded: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})
+    under: str | None = None
+    sample: Mapping[str, NDArray[np.int64]] = MappingProxyType({})
+    thinned: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+
+
+class MustRefuse(NamedTuple):
+    """The input must be refused."""
+
+    reason: str
+    under: str | None = None
+
+
+class NotGraded(NamedTuple):
+    """The case says nothing about an implementation that declares this."""
+
+    reason: str
+
+
+class Properties(NamedTuple):
+    """The result must have the properties that the family knows of."""
+
+    under: str | None = None
+
+
+Expectation = Values | MustRefuse | Properties | NotGraded
+
+
+def expectation(
+    case: Case,
+    dtype: str,
+    conventions: Mapping[str, str],
+    inputs: Mapping[str, NDArray[Any]],
+    bound: Tolerance | None,
+    family: Family,
+    place: int = 0,
+) -> Expectation:
+    """Return what a run of `case` in `dtype` should give.
+
+    Parameters
+    ----------
+    case, dtype
+        The run.
+    conventions
+        Every convention's choice for the case's operation.
+    inputs
+        The inputs as the run sees them, in float64, bool or int64.
+    bound
+        Values and tolerances; may be None for a case that everyone must refuse, or that is graded by properties.
+    family
+        The family of the case's operation.
+    place
+        The place of the run among those that the bound stands for.
+    """
+    if case.properties is not None:
+        return Properties()
+    sensitive = list(case.conventions)
+    if case.rejects is not None:
+        if case.rejects.convention is None:
+            return MustRefuse(case.rejects.reason)
+        name, choice = case.rejects.convention
+        under = None if choice == CHOICES[name][0] else f"{name}={choice}"
+        if conventions[name] == choice:
+            return MustRefuse(case.rejects.reason, under)
+        if name in settling(Settles.REFUSALS):
+            return NotGraded(f"graded only under {name}={choice}; declared is {conventions[name]}")
+        sensitive.append(name)
+        outputs = dict(reference_outputs(case.operation, inputs, attributes_in(dtype, case.attributes)))
+    else:
+        outputs = dict(case.golden(dtype))
+    refusing = [name for name in sensitive if conventions[name] == "refuse"]
+    for name in refusing:
+        if not CONVENTIONS[name].is_about_nan or _nan_reaches_what_is_owed(case.operation, inputs, outputs):
+            return MustRefuse(f"{case.title} (declared: {name}=refuse)", f"{name}=refuse")
+    if refusing:
+        return NotGraded(
+            f"under {refusing[0]}=refuse it may be refused or not: no NaN of an input reaches what is owed"
+        )
+    if bound is None:
+        return Values(outputs, sample=case.sample, thinned=case.thinned)
+    owed = family.owed(outputs, conventions, bound, place)
+    return Values(owed.outputs, owed.ungraded, ", ".join(owed.under) or None, case.sample, case.thinned)
+
+
+def _nan_reaches_what_is_owed(
+    operation: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
+) -> bool:
+    """Tell whether an input holds NaN and an output that is owed does; others hold what was excluded, too."""
+    owed = OPERATIONS[operation].owed(inputs)
+    return any(map(_holds_nan, inputs.values())) and any(_holds_nan(outputs[name]) for name in owed if name in outputs)
+
+
+def _holds_nan(array: NDArray[Any]) -> bool:
+    return array.dtype.kind == "f" and bool(np.isnan(array).any())

@@ -1,0 +1,98 @@
+"""One rule that a test in any language can hold: ``|got - expected| <= tolerance``, for each element.
+
+NaN stands for NaN, and infinities are equal to themselves. Where the tolerance is infinite, any value passes, NaN
+among them. What `grade` passes, the rule passes; where it cannot say what `grade` holds an element to, it is wider.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attnspec.contract.dtypes import ANY, LARGEST
+from attnspec.grading.elements import held, left_open, may_be_infinite
+from attnspec.grading.expectation import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.grading.run import Run
+
+_LARGEST = LARGEST["float64"]
+"""The tolerance of an element that need only be finite."""
+
+_SPECIAL = (np.nan, np.inf, -np.inf)
+
+
+class Bounded(NamedTuple):
+    """What one output owes under the rule, in float64, whatever its dtype; truth values are 0 and 1.
+
+    Attributes
+    ----------
+    expected
+        The values; 0 where the case says nothing about an element.
+    tolerance
+        How far each element may lie from them; infinite where it may hold anything.
+    """
+
+    expected: NDArray[np.float64]
+    tolerance: NDArray[np.float64]
+
+
+def bounded(run: Run) -> Mapping[str, Bounded]:
+    """Return what each output of a run owes under the rule; nothing for a run that does not owe values.
+
+    Parameters
+    ----------
+    run
+        The run. In half precision, the tolerances are those of the grade that a pass needs.
+    """
+    if not isinstance(run.expected, Values):
+        return {}
+    with np.errstate(all="ignore"):
+        return {name: _bounded(run, run.expected, name) for name in run.expected.outputs}
+
+
+def _bounded(run: Run, expected: Values, name: str) -> Bounded:
+    assert run.bound is not None
+    owed = expected.outputs[name].astype(np.float64)
+    tolerance = np.zeros(owed.shape)
+    if not run.operation.by_name[name].exact:
+        tolerance += run.bound.of(name, run.place).error
+    tolerance[~np.isfinite(owed)] = 0.0
+    to_reach = held(run, expected, name, run.place)
+    if to_reach is not None:
+        widest = np.maximum(owed - to_reach.lowest, to_reach.highest - owed)
+        tolerance = np.where(to_reach.elements, np.fmin(widest, _LARGEST), tolerance)
+    anything = _may_be_infinite(run, owed, tolerance) | _also_right(run, name, owed)
+    open_elements = left_open(run, expected, name)
+    if open_elements is not None:
+        anything |= open_elements
+    sample = expected.sample.get(name)
+    if sample is not None and name not in expected.thinned:
+        unknown = np.ones(owed.shape, np.bool_)
+        unknown.flat[sample] = False
+        owed[unknown] = 0.0
+        anything |= unknown
+    tolerance[anything] = np.inf
+    return Bounded(owed, tolerance)
+
+
+def _may_be_infinite(run: Run, owed: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the numbers that the dtype of the run cannot hold, for which infinity stands, too."""
+    if run.dtype in (ANY, "float64"):
+        return np.zeros(owed.shape, np.bool_)
+    return np.isfinite(owed) & may_be_infinite(owed, run.dtype, tolerance)
+
+
+def _also_right(run: Run, name: str, owed: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the elements of which the family takes NaN or an infinity, too, that is not what is owed."""
+    found = np.zeros(owed.shape, np.bool_)
+    for special in _SPECIAL:
+        also = run.family.also_right(run.operation.name, name, np.full(owed.shape, special), owed)
+        if also is not None:
+            found |= also
+    return found

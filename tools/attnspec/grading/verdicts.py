@@ -1,0 +1,260 @@
+"""From an answer to a verdict: shape, dtype, values, element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from attnspec.contract.convention import Settles
+from attnspec.contract.conventions import CHOICES, settling
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES, is_float, numpy_dtype
+from attnspec.contract.implementation import (
+    Answer,
+    Crashed,
+    Declined,
+    Malformed,
+    Outputs,
+    Raised,
+    TimedOut,
+)
+from attnspec.grading.elements import Compared, Worst, compare
+from attnspec.grading.expectation import MustRefuse, NotGraded, Properties, Values
+from attnspec.grading.thinning import thinned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.grading.elements import Compared, Worst
+    from attnspec.grading.run import Run
+
+Status = Literal["pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
+STATUSES: tuple[Status, ...] = ("pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed")
+
+WRONG: tuple[Status, ...] = ("fail", "error", "crash", "timeout", "malformed")
+RIGHT: tuple[Status, ...] = ("pass", "ungraded")
+"""How an answer ends with which nothing is wrong: something was graded in it, or nothing could be."""
+
+NOT_GRADED: tuple[Status, ...] = ("ungraded", "unsupported")
+"""Statuses that are never wrong and speak for no clause."""
+
+OUTPUTS_UNCHANGED = "outputs_unchanged"
+"""The check that fails where a call writes over what an earlier one returned."""
+
+_ALLOWED = " or ".join(f"{name}={CHOICES[name][1]}" for name in settling(Settles.LIFETIME))
+
+_NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or nobody owes it"
+
+
+class Verdict(NamedTuple):
+    """What one answer is worth.
+
+    Attributes
+    ----------
+    status
+        One of `STATUSES`.
+    check
+        The check that failed: values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable, rejects; None
+        otherwise.
+    output
+        The output that failed.
+    first_step
+        The first output in the order of computing that went wrong, when several were returned.
+    agreeing_steps
+        The outputs before it that were right.
+    worst
+        The worst element, over the output that failed, or over all when nothing did.
+    median
+        Median of error / tolerance over the graded elements of the first output.
+    graded, ungraded
+        How many elements were compared, and how many have a tolerance that says nothing, or are owed by nobody.
+    under
+        The declared alternatives under which it was graded, or None.
+    fused
+        Whether an answer in half precision that was graded unfused would pass the fused grade too; None where that
+        is not the question.
+    message
+        A sentence; empty for a plain pass.
+    """
+
+    status: Status
+    check: str | None = None
+    output: str | None = None
+    first_step: str | None = None
+    agreeing_steps: tuple[str, ...] = ()
+    worst: Worst | None = None
+    median: float | None = None
+    graded: int = 0
+    ungraded: int = 0
+    under: str | None = None
+    fused: bool | None = None
+    message: str = ""
+
+
+def grade(run: Run, answer: Answer) -> Verdict:
+    """Return the verdict on one answer.
+
+    Parameters
+    ----------
+    run
+        What was asked, and what it owes.
+    answer
+        What came back. What it overwrote is empty where outputs need hold only until the next call.
+    """
+    expected = run.expected
+    if isinstance(expected, NotGraded):
+        return Verdict("unsupported", message=expected.reason)
+    under = expected.under
+    match answer:
+        case Declined(reason):
+            return Verdict("unsupported", under=under, message=reason)
+        case Crashed(message):
+            return Verdict("crash", under=under, message=message)
+        case TimedOut(message):
+            return Verdict("timeout", under=under, message=message)
+        case Malformed(message):
+            return Verdict("malformed", under=under, message=message)
+        case Raised(message) if isinstance(expected, MustRefuse):
+            return Verdict("pass", under=under, message=f"refused: {message}")
+        case Raised(message):
+            return Verdict("error", under=under, message=f"raised {message}")
+        case Outputs() if isinstance(expected, MustRefuse):
+            return Verdict("fail", "rejects", under=under, message=f"accepted what it must refuse: {expected.reason}")
+        case Outputs(values) if isinstance(expected, Properties):
+            verdict = _grade_properties(run, values)
+        case Outputs():
+            assert isinstance(expected, Values)
+            verdict = _grade_outputs(run, expected, answer)
+    return with_overwritten(verdict, answer) if answer.overwritten and verdict.status in RIGHT else verdict
+
+
+def with_overwritten(verdict: Verdict, answer: Outputs) -> Verdict:
+    """Return the fail of a call whose answer is right, and which wrote over the outputs of an earlier one."""
+    output = answer.overwritten[0]
+    message = (
+        f"{output!r}, which an earlier call had returned, was overwritten; outputs belong to the caller. "
+        f"Return new arrays, or declare {_ALLOWED}"
+    )
+    return verdict._replace(status="fail", check=OUTPUTS_UNCHANGED, output=output, message=message)
+
+
+def _grade_outputs(run: Run, expected: Values, answer: Outputs) -> Verdict:
+    values, stray, changed = answer.values, None, answer.inputs_changed
+    if expected.thinned:
+        values, stray = thinned(run, expected, values)
+    verdict = _grade_values(run, expected, values, changed, run.place)
+    if stray is not None and verdict.status in RIGHT:
+        return _told_stray(verdict, stray)
+    if run.fused_place is None or verdict.check not in (None, "values"):
+        return verdict
+    fused = _grade_values(run, expected, values, changed, run.fused_place)
+    return verdict if fused.status == "ungraded" else verdict._replace(fused=fused.status == "pass" and stray is None)
+
+
+def _grade_properties(run: Run, got: Mapping[str, NDArray[Any]]) -> Verdict:
+    first = run.operation.outputs[0]
+    problem = run.family.lacks_property(run.operation.name, run.attributes, got)
+    if problem is None:
+        return Verdict("pass", graded=got[first].size)
+    graded = got[first].size if problem.check == "values" else 0
+    return Verdict("fail", problem.check, first, graded=graded, message=problem.message)
+
+
+def _grade_values(
+    run: Run, expected: Values, got: Mapping[str, NDArray[Any]], inputs_changed: tuple[str, ...], place: int
+) -> Verdict:
+    names = [name for name in run.operation.outputs if name in expected.outputs and name in got]
+    for name in names:
+        if got[name].shape != expected.outputs[name].shape:
+            owed = expected.thinned.get(name, expected.outputs[name].shape)
+            message = f"{name} has the shape {got[name].shape}; owed is {owed}"
+            return Verdict("fail", "shape", name, under=expected.under, message=message)
+    with np.errstate(all="ignore"):
+        compared = {name: compare(run, expected, name, got[name], place) for name in names}
+    steps = [name for name in run.operation.computed_in_order if name in compared]
+    wrong = [name for name in steps if compared[name].wrong]
+    shared: dict[str, Any] = {
+        "median": compared[names[0]].median,
+        "graded": sum(entry.graded for entry in compared.values()),
+        "ungraded": sum(entry.ungraded for entry in compared.values()),
+        "under": expected.under,
+    }
+    if wrong:
+        output = names[0] if names[0] in wrong else wrong[0]
+        worst = compared[output].element(compared[output].place)
+        problem = _dtype_problem(run, output, got[output])
+        return Verdict(
+            "fail",
+            "values",
+            output,
+            first_step=wrong[0] if len(steps) > 1 else None,
+            agreeing_steps=tuple(steps[: steps.index(wrong[0])]),
+            worst=worst,
+            # Numbers that are nearly right are often computed in the dtype in which they came.
+            message=_values_sentence(compared[output])
+            + (_extent_of_wrong(compared[output]) if output in expected.thinned else "")
+            + ("" if problem is None else f". Its dtype is wrong too: {problem}"),
+            **shared,
+        )
+    for name in names:
+        problem = _dtype_problem(run, name, got[name])
+        if problem is not None:
+            return Verdict("fail", "dtype", name, message=problem, **shared)
+    if inputs_changed:
+        message = f"changed its input {inputs_changed[0]!r} in place; inputs belong to the caller"
+        return Verdict("fail", "inputs_unchanged", message=message, **shared)
+    graded = [entry for entry in compared.values() if entry.graded]
+    if not graded and shared["ungraded"]:
+        return Verdict("ungraded", message=_NO_ELEMENT_GRADED, **shared)
+    largest = max(graded, key=lambda entry: entry.top, default=None)
+    worst = None if largest is None else largest.element(largest.place)
+    return Verdict("pass", worst=worst, **shared)
+
+
+def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
+    """Return what is wrong with the dtype of an output, or None."""
+    dtype, rule = run.dtype, run.operation.by_name[name].dtype
+    if rule == "any" or dtype == ANY or got.dtype == numpy_dtype(dtype):
+        return None
+    if rule == "of the run or wider" and is_float(got.dtype) and got.dtype.name in FLOAT_DTYPES:
+        narrow = got.dtype.itemsize <= numpy_dtype(dtype).itemsize
+        return f"{name} is {got.dtype}; owed is {dtype} or a wider one" if narrow else None
+    cause = ""
+    if dtype != "float64" and got.dtype == np.float64:
+        cause = "; a usual cause: a NumPy float64 scalar, such as np.sqrt(4), widens what it is multiplied with"
+    return f"{name} is {got.dtype}; owed is {dtype}{cause}"
+
+
+def _told_stray(verdict: Verdict, stray: Worst) -> Verdict:
+    """Return the fail of an answer whose sampled elements are right, and another one cannot be."""
+    where = f"{stray.output}{list(stray.index)}"
+    message = f"{where} is {stray.got:.9g}; no average of the values can be: none of them lies beyond {stray.owed:.9g}"
+    return verdict._replace(status="fail", check="values", output=stray.output, worst=stray, message=message)
+
+
+def _extent_of_wrong(compared: Compared) -> str:
+    """Return how many of the sampled elements are wrong, and where the first of them lies."""
+    wrong = np.flatnonzero(compared.ratios > 1)
+    first = compared.element(int(wrong[0]))
+    return f"; {wrong.size} of {compared.ratios.size} sampled elements are wrong, the first {list(first.index)}"
+
+
+def _values_sentence(compared: Compared) -> str:
+    worst, to_reach = compared.element(compared.place), compared.held
+    where = f"{worst.output}{list(worst.index)}" if worst.index else worst.output
+    if to_reach is not None and to_reach.elements.flat[compared.place]:
+        lowest, highest = to_reach.lowest.item(compared.place), to_reach.highest.item(compared.place)
+        any_other = f"from {lowest:.9g} to {highest:.9g}" if math.isfinite(highest - lowest) else "that is finite"
+        return (
+            f"{where} is {worst.got:.9g}; owed is {worst.owed:.9g}, "
+            f"and where so much precision may be lost, any number {any_other}"
+        )
+    if not np.isfinite(worst.ratio):
+        return f"{where} is {worst.got:.9g}; owed is {worst.owed:.9g}"
+    return (
+        f"{where} is {worst.got:.9g}; owed is {worst.owed:.9g} within {worst.tolerance:.2g} "
+        f"(the error is {worst.ratio:.3g} times that)"
+    )

@@ -1,0 +1,171 @@
+"""Results that are kept in a file as they come, so that a run which was killed can go on: ``--resume FILE``.
+
+The file is a journal: shared memory that the system writes out by itself, whatever becomes of the process.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import pickle
+from typing import IO, TYPE_CHECKING, Any
+
+from attnspec.base.errors import UsageError
+from attnspec.guard.journal import SIZE, Journal
+from attnspec.runner import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from attnspec.guard.journal import Told
+    from attnspec.runner import Key, Run
+    from attnspec.targets import Declaration
+
+_READABLE = {
+    ("attnspec.contract.implementation", "Declaration"),
+    ("ml_dtypes", "bfloat16"),
+    ("numpy", "dtype"),
+    ("numpy", "ndarray"),
+    ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy.core.numeric", "_frombuffer"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy._core.numeric", "_frombuffer"),
+}
+"""What a journal is made of beside plain values: a file that somebody else wrote must not run anything."""
+
+_MOVED = {"attnspec.adapters.implementation": "attnspec.contract.implementation"}
+"""Module to where its contents are today, for journals of 0.1.0."""
+
+
+class KeptJournal(Journal):
+    """A journal in a file, which a later run reads and goes on with.
+
+    Parameters
+    ----------
+    memory
+        The file.
+    """
+
+    def __init__(self, memory: mmap.mmap) -> None:
+        super().__init__(memory)
+        self._told: Told | None = None
+
+    def begins(self, about: Mapping[str, str]) -> None:
+        """Write down what the results are about, by name."""
+        self._append(("about", dict(about)))
+
+    def goes_on(self, told: Told) -> None:
+        """Write on behind what an earlier run told."""
+        self._told = told
+        self._find_end()
+        self._forget_question()
+        self._seen = {key: entry.verdict for key, entry in told.results.items()}
+        self._append(("goes on",))
+
+    def declares(self, declaration: Declaration) -> None:
+        """Write down what the implementation says about itself.
+
+        Raises
+        ------
+        UsageError
+            If it said something else when the file was written.
+        """
+        if self._told is not None and self._told.declaration not in (None, declaration):
+            raise UsageError(
+                f"{declaration.name} declares something else than when the file of --resume was written. "
+                "Name another file."
+            )
+        super().declares(declaration)
+
+    def known(self, run: Run) -> Result | None:
+        """Return the result of a run that an earlier one came to the end of, in both passes."""
+        key = (run.case.id, run.dtype)
+        if self._told is None or key not in self._told.settled:
+            return None
+        entry = self._told.results[key]
+        return Result(run, entry.verdict, entry.seconds, self._told.got(key), entry.same_bits)
+
+    def has(self, result: Result) -> None:
+        """Write down a result, the outputs with it, and, in the second pass, that it is settled."""
+        key = (result.case.id, result.dtype)
+        if self._seen.get(key) is not result.verdict:
+            super().has(result)
+            self._keep_passes(result.case.operation, len(self._seen))
+        elif self._told is None or key not in self._told.settled:
+            self._append(("again", *key, result.same_bits))
+
+    def adds(self, told: Told, keys: set[Key]) -> None:
+        """Write down some results in the name of a process that has ended."""
+        self._find_end()
+        for key in keys:
+            self._append_entry(key, told.results[key])
+
+    def _loads(self, content: bytes) -> Any:
+        return _Careful(io.BytesIO(content)).load()
+
+
+def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
+    """Return the journal in a file, which is made where there is none.
+
+    Parameters
+    ----------
+    path
+        The file.
+    about
+        What the results in it are about, by name: suite, target, options.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be opened, is no such file, or is about something else.
+    """
+    try:
+        with path.open("r+b" if path.exists() else "x+b") as file:
+            is_new = not file.seek(0, io.SEEK_END)
+            if not is_new:
+                _check(path, file)
+            file.truncate(SIZE)
+            journal = KeptJournal(mmap.mmap(file.fileno(), SIZE))
+    except OSError as error:
+        raise UsageError(f"--resume {path}: the file cannot be opened ({error.strerror}).") from None
+    if is_new:
+        journal.signs()
+        journal.begins(about)
+        return journal
+    told = _read(path, journal)
+    for name, now in about.items():
+        before = told.about.get(name, "")
+        # Words that were given in one text have no space between them in files of before.
+        if before.replace(", ", ",") != now.replace(", ", ","):
+            raise UsageError(
+                f"--resume {path}: it holds results of another run: {name} was {before or 'not said'} and is "
+                f"{now or 'not said'}. "
+                "Name another file, or repeat the command that wrote it."
+            )
+    journal.goes_on(told)
+    return journal
+
+
+def _check(path: Path, file: IO[bytes]) -> None:
+    """Raise `UsageError` for a file that holds something else, before anything is written to it."""
+    file.seek(0)
+    if not Journal.is_signed(file.read(Journal.SIGNED)):
+        raise UsageError(f"--resume {path}: the file holds something else. Name a new one, or one that --resume wrote.")
+
+
+def _read(path: Path, journal: KeptJournal) -> Told:
+    try:
+        return journal.read()
+    except (pickle.UnpicklingError, EOFError, ValueError, IndexError, AttributeError, ImportError, KeyError, TypeError):
+        raise UsageError(f"--resume {path}: the file is damaged. Remove it, and run everything anew.") from None
+
+
+class _Careful(pickle.Unpickler):
+    """Reads what a journal is made of, and nothing else."""
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        module_name = _MOVED.get(module_name, module_name)
+        if (module_name, global_name) not in _READABLE:
+            raise pickle.UnpicklingError(f"a journal does not hold {module_name}.{global_name}")
+        return super().find_class(module_name, global_name)

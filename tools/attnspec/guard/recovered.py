@@ -1,0 +1,90 @@
+"""From a journal to results: whole where the run was finished, else what is left of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec.grading import WRONG, NotGraded, Verdict
+from attnspec.guard.ending import how_it_ended
+from attnspec.guard.journal import Entry
+from attnspec.runner import OCCASIONS, Result, asked_in_layout, beside_counterparts, not_graded, planned_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from attnspec.cases import Case, Suite
+    from attnspec.grading import Run
+    from attnspec.guard.journal import Asked, Told
+    from attnspec.runner import Key, Resolved
+    from attnspec.targets import Declaration
+
+
+def results_of(
+    told: Told,
+    suite: Suite,
+    declaration: Declaration,
+    asked: Sequence[str],
+    resolved: Resolved,
+) -> tuple[Result, ...]:
+    """Return the results that a journal holds, in the order of ids and dtypes.
+
+    Parameters
+    ----------
+    told
+        The journal.
+    suite
+        The cases that were run.
+    declaration
+        What the implementation says about itself.
+    asked
+        The dtypes that were asked for.
+    resolved
+        Every convention's choice for each run.
+    """
+    entries = told.results
+    finished = told.ending == "finished"
+    # What was owed is computed anew only where there is something to diagnose, or something left.
+    prepared = not finished or any(entry.verdict.status in WRONG for entry in entries.values())
+    results: list[Result] = []
+    for case in suite.cases.values():
+        if prepared:
+            runs = planned_runs(case, asked, declaration, resolved)
+        else:
+            named = asked_in_layout(case, declaration.asked_in)
+            runs = [_named(named, dtype) for dtype in case.runs if (case.id, dtype) in entries]
+        for run in runs:
+            entry = entries.get((case.id, run.dtype))
+            if entry is not None:
+                got = told.got((case.id, run.dtype)) if prepared else None
+                results.append(Result(run, entry.verdict, entry.seconds, got, entry.same_bits))
+            elif not finished and isinstance(run.expected, NotGraded):
+                results.append(Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None))
+    if finished:
+        return tuple(results)
+    return beside_counterparts(results, suite)
+
+
+def with_crash(told: Told, code: int) -> Told:
+    """Return what a process told that ended by accident: what it was asked last is a crash.
+
+    Parameters
+    ----------
+    told
+        Its journal; of a process that ended by its own account, it is returned as it is.
+    code
+        The exit status, or the negated signal.
+    """
+    if told.ending is not None or told.asked is None:
+        return told
+    key = (told.asked.case, told.asked.dtype)
+    return told._replace(results={**told.results, key: _crash(told.asked, told.results, code)})
+
+
+def _crash(asked: Asked, entries: Mapping[Key, Entry], ended: int) -> Entry:
+    before = entries.get((asked.case, asked.dtype))
+    message = f"{OCCASIONS[asked.occasion]}it {how_it_ended(ended)}"
+    return Entry(Verdict("crash", message=message), before.seconds if before else 0.0, None)
+
+
+def _named(case: Case, dtype: str) -> Run:
+    return not_graded(case, dtype, "nothing in this run had to be explained")

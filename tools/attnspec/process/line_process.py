@@ -1,0 +1,220 @@
+"""A child process that is spoken to line by line, without ever waiting for it longer than allowed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from attnspec.process.last_words import LastWords
+from attnspec.process.pipes import PIECE, pipes_of
+from attnspec.process.watchdog import Keeper
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.process.transcript import Transcript
+
+_SECONDS_TO_DIE = 2.0
+"""Seconds that a process has to be gone after it was killed: those of this user are at once."""
+
+_GLANCE = 0.05
+"""Seconds of silence after which is looked whether the process is still there: a child may hold its stdout open."""
+
+
+class ProcessEndedError(Exception):
+    """The process ended, or closed its stdout, instead of giving a line."""
+
+
+class NoLineError(Exception):
+    """No line came in time; the text is what the process said on its stderr."""
+
+
+class LineTooLongError(Exception):
+    """The process wrote a line beyond the limit."""
+
+
+class LineProcess:
+    """A running program.
+
+    Parameters
+    ----------
+    arguments
+        Program and arguments. No shell is involved.
+    line_limit
+        Longest line in bytes that is read from it.
+    show_stderr
+        Whether its stderr is passed on to the user's as it comes.
+    transcript
+        Where each line is written down, both ways.
+
+    Raises
+    ------
+    OSError
+        If the program cannot be started.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        line_limit: int,
+        show_stderr: bool,
+        transcript: Transcript | None = None,
+    ) -> None:
+        # In a session of its own, Ctrl-C reaches the harness alone, and killing reaches grandchildren too.
+        self._process = subprocess.Popen(
+            arguments,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._keeper = Keeper(self._process.pid)
+        self._last_words = LastWords(show=show_stderr)
+        self._pipes = pipes_of(self._process, self._last_words.hear)
+        self._transcript = transcript
+        self._line_limit = line_limit
+        self._is_open = True
+        self._read = bytearray()
+        self._searched = 0
+        self._at_end = False
+
+    def send(self, line: bytes) -> None:
+        """Send a line. Returns at once; a process that is gone shows when its answer is awaited."""
+        if self._transcript is not None:
+            self._transcript.sent(line)
+        self._pipes.send(line)
+
+    def receive(self, deadline: float) -> bytes:
+        """Wait for a line.
+
+        Parameters
+        ----------
+        deadline
+            Until when, on the clock of `time.monotonic`.
+
+        Raises
+        ------
+        ProcessEndedError, NoLineError, LineTooLongError
+            If there is none to be had.
+        """
+        was_gone = False
+        while (line := self._take_line()) is None:
+            if len(self._read) > self._line_limit:
+                raise LineTooLongError(f"wrote a line longer than {self._line_limit} bytes")
+            # A last line without its newline was cut off by the end of the process, so that it is no line.
+            if self._at_end or was_gone:
+                raise ProcessEndedError(f"{self._how_it_ended()}{self._last_words}")
+            remaining = deadline - time.monotonic()
+            if not self._hear(min(remaining, _GLANCE)):
+                if remaining <= 0:
+                    raise NoLineError(str(self._last_words))
+                # What it wrote before its end may have come since, so that one more glance is taken.
+                was_gone = self._process.poll() is not None and not self._hear(0)
+        if len(line) > self._line_limit:
+            raise LineTooLongError(f"wrote a line longer than {self._line_limit} bytes")
+        if self._transcript is not None:
+            self._transcript.received(line)
+        return line
+
+    def unread(self) -> bytes:
+        """Return what came and was not received, of which no more is read than twice what a pipe holds."""
+        while len(self._read) <= PIECE and not self._at_end and self._hear(0):
+            pass
+        unread = bytes(self._read)
+        self._read.clear()
+        self._searched = 0
+        if unread and self._transcript is not None:
+            self._transcript.received(unread)
+        return unread
+
+    def _hear(self, seconds: float) -> bool:
+        """Wait for something on its stdout; tell whether something came, which may be its end."""
+        piece = self._pipes.wait(seconds)
+        if piece is None:
+            return False
+        self._read += piece
+        self._at_end = not piece
+        return True
+
+    def _take_line(self) -> bytes | None:
+        end = self._read.find(b"\n", self._searched)
+        if end < 0:
+            # What was searched once is not searched again, or a long line would take the square of its length.
+            self._searched = len(self._read)
+            return None
+        line = bytes(memoryview(self._read)[: end + 1])
+        del self._read[: end + 1]
+        self._searched = 0
+        return line
+
+    def _how_it_ended(self) -> str:
+        try:
+            code = self._process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            return "closed its stdout but kept running"
+        self._pipes.drain()
+        if code >= 0:
+            return f"ended with exit code {code}"
+        try:
+            return f"was ended by signal {signal.Signals(-code).name}"
+        except ValueError:
+            return f"was ended by signal {-code}"
+
+    def hang_up(self) -> None:
+        """Close its stdin."""
+        self._pipes.hang_up()
+
+    def hear_out(self, seconds: float) -> tuple[bytes, bool]:
+        """Hear what it still says, until it ends or the time is over.
+
+        Returns
+        -------
+        bytes
+            The beginning of what it wrote that was not received.
+        bool
+            Whether it has ended.
+        """
+        deadline = time.monotonic() + seconds
+        heard = self.unread()
+        while not self._at_end and self._process.poll() is None and (remaining := deadline - time.monotonic()) > 0:
+            # Reading on keeps a process that still has something to say from waiting for us.
+            self._hear(min(remaining, _GLANCE))
+            heard = (heard + self.unread())[:PIECE]
+        if self._at_end:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=max(0.0, deadline - time.monotonic()))
+        return heard + self.unread(), self._process.poll() is not None
+
+    def stop(self, farewell: bytes, seconds: float) -> bytes:
+        """Say farewell, close its stdin, give it some seconds to end, then kill it; return what it still said."""
+        self.send(farewell)
+        self.hang_up()
+        heard, _ = self.hear_out(seconds)
+        self.kill()
+        return heard
+
+    def kill(self) -> None:
+        """End the process and whatever it started. May be called more than once."""
+        if os.name == "posix":
+            # The group may outlive its leader, hence no look at whether the process itself is gone.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        else:
+            self._process.kill()
+        # Whoever runs as somebody else cannot be ended from here, but may end when nobody speaks to it any more.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=_SECONDS_TO_DIE)
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._keeper.dismiss()
+        self._pipes.drain()
+        self._pipes.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=_SECONDS_TO_DIE)

@@ -1,0 +1,450 @@
+"""The messages of the process protocol: each one built and read in one place, for both ends.
+
+The harness uses :func:`start_request`, :func:`read_started`, :func:`run_request` and :func:`read_answer`; a
+Python implementation behind the protocol uses the other half. The harness is strict: an answer with
+anything that the protocol does not have is refused. The other end ignores what it does not know. The spec
+is ``spec/protocol.md``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from attnspec.base.errors import UsageError
+from attnspec.contract import OPERATIONS
+from attnspec.contract.dtypes import FLOAT_DTYPES, QUANTIZED_DTYPES
+from attnspec.contract.implementation import (
+    Answer,
+    Crashed,
+    Declaration,
+    Declined,
+    Malformed,
+    Outputs,
+    Raised,
+    Request,
+    TimedOut,
+)
+from attnspec.contract.layout import read_layout
+from attnspec.process.tensors_on_the_wire import (
+    ENCODINGS,
+    NON_FINITE,
+    Encoding,
+    WireError,
+    as_list,
+    as_object,
+    check_fields,
+    decode_tensor,
+    encode_tensor,
+    is_whole,
+    quoted,
+    word_for,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+Message = dict[str, Any]
+
+VERSIONS = (1,)
+"""The versions of the protocol that this harness speaks."""
+
+STOP: Message = {"type": "stop"}
+
+_TENSORS = ("inputs", "outputs")
+"""The fields of a message that hold tensors."""
+
+_LONG_DATA = 2**16
+"""Characters of base64 above which it is put into a line as it is: JSON would look at each of them."""
+
+_BEFORE_DATA = '"data":"'
+
+_PLACE = '"data":null'
+"""What stands for it meanwhile, which no tensor is, and no text can be, whose quotation marks are escaped."""
+
+LONGEST_TEXT = 64 * 1024
+"""Characters of a text of the program that are carried any further; what is beyond is cut off where it is read."""
+
+_SHOWN_OF_A_LINE = 100
+
+_SHORTEST_NUMBER = 5
+"""Characters of a number in a list, at least: most of those that cases have need more, few need less."""
+_LONGEST_NAME = 100
+"""Characters up to which an unknown name is compared with those that there are."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """What a program said in its answer to ``start``.
+
+    Attributes
+    ----------
+    declaration, encoding
+        What it offers, and how it writes tensors.
+    input_dtypes
+        The dtypes of inputs that it reads beside those that every program reads.
+    """
+
+    declaration: Declaration
+    encoding: Encoding
+    input_dtypes: tuple[str, ...] = ()
+
+    def cannot_read(self, request: Request) -> str | None:
+        """Return why the program is not asked for a request: an input has a dtype that it does not read."""
+        for name, array in request.inputs.items():
+            if array.dtype.name in QUANTIZED_DTYPES and array.dtype.name not in self.input_dtypes:
+                return f"{name} is in {array.dtype.name}, which it does not say that it reads"
+        return None
+
+
+class StartRefusedError(WireError):
+    """The program answered ``start`` with ``error``; the text is its own."""
+
+
+def write_message(message: Message) -> bytes:
+    """Write one message as one line."""
+    apart: list[str] = []
+    short = {field: _set_apart(value, apart) if field in _TENSORS else value for field, value in message.items()}
+    first, *others = _ENCODER.encode(short).split(_PLACE)
+    pieces = [first]
+    for data, after in zip(apart, others, strict=True):
+        pieces += (_BEFORE_DATA, data, '"', after)
+    pieces.append("\n")
+    return "".join(pieces).encode("ascii")
+
+
+def _set_apart(tensors: Mapping[str, Any], apart: list[str]) -> dict[str, Any]:
+    """Return tensors with a place in each where its base64 is long, which is put apart."""
+    places = dict(tensors)
+    for name, tensor in tensors.items():
+        data = tensor["data"]
+        if isinstance(data, str) and len(data) > _LONG_DATA:
+            apart.append(data)
+            places[name] = {**tensor, "data": None}
+    return places
+
+
+def read_message(line: bytes) -> Message:
+    """Read one line as one JSON object with a ``type``, or raise :class:`WireError`."""
+    try:
+        message = as_object(_DECODER.decode(line.decode("utf-8")))
+    except WireError:
+        raise
+    except (ValueError, RecursionError):
+        raise WireError(
+            f"the line {_shown(line)} is no JSON; stdout is for messages, print anything else to stderr"
+        ) from None
+    if message is None or not isinstance(message.get("type"), str):
+        raise WireError(f'the line {_shown(line)} is no message; a message is an object with a "type"')
+    return message
+
+
+def _shown(line: bytes) -> str:
+    # A character has at most four bytes.
+    return quoted(line[: 4 * _SHOWN_OF_A_LINE + 4].decode("utf-8", errors="replace").rstrip("\r\n"), _SHOWN_OF_A_LINE)
+
+
+def _no_such_number(word: str) -> NoReturn:
+    written = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}[word]
+    raise WireError(f'{word} is no JSON; write "{written}" as a string')
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> Message:
+    message = dict(pairs)
+    if len(message) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise WireError(f"the field {quoted(name)} is there twice")
+            seen.add(name)
+    return message
+
+
+# Made once: json.loads and json.dumps make theirs anew for every message that is not of the plainest kind.
+_DECODER = json.JSONDecoder(parse_constant=_no_such_number, object_pairs_hook=_without_doubles)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
+
+
+# The harness's half
+
+
+def start_request() -> Message:
+    """Offer the versions of the protocol."""
+    return {"type": "start", "versions": list(VERSIONS)}
+
+
+def read_started(message: Message, adapter: str) -> Started:
+    """Read the answer to ``start``.
+
+    Parameters
+    ----------
+    message
+        The answer.
+    adapter
+        How the program was reached, for the declaration.
+
+    Raises
+    ------
+    StartRefusedError
+        If the program said that it cannot start.
+    WireError
+        If the answer does not follow the protocol, or picks a version that was not offered.
+    """
+    where = "the answer to start"
+    if message["type"] == "error":
+        check_fields(message, where, required=("type", "message"))
+        raise StartRefusedError(_text(message, "message", where))
+    if message["type"] != "started":
+        raise WireError(f'{where} must have the type "started" (or "error"), not {quoted(message["type"])}')
+    optional = ("version", "dtypes", "dtypes_of", "conventions", "without", "layout", "encoding", "input_dtypes")
+    check_fields(message, where, required=("type", "protocol", "name", "operations"), optional=optional)
+    protocol = message["protocol"]
+    if not is_whole(protocol) or protocol not in VERSIONS:
+        offered = ", ".join(str(version) for version in VERSIONS)
+        raise WireError(f"the program picked protocol {quoted(protocol)}, but this harness speaks {offered} only")
+    encoding = message.get("encoding", ENCODINGS[0])
+    if not isinstance(encoding, str) or encoding not in ENCODINGS:
+        raise WireError(f'{where}: encoding must be "list" or "base64", not {quoted(encoding)}')
+    declaration = Declaration(
+        name=_text(message, "name", where),
+        version=None if message.get("version") is None else _text(message, "version", where),
+        adapter=adapter,
+        operations=_names(message["operations"], "operations", tuple(OPERATIONS)),
+        dtypes=_names(message.get("dtypes", ["float64"]), "dtypes", FLOAT_DTYPES),
+        conventions=_conventions(message.get("conventions", {})),
+        without=_strings(message.get("without", []), "without"),
+        dtypes_of=_dtypes_of(message.get("dtypes_of", {})),
+        layout=None if "layout" not in message else _layout(message["layout"]),
+    )
+    read = message.get("input_dtypes", [])
+    return Started(declaration, encoding, () if read == [] else _names(read, "input_dtypes", QUANTIZED_DTYPES))
+
+
+def run_request(seq: int, request: Request, encoding: Encoding) -> Message:
+    """Ask for one operation: exactly the arguments that the case states, never what is expected of it."""
+    return {
+        "type": "run",
+        "seq": seq,
+        "operation": request.operation,
+        "dtype": request.dtype,
+        "inputs": {name: encode_tensor(array, encoding) for name, array in request.inputs.items()},
+        "attributes": {name: _sendable(value) for name, value in request.attributes.items()},
+    }
+
+
+def characters_of(request: Request, encoding: Encoding) -> int:
+    """Return about how many characters the tensors of a request take on a line, without writing it."""
+    if encoding == "base64":
+        return sum(array.nbytes for array in request.inputs.values()) * 4 // 3
+    return sum(array.size for array in request.inputs.values()) * _SHORTEST_NUMBER
+
+
+def check_seq(message: Message, seq: int) -> None:
+    """Raise :class:`WireError` unless the message answers the request with this number."""
+    if "seq" not in message:
+        raise WireError(f'the answer of type {quoted(message["type"])} has no field "seq"')
+    if not is_whole(message["seq"]) or message["seq"] != seq:
+        raise WireError(f"the answer has seq {quoted(message['seq'])}, but the request had seq {seq}")
+
+
+def has_earlier_seq(message: Message, seq: int) -> bool:
+    """Tell whether the message answers a request before the one with this number."""
+    return is_whole(message.get("seq")) and 1 <= message["seq"] < seq
+
+
+def read_answer(message: Message, request: Request, encoding: Encoding) -> Answer:
+    """Read the answer to ``run``, whose seq is checked already.
+
+    ``rejected`` and ``error`` both become :class:`Raised`: a refusal is any exception, as it is in Python.
+
+    Raises
+    ------
+    WireError
+        If the answer does not follow the protocol.
+    """
+    kind = message["type"]
+    if kind == "outputs":
+        return _read_outputs(message, request, encoding)
+    where = f"the answer {quoted(kind)}"
+    if kind not in ("unsupported", "rejected", "error", "malformed"):
+        raise WireError(
+            f"{where} has an unknown type; the types are outputs, unsupported, rejected, error and malformed"
+        )
+    check_fields(message, where, required=("type", "seq", "message"))
+    text = _text(message, "message", where)
+    if kind == "unsupported":
+        return Declined(text)
+    return Malformed(text) if kind == "malformed" else Raised(text)
+
+
+def _read_outputs(message: Message, request: Request, encoding: Encoding) -> Outputs:
+    where = 'the answer "outputs"'
+    check_fields(message, where, required=("type", "seq", "outputs"), optional=("inputs_changed",))
+    tensors = as_object(message["outputs"])
+    if tensors is None:
+        raise WireError(f"{where}: outputs must be an object of tensors by name, not {quoted(message['outputs'])}")
+    operation = OPERATIONS[request.operation]
+    names, owed = operation.outputs, operation.owed(request.inputs)
+    for name in tensors:
+        if name not in names:
+            raise WireError(f"{request.operation} has no output {quoted(name)}; it has {', '.join(names)}")
+    for name in owed:
+        if name not in tensors:
+            which = "the one output that" if len(owed) == 1 else "which"
+            raise WireError(f"{where} lacks {quoted(name)}, {which} {request.operation} owes")
+    changed = message.get("inputs_changed", [])
+    arguments = (*request.inputs, *request.attributes)
+    return Outputs(
+        values={name: decode_tensor(tensors[name], encoding, f"outputs.{name}") for name in tensors},
+        inputs_changed=_names(changed, "inputs_changed", arguments) if changed != [] else (),
+    )
+
+
+def _text(message: Message, name: str, where: str) -> str:
+    if not isinstance(message[name], str):
+        raise WireError(f"{where}: {name} must be a string, not {quoted(message[name])}")
+    text: str = message[name]
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
+
+
+def _names(value: object, field: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    names = as_list(value)
+    if not names:
+        raise WireError(f"{field} must be a list of at least one name, not {quoted(value)}")
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            is_short = isinstance(name, str) and len(name) <= _LONGEST_NAME
+            near = difflib.get_close_matches(name, known, n=1) if is_short else []
+            advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            raise WireError(f"{field} names {quoted(name)}, which this harness does not know; {advice}")
+        if names.count(name) > 1:
+            raise WireError(f"{field} names {quoted(name)} twice")
+    return tuple(names)
+
+
+def _conventions(value: object) -> dict[str, str]:
+    conventions = as_object(value)
+    if conventions is None or not all(isinstance(choice, str) for choice in conventions.values()):
+        raise WireError(f"conventions must be an object of strings by name, not {quoted(value)}")
+    return conventions
+
+
+def _layout(value: object) -> str:
+    if not isinstance(value, str):
+        raise WireError(f"layout must be a string, not {quoted(value)}")
+    try:
+        read_layout(value[:_LONGEST_NAME])
+    except UsageError as problem:
+        raise WireError(f"layout is {quoted(value)}. {problem}") from None
+    return value
+
+
+def _strings(value: object, field: str) -> tuple[str, ...]:
+    found = as_list(value)
+    if found is None or not all(isinstance(word, str) for word in found):
+        raise WireError(f"{field} must be a list of strings, not {quoted(value)}")
+    return tuple(map(str, found))
+
+
+def _dtypes_of(value: object) -> dict[str, tuple[str, ...]]:
+    by_operation = as_object(value)
+    if by_operation is None:
+        raise WireError(f"dtypes_of must be an object of lists of dtypes by operation, not {quoted(value)}")
+    if by_operation:
+        _names([*by_operation], "dtypes_of", tuple(OPERATIONS))
+    return {name: _names(dtypes, f"dtypes_of {name}", FLOAT_DTYPES) for name, dtypes in by_operation.items()}
+
+
+def _sendable(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_sendable(item) for item in cast("list[object]", value)]
+    return word_for(value) if isinstance(value, float) else value
+
+
+# The other half, for a Python implementation behind the protocol
+
+
+def started(declaration: Declaration, encoding: Encoding) -> Message:
+    """Answer ``start`` with what an implementation declares."""
+    return {
+        "type": "started",
+        "protocol": VERSIONS[0],
+        "name": declaration.name,
+        "version": declaration.version,
+        "operations": list(declaration.operations),
+        "dtypes": list(declaration.dtypes),
+        "conventions": dict(declaration.conventions),
+        **({"without": list(declaration.without)} if declaration.without else {}),
+        **(
+            {"dtypes_of": {name: [*each] for name, each in declaration.dtypes_of.items()}}
+            if declaration.dtypes_of
+            else {}
+        ),
+        **({} if declaration.layout is None else {"layout": declaration.layout}),
+        "encoding": encoding,
+        "input_dtypes": list(QUANTIZED_DTYPES),
+    }
+
+
+def start_refused(message: str) -> Message:
+    """Answer ``start`` with the reason why nothing can be run."""
+    return {"type": "error", "message": message}
+
+
+def read_run(message: Message, encoding: Encoding) -> Request:
+    """Read a ``run`` request; whatever else it holds is ignored, as an adapter should.
+
+    Raises
+    ------
+    WireError
+        If the request is not one, which only a broken harness sends.
+    """
+    try:
+        inputs: Mapping[str, object] = message["inputs"]
+        attributes: Mapping[str, object] = message["attributes"]
+        return Request(
+            operation=message["operation"],
+            dtype=message["dtype"],
+            inputs={name: decode_tensor(tensor, encoding, f"inputs.{name}") for name, tensor in inputs.items()},
+            attributes={name: _received(value) for name, value in attributes.items()},
+        )
+    except (KeyError, AttributeError) as problem:
+        raise WireError(f"the request to run lacks a field or has a wrong one: {problem}") from None
+
+
+def _received(value: object) -> object:
+    items = as_list(value)
+    if items is not None:
+        return [_received(item) for item in items]
+    return NON_FINITE.get(value, value) if isinstance(value, str) else value
+
+
+def answer_message(seq: int, answer: Answer, encoding: Encoding) -> Message:
+    """Write an answer to ``run``.
+
+    Integers become int64, and outputs of another dtype that the protocol does not have ``malformed``.
+    """
+    match answer:
+        case Outputs(values, inputs_changed):
+            try:
+                tensors = {name: encode_tensor(_widest(array), encoding) for name, array in values.items()}
+            except WireError as problem:
+                return {"type": "malformed", "seq": seq, "message": str(problem)}
+            message: Message = {"type": "outputs", "seq": seq, "outputs": tensors}
+            return message | ({"inputs_changed": list(inputs_changed)} if inputs_changed else {})
+        case Declined(reason):
+            return {"type": "unsupported", "seq": seq, "message": reason}
+        case Raised(text):
+            return {"type": "error", "seq": seq, "message": text}
+        case Malformed(text) | Crashed(text) | TimedOut(text):
+            # A crash or a time-out behind this process must not read as a refusal, which `error` would.
+            return {"type": "malformed", "seq": seq, "message": text}
+
+
+def _widest(array: NDArray[Any]) -> NDArray[Any]:
+    # Any integer is as wrong as another where floats are owed, and that is for the harness to say.
+    return array.astype("int64") if array.dtype.kind in "iu" else array

@@ -1,0 +1,304 @@
+"""Implementations in any language: a program that speaks JSON Lines over stdin and stdout.
+
+Whatever the program does wrong costs the request at hand its own answer (a crash, a time-out, a malformed
+answer); the program is then started anew for the next request. The spec is ``spec/protocol.md``.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from attnspec.base.errors import AttnspecError, ProtocolError
+from attnspec.contract import capabilities, conventions
+from attnspec.contract.implementation import Crashed, Declined, Malformed, TimedOut
+from attnspec.process.launching import LINE_LIMIT, SECONDS_TO_STOP, launch, split_command
+from attnspec.process.line_process import LineTooLongError, NoLineError, ProcessEndedError
+from attnspec.process.messages import (
+    STOP,
+    Message,
+    Started,
+    StartRefusedError,
+    characters_of,
+    check_seq,
+    has_earlier_seq,
+    read_answer,
+    read_message,
+    read_started,
+    run_request,
+    start_request,
+    write_message,
+)
+from attnspec.process.pipes import PIECE
+from attnspec.process.tensors_on_the_wire import WireError, quoted
+from attnspec.process.transcript import Transcript
+from attnspec.targets.target import Target, loading_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.contract.implementation import Answer, Declaration, Request
+    from attnspec.process.line_process import LineProcess
+
+RESTARTS_TRIED = 3
+"""Failed restarts in a row after which the program is given up."""
+
+SECONDS = 30.0
+"""How long one call may take where the user does not say."""
+
+SECONDS_TO_START = 60.0
+"""How long a process may take until it is ready: large frameworks load slowly and compute fast."""
+
+_QUOTED_OF_SURPLUS = 100
+
+
+class ProcessImplementation:
+    """An implementation behind the process protocol; satisfies :class:`~.implementation.Implementation`.
+
+    Parameters
+    ----------
+    command
+        The command line, as one string such as ``"node attention.mjs"`` or already split. No shell is
+        involved.
+    how
+        The target, of which limits of time, stderr and transcript count here.
+    adapter
+        How reports call the way to it; the command line if None.
+    line_limit
+        Longest line in bytes, of either end.
+
+    Raises
+    ------
+    TargetError
+        If the program cannot be started.
+    ProtocolError
+        If it starts, but the two cannot agree on how to talk.
+    UsageError
+        If it declares a convention that the spec does not know, or the transcript cannot be written.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        how: Target | None = None,
+        *,
+        adapter: str | None = None,
+        line_limit: int = LINE_LIMIT,
+    ) -> None:
+        how = how or Target()
+        self._arguments = split_command(command)
+        self._adapter = adapter or (command if isinstance(command, str) else shlex.join(command))
+        self._timeout = how.timeout or SECONDS
+        self._start_timeout = how.start_timeout or SECONDS_TO_START
+        self._line_limit = line_limit
+        self._show_stderr = how.show_stderr
+        self._transcript = None if how.transcript is None else Transcript(how.transcript)
+        self._seq = 0
+        self._answered: Request | None = None
+        self._failed_restarts = 0
+        self._process: LineProcess | None = None
+        try:
+            self._started = self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the program declared when it was first started."""
+        return self._started.declaration
+
+    def _start(self) -> Started:
+        process = launch(
+            self._arguments,
+            self._adapter,
+            line_limit=self._line_limit,
+            show_stderr=self._show_stderr,
+            transcript=self._transcript,
+        )
+        try:
+            process.send(write_message(start_request()))
+            line = process.receive(time.monotonic() + self._start_timeout)
+            started = read_started(read_message(line), self._adapter)
+            conventions.check(started.declaration.conventions, said_by=self._adapter)
+            capabilities.check(started.declaration.without, said_by=self._adapter)
+        except StartRefusedError as refusal:
+            process.kill()
+            raise ProtocolError(f"The command {self._adapter!r} cannot start: {refusal}") from None
+        except WireError as problem:
+            process.kill()
+            raise ProtocolError(f"The command {self._adapter!r} does not follow the protocol: {problem}") from None
+        except NoLineError as words:
+            process.kill()
+            raise ProtocolError(
+                f"The command {self._adapter!r} did not answer the start request "
+                f"within {self._start_timeout:g} seconds; --start-timeout gives it longer{words}"
+            ) from None
+        except (ProcessEndedError, LineTooLongError) as problem:
+            process.kill()
+            raise ProtocolError(
+                f"The command {self._adapter!r} did not answer the start request: it {problem}"
+            ) from None
+        except BaseException:
+            process.kill()
+            raise
+        self._process = process
+        self._answered = None
+        return started
+
+    def run(self, request: Request) -> Answer:
+        """Answer one request. Never raises for what the program does wrong.
+
+        After a crash, a time-out, a line that is no message, a seq that was not asked or an oversized line the two are
+        out of step, so that the program is ended, and started again before the next request.
+        """
+        if request.operation not in self.declaration.operations:
+            return Declined(f"{self.declaration.name} does not offer {request.operation}")
+        if (unread := self._started.cannot_read(request)) is not None:
+            return Declined(unread)
+        characters = characters_of(request, self._started.encoding)
+        if characters > self._line_limit:
+            return Declined(
+                f"its request would be a line of about {characters:,} bytes; the protocol has lines of at most "
+                f"{self._line_limit:,}"
+            )
+        if self._process is not None and (problem := self._look_back(self._process)):
+            return Malformed(problem)
+        if self._process is None and (problem := self._restart()):
+            return Crashed(problem, was_asked=False)
+        assert self._process is not None
+        self._seq += 1
+        try:
+            message = self._ask(self._process, request)
+        except NoLineError as words:
+            answer = TimedOut(f"the process gave no answer within {self._timeout:g} seconds{words}")
+        except ProcessEndedError as problem:
+            answer = Crashed(f"the process {problem}")
+        except LineTooLongError as problem:
+            answer = Malformed(f"the process {problem}")
+        except WireError as problem:
+            answer = Malformed(str(problem))
+        else:
+            self._answered = request
+            return self._read(message, request)
+        self._end()
+        return answer
+
+    def _ask(self, process: LineProcess, request: Request) -> Message:
+        """Send a request, and return the message with its seq."""
+        deadline = time.monotonic() + self._timeout
+        process.send(write_message(run_request(self._seq, request, self._started.encoding)))
+        while True:
+            line = process.receive(deadline)
+            message = read_message(line)
+            if time.monotonic() > deadline:
+                raise NoLineError("")
+            if self._answered is None or not has_earlier_seq(message, self._seq):
+                check_seq(message, self._seq)
+                return message
+            _tell_surplus(self._answered, line)
+
+    def _look_back(self, process: LineProcess) -> str | None:
+        """Find what came since the last answer; give a sentence about it where there was no answer yet."""
+        unread = process.unread()
+        if not unread:
+            return None
+        if self._answered is None:
+            self._end()
+            return _surplus("its answer to start", unread)
+        _tell_surplus(self._answered, unread)
+        if not unread.endswith(b"\n") or len(unread) > PIECE:
+            # Nobody knows where the next answer would begin.
+            self._end()
+        return None
+
+    def hear_out(self) -> None:
+        """Look at what has come since the last answer, and tell the request that it follows."""
+        if self._process is not None and self._answered is not None:
+            self._look_back(self._process)
+
+    def _read(self, message: Message, request: Request) -> Answer:
+        try:
+            return read_answer(message, request, self._started.encoding)
+        except WireError as problem:
+            # It answered this very request, so that the two are still in step.
+            return Malformed(str(problem))
+
+    def _restart(self) -> str | None:
+        """Start the program again; give the reason if that fails."""
+        if self._failed_restarts >= RESTARTS_TRIED:
+            return f"the process could not be restarted {RESTARTS_TRIED} times in a row, and was given up"
+        try:
+            started = self._start()
+        except AttnspecError as problem:
+            self._failed_restarts += 1
+            return f"the process had to be restarted and did not come back: {problem}"
+        # What the run was planned by stays; only how tensors are written may follow the new process.
+        self._started = Started(self._started.declaration, started.encoding)
+        self._failed_restarts = 0
+        return None
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+    def finish(self) -> None:
+        """Send ``stop``, give the program a moment to end by itself, then kill it; it can be asked again."""
+        if self._process is not None:
+            process, self._process = self._process, None
+            said = process.stop(write_message(STOP), SECONDS_TO_STOP)
+            if said and self._answered is not None:
+                _tell_surplus(self._answered, said)
+
+    def close(self) -> None:
+        """End the program. May be called more than once."""
+        self.finish()
+        if self._transcript is not None:
+            self._transcript.close()
+
+
+def isolated(
+    target: Target,
+    *,
+    line_limit: int = LINE_LIMIT,
+    launcher: Sequence[str] = (sys.executable,),
+    forbidden: Sequence[str] = (),
+    megabytes: int | None = None,
+) -> ProcessImplementation:
+    """Run a target of Python in a process of its own, so that it can crash or be timed out.
+
+    Parameters
+    ----------
+    target
+        A target that has a name; an object cannot be isolated.
+    line_limit
+        As in :class:`ProcessImplementation`.
+    launcher
+        The words that start Python, perhaps behind those that put it elsewhere.
+    forbidden
+        Dotted names of functions that raise when they are called.
+    megabytes
+        How much memory the process may ask for; None for no limit.
+    """
+    # -P: a json.py in the working folder must not stand in for the library's own.
+    command = [*launcher, "-P", "-m", "attnspec.process.serving"]
+    command += [f"--forbid={name}" for name in forbidden]
+    command += [f"--megabytes={megabytes}"] if megabytes is not None else []
+    command += [*loading_words(target), "--", target.name]
+    return ProcessImplementation(command, target, adapter=target.name, line_limit=line_limit)
+
+
+def _surplus(after: str, said: bytes) -> str:
+    words = quoted(said[:_QUOTED_OF_SURPLUS].decode("utf-8", errors="replace"), _QUOTED_OF_SURPLUS)
+    return (
+        f"after {after}, the process wrote {words} on its stdout, though nothing was asked; "
+        "stdout is for answers, print anything else to stderr"
+    )
+
+
+def _tell_surplus(request: Request, said: bytes) -> None:
+    if request.on_surplus is not None:
+        request.on_surplus(_surplus("its answer", said))

@@ -1,0 +1,131 @@
+"""Serve an in-process Python implementation over the process protocol.
+
+``python -m attnspec.process.serving TARGET`` is what ``attnspec validate TARGET --isolate`` starts: a
+target in a process of its own may crash or hang and costs one case only. The spec is ``spec/protocol.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+from typing import IO, TYPE_CHECKING
+
+from attnspec.base.errors import AttnspecError
+from attnspec.contract.implementation import Declined
+from attnspec.process.messages import (
+    VERSIONS,
+    Message,
+    answer_message,
+    read_message,
+    read_run,
+    start_refused,
+    started,
+    write_message,
+)
+from attnspec.process.pipes import PIECE
+from attnspec.targets.target import LOADING, option_of, target_of
+
+if TYPE_CHECKING:
+    from attnspec.contract.implementation import Implementation
+    from attnspec.process.tensors_on_the_wire import Encoding
+
+ENCODING: Encoding = "base64"
+"""Every bit survives, and NumPy writes it without a loop."""
+
+
+def serve(implementation: Implementation, stdin: IO[bytes], stdout: IO[bytes], encoding: Encoding = ENCODING) -> None:
+    """Answer requests until ``stop`` or the end of `stdin`.
+
+    Parameters
+    ----------
+    implementation
+        What runs the operations.
+    stdin, stdout
+        The two ends of the protocol; the implementation must not have them.
+    encoding
+        How tensors are written.
+    """
+    for line in stdin:
+        message = read_message(line)
+        if message["type"] == "stop":
+            return
+        if message["type"] == "start":
+            _send(stdout, _start(implementation, message, encoding))
+        elif message["type"] == "run":
+            request = read_run(message, encoding)
+            offered = request.operation in implementation.declaration.operations
+            answer = implementation.run(request) if offered else Declined(f"{request.operation} is not offered")
+            _send(stdout, answer_message(message["seq"], answer, encoding))
+
+
+def refuse(problem: str, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+    """Answer the start request with the reason why nothing can be run."""
+    if stdin.readline():
+        _send(stdout, start_refused(problem))
+
+
+def _send(stdout: IO[bytes], message: Message) -> None:
+    stdout.write(write_message(message))
+    stdout.flush()
+
+
+def _start(implementation: Implementation, message: Message, encoding: Encoding) -> Message:
+    if VERSIONS[0] not in message.get("versions", ()):
+        return start_refused(f"it speaks protocol {VERSIONS[0]}, which the harness did not offer")
+    return started(implementation.declaration, encoding)
+
+
+def keep_the_protocol_apart() -> tuple[IO[bytes], IO[bytes]]:
+    """Move the protocol off stdin and stdout, so that no print of the target, in C or Python, meets it.
+
+    Returns
+    -------
+    tuple
+        The two ends of the protocol, requests first.
+    """
+    stdin, stdout = os.fdopen(os.dup(0), "rb", PIECE), os.fdopen(os.dup(1), "wb", PIECE)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return stdin, stdout
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve the target that the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m attnspec.process.serving", description=__doc__)
+    parser.add_argument("target", help="what `attnspec validate` takes, such as my_package.attention")
+    for name in LOADING:
+        action = "append" if name == "renames" else "store"
+        parser.add_argument(option_of(name), dest=name, action=action, help="as `attnspec validate` has it")
+    parser.add_argument("--forbid", action="append", default=[], metavar="NAME", help="a function that must not run")
+    parser.add_argument("--megabytes", type=int, metavar="N", help="how much memory may be asked for")
+    options = parser.parse_args(arguments)
+    stdin, stdout = keep_the_protocol_apart()
+    # As in the process of the harness: messages are many lists that hold no cycles.
+    gc.set_threshold(100_000, 20, 20)
+    with stdin, stdout:
+        # Imported here, and only now: the import of the target may print.
+        from attnspec.process.confining import forbid, limit_memory
+        from attnspec.targets.loading import loaded
+
+        try:
+            if options.megabytes is not None:
+                limit_memory(options.megabytes)
+            forbid(options.forbid)
+            implementation = loaded(target_of(options.target, {name: getattr(options, name) for name in LOADING}))
+        except AttnspecError as problem:
+            refuse(str(problem), stdin, stdout)
+            return 2
+        try:
+            serve(implementation, stdin, stdout)
+        finally:
+            implementation.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

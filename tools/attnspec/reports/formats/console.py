@@ -1,0 +1,338 @@
+"""The report on a terminal: a table, then each distinct problem, then what came of the run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from attnspec.base.plain_text import plain_text
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
+from attnspec.grading import NOT_GRADED
+from attnspec.reports import problem_wording, wording
+from attnspec.reports.entries import (
+    clauses_graded,
+    diagnosis_lines,
+    left_out_sentences,
+    numbers_compared,
+    points_at,
+    verdict,
+)
+from attnspec.reports.failures import told
+from attnspec.reports.formats.screen import not_graded_line, problem_lines, worth_asking
+from attnspec.reports.problems import problems_of, whole_of
+from attnspec.reports.report_json import declarations_to_json, diagnosis_to_json, result_to_json, summary_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from attnspec.reports.failures import Failure
+    from attnspec.reports.problems import Problem, Whole
+    from attnspec.reports.report import Report
+    from attnspec.runner import Result
+
+_PROBLEMS_SHOWN = 5
+"""Problems that are told one by one: as many as somebody looks at in one go."""
+
+_CASES_SHOWN = 3
+_UNBOUNDED = 1_000
+"""Columns that no table needs, to find out how many it does."""
+
+_UNDECLARED = "float64"
+"""What is graded where no dtype is declared: whoever forgot the others learns it though all is right."""
+
+_COUNT_WIDTH = 4
+_INDENT = _COUNT_WIDTH + 2
+"""Failures are counted in a column of their own, so that everybody sees that the numbers add up."""
+
+
+def print_report(report: Report, console: Console, *, quiet: bool = False, verbose: bool = False) -> None:
+    """Print a report.
+
+    Parameters
+    ----------
+    report
+        What to print.
+    console
+        Where to.
+    quiet
+        Print the one closing line alone.
+    verbose
+        Print all that is known of each problem, more cases, and each reason for which something was not graded.
+    """
+    if not quiet:
+        _print_table(report, console, whole=verbose or not report.wrong)
+        if report.wrong:
+            console.print()
+            _say(console, problem_wording.all_wrong(len(report.wrong), _tried(report)), style="bold red")
+            _print_what_could_be_declared(report, console)
+            problems = problems_of(report.wrong, report.diagnosis)
+            offered = report.could_be_declared.conventions if report.could_be_declared is not None else ()
+            print_problems(problems, whole_of(report.results, offered), console, verbose=verbose)
+            console.print()
+        _print_not_graded(report, console, verbose=verbose)
+        left = wording.not_run_sentence(report.not_run, len(report.results), report.ended_early)
+        declaration = report.declaration
+        beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
+        unseen = wording.NUMBERS_ALONE if report.invocation.export else None
+        unfit = map(wording.function_unfit, declaration.unfit.values())
+        for sentence in filter(None, (wording.asked_in(declaration.asked_in), beside, *unfit, unseen, left)):
+            _say(console, sentence, style="yellow")
+        for sentence in _closing(report) if verbose or not report.wrong else ():
+            _say(console, sentence)
+    name = wording.shown_name(report.declaration.name, report.declaration.version)
+    colour = "green" if report.conforms else "red"
+    _say(console, verdict(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
+
+
+def _print_what_could_be_declared(report: Report, console: Console) -> None:
+    """Print what could be declared, each option in one piece, so that it can be copied from a narrow terminal."""
+    from rich.text import Text
+
+    if report.could_be_declared is None:
+        return
+    offered = declarations_to_json(report.could_be_declared)
+    _say(console, problem_wording.if_declared(offered), style="cyan")
+    for option in problem_wording.declaring(offered):
+        console.print(Text(f"  {plain_text(option)}", style="cyan"), soft_wrap=True)
+
+
+def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:
+    """Print problems, each with the number of its failures; the numbers add up to all failures.
+
+    Parameters
+    ----------
+    problems
+        What to print, at least one.
+    whole
+        The run that they are of.
+    console
+        Where to.
+    verbose
+        Print all that is known of each.
+    """
+    told = problems if verbose else problems[:_PROBLEMS_SHOWN]
+    others = problems[len(told) :]
+    known: set[str] = set()
+    for problem in told:
+        console.print()
+        lines = problem_lines(problem, whole, alone=len(problems) == 1)
+        print_counted(len(problem.results), lines[:1] if verbose else lines, console)
+        if verbose:
+            _print_all_known(problem, console, known)
+    if others:
+        console.print()
+        lines = [problem_wording.other_problems(len(others))]
+        print_counted(sum(len(problem.results) for problem in others), lines, console)
+    console.print()
+    _say(console, problem_wording.read_on(worth_asking(problems)))
+
+
+def _tried(report: Report) -> int:
+    """Return how many results were graded."""
+    return sum(result.status not in NOT_GRADED for result in report.results)
+
+
+def _print_table(report: Report, console: Console, *, whole: bool) -> None:
+    """Print a row for each operation: passed of tried in each dtype, and how close it came.
+
+    Where the table is not whole, it has the operations in which something is wrong alone, for the others are all right.
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = _rows(report)
+    wrong = {result.case.operation for result in report.wrong}
+    shown = {operation: results for operation, results in rows.items() if whole or operation in wrong}
+    seen = {result.dtype for results in shown.values() for result in results}
+    dtypes = [dtype for dtype in FLOAT_DTYPES if dtype in seen] or [ANY]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column(wording.PASSED_OF_TRIED, no_wrap=True)
+    for dtype in dtypes:
+        table.add_column(wording.dtype_name(dtype), justify="right")
+    if whole:
+        table.add_column(wording.WORST_ERROR, justify="right")
+    for operation, results in shown.items():
+        name = operation
+        cells = [_cell([result for result in results if result.dtype == dtype]) for dtype in dtypes]
+        if dtypes != [ANY] and {result.dtype for result in results} == {ANY}:
+            # A column for the few that have no dtype would not fit beside four dtypes.
+            name, cells[0] = wording.without_floats(operation), _cell(results)
+        table.add_row(name, *(Text(text, style=style) for text, style in cells), *([_worst(results)] if whole else []))
+    unbounded = console.options.update(max_width=_UNBOUNDED)
+    if console.measure(table, options=unbounded).maximum > console.width:
+        table.padding = 0
+    console.print(table)
+    if whole:
+        console.print()
+        _say(console, wording.WORST_ERROR_IN_WORDS, style="italic")
+    elif len(rows) > len(shown):
+        console.print()
+        others = [result for operation, results in rows.items() if operation not in shown for result in results]
+        _say(console, wording.all_right(len(rows) - len(shown), sum(result.status == "pass" for result in others)))
+
+
+def _rows(report: Report) -> dict[str, list[Result]]:
+    """Return the results of each operation that is offered, in the order in which they are declared."""
+    rows: dict[str, list[Result]] = {operation: [] for operation in report.declaration.operations}
+    for result in report.results:
+        if result.case.operation in rows:
+            rows[result.case.operation].append(result)
+    return {operation: results for operation, results in rows.items() if results}
+
+
+def _cell(results: list[Result]) -> tuple[str, str]:
+    """Return passed of tried in one dtype, red when something is wrong, yellow when nothing was graded."""
+    if not results:
+        return "", ""
+    tried = [result for result in results if result.status not in NOT_GRADED]
+    if not tried:
+        return wording.NOTHING_TRIED, "yellow"
+    passed = sum(result.status == "pass" for result in tried)
+    return f"{passed}/{len(tried)}", "green" if passed == len(tried) else "red"
+
+
+def _worst(results: list[Result]) -> str:
+    ratios = [result.verdict.worst.ratio for result in results if result.verdict.worst is not None]
+    return f"{max(ratios):.2g}" if ratios else ""
+
+
+def print_counted(count: int, lines: Sequence[str], console: Console) -> None:
+    """Print a number, and beside it what it counts, the first line bold.
+
+    Parameters
+    ----------
+    count
+        The number.
+    lines
+        What it counts, at least one line.
+    console
+        Where to.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=_COUNT_WIDTH, justify="right", no_wrap=True)
+    grid.add_column()
+    for place, line in enumerate(lines):
+        number = "" if place else str(count)
+        grid.add_row(Text(number, style="bold red"), Text(plain_text(line), style="" if place else "bold"))
+    console.print(grid)
+
+
+def _print_all_known(problem: Problem, console: Console, known: set[str]) -> None:
+    """Print all that is known of a problem, and more of its cases.
+
+    Parameters
+    ----------
+    problem
+        What to print.
+    console
+        Where to.
+    known
+        The clauses whose words were printed before: words are told once.
+    """
+    by_case = sorted(problem.results, key=lambda result: result.case.id != problem.telling.case.id)
+    results = [result_to_json(result, outputs=False) for result in by_case]
+    titles = {result.case.id: result.case.title for result in problem.results}
+    entries = [diagnosis_to_json(entry) for entry in problem.diagnosis]
+    for entry in entries:
+        console.print()
+        for line in diagnosis_lines(entry):
+            _say(console, line, indent=_INDENT)
+    failures = told(results)
+    for failure in failures.by_case[:_CASES_SHOWN]:
+        console.print()
+        _print_case(failure, titles[failure.cases[0]], console, None if any(map(points_at, entries)) else known)
+    more = len(failures.by_case) - _CASES_SHOWN
+    if more > 0:
+        what = "case" if more == 1 else "cases"
+        _say(console, wording.more(more, what, held_by="--report FILE.json"), indent=_INDENT)
+    for failure in failures.together:
+        console.print()
+        _print_many_cases(failure, console)
+
+
+def _print_case(failure: Failure, title: str, console: Console, known: set[str] | None) -> None:
+    """Print one failing case; the clauses and errata, too, where no clause is known to be broken.
+
+    `known` holds the clauses whose words were printed before; it is None where a clause is known to be broken.
+    """
+    heading = f"{failure.cases[0]} ({', '.join(failure.dtypes)}): {failure.status}"
+    _say(console, heading, indent=_INDENT, style="bold")
+    _say(console, title, indent=_INDENT + 2, style="italic")
+    _say(console, failure.ending, indent=_INDENT + 2)
+    if failure.step is not None:
+        _say(console, failure.step, indent=_INDENT + 2)
+    if known is not None:
+        _print_rules(failure, console, known, indent=_INDENT + 2)
+
+
+def _print_many_cases(failure: Failure, console: Console) -> None:
+    """Print many cases that ended in the same words."""
+    cases = wording.counted(len(failure.cases), "case")
+    _say(console, f"{cases} ({', '.join(failure.dtypes)}): {failure.status}", indent=_INDENT, style="bold")
+    _say(console, failure.ending, indent=_INDENT + 2)
+    _say(console, wording.names(failure.cases[:_CASES_SHOWN], len(failure.cases)), indent=_INDENT + 2)
+
+
+def _print_rules(failure: Failure, console: Console, known: set[str], *, indent: int) -> None:
+    """Print the clauses that a case exercises, each in words at its first time, and the errata on a wrong answer."""
+    _say(console, wording.THE_CASE_EXERCISES, indent=indent)
+    again = [clause for clause in failure.clauses if clause in known]
+    for clause in failure.clauses:
+        if clause not in known:
+            _say(console, wording.clause_in_words(clause), indent=indent + 2)
+    if again:
+        _say(console, ", ".join(again), indent=indent + 2)
+    known.update(failure.clauses)
+    for sentence in filter(None, map(wording.see_also, failure.errata)):
+        _say(console, sentence, indent=indent)
+
+
+def _print_not_graded(report: Report, console: Console, *, verbose: bool) -> None:
+    """Print what was not graded: in one line, or which operations are not offered and every other reason."""
+    if not verbose:
+        line = not_graded_line(report, console.width)
+        if line is not None:
+            _say(console, line, style="yellow")
+        return
+    offered = report.declaration.operations
+    missing = {result.case.operation: None for result in report.results if result.case.operation not in offered}
+    reasons = Counter(
+        result.verdict.message
+        for result in report.results
+        if result.status in NOT_GRADED and result.case.operation in offered
+    )
+    sentences = [wording.not_offered(missing)] if missing else []
+    sentences += [wording.not_graded(count, reason) for reason, count in reasons.most_common()]
+    for sentence in (*sentences, *left_out_sentences(report.left_out)):
+        _say(console, sentence, style="yellow")
+
+
+def _closing(report: Report) -> list[str]:
+    """Return how many numbers were compared, and what came of each family where there are several."""
+    summary = report.summary
+    compared = numbers_compared(summary_to_json(summary), (summary.fused, summary.unfused))
+    families = {family: summary_to_json(of_family) for family, of_family in report.by_family.items()}
+    return [
+        *filter(None, [wording.probed(report.probes)]),
+        *([] if compared is None else [f"{compared}."]),
+        *([wording.ONE_DTYPE_ALONE] if report.declaration.dtypes == (_UNDECLARED,) and compared is not None else []),
+        *(
+            wording.family_verdict(family, of_family["conformance"], of_family["statuses"], clauses_graded(of_family))
+            for family, of_family in families.items()
+            if len(families) > 1
+        ),
+    ]
+
+
+def _say(console: Console, text: str, *, indent: int = 0, style: str = "") -> None:
+    """Print text as it is: no markup, no control characters, wrapped under its own indent."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console.print(Padding(Text(plain_text(text), style=style), (0, 0, 0, indent)))

@@ -1,0 +1,221 @@
+"""Markdown for a pull-request comment and for ``$GITHUB_STEP_SUMMARY``.
+
+GitHub takes 65,536 characters a comment. What does not fit is counted instead. Texts of the implementation are
+shown as code, in which nothing is markup, a mention or a link; lists hold them, because a cell of a table would end
+at a pipe even inside code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from attnspec.base.plain_text import plain_text
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
+from attnspec.grading import NOT_GRADED, WRONG
+from attnspec.reports import wording
+from attnspec.reports.entries import (
+    by_operation,
+    diagnosis_of,
+    implementation_name,
+    left_out_sentences,
+    numbers_compared,
+    points_at,
+    profile_of,
+    reproduction,
+    suspicions,
+    verdict,
+    wrong_results,
+)
+from attnspec.reports.failures import told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from attnspec.reports.failures import Failure
+
+_LONGEST = 60_000
+_LONGEST_DIAGNOSIS = 15_000
+_LONGEST_REASONS = 5_000
+_LONGEST_MESSAGE = 300
+_NAMED = 3
+_SIGNS = {"conforms": "✅", "conforms in part": "🟡", "does not conform": "❌"}
+
+_MARKUP = re.compile(r"([\\`*_\[\]|~$])")
+_BLOCK = re.compile(r"^(\d*)([#+\-=:.)>])")
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """Return a report.json as GitHub-flavoured Markdown of at most 60,000 characters.
+
+    Parameters
+    ----------
+    document
+        A report, following ``spec/schemas/report.schema.json``.
+    """
+    sign = _SIGNS[document["summary"]["conformance"]]
+    head = [
+        f"### {sign} {verdict(code(implementation_name(document)), document['summary'], document.get('not_run'))}",
+        "",
+        *_table(document),
+        "",
+        *_not_seen(document),
+    ]
+    tail = [*_reasons(document), *_closing(document)]
+    diagnosis = _fitting(_diagnosis(document), _LONGEST_DIAGNOSIS, "lines")
+    room = _LONGEST - sum(len(line) + 1 for line in (*head, *diagnosis, *tail))
+    return "\n".join([*head, *diagnosis, *_failures(document, room), *tail]) + "\n"
+
+
+def _not_seen(document: Mapping[str, Any]) -> list[str]:
+    """Return the sentences on a run in a layout, one that ended early, or one of which numbers alone were seen."""
+    layout = wording.asked_in(document["implementation"].get("asked_in"))
+    sentence = wording.not_run_sentence(document.get("not_run"), len(document["results"]), document.get("ended_early"))
+    unseen = wording.NUMBERS_ALONE if document["invocation"].get("export") else None
+    return [line for said in filter(None, (layout, sentence, unseen)) for line in (said, "")]
+
+
+def prose(text: str) -> str:
+    """Return text as Markdown that shows it as it is: no markup, no HTML, no mention, no link."""
+    shown = plain_text(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = _BLOCK.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", shown))
+    # A character of no width keeps GitHub from making a mention, a reference or a link of it.
+    return re.sub(r"(@(?=\w)|#(?=\d)|:(?=//)|www(?=\.))", "\\1\u200b", shown, flags=re.IGNORECASE)
+
+
+def code(text: str) -> str:
+    """Return text as a code span, fenced by more backticks than it holds in a row."""
+    shown = plain_text(text)
+    if not shown:
+        return ""
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{space}{shown}{space}{fence}"
+
+
+def _table(document: Mapping[str, Any]) -> list[str]:
+    """Return passed of tried, by profile and dtype; bold where something is wrong."""
+    results = document["results"]
+    dtypes = [dtype for dtype in (*FLOAT_DTYPES, ANY) if any(result["dtype"] == dtype for result in results)]
+    heads = [wording.PASSED_OF_TRIED, *map(wording.dtype_name, dtypes), wording.CLAUSES_GRADED]
+    lines = [_row(heads), _row(["---", *("---:" for _ in heads[1:])])]
+    for profile, summary in document["summary"]["profiles"].items():
+        of_profile = [result for result in results if profile_of(result) == profile]
+        cells = [_cell([result["status"] for result in of_profile if result["dtype"] == dtype]) for dtype in dtypes]
+        graded = f"{summary['clauses_graded']} of {summary['clauses']}"
+        lines.append(_row([code(profile).replace("|", "¦"), *cells, graded]))
+    return lines
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(statuses: Sequence[str]) -> str:
+    """Return passed of tried; none where nothing was graded."""
+    tried = [status for status in statuses if status not in NOT_GRADED]
+    if not tried:
+        return "none" if statuses else ""
+    said = f"{tried.count('pass')}/{len(tried)}"
+    return f"**{said}**" if any(status in WRONG for status in tried) else said
+
+
+def _diagnosis(document: Mapping[str, Any]) -> list[str]:
+    """Return what explains the failures, an operation at a time."""
+    lines: list[str] = []
+    for operation, results in by_operation(wrong_results(document)).items():
+        lines += [f"**{prose(operation)}**: {wording.went_wrong(len(results))}", ""]
+        sentences = diagnosis_of(document, operation)
+        if not any(points_at(entry) for entry in document["diagnosis"] if entry["operation"] == operation):
+            sentences += suspicions(document, operation)
+        lines += [*(f"- {prose(sentence)}" for sentence in sentences), *([""] if sentences else [])]
+    return lines
+
+
+def _failures(document: Mapping[str, Any], room: int) -> list[str]:
+    """Return the failing cases that fit into `room` characters, folded, and how to run the first one again."""
+    wrong = wrong_results(document)
+    if not wrong:
+        return []
+    failures = told(wrong)
+    first = (*failures.by_case, *failures.together)[0]
+    count = len({result["case"] for result in wrong})
+    opening = ["<details>", f"<summary>Failing cases: {count}</summary>", ""]
+    closing = [
+        "",
+        "</details>",
+        "",
+        wording.RUN_THE_FIRST_AGAIN,
+        "",
+        *_fenced(reproduction(document, first.cases[0], first.dtypes[0])),
+        "",
+    ]
+    room -= sum(len(line) + 1 for line in (*opening, *closing))
+    entries = [*map(_entry, failures.by_case), *map(_entry_of_many, failures.together)]
+    return [*opening, *_fitting(entries, room, "cases"), *closing]
+
+
+def _entry(failure: Failure) -> str:
+    """Return a list item for one failing case."""
+    kind = failure.check or failure.status
+    lines = [f"- {code(failure.cases[0])} ({prose(', '.join(failure.dtypes))}), {kind}:", f"  {_message(failure)}"]
+    if failure.step is not None:
+        lines.append(f"  {prose(failure.step)}")
+    return "\n".join(lines)
+
+
+def _entry_of_many(failure: Failure) -> str:
+    """Return a list item for many cases that ended in the same words."""
+    count = len(failure.cases)
+    return "\n".join(
+        (
+            f"- {wording.counted(count, 'case')} ({prose(', '.join(failure.dtypes))}), {failure.status}:",
+            f"  {_message(failure)}",
+            f"  {wording.names([*map(code, failure.cases[:_NAMED])], count)}",
+        )
+    )
+
+
+def _message(failure: Failure) -> str:
+    return code(plain_text(failure.message, longest=_LONGEST_MESSAGE))
+
+
+def _reasons(document: Mapping[str, Any]) -> list[str]:
+    """Return why results were not graded, folded, the most frequent reason first."""
+    reasons = Counter(
+        plain_text(result["message"] or result["status"], longest=_LONGEST_MESSAGE)
+        for result in document["results"]
+        if result["status"] in NOT_GRADED
+    )
+    if not reasons:
+        return []
+    lines = [f"- {count} times {code(reason)}" for reason, count in reasons.most_common()]
+    opening = ["<details>", f"<summary>Not graded: {reasons.total()}</summary>", ""]
+    return [*opening, *_fitting(lines, _LONGEST_REASONS, "reasons"), "", "</details>", ""]
+
+
+def _closing(document: Mapping[str, Any]) -> list[str]:
+    suite = document["suite"]
+    compared = numbers_compared(document["summary"])
+    made_by = wording.made_by(suite["version"], suite["digest"], suite["cases"], document["environment"])
+    lines = [*left_out_sentences(document.get("left_out", {})), ". ".join(filter(None, (compared, made_by))) + "."]
+    return [prose(line) for line in lines]
+
+
+def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:
+    """Return as many lines as fit into `room` characters, and how many do not."""
+    shown: list[str] = []
+    for position, line in enumerate(lines):
+        room -= len(line) + 1
+        last = position == len(lines) - 1
+        if room < (0 if last else 100):
+            return [*shown, "", wording.more(len(lines) - position, what, held_by="report.json")]
+        shown.append(line)
+    return shown
+
+
+def _fenced(text: str) -> list[str]:
+    """Return a line of shell as a code block."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return [f"{fence}console", f"$ {text}", fence]

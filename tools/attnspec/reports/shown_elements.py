@@ -1,0 +1,81 @@
+"""Single elements in words: what was expected, what came, and by how much more than the tolerance they differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.grading import Values, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.grading import Compared, Run
+
+ELEMENTS_SHOWN = 10
+_COLUMNS = ("element", "expected", "got", "error", "tolerance", "error / tolerance")
+
+
+def elements_text(run: Run, got: Mapping[str, NDArray[Any]], *, most: int = ELEMENTS_SHOWN) -> str:
+    """Return the elements of what came back that tell most, a table for each output, the worst elements first.
+
+    Outputs with wrong elements are shown; where there are none, the first one that is owed.
+
+    Parameters
+    ----------
+    run
+        What was asked.
+    got
+        What came back, by output.
+    most
+        How many elements of an output are shown.
+
+    Returns
+    -------
+    str
+        Lines; empty where nothing can be compared element by element.
+    """
+    expected = run.expected
+    if not isinstance(expected, Values):
+        return ""
+    names = [name for name in run.operation.outputs if name in got and name in expected.outputs]
+    alike = [name for name in names if got[name].shape == expected.outputs[name].shape]
+    with np.errstate(all="ignore"):
+        compared = [compare(run, expected, name, got[name], run.place) for name in alike]
+    told = [each for each in compared if each.wrong] or compared[:1]
+    return "\n".join(line for each in told for line in _table(each, most))
+
+
+def _table(compared: Compared, most: int) -> list[str]:
+    size = compared.ratios.size
+    wrong = int(np.count_nonzero(~(compared.ratios <= 1)))
+    heading = f"{compared.name}: {f'{wrong} wrong' if wrong else 'none wrong'}, of {size:,} elements"
+    if compared.ungraded:
+        heading += f", {compared.ungraded:,} of them not graded"
+    # Infinite ratios are alike; among them, those that lie further off tell more.
+    further = np.nan_to_num(compared.error, nan=np.inf, posinf=np.inf)
+    order = np.lexsort((np.arange(size), -further.ravel(), -compared.ratios.ravel()))
+    graded = [int(place) for place in order if compared.ratios.item(int(place)) >= 0]
+    rows = [_COLUMNS, *(_row(compared, place) for place in graded[:most])]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+    left = (wrong if wrong else len(graded)) - most
+    more = [f"  … and {left:,} more{' that are wrong' if wrong else ''}"] if left > 0 else []
+    return [heading, *(f"  {line}" for line in lines), *more]
+
+
+def _row(compared: Compared, place: int) -> tuple[str, ...]:
+    element = compared.element(place)
+    told_apart = f"{element.owed:.9g}" != f"{element.got:.9g}" or element.owed == element.got
+    digits = 9 if told_apart else 17
+    return (
+        f"[{', '.join(map(str, element.index))}]",
+        f"{element.owed:.{digits}g}",
+        f"{element.got:.{digits}g}",
+        f"{element.error:.3g}",
+        f"{element.tolerance:.3g}",
+        f"{element.ratio:.3g}",
+    )

@@ -1,0 +1,10 @@
+"""Starting: the first adapter of a function, from its signature and a few probes.
+
+What is probed is the adapter as it would be written, so that what is written has been run.
+"""
+
+from attnspec.scaffold.functions import Found, find_function
+from attnspec.scaffold.guessing import Guessed, guess_adapter
+from attnspec.scaffold.skeleton import skeleton
+
+__all__ = ["Found", "Guessed", "find_function", "guess_adapter", "skeleton"]

@@ -1,0 +1,122 @@
+"""The text of an adapter, from what was guessed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from attnspec.scaffold.functions import Found
+    from attnspec.scaffold.naming import Call
+
+Declared = str | tuple[str, ...] | dict[str, str]
+"""What is declared: a word, words, or a choice by name."""
+
+DECLARED = ("tensors", "layout", "dtypes", "conventions", "without")
+"""What an adapter may declare, in the order in which it is written."""
+
+_LONGEST_LINE = 100
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An adapter that is to be written.
+
+    Attributes
+    ----------
+    found, call
+        The function, and how it is called.
+    declared
+        Declarations by name.
+    reasons
+        Declaration, or ``names``, to why it is guessed; or to why it could not be.
+    """
+
+    found: Found
+    call: Call
+    declared: Mapping[str, Declared] = field(default_factory=dict[str, "Declared"])
+    reasons: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def text_of(draft: Draft, path: Path) -> str:
+    """Return the file that is written.
+
+    Parameters
+    ----------
+    draft
+        What goes into it.
+    path
+        Where it is going to be, which says from where it imports.
+    """
+    found, call = draft.found, draft.call
+    head, _, rest = found.attribute.partition(".")
+    arguments = {each.argument for each in call.passed}
+    alias = f"own_{head}" if head in {call.operation.name, *DECLARED, *arguments} else head
+    lines = [
+        f'"""{found.module}.{found.attribute} as {call.operation.name}, begun by `attnspec init`.',
+        "",
+        "What is marked as guessed comes from its signature and from probes: correct what is not meant.",
+        '"""',
+        "",
+        *_imports(found, path),
+        f"from {found.module} import {head}" + ("" if alias == head else f" as {alias}"),
+        "",
+    ]
+    for name in DECLARED:
+        lines += _declaration(name, draft)
+    lines += ["", ""]
+    if "names" in draft.reasons:
+        lines.append(f"# guessed: {draft.reasons['names']}")
+    lines += [f"# left at its own default: {name}" for name in call.left]
+    lines += _wrapped(f"def {call.operation.name}(", _signature(call), "):", "")
+    for each in call.passed:
+        if each.argument is None:
+            lines.append(f"    # fill in: what {each.own} is, which the function demands")
+    own_call = f"{alias}{'.' + rest if rest else ''}"
+    given = [each.expression if each.by_position else f"{each.own}={each.expression}" for each in call.passed]
+    return "\n".join([*lines, *_wrapped(f"    return {own_call}(", given, ")", "    "), ""])
+
+
+def _wrapped(begin: str, parts: Sequence[str], end: str, indent: str) -> list[str]:
+    """Return a call on one line, or with a line for each part where that would be too long."""
+    line = f"{begin}{', '.join(parts)}{end}"
+    return (
+        [line] if len(line) <= _LONGEST_LINE else [begin, *(f"{indent}    {part}," for part in parts), f"{indent}{end}"]
+    )
+
+
+def _imports(found: Found, path: Path) -> list[str]:
+    """Return what makes the module importable from another folder than its own."""
+    if found.folder is None or found.folder == path.resolve().parent:
+        return []
+    relative = os.path.relpath(found.folder, path.resolve().parent).replace(os.sep, "/")
+    path_line = f'sys.path.insert(0, str(Path(__file__).parent / "{relative}"))'
+    return ["import sys", "from pathlib import Path", "", path_line, ""]
+
+
+def _declaration(name: str, draft: Draft) -> list[str]:
+    declared, why = draft.declared.get(name), draft.reasons.get(name)
+    if not declared:
+        return [] if why is None else [f"# {name}: {why}"]
+    reason = [] if why is None else [f"# guessed: {why}"]
+    if isinstance(declared, str):
+        return [*reason, f'{name} = "{declared}"']
+    if isinstance(declared, tuple):
+        words = ", ".join(f'"{word}"' for word in declared)
+        return [*reason, f"{name} = ({words}{',' if len(declared) == 1 else ''})"]
+    return [*reason, f"{name} = {{", *(f'    "{key}": "{choice}",' for key, choice in declared.items()), "}"]
+
+
+def _signature(call: Call) -> list[str]:
+    """Return the parameters of the adapter: what every case gives, then the rest by keyword, with its own default."""
+    given = {each.argument: each for each in call.passed if each.argument is not None}
+    required = [argument for argument in call.operation.required_arguments if argument in given]
+    others = [argument for argument in call.operation.arguments if argument in given and argument not in required]
+    optional = [
+        argument if given[argument].default is None else f"{argument}={given[argument].default}" for argument in others
+    ]
+    return [*required, *(["*"] if optional else []), *optional]

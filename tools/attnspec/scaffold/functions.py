@@ -1,0 +1,132 @@
+"""From what the user typed to the function that is to be adapted, and how another file imports it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from attnspec.base.errors import TargetError
+from attnspec.targets.in_process import own_callables
+from attnspec.targets.loading import FILE, locate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+@dataclass(frozen=True)
+class Found:
+    """The function that is to be adapted.
+
+    Attributes
+    ----------
+    module, attribute
+        What is imported, and what of it; the attribute may have dots.
+    function
+        The function itself.
+    folder
+        The folder from which the module is imported, where Python does not look there by itself; else None.
+    parameters
+        The parameters of its signature, by name.
+    """
+
+    module: str
+    attribute: str
+    function: Callable[..., Any]
+    folder: Path | None
+    parameters: Mapping[str, inspect.Parameter]
+
+
+def find_function(target: str) -> Found:
+    """Find the function that `target` names.
+
+    Parameters
+    ----------
+    target
+        ``package.module:function`` or ``./file.py:function``; the function may be left out where there is one alone.
+
+    Raises
+    ------
+    TargetError
+        If it cannot be found, imported, or read.
+    """
+    file = FILE.fullmatch(target)
+    path = None if file is None else Path(file["path"]).resolve()
+    if path is not None and not path.stem.isidentifier():
+        raise TargetError(
+            f"{path.name!r} cannot be imported by an adapter, because its name is no name in Python; rename it."
+        )
+    place, _, attribute = target[len(file["path"]) if file else 0 :].partition(":")
+    found, module = locate(target)
+    if isinstance(found, ModuleType):
+        attribute = _only_function(found, target)
+        found = getattr(found, attribute)
+    elif not attribute:
+        place, _, attribute = place.rpartition(".")
+    if not callable(found):
+        raise TargetError(f"{target} is a {type(found).__name__}; name a function: {target.partition(':')[0]}:FUNCTION")
+    if path is not None:
+        name, folder = path.stem, path.parent
+    else:
+        name = place if module is None else module.__name__
+        folder = Path.cwd() if _is_below(found, Path.cwd()) else None
+    return Found(name, attribute, found, folder, _parameters(found, target))
+
+
+def _only_function(module: ModuleType, target: str) -> str:
+    """Return the one public function that a module defines."""
+    own = [name for name in own_callables(module) if not isinstance(getattr(module, name), type)]
+    if len(own) != 1:
+        defines = f"defines {', '.join(own[:8])}" if own else "defines no function"
+        example = own[0] if own else "FUNCTION"
+        raise TargetError(f"{target} {defines}: say which function is meant, such as {target}:{example}")
+    return own[0]
+
+
+def _is_below(found: object, folder: Path) -> bool:
+    """Tell whether something is defined in a file of the user's folder, and not in an installed package."""
+    file = inspect.getmodule(found)
+    path = getattr(file, "__file__", None)
+    return path is not None and Path(path).resolve().is_relative_to(folder) and "site-packages" not in path
+
+
+def _parameters(function: Callable[..., Any], target: str) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        documented = _documented_signature(function)
+        if documented is None:
+            raise TargetError(
+                f"{target} does not tell its arguments, as compiled functions may not. Run `attnspec init` without it, "
+                "and write the call into the skeleton."
+            ) from None
+        return documented
+
+
+def _documented_signature(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
+    """Return the parameters from the beginning of a docstring, where compiled functions show how they are called."""
+    text = " ".join((inspect.getdoc(function) or "").split())
+    call = re.match(rf"{re.escape(getattr(function, '__name__', ''))}(\(.*?\))(?: |:|$)", text)
+    if call is None:
+        return None
+    try:
+        arguments = ast.parse(f"def f{call[1]}: pass").body[0]
+        assert isinstance(arguments, ast.FunctionDef)
+        given = arguments.args
+        ordinary = [*given.posonlyargs, *given.args]
+        missing = len(ordinary) - len(given.defaults)
+        defaults = [inspect.Parameter.empty] * missing + [ast.literal_eval(default) for default in given.defaults]
+        pairs = [
+            (argument.arg, inspect.Parameter(argument.arg, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default))
+            for argument, default in zip(ordinary, defaults, strict=True)
+        ]
+        for argument, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+            value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
+            pairs.append((argument.arg, inspect.Parameter(argument.arg, inspect.Parameter.KEYWORD_ONLY, default=value)))
+    except (SyntaxError, ValueError):
+        return None
+    return dict(pairs)

@@ -1,0 +1,226 @@
+"""Asking an adapter that is not written yet: which tensors, layout and dtypes, and what could be declared."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import replace
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from attnspec.base.errors import AttnspecError
+from attnspec.cases import load_suite
+from attnspec.cases.reading import SMOKE_PROFILE
+from attnspec.contract import LAYOUTS, OPERATIONS
+from attnspec.contract.arrangement import Circumstances
+from attnspec.contract.implementation import Outputs
+from attnspec.contract.layout import operation_in
+from attnspec.families.lookup import family_of
+from attnspec.grading.expectation import Values
+from attnspec.process.opening import open_target
+from attnspec.runner import planned_runs, request_of, resolved_for
+from attnspec.scaffold.adapter_text import text_of
+from attnspec.targets.target import Target
+from attnspec.validation import run_offered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case, Suite
+    from attnspec.contract.operation import Operation
+    from attnspec.diagnosis import Declarations
+    from attnspec.runner import Result
+    from attnspec.scaffold.adapter_text import Draft
+    from attnspec.targets import Implementation
+
+_ALIKE = 0.02
+"""How far an output may lie from what is owed, as a share of its spread: half precision is alike, other axes not."""
+
+_PROBES = 4
+"""Cases of one kind that a guess is made from; each is called once for every layout."""
+
+_SECONDS_FOR_MORE = 2.0
+"""Where the cases for a quick look take longer, as they do where each shape is compiled, the others are not run."""
+
+_GAVE = "it gave"
+
+_LARGEST = 100.0
+"""Inputs beyond it saturate, so that wrong layouts may look right."""
+
+
+class Answered(NamedTuple):
+    """How an adapter answered all probes.
+
+    Attributes
+    ----------
+    answers
+        How many it answered with an output of the right shape and dtype.
+    distance
+        How far these lie from what is owed, on average, as a share of its spread.
+    trouble
+        What came instead, the first time; None where nothing did.
+    """
+
+    answers: int
+    distance: float
+    trouble: str | None
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether what came back is what is owed, but for roundings."""
+        return self.answers > 0 and self.distance <= _ALIKE
+
+
+class Tried(NamedTuple):
+    """What came of running an adapter over the cases.
+
+    Attributes
+    ----------
+    declarations
+        What could be declared; None where nothing went wrong, or something else is wrong.
+    wrong, of
+        How many results went wrong, and of how many that were graded.
+    arguments
+        What the cases state that were graded.
+    """
+
+    declarations: Declarations | None
+    wrong: int
+    of: int
+    arguments: frozenset[str]
+
+
+class Prober:
+    """Probes of one operation.
+
+    Parameters
+    ----------
+    operation
+        The operation.
+    path
+        Where the adapter is going to be.
+    """
+
+    def __init__(self, operation: Operation, path: Path) -> None:
+        self._path = path
+        self._suite, self._quick = (_cases_of(operation, profiles) for profiles in ((), (SMOKE_PROFILE,)))
+        self._cases = _plain_cases(operation, [*self._suite.cases.values()])
+
+    def answered(self, draft: Draft, dtype: str) -> Answered:
+        """Return how the adapter answers the probes in a dtype."""
+        try:
+            implementation = self._opened(draft)
+        except AttnspecError as error:
+            return Answered(0, np.inf, str(error))
+        with closing(implementation):
+            found = [_distance(implementation, case, dtype) for case in self._cases if dtype in case.dtypes]
+        distances = [each for each in found if isinstance(each, float)]
+        troubles = [each for each in found if isinstance(each, str)]
+        mean = float(np.mean(distances)) if distances else np.inf
+        # Of what came instead, a wrong dtype says more about the dtype than shapes that are not offered.
+        told = min(troubles, key=lambda trouble: not trouble.startswith(_GAVE), default=None)
+        return Answered(len(distances), mean, told)
+
+    def tried(self, draft: Draft, dtype: str) -> Tried:
+        """Run the cases in a dtype; those of the profile for a quick look alone where these take long."""
+        from attnspec.diagnosis import could_be_declared
+
+        with closing(self._opened(draft)) as implementation:
+            began = time.monotonic()
+            results = self._run(self._quick, implementation, dtype)
+            if time.monotonic() - began <= _SECONDS_FOR_MORE:
+                results = self._run(self._suite, implementation, dtype)
+        graded = [result for result in results if result.is_wrong or result.establishes]
+        stated = frozenset(name for result in graded for name in (*result.case.inputs, *result.case.attributes))
+        wrong = sum(result.is_wrong for result in graded)
+        return Tried(could_be_declared(results) if wrong else None, wrong, len(graded), stated)
+
+    def right_where_stated(self, draft: Draft, dtype: str, argument: str) -> tuple[int, int]:
+        """Run the cases that state an argument; return how many were right, and how many were graded."""
+        stating = {case_id: case for case_id, case in self._suite.cases.items() if argument in case.attributes}
+        with closing(self._opened(draft)) as implementation:
+            results = self._run(replace(self._suite, cases=stating), implementation, dtype)
+        right = sum(result.establishes for result in results)
+        return right, right + sum(result.is_wrong for result in results)
+
+    def _run(self, suite: Suite, implementation: Implementation, dtype: str) -> tuple[Result, ...]:
+        return run_offered(suite, implementation, dtypes=(dtype,), conventions={}, fail_fast=False)
+
+    def _opened(self, draft: Draft) -> Implementation:
+        module = ModuleType(self._path.stem)
+        module.__file__ = str(self._path.resolve())
+        try:
+            exec(compile(text_of(draft, self._path), self._path.name, "exec"), vars(module))
+        except (Exception, SystemExit) as error:
+            raise AttnspecError(f"{type(error).__name__}: {error}") from None
+        return open_target(Target(module))
+
+
+def _cases_of(operation: Operation, profiles: Sequence[str]) -> Suite:
+    suite = load_suite(profiles=profiles)
+    return replace(suite, cases={case.id: case for case in suite.cases.values() if case.operation == operation.name})
+
+
+def layouts_of(operation: Operation) -> tuple[str, ...]:
+    """Return the layouts in which an operation has these arguments, the contract's own first."""
+    family = family_of(operation.name)
+    probe: dict[str, NDArray[Any]] = {name: np.zeros((1,) * 4) for name in OPERATIONS[operation.name].inputs}
+    return tuple(
+        layout
+        for layout in LAYOUTS
+        if operation_in(operation.name, layout).arguments == operation.arguments
+        and (
+            layout not in family.layouts
+            or family.layouts[layout](operation.name, probe, {}, Circumstances()) is not None
+        )
+    )
+
+
+def _plain_cases(operation: Operation, cases: Sequence[Case]) -> list[Case]:
+    """Return cases with nothing but what is required: those whose extents differ most, and some whose are all alike."""
+    plain = [case for case in cases if _is_plain(operation, case)]
+    # Where a convention reaches every case, its normative choice is as plain as can be.
+    plain = [case for case in plain if not case.conventions] or plain
+    telling = sorted(plain, key=lambda case: (-len(_extents(case)), sum(map(np.size, case.inputs.values()))))
+    alike = [case for case in telling if len({array.shape for array in case.inputs.values()}) == 1]
+    return [*{case.id: case for case in [*telling[:_PROBES], *alike[:_PROBES]]}.values()]
+
+
+def _is_plain(operation: Operation, case: Case) -> bool:
+    given = {*case.inputs, *case.attributes}
+    return (
+        given == set(OPERATIONS[operation.name].required_arguments)
+        and not (case.rejects or case.properties or case.sample or case.presentation)
+        and all(min(array.shape, default=2) > 1 for array in case.inputs.values())
+        and all(np.all(np.abs(array) < _LARGEST) for array in case.inputs.values() if array.dtype.kind == "f")
+    )
+
+
+def _extents(case: Case) -> set[int]:
+    return {length for array in case.inputs.values() for length in array.shape}
+
+
+def _distance(implementation: Implementation, case: Case, dtype: str) -> float | str:
+    """Return how far the first output lies from what is owed, or in words what came instead of an output."""
+    declaration = implementation.declaration
+    (run,) = planned_runs(case, (dtype,), declaration, resolved_for(declaration, {}))
+    answer = implementation.run(request_of(run))
+    if not isinstance(answer, Outputs):
+        return str(getattr(answer, "message", None) or getattr(answer, "reason", answer))
+    assert isinstance(run.expected, Values)
+    name = run.operation.outputs[0]
+    owed, got = run.expected.outputs[name], answer.values[name]
+    if got.shape != owed.shape:
+        return f"{_GAVE} an output of shape {got.shape} where {owed.shape} is owed"
+    if got.dtype.name != dtype:
+        return f"{_GAVE} {got.dtype.name} where {dtype} was given"
+    with np.errstate(all="ignore"):
+        spread = float(np.std(owed)) or 1.0
+        distance = float(np.sqrt(np.mean((got.astype(np.float64) - owed) ** 2))) / spread
+    return distance if np.isfinite(distance) else f"{_GAVE} infinity or NaN"

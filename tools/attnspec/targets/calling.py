@@ -1,0 +1,252 @@
+"""Calls of a Python function: how the contract's arguments are handed to it, and how what it returned is read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from attnspec.base.errors import TargetError
+from attnspec.contract.implementation import Malformed, Outputs
+from attnspec.contract.operation import REQUIRED
+from attnspec.tensors import TENSORS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from attnspec.contract.operation import Operation, Typed
+    from attnspec.tensors import Tensors
+
+_POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How one callable takes the arguments of one operation.
+
+    Attributes
+    ----------
+    names
+        Contract name to the callable's own name, for every argument that it takes.
+    takes_everything
+        Whether it also takes arguments that are not in `names`: it has ``**kwargs``, or cannot be read.
+    positional
+        The callable's names that must be given by position, in order, each with its own default.
+    demanded
+        Optional contract arguments that the callable has no default for; they are passed at their default.
+    """
+
+    names: Mapping[str, str]
+    takes_everything: bool = False
+    positional: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    demanded: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def takes(self, argument: str, own_name: str) -> bool:
+        """Tell whether the callable takes `argument` under `own_name`."""
+        return self.names.get(argument) == own_name
+
+    def lacks(self, arguments: Mapping[str, Any]) -> str | None:
+        """Return the first argument that the callable does not take, or None."""
+        if self.takes_everything:
+            return None
+        return next((name for name in arguments if name not in self.names), None)
+
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Call `function` with `arguments` under its own names."""
+        own = {self.names.get(name, name): value for name, value in {**self.demanded, **arguments}.items()}
+        if not self.positional:
+            return function(**own)
+        # Whoever gives the third by position gives the first two as well, if only at their defaults.
+        length = max((place for place, name in enumerate(self.positional, 1) if name in own), default=0)
+        by_position = [own.pop(name, default) for name, default in islice(self.positional.items(), length)]
+        return function(*by_position, **own)
+
+
+def read_signature(
+    function: Callable[..., Any], operation: Operation, renames: Mapping[str, str], where: str
+) -> Signature:
+    """Read how `function` takes the arguments of `operation`.
+
+    Parameters
+    ----------
+    function
+        The callable; decorators are looked through by ``__wrapped__``.
+    operation
+        The operation that it stands for.
+    renames
+        Contract name to the callable's own name.
+    where
+        How the callable is called in messages.
+
+    Raises
+    ------
+    TargetError
+        If a required argument has no place in the signature, or the signature demands something unknown.
+    """
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return Signature(renames, takes_everything=True)
+    takes_everything = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+    own_names = [name for name, parameter in parameters.items() if parameter.kind not in _VARIADIC]
+    names: dict[str, str] = {}
+    for argument in operation.arguments:
+        # A rename that is meant for another operation does not count.
+        for own in (renames.get(argument), argument):
+            if own is not None and (takes_everything or own in own_names):
+                names[argument] = own
+                break
+    theirs = set(names.values())
+    strangers = [
+        name for name in own_names if name not in theirs and parameters[name].default is inspect.Parameter.empty
+    ]
+    missing = [argument for argument in operation.required_arguments if argument not in names]
+    if missing:
+        others = [name for name in own_names if name not in theirs and name not in strangers]
+        proposed = zip_longest(missing, [*strangers, *others][: len(missing)], fillvalue="NAME")
+        goes = "it goes by another name" if len(missing) == 1 else "they go by other names"
+        raise TargetError(
+            f"{where}({', '.join(own_names)}) has no argument {', '.join(map(repr, missing))}, which {operation.name} "
+            f"needs. If {goes} there, say so: {' '.join(f'--rename {own}={argument}' for argument, own in proposed)}"
+        )
+    if strangers:
+        raise TargetError(
+            f"{where}({', '.join(own_names)}) demands {strangers[0]!r}, which {operation.name} does not have. "
+            f"Give it a default, or rename it: --rename {strangers[0]}=ARGUMENT "
+            f"(arguments: {', '.join(operation.arguments)})."
+        )
+    optional = dict.fromkeys(operation.optional_inputs) | {
+        name: default for name, default in operation.attributes.items() if default is not REQUIRED
+    }
+    demanded = {
+        name: default
+        for name, default in optional.items()
+        if names.get(name) in own_names and parameters[names[name]].default is inspect.Parameter.empty
+    }
+    positional = {name: parameters[name].default for name in own_names if parameters[name].kind is _POSITIONAL_ONLY}
+    return Signature(names, takes_everything, positional, demanded)
+
+
+def outputs_by_name(
+    returned: object, operation: Operation, given: Mapping[str, Typed]
+) -> dict[str, object] | Malformed:
+    """Name the outputs in what was returned: one alone, a tuple in the contract's order, or a mapping.
+
+    Parameters
+    ----------
+    returned
+        What the implementation gave.
+    operation
+        The operation, for the names of its outputs.
+    given
+        The inputs that were handed over. A tuple may leave out what there is not without others, or hold None there.
+
+    Returns
+    -------
+    dict or Malformed
+        What was returned by name, of whatever type; or a sentence about what has no name.
+    """
+    if returned is None:
+        return Malformed(f"{operation.name} returned None; it should return {operation.outputs[0]}.")
+    if isinstance(returned, tuple):
+        values = cast("tuple[object, ...]", returned)
+        if len(values) > len(operation.outputs):
+            return Malformed(
+                f"{operation.name} returned {len(values)} outputs; it has {len(operation.outputs)}: "
+                f"{', '.join(operation.outputs)}."
+            )
+        names = operation.outputs
+        if len(values) < len(names) and not any(value is None for value in values):
+            there = operation.there(given)
+            names = there if len(values) <= len(there) else names
+        return dict(zip(names, values, strict=False))
+    if not isinstance(returned, Mapping):
+        return {operation.outputs[0]: returned}
+    entries = dict(cast("Mapping[str, object]", returned))
+    for name in entries:
+        if name not in operation.outputs:
+            return Malformed(
+                f"{operation.name} returned the unknown output {name!r}; its outputs are "
+                f"{', '.join(operation.outputs)}."
+            )
+    return entries
+
+
+def read_returned(
+    returned: object, operation: Operation, given: Mapping[str, Typed], tensors: Tensors | None = None
+) -> Outputs | Malformed:
+    """Read an array, a tuple in the contract's order, or a mapping by name.
+
+    Parameters
+    ----------
+    returned
+        What the implementation gave; or why it is no set of outputs, where that is known already.
+    operation
+        The operation, for the names of its outputs.
+    given
+        The inputs that were handed over, on which depends what is owed.
+    tensors
+        The tensors that it may have returned instead of arrays.
+
+    Returns
+    -------
+    Outputs or Malformed
+        The arrays by name, in the memory in which they were returned where NumPy can see it; or a sentence about what
+        cannot be read.
+    """
+    entries = returned if isinstance(returned, Malformed) else outputs_by_name(returned, operation, given)
+    if isinstance(entries, Malformed):
+        return entries
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, value in entries.items():
+        if value is None:
+            continue
+        array = _as_array(value if tensors is None else tensors.returned(value))
+        if array is None:
+            library = type(value).__module__.partition(".")[0]
+            hint = f' If it computes with {library}, declare tensors = "{library}".' if library in TENSORS[1:] else ""
+            return Malformed(
+                f"{operation.name} returned {_kind(value)} as {name!r}; return a NumPy array, a tuple of arrays in "
+                f"the order {', '.join(operation.outputs)}, or a dict of arrays by name.{hint}"
+            )
+        arrays[name] = array
+    if any(output.owed and output.name not in arrays for output in operation.gives):
+        owed = operation.owed(given)
+        for name in owed:
+            if name not in arrays:
+                which = "the output that is owed" if len(owed) == 1 else "which is owed"
+                return Malformed(f"{operation.name} returned no {name!r}, {which}.")
+    return Outputs(arrays)
+
+
+_NUMBERS_BESIDE_NUMPY = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+"""The dtypes of numbers that NumPy takes for raw bytes."""
+
+
+def _as_array(value: object) -> NDArray[Any] | None:
+    """Return an array-like as an array of numbers or Booleans, or None."""
+    if type(value) is np.ndarray and value.dtype.kind in "bifu":
+        return value
+    try:
+        if isinstance(value, list | str | bytes) or not (
+            hasattr(value, "__array__") or isinstance(value, int | float | np.generic)
+        ):
+            return None
+        array = np.asarray(value)
+    except Exception:
+        return None
+    return array if array.dtype.kind in "bifu" or array.dtype.name in _NUMBERS_BESIDE_NUMPY else None
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {cast('Any', value).dtype}"
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

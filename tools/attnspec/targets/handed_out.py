@@ -1,0 +1,125 @@
+"""Arrays that belong to the caller: whether a call changes its inputs, or writes over the outputs of earlier calls."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.contract.implementation import Request
+
+
+_LARGEST_KEPT = 2**22
+"""Bytes of an input that are kept to be compared; of a larger one a digest, since copies would fill the memory."""
+
+_MOST = 4096
+"""Sets of shapes that are remembered: more than golden cases have, and a bound for draws, each of which has its own."""
+
+
+def imprint(array: NDArray[Any]) -> bytes:
+    """Return what tells an array from one of another shape or dtype, or with any other bit.
+
+    These are its bytes, or of a large one a digest of them, behind its shape and dtype: a call can reshape in place
+    what it was handed.
+    """
+    kind = f"{array.shape} {array.dtype.str} ".encode()
+    if array.nbytes <= _LARGEST_KEPT:
+        return kind + array.tobytes()
+    digest = hashlib.sha256(kind)
+    parts = array.reshape(-1, array.shape[-1]) if array.flags.c_contiguous else array
+    rows = max(1, _LARGEST_KEPT // max(parts[:1].nbytes, 1))
+    for start in range(0, len(parts), rows):
+        digest.update(parts[start : start + rows].tobytes())
+    return digest.digest()
+
+
+class _Call(NamedTuple):
+    """The outputs of one call: its dtype and shapes, the arrays that were returned, and what they held."""
+
+    of_shapes: tuple[Any, ...]
+    returned: Mapping[str, NDArray[Any]]
+    held: Mapping[str, NDArray[Any]]
+
+    def overwritten(self) -> tuple[str, ...]:
+        return tuple(name for name, array in self.returned.items() if imprint(array) != imprint(self.held[name]))
+
+
+@dataclass
+class HandedOut:
+    """What an implementation returned last, in each dtype of each operation, and in each set of shapes.
+
+    Buffers are often kept by dtype and shape, so that only a call with both the same writes over them.
+    """
+
+    _last: dict[tuple[Any, ...], _Call] = field(default_factory=dict["tuple[Any, ...]", _Call], init=False)
+
+    def overwritten(
+        self, request: Request, returned: Mapping[str, NDArray[Any]], held: Mapping[str, NDArray[Any]]
+    ) -> tuple[str, ...]:
+        """Return which outputs of earlier calls do not hold any more what they held, and remember those of this call.
+
+        Parameters
+        ----------
+        request
+            The call that was answered.
+        returned
+            Its outputs, in the memory in which they were returned. Nobody but the implementation may hold them beside.
+        held
+            Copies of them.
+
+        Notes
+        -----
+        The convention ``outputs``.
+        """
+        # An array that nobody else can reach cannot be written over: most need not be kept, nor compared. One that lies
+        # in the memory of an input is the caller's, who may write over it.
+        reachable = {
+            name: returned[name]
+            for name in returned
+            if _references(returned, name) not in _ALONE and not _lies_in(returned[name], request.inputs)
+        }
+        if not reachable and not self._last:
+            return ()
+        of_dtype = (request.operation, request.dtype)
+        of_shapes = (*of_dtype, *(array.shape for array in held.values()))
+        found: dict[str, None] = {}
+        for call in filter(None, (self._last.get(of_dtype), self._last.get(of_shapes))):
+            names = call.overwritten()
+            found.update(dict.fromkeys(names))
+            if names:
+                self._last.pop(call.of_shapes, None)  # told once
+        if reachable:
+            # What was remembered first is forgotten first.
+            self._last.pop(of_shapes, None)
+            self._last[of_dtype] = self._last[of_shapes] = _Call(of_shapes, reachable, held)
+            while len(self._last) > _MOST:
+                del self._last[next(iter(self._last))]
+        elif found:
+            self._last.pop(of_dtype, None)
+        return tuple(found)
+
+
+def _lies_in(array: NDArray[Any], inputs: Mapping[str, NDArray[Any]]) -> bool:
+    return any(np.may_share_memory(array, given) for given in inputs.values())
+
+
+def _references(arrays: Mapping[str, NDArray[Any]], name: str) -> tuple[int, int] | None:
+    """Return how many references there are to an array and to its owner; None where NumPy does not own its memory."""
+    owner = arrays[name].base
+    if owner is None:
+        return (sys.getrefcount(arrays[name]), 0) if arrays[name].flags.owndata else None
+    if type(owner) is np.ndarray and owner.flags.owndata:
+        return sys.getrefcount(arrays[name]), sys.getrefcount(owner)
+    return None
+
+
+_ALONE = (_references({"": np.empty(2)}, ""), _references({"": np.empty(2)[1:]}, ""))
+"""The references to an array, and to a view, that the mapping alone holds; counted, for they differ between Pythons."""

@@ -1,0 +1,330 @@
+"""From what the user typed to an implementation: built-in names, installed adapters, modules, files, objects."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from attnspec.base.errors import AttnspecError, TargetError
+from attnspec.base.extensions import BUILT_IN
+from attnspec.contract import OPERATIONS
+from attnspec.contract.implementation import Implementation
+from attnspec.targets.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
+from attnspec.targets.target import target_of
+from attnspec.targets.target_keywords import LoadOptions, spelled_out
+from attnspec.targets.where_raised import place_of
+from attnspec.tensors import tensors_called
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Unpack
+
+    from attnspec.targets.target import Target
+
+ENTRY_POINTS = "attnspec.adapters"
+
+_DECLARED = ("dtypes", "conventions", "without", "tensors", "backward", "layout", "version")
+
+FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[^:]*))?")
+"""A target that is a file. The path may hold a colon itself, as those with a drive letter do."""
+
+
+@spelled_out(LoadOptions)
+def load(target: object, **options: Unpack[LoadOptions]) -> Implementation:
+    """Return the implementation that `target` names or is.
+
+    Parameters
+    ----------
+    target
+        A built-in name, an installed adapter's name, ``package.module``, ``package.module:attribute``,
+        ``./file.py``, ``./file.py:attribute``; or, from Python, a module, an instance, a class, a callable. An
+        implementation that is loaded already is returned as it is.
+    bare_operation
+        The operation for which a single function stands (``--as``).
+    renames
+        Contract argument to the implementation's own name for it.
+    device
+        Where it is to run, in its own words, such as ``"cuda"``; None leaves it to the implementation. It is passed
+        to a class or a factory that has an argument `device`, and its tensors are handed over there.
+    tensors
+        The library whose tensors it takes and returns, one of :data:`attnspec.tensors.TENSORS`; where None,
+        what the implementation declares, else NumPy's arrays.
+    layout
+        The layout in which it is going to be asked, over the one that it declares. It is passed to a class or a
+        factory that has an argument `layout`.
+    backward
+        How it comes to backward passes that it does not hold, one of
+        :data:`attnspec.targets.differentiating.BACKWARD`; where None, what it declares, else not at all.
+
+    Raises
+    ------
+    TargetError
+        If it cannot be found, imported or used, or takes no device.
+    """
+    renames = {own: argument for argument, own in (options.get("renames") or {}).items()}
+    said = {**options, "operation": options.get("bare_operation"), "renames": renames}
+    return loaded(target_of(target, {name: value for name, value in said.items() if name != "bare_operation"}))
+
+
+def loaded(target: Target) -> Implementation:
+    """Return the implementation that a target of Python names or is, in this process.
+
+    Raises
+    ------
+    TargetError
+        If it cannot be found, imported or used, or takes no device.
+    """
+    python = target.python
+    if isinstance(python, Implementation):
+        _refuse_device(target.device, python.declaration.adapter)
+        _refuse_backward(target.backward, python.declaration.adapter)
+        return python
+    limit = sys.getrecursionlimit()
+    try:
+        found, module = locate(python) if isinstance(python, str) else (python, None)
+        adapter = python if isinstance(python, str) else _describe(python)
+        told: dict[str, str] = {}
+        if target.operation is not None:
+            holder = _bare(found, adapter, target.operation, module)
+        else:
+            asked = {"device": target.device, "layout": target.layout}
+            told = {name: word for name, word in asked.items() if word is not None and _takes(name, found)}
+            holder = _holder(found, adapter, told)
+        kind = target.tensors or _declared_word(holder, "tensors", adapter)
+        if isinstance(holder, Implementation) or (kind is None and "device" not in told):
+            _refuse_device(target.device, adapter)
+        if isinstance(holder, Implementation):
+            _refuse_backward(target.backward, adapter)
+            return holder
+        tensors = None if kind is None else tensors_called(kind, target.device, said_by=adapter)
+        backward = target.backward or _declared_word(holder, "backward", adapter)
+        return InProcessImplementation(holder, adapter, target.own_names, tensors, target.layout, backward)
+    finally:
+        keep_recursion_limit(limit)
+
+
+def _holder(found: object, adapter: str, told: Mapping[str, str]) -> object:
+    """Return the module or instance that holds the operations; a class or a factory is called once."""
+    holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
+    if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)) or not callable(found):
+        return found
+    return _made(found, adapter, told)
+
+
+def _declared_word(holder: object, name: str, adapter: str) -> str | None:
+    """Return the word that is declared under a name; what has that name and is no string is something else."""
+    declared = None if isinstance(holder, Implementation) else read_attribute(holder, name, adapter)
+    return declared if isinstance(declared, str) else None
+
+
+def _made(found: Callable[..., object], adapter: str, told: Mapping[str, str]) -> object:
+    """Call a class or a factory once."""
+    try:
+        return found(**told)
+    except (AttnspecError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        hint = "" if isinstance(found, type) else " For a single function, say which operation it is: --as OPERATION"
+        raise TargetError(
+            f"{adapter} could not be made into an adapter: calling it without arguments raised "
+            f"{type(error).__name__}: {error}.{hint}"
+        ) from None
+
+
+def _takes(argument: str, factory: object) -> bool:
+    """Tell whether something is a class or a function, not an operation itself, that has an argument of that name."""
+    if not callable(factory) or isinstance(factory, ModuleType):
+        return False
+    try:
+        return argument in inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _refuse_device(device: str | None, adapter: str) -> None:
+    if device is not None:
+        raise TargetError(
+            f"--device {device}: {adapter} takes no device. A class or a function that makes the adapter does, "
+            "if it has an argument 'device'; so does one that takes tensors: --tensors torch."
+        )
+
+
+def _refuse_backward(backward: str | None, adapter: str) -> None:
+    if backward is not None:
+        raise TargetError(
+            f"--backward {backward}: {adapter} is an implementation already, which offers its backward passes itself. "
+            "A function that takes tensors of a library that differentiates can have one: --tensors torch."
+        )
+
+
+def _bare(found: object, adapter: str, operation: str, module: ModuleType | None) -> object:
+    """Return a holder of one function, which declares what the module declares in which it was found."""
+    if operation not in OPERATIONS:
+        raise TargetError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
+    if isinstance(found, type):
+        # An instance of it is meant, which is called like a function.
+        found = _made(found, adapter, {})
+    if not callable(found):
+        raise TargetError(
+            f"--as {operation} needs a function, but {adapter} is a {type(found).__name__}; name it: {adapter}:FUNCTION"
+        )
+    declared = {name: read_attribute(module, name, adapter) for name in _DECLARED} if module is not None else {}
+    return SimpleNamespace(**{operation: found, "name": getattr(found, "__name__", adapter), **declared})
+
+
+def locate(target: str) -> tuple[object, ModuleType | None]:
+    """Return what a target names, and the module in which it was found where it is a part of one.
+
+    Raises
+    ------
+    TargetError
+        If it cannot be found or imported.
+    """
+    if target in BUILT_IN:
+        place, _, attribute = BUILT_IN[target].partition(":")
+        return _part(_import(place, target), attribute, target)
+    file = FILE.fullmatch(target)
+    if file is not None:
+        return _part(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)
+    if target.endswith(".ipynb"):
+        raise TargetError(
+            f"{target!r} is a notebook. Call attnspec.validate(FUNCTION, operation=OPERATION) in one of its cells, or "
+            "save the function to a .py file."
+        )
+    entry = _entry_point(target)
+    if entry is not None:
+        return entry, None
+    place, _, attribute = target.partition(":")
+    if not all(part.isidentifier() for part in place.split(".")):
+        raise TargetError(
+            f"{target!r} names no implementation: give a module (package.module), a file (./mine.py:MyAdapter) "
+            f"or a built-in one ({', '.join(BUILT_IN)})."
+        )
+    working_folder = str(Path.cwd())
+    if working_folder not in sys.path:
+        sys.path.insert(0, working_folder)
+    return _part(_import(place, target), attribute, target) if attribute else _import_dotted(place)
+
+
+def _import_dotted(target: str) -> tuple[object, ModuleType | None]:
+    """Import ``package.module``, or take the last part as an attribute of the module before it."""
+    parent, _, last = target.rpartition(".")
+    if parent and _spec_of(target) is None and _spec_of(parent) is not None:
+        return _part(_import(parent, target), last, target)
+    return _import(target, target), None
+
+
+def _spec_of(name: str) -> object:
+    try:
+        return importlib.util.find_spec(name)
+    except Exception:
+        return None
+
+
+def _import(module: str, target: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except (AttnspecError, KeyboardInterrupt):
+        raise
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module == error.name or module.startswith(error.name + ".")):
+            raise TargetError(
+                f"There is no module {error.name!r} to import for {target!r}. Is it installed, and is this the "
+                f"right folder? The built-in implementations are {', '.join(BUILT_IN)}."
+            ) from None
+        needs = f"it needs the module {error.name!r}." if error.name else _where(error)
+        raise TargetError(f"{target!r} could not be imported: {needs}") from None
+    except BaseException as error:
+        raise TargetError(f"{target!r} could not be imported: {_where(error)}") from None
+
+
+class _AsItStands(SourceFileLoader):
+    """A loader that compiles the file at each import, and leaves no bytecode beside it.
+
+    Python holds bytecode for current as long as the source's second of writing and length stay the same, and would
+    run what was there before a quick edit.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def _module_from_file(path: Path, target: str) -> ModuleType:
+    if not path.is_file():
+        raise TargetError(f"There is no file {str(path)!r} (from {target!r}).")
+    name = path.stem if path.stem.isidentifier() else "attnspec_target"
+    loader = _AsItStands(name, str(path))
+    spec = ModuleSpec(name, loader, origin=str(path))
+    spec.has_location = True
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    previous = sys.modules.get(name)
+    sys.modules[name] = module
+    loaded = False
+    try:
+        loader.exec_module(module)
+        loaded = True
+    except (AttnspecError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        hint = ""
+        if isinstance(error, ImportError) and "relative import" in str(error):
+            hint = ". It belongs to a package: name it as a module, package.module, from the folder above the package."
+        raise TargetError(f"{str(path)!r} could not be imported: {_where(error)}{hint}") from None
+    finally:
+        # What stays behind must be whole: the next import of that name would take it without a look.
+        if previous is not None:
+            sys.modules[name] = previous
+        elif not loaded:
+            del sys.modules[name]
+    return module
+
+
+def _part(module: ModuleType, attribute: str, target: str) -> tuple[object, ModuleType | None]:
+    """Return an attribute of a module, beside the module; the module alone where none is named."""
+    found: Any = module
+    for part in filter(None, attribute.split(".")):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise TargetError(f"{target!r}: {module.__name__} has no attribute {attribute!r}.") from None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise TargetError(f"{target!r}: reading {attribute!r} raised {_where(error)}") from None
+    return found, module if attribute else None
+
+
+def _entry_point(target: str) -> object | None:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=ENTRY_POINTS, name=target):
+        try:
+            return entry.load()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise TargetError(f"The installed adapter {target!r} could not be loaded: {_where(error)}") from None
+    return None
+
+
+def _where(error: BaseException) -> str:
+    """Return the error's own words, with the place."""
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        file = f" of {Path(error.filename).name}" if error.filename else ""
+        return f"{type(error).__name__} in line {error.lineno}{file}: {error.msg}"
+    return f"{type(error).__name__}: {error}{place_of(error)}"
+
+
+def _describe(target: object) -> str:
+    return str(getattr(target, "__name__", type(target).__name__))

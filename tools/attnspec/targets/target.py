@@ -1,0 +1,209 @@
+"""A target: what is validated and how it is reached, as one value that is made here, and written down here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from attnspec.base.errors import UsageError
+from attnspec.contract import EXAMPLES, IN_LAYOUT, OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+For = Literal["python", "process"]
+"""What an option is for alone: a target of Python, or one that is talked to in a process of its own."""
+
+_OPTIONS = {"operation": "as", "renames": "rename", "show_stderr": "stderr"}
+"""Fields whose option has another name."""
+
+
+_FOR_LOADING: Mapping[str, Any] = {"alone": "python", "loads": True}
+_FOR_PYTHON: Mapping[str, Any] = {"alone": "python"}
+_FOR_A_PROCESS: Mapping[str, Any] = {"alone": "process"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is validated, and how it is reached. The order of fields is that of a report's ``invocation``.
+
+    Attributes
+    ----------
+    python, command
+        A target of Python, which is what :func:`attnspec.load` takes; or a program that speaks the process protocol.
+    operation
+        The operation for which a bare function stands.
+    layout
+        The layout in which it is asked, over the one that it declares.
+    renames
+        Its own argument name to the contract's.
+    device
+        Where it is to run.
+    tensors
+        The library whose tensors it takes and returns, over the one that it declares.
+    backward
+        How it comes to backward passes that it does not hold, over what it declares.
+    isolate
+        Whether a target of Python runs in a process of its own.
+    timeout
+        Seconds for each call; a target of Python then runs in a process of its own.
+    without
+        Capabilities that it does not offer, beside those that it declares.
+    start_timeout
+        Seconds for the start of a process.
+    show_stderr, transcript
+        Whether what a process prints to its stderr is shown, and the file into which all is written that is said to it
+        and by it.
+
+    Raises
+    ------
+    UsageError
+        If a name is to stand for an argument that no operation has.
+    """
+
+    python: object = None
+    command: str | None = None
+    operation: str | None = field(default=None, metadata=_FOR_LOADING)
+    layout: str | None = field(default=None, metadata={"loads": True})
+    renames: Mapping[str, str] = field(default_factory=dict[str, str], metadata=_FOR_LOADING)
+    device: str | None = field(default=None, metadata=_FOR_LOADING)
+    tensors: str | None = field(default=None, metadata=_FOR_LOADING)
+    backward: str | None = field(default=None, metadata=_FOR_LOADING)
+    isolate: bool = field(default=False, metadata=_FOR_PYTHON)
+    timeout: float | None = None
+    without: tuple[str, ...] = ()
+    start_timeout: float | None = field(default=None, metadata=_FOR_A_PROCESS)
+    show_stderr: bool = field(default=False, metadata=_FOR_A_PROCESS)
+    transcript: Path | None = field(default=None, metadata=_FOR_A_PROCESS)
+
+    def __post_init__(self) -> None:
+        """Refuse names of arguments that no operation has."""
+        everywhere = (OPERATIONS, *IN_LAYOUT.values()) if self.renames else ()
+        known = {argument for there in everywhere for operation in there.values() for argument in operation.arguments}
+        for own, argument in self.renames.items():
+            if argument not in known:
+                raise UsageError(
+                    f"--rename {own}={argument}: no operation has an argument {argument!r}; "
+                    f"write your own name first: --rename {EXAMPLES.own_name}={EXAMPLES.argument}."
+                )
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return str(self.command if self.python is None else self.python)
+
+    @property
+    def own_names(self) -> dict[str, str]:
+        """Contract argument to its own name for it."""
+        return {argument: own for own, argument in self.renames.items()}
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether it is Python that runs in this process."""
+        return self.python is not None and self.command is None and not self.isolate and self.timeout is None
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What results depend on beside a target of Python itself, by field."""
+        names = [each.name for each in fields(self) if each.metadata.get("alone") != "process"]
+        return {name: getattr(self, name) for name in names if name != "python"}
+
+    def texts(self, name: str) -> list[str]:
+        """Return the texts with which an option says a field; none where it was not given."""
+        if name == "renames":
+            return [f"{own}={argument}" for own, argument in self.renames.items()]
+        if name == "without":
+            return [*self.without]
+        value: Any = getattr(self, name)
+        if value is None or value is False:
+            return []
+        return ["given" if value is True else f"{value:g}" if isinstance(value, float) else str(value)]
+
+    def options_for(self, alone: For) -> Iterator[str]:
+        """Give the options that were given and are for such targets alone."""
+        for each in fields(self):
+            if each.metadata.get("alone") == alone and self.texts(each.name):
+                yield option_of(each.name)
+
+
+LOADING = tuple(each.name for each in fields(Target) if each.metadata.get("loads"))
+"""The fields that loading a target of Python needs."""
+
+
+def option_of(name: str) -> str:
+    """Return the option of the command line that says a field."""
+    return f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
+
+
+def target_of(python: object, given: Mapping[str, Any]) -> Target:
+    """Make a target of what was said about it.
+
+    Parameters
+    ----------
+    python
+        A target of Python, or None.
+    given
+        Fields of `Target` by name, as options or keywords have them: None for what was not said, ``K=V`` texts or a
+        mapping for `renames`, and one text or several for `without`, each with perhaps several words.
+
+    Raises
+    ------
+    UsageError
+        If a text cannot be read, or a name is to stand for an argument that no operation has.
+    """
+    said = {name: value for name, value in given.items() if value is not None}
+    if "renames" in said:
+        own: Any = said["renames"]
+        said["renames"] = dict(cast("Any", own)) if isinstance(own, Mapping) else pairs(own, option_of("renames"))
+    if "without" in said:
+        said["without"] = words(as_tuple(said["without"]))
+    return Target(python, **said)
+
+
+def invocation_fields(target: Target) -> dict[str, Any]:
+    """Return what a report keeps of a target, by option: of a program that it is one, for its words are elsewhere."""
+    # What it is without stands among what the implementation declares.
+    said = {name: value for name, value in target.said.items() if name != "without"}
+    said["command"] = target.command is not None
+    return {option_of(name).removeprefix("--"): value for name, value in said.items()}
+
+
+def written_options(target: Target) -> dict[str, str]:
+    """Return option to text for all that results depend on; the text is empty where nothing was said."""
+    return {option_of(name): ", ".join(target.texts(name)) for name in target.said}
+
+
+def loading_words(target: Target) -> list[str]:
+    """Return the words of a command line that say how a target of Python is loaded."""
+    return [f"{option_of(name)}={text}" for name in LOADING for text in target.texts(name)]
+
+
+def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Read ``K=V`` options; several may stand in one text, with commas between them.
+
+    Raises
+    ------
+    UsageError
+        If one has no equals sign.
+    """
+    found: dict[str, str] = {}
+    for text in words(texts):
+        name, sign, value = text.partition("=")
+        if not (name and sign and value):
+            raise UsageError(f"{option} {text}: write it as NAME=VALUE.")
+        found[name] = value
+    return found
+
+
+def words(texts: Sequence[str]) -> tuple[str, ...]:
+    """Read words that may stand several in one text, with commas between them."""
+    return tuple(word for text in texts for word in text.replace(" ", "").split(",") if word)
+
+
+def as_tuple(names: Sequence[str] | str | None) -> tuple[str, ...]:
+    """Return one name, several names or None as a tuple of names."""
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(names)

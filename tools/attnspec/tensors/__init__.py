@@ -1,0 +1,112 @@
+"""The tensors of a library, for functions that take and return them instead of NumPy's arrays."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+from attnspec.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+__all__ = ["TENSORS", "Differentiable", "Tensors", "tensors_called"]
+
+TENSORS = ("numpy", "torch", "jax", "dlpack")
+"""Every library whose tensors can be handed over, by name; each is imported only when it is named. The last one is no
+library: what it hands over is taken by any that speaks the exchange protocol DLPack."""
+
+
+class Tensors(Protocol):
+    """How arrays become a library's tensors, and back."""
+
+    def given(self, array: NDArray[Any]) -> Any:
+        """Return an array as a tensor of its dtype, with its strides where the library has such tensors.
+
+        Writing to the tensor never changes the array.
+        """
+        ...
+
+    def held(self, tensor: Any) -> NDArray[Any]:
+        """Return what a tensor that was given holds now."""
+        ...
+
+    def returned(self, value: Any) -> Any:
+        """Return a tensor as an array of its dtype, in its own memory where NumPy can see it; else the value itself."""
+        ...
+
+    def calling(self) -> AbstractContextManager[Any]:
+        """Return what is to surround a call."""
+        ...
+
+
+@runtime_checkable
+class Differentiable(Tensors, Protocol):
+    """Tensors of a library that differentiates what is computed with them."""
+
+    def gradients(
+        self,
+        function: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+        at: Mapping[str, Any],
+        along: Mapping[str, Any],
+    ) -> Mapping[str, Any]:
+        """Return the gradients of a function by reverse differentiation.
+
+        Parameters
+        ----------
+        function
+            Takes tensors by name and returns tensors by name, of which those that `along` names are differentiated.
+        at
+            The tensors with respect to which gradients are wanted; the function is called with them, once.
+        along
+            The gradients with respect to the function's outputs.
+
+        Returns
+        -------
+        Mapping
+            The gradients, under the names of `at`; zeros where nothing depends on a tensor.
+
+        Raises
+        ------
+        TypeError
+            If the library sees no way from the outputs back to the tensors.
+        Unsupported
+            If it sees one from some of the outputs alone.
+        """
+        ...
+
+    def has_gradient(self, tensor: Any) -> bool:
+        """Tell whether there are gradients with respect to such a tensor: it holds numbers of a float dtype."""
+        ...
+
+
+def tensors_called(name: str, device: str | None, *, said_by: str) -> Tensors:
+    """Return the tensors of a library.
+
+    Parameters
+    ----------
+    name
+        One of :data:`TENSORS`.
+    device
+        Where they are to live, in the library's own words; None leaves it to the library.
+    said_by
+        Who asked for them, for messages.
+
+    Raises
+    ------
+    UsageError
+        If there is no such library here.
+    MissingDependencyError
+        If it cannot be imported.
+    TargetError
+        If it cannot use the device.
+    """
+    if name not in TENSORS:
+        near = get_close_matches(str(name).lower(), TENSORS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(f"{said_by} asks for the tensors of {name!r}; there are those of {', '.join(TENSORS)}.{hint}")
+    return cast("Tensors", import_module(f"attnspec.tensors.of_{name}").tensors(device))

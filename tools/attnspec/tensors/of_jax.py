@@ -1,0 +1,90 @@
+"""JAX's arrays. They have no strides of their own, and nobody can write to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.base.errors import TargetError
+from attnspec.tensors.libraries import import_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+jax = import_library("jax", adapter="jax")
+
+
+def gradients(
+    function: Callable[[Mapping[str, Any]], Mapping[str, Any]], at: Mapping[str, Any], along: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the gradients of a function by ``jax.vjp``, as `Differentiable.gradients` says."""
+
+    def differentiated(given: dict[str, Any]) -> dict[str, Any]:
+        outputs = function(given)
+        return {name: jax.numpy.asarray(outputs[name]) for name in along}
+
+    outputs, pull_back = jax.vjp(differentiated, dict(at))
+    (found,) = pull_back({name: along[name].astype(output.dtype) for name, output in outputs.items()})
+    return found
+
+
+class JaxTensors:
+    """JAX's arrays on a device.
+
+    Parameters
+    ----------
+    device
+        A device of JAX.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+
+    def given(self, array: NDArray[Any]) -> Any:
+        """Return the array as an array of JAX, which shares no memory with it."""
+        with self.calling():
+            return jax.device_put(np.array(array), self._device)
+
+    def held(self, tensor: Any) -> NDArray[Any]:
+        """Return what the array holds."""
+        return np.asarray(tensor)
+
+    def returned(self, value: Any) -> Any:
+        """Return an array of JAX as one of NumPy; anything else as it is."""
+        return np.asarray(value) if isinstance(value, jax.Array) else value
+
+    def calling(self) -> AbstractContextManager[Any]:
+        """Return the context in which JAX has 64-bit numbers, without which float64 is float32 to it."""
+        return jax.enable_x64(True)
+
+    def gradients(
+        self,
+        function: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+        at: Mapping[str, Any],
+        along: Mapping[str, Any],
+    ) -> Mapping[str, Any]:
+        """Return the gradients of a function by ``jax.vjp``."""
+        return gradients(function, at, along)
+
+    def has_gradient(self, tensor: Any) -> bool:
+        """Tell whether an array holds numbers of a float dtype."""
+        return bool(jax.numpy.issubdtype(tensor.dtype, jax.numpy.floating))
+
+
+def tensors(device: str | None) -> JaxTensors:
+    """Return them.
+
+    Raises
+    ------
+    TargetError
+        If JAX cannot use the device.
+    """
+    platform, _, place = (device or "cpu").partition(":")
+    try:
+        return JaxTensors(jax.devices(platform)[int(place or 0)])
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise TargetError(f"--device {device}: JAX {jax.__version__} cannot use it here: {error}") from None

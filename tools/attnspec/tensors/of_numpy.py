@@ -1,0 +1,46 @@
+"""NumPy's own arrays, which need nothing."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from attnspec.base.errors import TargetError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+
+class NumpyTensors:
+    """Arrays as they are."""
+
+    def given(self, array: NDArray[Any]) -> Any:
+        """Return the array."""
+        return array
+
+    def held(self, tensor: Any) -> NDArray[Any]:
+        """Return the array."""
+        return tensor
+
+    def returned(self, value: Any) -> Any:
+        """Return the value."""
+        return value
+
+    def calling(self) -> AbstractContextManager[Any]:
+        """Return nothing that does anything."""
+        return nullcontext()
+
+
+def tensors(device: str | None) -> NumpyTensors:
+    """Return them.
+
+    Raises
+    ------
+    TargetError
+        If a device is named.
+    """
+    if device is not None:
+        raise TargetError(f"--device {device}: NumPy's arrays live on the CPU; name other tensors: --tensors torch")
+    return NumpyTensors()

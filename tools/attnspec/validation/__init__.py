@@ -1,0 +1,288 @@
+"""Validating an implementation: from a target to a report."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from attnspec.base.errors import UsageError
+from attnspec.base.extensions import MEASURED, loaded
+from attnspec.base.version import __version__
+from attnspec.cases import load_selected
+from attnspec.contract import OPERATIONS
+from attnspec.contract import conventions as convention_rules
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.process.opening import open_target
+from attnspec.reports.invocation import Invocation, invocation_of
+from attnspec.reports.report import Report
+from attnspec.runner import offered_part, run_suite, share_of
+from attnspec.targets.target import as_tuple, target_of
+from attnspec.targets.target_keywords import TargetOptions, spelled_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Unpack
+
+    from attnspec.cases import Suite
+    from attnspec.diagnosis import Declarations, Diagnosis
+    from attnspec.reports.wording import EndedEarly
+    from attnspec.runner import Follower, Result, Run, Share
+    from attnspec.runner.law import Law, Measured
+    from attnspec.targets import Declaration, Implementation
+
+
+@spelled_out(TargetOptions)
+def validate(
+    target: object,
+    *,
+    dtypes: Sequence[str] | str | None = None,
+    profile: Sequence[str] | str | None = None,
+    select: Sequence[str] | str | None = None,
+    conventions: Mapping[str, str] | None = None,
+    fail_fast: bool = False,
+    probes: bool = True,
+    golden: Path | None = None,
+    **options: Unpack[TargetOptions],
+) -> Report:
+    """Validate an implementation against the golden cases.
+
+    The implementation runs in this process, unprotected: what ends the process ends the validation too. The command
+    line guards its runs.
+
+    Parameters
+    ----------
+    target
+        What to validate: a built-in name (``"torch"``), a module, an instance or a class that holds callables named
+        after operations, a string such as ``"package.module"`` or ``"./mine.py:MyAdapter"``, or, together with
+        `operation`, one function.
+    dtypes
+        Dtypes to run in; those that the implementation declares if None.
+    profile, select
+        Profiles, and shell patterns of case ids, to run; everything if None.
+    conventions
+        Conventions that the implementation follows, over those that it declares, such as
+        ``{"fully_masked_row": "nan"}``.
+    operation
+        The operation for which a bare function stands.
+    layout
+        One of the layouts, such as ``bshe`` or ``paged:page_size=16``, for an implementation that is laid out so; what
+        it declares if None.
+    renames
+        The implementation's own argument name to the contract's: ``{"Q": "query"}``.
+    device
+        Where it is to run, for an implementation that takes one: ``"cuda"``.
+    tensors
+        The library whose tensors it takes and returns: ``"torch"``, ``"jax"`` or ``"numpy"``; what it declares if None.
+    backward
+        ``"autograd"`` has the gradients of its functions taken by the library of its tensors, and validates them, too;
+        what it declares if None.
+    without
+        Capabilities that it does not offer, beside those that it declares: ``("float_mask", "grouped_query")``.
+    fail_fast
+        Stop at the first wrong result.
+    probes
+        Whether an implementation that went wrong is called again, to measure what it computes.
+    golden
+        Another folder of golden files.
+
+    Returns
+    -------
+    Report
+        ``conforms``, ``results``, ``diagnosis``, ``summary``; a notebook shows it as a table.
+
+    Raises
+    ------
+    AttnspecError
+        If it cannot be run: the message is a sentence that says what to do.
+    """
+    suite = load_selected(golden, profiles=as_tuple(profile), select=as_tuple(select))
+    reached = target_of(target, options)
+    with closing(open_target(reached)) as implementation:
+        return run_and_report(
+            suite,
+            implementation,
+            dtypes=as_tuple(dtypes),
+            conventions=conventions or {},
+            fail_fast=fail_fast,
+            probes=probes,
+            invocation=invocation_of(reached, golden),
+        )
+
+
+def run_and_report(
+    suite: Suite,
+    implementation: Implementation,
+    *,
+    dtypes: Sequence[str] = (),
+    conventions: Mapping[str, str] | None = None,
+    fail_fast: bool = False,
+    probes: bool = True,
+    invocation: Invocation | None = None,
+) -> Report:
+    """Run the selected cases against an implementation and put everything into a report.
+
+    Parameters
+    ----------
+    suite, implementation, dtypes, conventions, fail_fast
+        As `attnspec.runner.run_suite` takes them.
+    probes
+        Whether an implementation that went wrong is called again, to measure what it computes.
+    invocation
+        How the implementation was reached, for the report.
+
+    Raises
+    ------
+    UsageError
+        If a dtype or a convention is unknown.
+    """
+    conventions = conventions or {}
+    results = run_offered(suite, implementation, dtypes=dtypes, conventions=conventions, fail_fast=fail_fast)
+    return make_report(
+        suite,
+        implementation.declaration,
+        results,
+        conventions=conventions,
+        measured=measured_of(implementation, results) if probes else None,
+        invocation=invocation,
+    )
+
+
+def run_offered(
+    suite: Suite,
+    implementation: Implementation,
+    *,
+    dtypes: Sequence[str],
+    conventions: Mapping[str, str],
+    fail_fast: bool,
+    follower: Follower | None = None,
+    share: Share | None = None,
+    known: Callable[[Run], Result | None] | None = None,
+) -> tuple[Result, ...]:
+    """Run the selected cases that concern an implementation.
+
+    Parameters
+    ----------
+    suite, implementation, dtypes, conventions, fail_fast, follower, known
+        As `attnspec.runner.run_suite` takes them.
+    share
+        Which part of the cases is run; all of them if None.
+
+    Raises
+    ------
+    UsageError
+        If a dtype or a convention is unknown.
+    """
+    check_asked(dtypes, conventions)
+    offered = offered_part(suite, implementation.declaration.operations).suite
+    return run_suite(
+        offered if share is None else share_of(offered, share),
+        implementation,
+        dtypes=dtypes,
+        conventions=conventions,
+        fail_fast=fail_fast,
+        follower=follower,
+        known=known,
+    )
+
+
+def make_report(
+    suite: Suite,
+    declaration: Declaration,
+    results: tuple[Result, ...],
+    *,
+    conventions: Mapping[str, str],
+    measured: Measured | None = None,
+    invocation: Invocation | None = None,
+    not_run: int | None = None,
+    ended_early: EndedEarly | None = None,
+) -> Report:
+    """Put the results of a run into a report, with what explains the failures.
+
+    Parameters
+    ----------
+    suite
+        The selected cases.
+    declaration
+        What the implementation says about itself.
+    results
+        What came of them.
+    conventions
+        Conventions that the command asked for, over those that are declared.
+    measured
+        What probes brought; None where there were none.
+    invocation
+        How the implementation was reached.
+    not_run
+        How many (case, dtype) have no result, for a run that ended early.
+    ended_early
+        Why it did.
+    """
+    left_out = offered_part(suite, declaration.operations).left_out
+    diagnosis: tuple[Diagnosis, ...] = ()
+    declarations: Declarations | None = None
+    # The catalogue of mistakes is loaded only where there is something to explain.
+    if any(result.is_wrong for result in results):
+        from attnspec.diagnosis import could_be_declared, diagnose
+
+        diagnosis = diagnose(results, laws=() if measured is None else measured.laws)
+        declarations = could_be_declared(results)
+    return Report(
+        declaration=declaration,
+        conventions={**declaration.conventions, **conventions},
+        suite_version=__version__,
+        suite_digest=suite.digest,
+        environment=environment(),
+        results=results,
+        left_out=left_out,
+        diagnosis=diagnosis,
+        could_be_declared=declarations,
+        probes=None if measured is None else measured.calls,
+        invocation=invocation or Invocation(),
+        not_run=not_run,
+        ended_early=ended_early,
+    )
+
+
+def check_asked(dtypes: Sequence[str], conventions: Mapping[str, str]) -> None:
+    """Raise `UsageError` if a dtype or a convention is unknown."""
+    convention_rules.check(conventions, said_by="The command")
+    for dtype in dtypes:
+        if dtype not in FLOAT_DTYPES:
+            raise UsageError(f"There is no dtype {dtype!r}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
+
+
+def check_operation(operation: str) -> None:
+    """Raise `UsageError` if there is no such operation."""
+    if operation not in OPERATIONS:
+        raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
+
+
+def measured_of(
+    implementation: Implementation, results: tuple[Result, ...], found: Callable[[Law, int], None] | None = None
+) -> Measured | None:
+    """Call an implementation again that went wrong, and return what it computes; None where nothing did.
+
+    Parameters
+    ----------
+    implementation, results
+        As it was run, still open, and what came of it.
+    found
+        Told of each law as soon as it is there, and of how many calls there were until then.
+    """
+    if not any(result.is_wrong for result in results):
+        return None
+    return loaded(MEASURED)(implementation, results, found)
+
+
+def environment() -> dict[str, str]:
+    """Return what the harness ran on."""
+    import numpy as np
+
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "platform": f"{sys.platform}-{platform.machine()}",
+    }

@@ -1,0 +1,174 @@
+"""One golden case in the hands of somebody who writes a test of his own.
+
+>>> import attnspec
+>>> case = attnspec.case("core/plain")
+>>> case.check(my_attention(**case.arguments))
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from attnspec.base.errors import UsageError
+from attnspec.cases import is_random, load_suite, random_case
+from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE
+from attnspec.grading import RIGHT, MustRefuse, NotGraded, bounded, grade
+from attnspec.reports.shown_elements import elements_text
+from attnspec.runner import planned_runs, request_of, resolved_for
+from attnspec.targets import Declaration, Outputs
+from attnspec.targets.calling import read_returned
+from attnspec.validation import check_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case
+    from attnspec.grading import Run
+
+
+def case(
+    case_id: str,
+    dtype: str | None = None,
+    *,
+    conventions: Mapping[str, str] | None = None,
+    golden: Path | None = None,
+) -> OneCase:
+    """Return one golden case: inputs, attributes, what is expected, and within what.
+
+    Parameters
+    ----------
+    case_id
+        Its id, such as ``core/plain``; ``attnspec list`` shows them all. Or the recipe of a draw.
+    dtype
+        The dtype of the inputs, for which the tolerance holds; float64, or that of the draw, if None. It does not
+        matter for a case without floats.
+    conventions
+        Conventions that the implementation follows, where they are not the normative ones.
+    golden
+        Another folder of golden files.
+
+    Raises
+    ------
+    AttnspecError
+        If there is no such case, or it is not offered in that dtype.
+    """
+    check_asked(() if dtype is None else (dtype,), conventions or {})
+    if is_random(case_id):
+        drawn = random_case(case_id)
+        return OneCase(run_of(drawn, dtype or next(iter(drawn.dtypes), REFERENCE_DTYPE), conventions or {}))
+    found = load_suite(golden, select=(case_id,)).cases.get(case_id)
+    if found is None:
+        raise UsageError(f"{case_id!r} is a pattern; name one case by its id.")
+    return OneCase(run_of(found, dtype or REFERENCE_DTYPE, conventions or {}))
+
+
+def run_of(found: Case, dtype: str, conventions: Mapping[str, str]) -> Run:
+    """Return the run of a case in a dtype, for an implementation that offers whatever it needs.
+
+    Raises
+    ------
+    UsageError
+        If the case is not offered in that dtype.
+    """
+    dtype = dtype if found.dtypes else ANY
+    if dtype not in found.runs:
+        raise UsageError(f"{found.id} is not offered in {dtype}; it is in {', '.join(found.dtypes)}.")
+    declaration = Declaration("", None, "", (found.operation,), (dtype,), conventions)
+    (run,) = planned_runs(found, (dtype,), declaration, resolved_for(declaration, None))
+    return run
+
+
+class OneCase:
+    """A golden case in one dtype.
+
+    Parameters
+    ----------
+    run
+        The case, with what it owes.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self._run.case.id
+
+    @property
+    def title(self) -> str:
+        """What it is about, in one line."""
+        return self._run.case.title
+
+    @property
+    def operation(self) -> str:
+        """The operation that it calls."""
+        return self._run.case.operation
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of its inputs, or ``any`` for a case without floats."""
+        return self._run.dtype
+
+    @property
+    def inputs(self) -> dict[str, NDArray[Any]]:
+        """The tensors to call the implementation with: fresh arrays each time, in the memory layouts of the case."""
+        return dict(request_of(self._run).inputs)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What to call it with beside them, as plain Python values; what is left out has its default."""
+        return dict(request_of(self._run).attributes)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Inputs and attributes together."""
+        return {**self.inputs, **self.attributes}
+
+    @cached_property
+    def expected(self) -> Mapping[str, NDArray[Any]]:
+        """Output name to what is expected of it, in float64; empty for a case that is refused or has no one answer."""
+        return MappingProxyType({name: output.expected for name, output in bounded(self._run).items()})
+
+    @cached_property
+    def tolerance(self) -> Mapping[str, NDArray[Any]]:
+        """Output name to how far each element may lie from what is expected; infinite where it may hold anything."""
+        return MappingProxyType({name: output.tolerance for name, output in bounded(self._run).items()})
+
+    @property
+    def owed(self) -> tuple[str, ...]:
+        """The outputs that every implementation returns; the others are graded where they are returned."""
+        return self._run.operation.owed(self._run.case.inputs) if self.expected else ()
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the inputs must be refused, by any exception; None where they are valid."""
+        return self._run.expected.reason if isinstance(self._run.expected, MustRefuse) else None
+
+    def check(self, returned: object) -> None:
+        """Raise `AssertionError`, which shows the telling elements, if what an implementation returned is wrong.
+
+        Parameters
+        ----------
+        returned
+            What came of calling it with `arguments`: the first output, a tuple in the order of the operation's page,
+            or outputs by name.
+        """
+        __tracebackhide__ = True  # pytest then shows the line of the caller
+        run = self._run
+        if isinstance(run.expected, NotGraded):
+            raise UsageError(f"{self.id} ({self.dtype}) says nothing here: {run.expected.reason}.")
+        answer = read_returned(returned, run.operation, run.case.inputs)
+        verdict = grade(run, answer)
+        if verdict.status in RIGHT:
+            return
+        numbers = elements_text(run, answer.values) if isinstance(answer, Outputs) else ""
+        raise AssertionError("\n".join(filter(None, (f"{self.id} ({self.dtype}): {verdict.message}", numbers))))
+
+    def __repr__(self) -> str:
+        return f"<case {self.id} of {self.operation} in {self.dtype}: {self.title}>"

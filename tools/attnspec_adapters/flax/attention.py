@@ -1,0 +1,205 @@
+"""Attention in Flax NNX on a CPU, compiled by ``jax.jit``.
+
+=============================== =====================================================================
+Operation                       Mapped to
+=============================== =====================================================================
+`scaled_dot_product_attention`  ``flax.nnx.dot_product_attention``, which is asked for its weights, its
+                                arguments transposed to (B, S, H, E) and its output back; the rest is
+                                folded into one mask
+... exclusions alone            ``mask``; causality alone is ``is_causal``
+... a mask of numbers           ``bias``, in which an excluded key has -inf
+`single_head_attention`         ``flax.nnx.MultiHeadAttention`` with one head; without `w_output`, its
+                                output projection is the identity
+`multi_head_attention`          ``flax.nnx.MultiHeadAttention``, which is asked for its weights
+=============================== =====================================================================
+
+=============================== =====================================================================
+Operation                       Cannot be expressed
+=============================== =====================================================================
+`scaled_dot_product_attention`  a `scale` other than 1/sqrt(E), unless the query can bear it without
+                                rounding; `softcap`, `sinks`; `logsumexp`, `scores`, `logits`
+`single_head_attention`         matrices of another width than `w_query`; a `scale` other than 1/sqrt(E)
+`multi_head_attention`          a mask of numbers, which it reads as truth values; a `scale` other than
+                                1/sqrt(E)
+others                          Flax has no operator for them; softmax is JAX's
+=============================== =====================================================================
+
+Without weights Flax calls ``jax.nn.dot_product_attention``, for which see the adapter `jax`. Every step is stored in
+the dtype of the inputs. 64-bit numbers are enabled for the calls alone. The conventions were found by running Flax 0.12
+with JAX 0.10 on a CPU, and the tests run it again.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.base.errors import Unsupported
+from attnspec.families.attention.folding import plain_attention
+from attnspec.tensors.libraries import import_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["conventions", "multi_head_attention", "scaled_dot_product_attention", "single_head_attention"]
+
+jax = import_library("jax", adapter="flax")
+nnx = import_library("flax.nnx", adapter="flax")
+
+conventions: Mapping[str, str] = {
+    "input_checks": "lenient",
+    # A mask puts the lowest number in the place of scores; a bias of -inf is added.
+    "fully_masked_row": "uniform",
+    "fully_masked_row@float_mask": "nan",
+    "fully_masked_row@alibi_slopes": "nan",
+    "masked_nonfinite": "propagates",
+}
+
+
+def _attend(
+    query: NDArray[Any],
+    key: NDArray[Any],
+    value: NDArray[Any],
+    *,
+    mask: NDArray[Any] | None = None,
+    is_causal: bool = False,
+) -> dict[str, NDArray[Any]]:
+    exclusion = {} if mask is None else {"mask" if mask.dtype == np.bool_ else "bias": mask}
+    tokens = (array.swapaxes(-3, -2) for array in (query, key, value))
+    output, weights = _run(_dot_product_attention, *tokens, is_causal=is_causal, **exclusion)
+    return {"output": output.swapaxes(-3, -2), "weights": weights}
+
+
+scaled_dot_product_attention = plain_attention(_attend, grouped_heads=True)
+
+
+def single_head_attention(
+    x: NDArray[Any],
+    w_query: NDArray[Any],
+    w_key: NDArray[Any],
+    w_value: NDArray[Any],
+    *,
+    w_output: NDArray[Any] | None = None,
+    scale: float | None = None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Run ``flax.nnx.MultiHeadAttention`` with one head on (S, D) and return `output` and `weights`.
+
+    Raises
+    ------
+    Unsupported
+        For values of another width than the keys, and for another `scale` than the default.
+    """
+    if w_value.shape[1] != w_key.shape[1]:
+        raise Unsupported("Flax's MultiHeadAttention has values as wide as the keys")
+    w_output = np.eye(w_value.shape[1], dtype=x.dtype) if w_output is None else w_output
+    matrices = (w_query, w_key, w_value, w_output)
+    output, weights = _run_layer((x, x, x), matrices, (None,) * 4, 1, scale)
+    return output, weights[0]
+
+
+def multi_head_attention(
+    query: NDArray[Any],
+    key: NDArray[Any],
+    value: NDArray[Any],
+    *,
+    w_query: NDArray[Any],
+    w_key: NDArray[Any],
+    w_value: NDArray[Any],
+    w_output: NDArray[Any],
+    num_heads: int,
+    b_query: NDArray[Any] | None = None,
+    b_key: NDArray[Any] | None = None,
+    b_value: NDArray[Any] | None = None,
+    b_output: NDArray[Any] | None = None,
+    mask: NDArray[Any] | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Run ``flax.nnx.MultiHeadAttention`` on (B, S, D) and return `output` and the `weights` of each head.
+
+    Raises
+    ------
+    Unsupported
+        For a mask of numbers, and for another `scale` than the default.
+    """
+    if mask is not None:
+        if mask.dtype != np.bool_:
+            raise Unsupported("Flax's MultiHeadAttention reads every mask as truth values")
+        # Beside `is_causal` it takes whole masks alone.
+        mask = np.broadcast_to(mask, (query.shape[0], num_heads, query.shape[1], key.shape[1]))
+    matrices, biases = (w_query, w_key, w_value, w_output), (b_query, b_key, b_value, b_output)
+    return _run_layer((query, key, value), matrices, biases, num_heads, scale, mask, is_causal=is_causal)
+
+
+def _run_layer(
+    tokens: tuple[NDArray[Any], ...],
+    matrices: tuple[NDArray[Any], ...],
+    biases: tuple[NDArray[Any] | None, ...],
+    num_heads: int,
+    scale: float | None,
+    mask: NDArray[Any] | None = None,
+    *,
+    is_causal: bool = False,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    width = matrices[0].shape[1] // num_heads
+    if scale is not None and not math.isclose(scale, 1 / math.sqrt(width), rel_tol=1e-15):
+        raise Unsupported("Flax's MultiHeadAttention has no scale but 1/sqrt(E)")
+    filled = tuple(
+        np.zeros(matrix.shape[1], matrix.dtype) if bias is None else bias
+        for matrix, bias in zip(matrices, biases, strict=True)
+    )
+    return _run(_multi_head_attention, tokens, matrices, filled, mask, num_heads=num_heads, is_causal=is_causal)
+
+
+def _dot_product_attention(query: Any, key: Any, value: Any, **options: Any) -> tuple[Any, Any]:
+    def attend(module: Any) -> Any:
+        return nnx.dot_product_attention(query, key, value, module=module, deterministic=True, **options)
+
+    return _with_weights(attend, nnx.Module())
+
+
+def _multi_head_attention(
+    tokens: Any, matrices: Any, biases: Any, mask: Any, *, num_heads: int, is_causal: bool
+) -> tuple[Any, Any]:
+    width, inner = matrices[0].shape
+    layer = nnx.MultiHeadAttention(
+        num_heads,
+        width,
+        inner,
+        matrices[3].shape[1],
+        param_dtype=matrices[0].dtype,
+        kernel_init=nnx.initializers.zeros_init(),
+        deterministic=True,
+        decode=False,
+        rngs=nnx.Rngs(0),
+    )
+    projections = (layer.query, layer.key, layer.value, layer.out)
+    for projection, matrix, bias in zip(projections, matrices, biases, strict=True):
+        projection.kernel[...] = matrix.reshape(projection.kernel.shape)
+        projection.bias[...] = bias.reshape(projection.bias.shape)
+
+    def attend(module: Any) -> Any:
+        return module(*tokens, mask=mask, is_causal=is_causal, sow_weights=True)
+
+    return _with_weights(attend, layer)
+
+
+def _with_weights(attend: Callable[[Any], Any], module: Any) -> tuple[Any, Any]:
+    """Return what a function returns, and the weights that it leaves in the module."""
+    output, left = nnx.capture(attend, nnx.Intermediate)(module)
+    return output, left["attention_weights"][-1]
+
+
+def _run(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
+        return jax.tree.map(np.asarray, _compiled(function)(*arguments, **options))
+
+
+@cache
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    return jax.jit(function, static_argnames=("is_causal", "num_heads"))

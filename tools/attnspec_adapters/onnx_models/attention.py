@@ -1,0 +1,161 @@
+"""ONNX models of ``Attention`` and ``Softmax``, as the adapters `onnx` and `onnxruntime` run them.
+
+Each model of ``Attention`` has the oldest version of it that has what the case needs: 23; 24 where lengths are given;
+25 where there is a window. Shapes are left open, so that one model serves every case with the same arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.base.errors import Unsupported
+from attnspec_adapters.onnx_models import model_of, onnx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+INPUTS = ("query", "key", "value", "mask", "past_key", "past_value", "key_lengths")
+"""The contract's inputs in the order of the operator's."""
+
+STEPS = {"scores": 0, "logits": 2, "weights": 3}
+"""What ``qk_matmul_output`` is, to the mode that makes it so."""
+
+
+@dataclass(frozen=True)
+class AttentionModel:
+    """What one model of ``Attention`` is made for; everything that is not a shape.
+
+    Attributes
+    ----------
+    opset
+        Version of the operator set.
+    inputs
+        The contract's names of the inputs with their dtypes.
+    attributes
+        The operator's attributes.
+    step
+        The name in :data:`STEPS` that it returns beside the output.
+    """
+
+    opset: int
+    inputs: tuple[tuple[str, str], ...]
+    attributes: tuple[tuple[str, float | int], ...]
+    step: str
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The contract's names of the outputs that are returned, in order."""
+        present = ("present_key", "present_value") if "past_key" in dict(self.inputs) else ()
+        return ("output", *present, self.step)
+
+
+def run_attention(
+    run: Callable[[bytes, Mapping[str, NDArray[Any]]], Sequence[NDArray[Any]]],
+    inputs: Mapping[str, NDArray[Any] | None],
+    *,
+    is_causal: bool,
+    causal_alignment: str,
+    scale: float | None,
+    softcap: float | None,
+    window: Sequence[int | None] | None = None,
+    steps: Sequence[str],
+) -> dict[str, NDArray[Any]]:
+    """Run ``Attention`` on a case, once for each step, and return the output, the steps and what is present.
+
+    Parameters
+    ----------
+    run
+        Runs a serialized model on inputs.
+    inputs
+        The case's tensors, by the contract's names, those in :data:`INPUTS`; None for one that it does not state.
+    is_causal, causal_alignment, scale, softcap, window
+        As in the contract.
+    steps
+        Names in :data:`STEPS` to return beside the output.
+
+    Raises
+    ------
+    Unsupported
+        For what the operator cannot express.
+    """
+    fed = {name: array for name, array in inputs.items() if array is not None}
+    if is_causal or window is not None:
+        if causal_alignment == "bottom_right" and not {"past_key", "key_lengths"} & fed.keys():
+            batch, key_length = fed["key"].shape[0], fed["key"].shape[-2]
+            fed["key_lengths"] = np.full(batch, key_length, dtype=np.int64)
+        _check_placement(fed, causal_alignment)
+    _check_mask(fed)
+    attributes: dict[str, float | int] = {"is_causal": 1} if is_causal else {}
+    for attribute, value in (("scale", scale), ("softcap", softcap or None)):
+        if value is not None:
+            attributes[attribute] = _as_float32(attribute, value)
+    if scale is not None and scale < 0:
+        raise Unsupported("ONNX's Attention multiplies by the square root of scale, which must not be negative")
+    for attribute, distance in zip(("left_window_size", "right_window_size"), window or (), strict=False):
+        if distance is not None:
+            attributes[attribute] = distance
+    returned: dict[str, NDArray[Any]] = {}
+    # One model for each, because `qk_matmul_output` is one step at a time.
+    for step in steps:
+        model = AttentionModel(
+            opset=25 if window is not None else 24 if "key_lengths" in fed else 23,
+            inputs=tuple((name, fed[name].dtype.name) for name in INPUTS if name in fed),
+            attributes=tuple(attributes.items()),
+            step=step,
+        )
+        returned |= zip(model.outputs, run(serialized(model), fed), strict=True)
+    return returned
+
+
+def _check_placement(inputs: Mapping[str, NDArray[Any]], causal_alignment: str) -> None:
+    """Raise Unsupported unless the operator places the queries where the case does."""
+    query_length, past = inputs["query"].shape[-2], inputs.get("past_key")
+    past_length = 0 if past is None else past.shape[-2]
+    lengths = inputs.get("key_lengths")
+    placed = past_length if lengths is None else lengths - query_length
+    if causal_alignment == "top_left":
+        wanted = past_length
+    else:
+        wanted = (past_length + inputs["key"].shape[-2] if lengths is None else lengths) - query_length
+    if not np.all(placed == wanted):
+        raise Unsupported("ONNX's Attention places queries after the past, or ends them with nonpad_kv_seqlen")
+
+
+def _check_mask(inputs: Mapping[str, NDArray[Any]]) -> None:
+    """Raise Unsupported for a mask that the operator takes and the contract does not."""
+    mask, past = inputs.get("mask"), inputs.get("past_key")
+    keys = inputs["key"].shape[-2] + (0 if past is None else past.shape[-2])
+    if mask is not None and mask.shape[-1] < keys:
+        raise Unsupported("ONNX's Attention fills up a mask that is shorter than the keys")
+
+
+def _as_float32(attribute: str, value: float) -> float:
+    if float(np.float32(value)) != value:
+        raise Unsupported(f"ONNX's attributes are float32, and {attribute}={value!r} is not")
+    return value
+
+
+@cache
+def serialized(model: AttentionModel) -> bytes:
+    """Return the bytes of a model; inputs and outputs have the contract's names."""
+    dtypes = dict(model.inputs)
+    given = [name if name in dtypes else "" for name in INPUTS]
+    while not given[-1]:
+        given.pop()
+    made = [name if name in model.outputs else "" for name in ("output", "present_key", "present_value", model.step)]
+    attributes = {**dict(model.attributes), "qk_matmul_output_mode": STEPS[model.step]}
+    node = onnx().helper.make_node("Attention", given, made, **attributes)
+    return model_of(node, dtypes, dict.fromkeys(model.outputs, dtypes["query"]), model.opset)
+
+
+@cache
+def serialized_softmax(dtype: str, axis: int) -> bytes:
+    """Return the bytes of a model of ``Softmax`` from `x` to `output`."""
+    node = onnx().helper.make_node("Softmax", ["x"], ["output"], axis=axis)
+    return model_of(node, {"x": dtype}, {"output": dtype}, 13)

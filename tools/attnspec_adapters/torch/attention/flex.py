@@ -1,0 +1,209 @@
+"""``torch.nn.attention.flex_attention``, not compiled: positions, masks and biases as functions of indices."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attnspec.base.errors import Unsupported
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.tensors.libraries import import_library
+from attnspec_adapters.torch.attention.kernels import CONVENTIONS
+from attnspec_adapters.torch_tensors import find_device, heads_differ, to_array, to_tensor, torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+flex = import_library("torch.nn.attention.flex_attention", adapter="torch-flex")
+
+
+class TorchFlex:
+    """FlexAttention, and nothing else.
+
+    Parameters
+    ----------
+    device
+        Where to run it, as PyTorch calls it.
+
+    Raises
+    ------
+    TargetError
+        If PyTorch cannot use the device.
+    """
+
+    name: ClassVar[str] = "torch, FlexAttention"
+    version: ClassVar[str] = str(torch.__version__)
+    dtypes: ClassVar[tuple[str, ...]] = FLOAT_DTYPES
+    conventions: ClassVar[Mapping[str, str]] = {**CONVENTIONS, "no_keys": "refuse"}
+
+    def __init__(self, device: str = "cpu") -> None:
+        self._device = find_device(device)
+
+    def scaled_dot_product_attention(
+        self,
+        query: NDArray[Any],
+        key: NDArray[Any],
+        value: NDArray[Any],
+        *,
+        mask: NDArray[Any] | None = None,
+        past_key: NDArray[Any] | None = None,
+        past_value: NDArray[Any] | None = None,
+        key_lengths: NDArray[Any] | None = None,
+        query_lengths: NDArray[Any] | None = None,
+        sinks: NDArray[Any] | None = None,
+        alibi_slopes: NDArray[Any] | None = None,
+        is_causal: bool = False,
+        causal_alignment: str = "top_left",
+        scale: float | None = None,
+        softcap: float | None = None,
+        window: Sequence[int | None] | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Run FlexAttention on (B, H, S, E); return `output`, `logsumexp` and, with a past, what is present.
+
+        Raises
+        ------
+        Unsupported
+            For sinks without keys.
+        """
+        with torch.inference_mode(), _run_without_compiling():
+            queries, keys, values = (to_tensor(array, self._device) for array in (query, key, value))
+            present: dict[str, Any] = {}
+            if past_key is not None and past_value is not None:
+                keys = torch.cat([to_tensor(past_key, self._device), keys], dim=2)
+                values = torch.cat([to_tensor(past_value, self._device), values], dim=2)
+                present = {"present_key": keys, "present_value": values}
+            if sinks is not None and 0 in (queries.numel(), keys.shape[-2]):
+                raise Unsupported("FlexAttention gives no logsumexp of nothing, and sinks come after it")
+            tables = (mask, alibi_slopes, key_lengths, query_lengths, window)
+            if queries.numel() == 0 and any(table is not None for table in tables):
+                raise Unsupported("FlexAttention asks what a mask or a bias says of the first query, and there is none")
+            shape = (*queries.shape[:3], keys.shape[-2]) if query.ndim == key.ndim == 4 else ()
+            places = _Places(
+                offsets=self._offsets(query, keys, past_key, key_lengths, query_lengths, causal_alignment),
+                key_lengths=None if key_lengths is None else to_tensor(key_lengths, self._device),
+                window=(None, None) if window is None else (window[0], window[1]),
+                is_causal=is_causal,
+            )
+            attended = None if mask is None else torch.broadcast_to(to_tensor(mask, self._device), shape)
+            added = attended is not None and attended.dtype != torch.bool
+            output, further = flex.flex_attention(
+                queries,
+                keys,
+                values,
+                score_mod=_score_mod(
+                    softcap,
+                    None if alibi_slopes is None else to_tensor(alibi_slopes, self._device),
+                    places,
+                    attended if added else None,
+                ),
+                block_mask=_block_mask(places, None if added else attended, shape, self._device),
+                scale=scale,
+                enable_gqa=heads_differ(query, key),
+                return_aux=flex.AuxRequest(lse=True),
+            )
+            logsumexp = further.lse
+            if sinks is not None:
+                output, logsumexp = _with_sinks(output, logsumexp, to_tensor(sinks, self._device))
+            returned = {"output": output, "logsumexp": logsumexp, **present}
+            # Of empty tensors there is no logsumexp.
+            return {name: to_array(tensor) for name, tensor in returned.items() if tensor is not None}
+
+    def _offsets(
+        self,
+        query: NDArray[Any],
+        keys: Any,
+        past_key: NDArray[Any] | None,
+        key_lengths: NDArray[Any] | None,
+        query_lengths: NDArray[Any] | None,
+        alignment: str,
+    ) -> Any:
+        """Return how far the first query stands behind the first key: a number, or (B,) where lengths are given."""
+        if alignment == "top_left":
+            return 0 if past_key is None else past_key.shape[2]
+        last_key: Any = keys.shape[-2] if key_lengths is None else key_lengths
+        offsets: Any = last_key - (query.shape[-2] if query_lengths is None else query_lengths)
+        return offsets if isinstance(offsets, int) else to_tensor(offsets, self._device)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the queries stand among the keys, and what follows from that alone."""
+
+    offsets: Any
+    key_lengths: Any
+    window: tuple[int | None, int | None]
+    is_causal: bool
+
+    @property
+    def exclude(self) -> bool:
+        """Whether any key is excluded."""
+        return self.is_causal or self.window != (None, None) or self.key_lengths is not None
+
+    def position(self, batch: Any, query: Any) -> Any:
+        """Return where a query stands."""
+        return query + (self.offsets if isinstance(self.offsets, int) else self.offsets[batch])
+
+    def allow(self, batch: Any, query: Any, key: Any) -> Any:
+        """Tell whether a key may be attended."""
+        left, right = self.window
+        allowed = key >= 0
+        if self.is_causal or self.window != (None, None):
+            position = self.position(batch, query)
+            allowed = allowed & (key <= position) if self.is_causal else allowed
+            allowed = allowed if left is None else allowed & (key >= position - left)
+            allowed = allowed if right is None else allowed & (key <= position + right)
+        return allowed if self.key_lengths is None else allowed & (key < self.key_lengths[batch])
+
+
+def _block_mask(places: _Places, attended: Any, shape: tuple[int, ...], device: Any) -> Any:
+    """Return the ``BlockMask`` of every exclusion, or None where there is none."""
+    if not places.exclude and attended is None:
+        return None
+
+    def mask_mod(batch: Any, head: Any, query: Any, key: Any) -> Any:
+        allowed = places.allow(batch, query, key)
+        return allowed if attended is None else allowed & attended[batch, head, query, key]
+
+    return flex.create_block_mask(mask_mod, *shape, device=device)
+
+
+def _score_mod(softcap: float | None, slopes: Any, places: _Places, bias: Any) -> Callable[..., Any] | None:
+    """Return what turns a score into a logit, or None where they are the same."""
+    if not softcap and slopes is None and bias is None:
+        return None
+
+    def score_mod(score: Any, batch: Any, head: Any, query: Any, key: Any) -> Any:
+        if softcap:
+            score = softcap * torch.tanh(score / softcap)
+        if slopes is not None:
+            # In the dtype of the scores, because a product rounded to half precision would be another bias.
+            score = score - slopes[head].to(score.dtype) * (places.position(batch, query) - key).abs()
+        if bias is not None:
+            score = score + bias[batch, head, query, key].to(score.dtype)
+        return score
+
+    return score_mod
+
+
+def _with_sinks(output: Any, logsumexp: Any, sinks: Any) -> tuple[Any, Any]:
+    """Let sinks (Hq,) join the denominator after the fact."""
+    sinks = sinks.to(logsumexp.dtype)[:, None]
+    kept = torch.sigmoid(logsumexp - sinks)
+    return (output * kept[..., None]).to(output.dtype), torch.logaddexp(logsumexp, sinks)
+
+
+@contextmanager
+def _run_without_compiling() -> Generator[None]:
+    """Have FlexAttention run its functions as they are.
+
+    Left to itself it compiles even then, with a back end that changes no numbers, for half a second a call.
+    """
+    previous = flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG
+    flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
+    try:
+        yield
+    finally:
+        flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = previous

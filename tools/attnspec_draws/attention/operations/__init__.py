@@ -1,0 +1,79 @@
+"""The lattice of attention: what a drawn case of each operation may have, and how often."""
+
+from attnspec_draws.attention.operations.backward import draw_backward
+from attnspec_draws.attention.operations.causal import draw_causal_mask
+from attnspec_draws.attention.operations.context import CONTEXT_WORDS, draw_context
+from attnspec_draws.attention.operations.forward import draw_forward
+from attnspec_draws.attention.operations.heads import HEADS_WORDS, draw_combined, draw_split
+from attnspec_draws.attention.operations.merging_states import NEARLY_LARGEST as LARGE_LOGARITHMS
+from attnspec_draws.attention.operations.merging_states import draw_merging
+from attnspec_draws.attention.operations.projecting import PROJECTED_WORDS, draw_one_head, draw_several_heads
+from attnspec_draws.attention.operations.softmax import MINUS_INFINITY, NEARLY_LARGEST, NUMBERS, draw_softmax
+from attnspec_draws.attention.operations.weights import draw_weights
+from attnspec_draws.attention.parts.heavy import HEAVY
+from attnspec_draws.attention.parts.large import LARGE_CLASSES
+from attnspec_draws.attention.parts.misfits import MISFITS
+from attnspec_draws.attention.parts.refusals import REFUSALS
+from attnspec_draws.attention.parts.shapes_of_user import extents_of, with_few_heads
+from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, MASKED, OF_GRADIENT, PADDED, SCORES
+from attnspec_draws.attention.parts.tokens import CLASSES, PREFIX
+from attnspec_draws.generators import ALIKE, ONE_ARRAY, ONE_PART, Lattice, Resized
+
+_SPOILT = (EXCLUDED, ATTENDED, MASKED, PADDED)
+_COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", "presentation", ALIKE, ONE_ARRAY, ONE_PART)) - {"plain"}
+"""What attention and its backward pass can leave out."""
+
+LATTICES = {
+    "softmax": Lattice(draw_softmax, frozenset((*NUMBERS, NEARLY_LARGEST, MINUS_INFINITY, "presentation")) - {"plain"}),
+    "context_vector": Lattice(
+        draw_context,
+        CONTEXT_WORDS,
+        REFUSALS["context_vector"],
+        resized=(Resized(("encoder_states",), ("decoder_state",)),),
+    ),
+    "causal_mask": Lattice(draw_causal_mask, frozenset()),
+    "split_heads": Lattice(
+        draw_split, HEADS_WORDS, REFUSALS["split_heads"], resized=(Resized(("x",)),), misfits=MISFITS["split_heads"]
+    ),
+    "combine_heads": Lattice(draw_combined, HEADS_WORDS, resized=(Resized(("x",)),)),
+    "scaled_dot_product_attention": Lattice(
+        draw_forward,
+        _COMMON | {SCORES, PREFIX, HEAVY} | {*LARGE_CLASSES} - {"plain"},
+        REFUSALS["scaled_dot_product_attention"],
+        classes_of_large=tuple(LARGE_CLASSES),
+        resized=(Resized(("value", "past_value")),),
+        misfits=MISFITS["scaled_dot_product_attention"],
+    ),
+    "scaled_dot_product_attention_backward": Lattice(
+        draw_backward,
+        _COMMON | {OF_GRADIENT},
+        REFUSALS["scaled_dot_product_attention_backward"],
+        frozenset(("output", "logsumexp")),
+        resized=(Resized(("value", "output")), Resized(("grad_output", "grad_logsumexp"))),
+        misfits=MISFITS["scaled_dot_product_attention_backward"],
+    ),
+    "single_head_attention": Lattice(
+        draw_one_head,
+        PROJECTED_WORDS,
+        resized=(Resized(("x",), ("w_query", "w_key", "w_value")), Resized(("w_value",), ("w_output",))),
+    ),
+    "multi_head_attention": Lattice(
+        draw_several_heads,
+        PROJECTED_WORDS | {EXCLUDED, ATTENDED, MASKED},
+        REFUSALS["multi_head_attention"],
+        resized=(
+            Resized(("query", "key", "value"), ("w_query", "w_key", "w_value")),
+            Resized(("w_value", "b_value"), ("w_output",)),
+        ),
+        misfits=MISFITS["multi_head_attention"],
+    ),
+    "merge_states": Lattice(
+        draw_merging,
+        frozenset(("empty_parts", LARGE_LOGARITHMS, HEAVY, EXCLUDED, ATTENDED, "full_width", "presentation")),
+        REFUSALS["merge_states"],
+        resized=(Resized(("output_a", "output_b")),),
+    ),
+    "glorot_normal": Lattice(draw_weights, frozenset()),
+}
+
+__all__ = ["LATTICES", "extents_of", "with_few_heads"]

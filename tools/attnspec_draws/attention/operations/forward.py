@@ -1,0 +1,360 @@
+"""Drawn cases of attention."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attnspec.base.errors import UsageError
+from attnspec.contract.dtypes import rounded_to
+from attnspec.families.attention.steps.attendance import Attendance, attendance
+from attnspec_draws.attention.parts.clauses import BOTTOM_RIGHT, TOP_LEFT, clauses_of_forward
+from attnspec_draws.attention.parts.exclusions import draw_lengths, draw_mask, draw_window
+from attnspec_draws.attention.parts.extents import draw_extents
+from attnspec_draws.attention.parts.heavy import make_heavy
+from attnspec_draws.attention.parts.large import draw_large
+from attnspec_draws.attention.parts.quantizing import clauses_of_quantized, quantize
+from attnspec_draws.attention.parts.spoiling import (
+    FOLLOWED,
+    IGNORED,
+    make_infinite,
+    spoil,
+    spoil_mask,
+    spoil_padding,
+)
+from attnspec_draws.attention.parts.tokens import FAR_BELOW, draw_tokens, share_prefix
+from attnspec_draws.generators import Drawn, coarse, draw_presentation, make_alike, share_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec_draws.attention.parts.extents import Extents
+    from attnspec_draws.generators import Limits, Words
+
+TOKENS = ("query", "key", "value")
+"""What every case has, and may have numbers in one place of memory."""
+
+_SCALES = {0.5: 3, 0.25: 3, 1.0: 3, 0.125: 3, 0.1: 2, 2.0: 2, 0.3: 2, -0.25: 3, -1.0: 3, 0.0: 1}
+_SOFTCAPS = {0.0: 1, 0.5: 1, 2.0: 3, 5.0: 3, 30.0: 2, 50.0: 1}
+_SLOPES = {-1: 2, -2: 3, -3: 3, -4: 2, -6: 1, -8: 1}
+"""Exponents of slopes, with weights: published ones are powers of two."""
+
+_CAUSAL = 40
+"""Of a hundred draws, how many are causal."""
+
+_ALIGNMENTS = {TOP_LEFT: 65, BOTTOM_RIGHT: 35}
+"""Alignments, with weights, where the alignment shows."""
+
+_SCALED, _CAPPED, _WITH_SINKS, _WITH_SLOPES = 30, 15, 12, 12
+"""Of a hundred draws, how many have a scale, a cap, sinks, and slopes of ALiBi."""
+
+_SIZES_OF_SINKS = (1.0, 2.0, 4.0)
+
+_MAY_BE_ALIKE = ("mask", "key_lengths", "query_lengths", "sinks", "alibi_slopes")
+"""Optional inputs that all numbers may be one of."""
+
+_LARGE_LACKS = frozenset(("mask", "past_key", "past_value", "query_scale", "key_scale", "value_scale"))
+"""What no large draw has: its inputs are made where they are read, and none of these is."""
+
+_EMPTYING = ("window", "mask", "key_lengths", "query_lengths", "is_causal")
+"""What may leave a query without any key, in the order in which it is given up where that is left out."""
+
+_MAY_EMPTY = frozenset((*_EMPTYING, "causal_alignment"))
+"""What leaves a query without any key, in itself or by where it places queries."""
+
+_NOT_HEAVY = {"cancelling", "tiny"}
+"""Classes whose values would be too large, or all the same."""
+
+
+class Attending(NamedTuple):
+    """What attention and its backward pass have in common.
+
+    Attributes
+    ----------
+    extents
+        The lengths of all axes.
+    inputs, attributes, features, conventions
+        As `Drawn` has them.
+    keys
+        Who may attend what.
+    others
+        What an attribute becomes that is changed alone, of those that place queries.
+    held
+        What is not changed alone: what may leave a query without any key, where that is left out.
+    """
+
+    extents: Extents
+    inputs: dict[str, NDArray[Any]]
+    attributes: dict[str, Any]
+    features: tuple[str, ...]
+    conventions: tuple[str, ...]
+    keys: Attendance
+    others: dict[str, Any]
+    held: frozenset[str]
+
+
+def draw_forward(words: Words, limits: Limits) -> Drawn:
+    """Draw a case of attention.
+
+    Parameters
+    ----------
+    words
+        The streams of the draw.
+    limits
+        What it keeps to.
+    """
+    extents = draw_extents(words.of("extents"), limits, with_past=True, elements=limits.elements)
+    if limits.rows and extents.largest > limits.elements:
+        return _draw_large(words, extents, limits)
+    drawn = draw_attending(words, extents, limits)
+    shared = share_prefix(words, drawn.inputs, limits)
+    quantized = quantize(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
+    in_memory, layouts = (), {}
+    if not quantized:
+        layouts, in_memory = share_memory(words, drawn.inputs, TOKENS, limits)
+    spoilt: tuple[str, ...] = ()
+    heavy = make_heavy(
+        words,
+        drawn.inputs,
+        ("value", "past_value"),
+        limits,
+        may_be=not quantized and not in_memory and _NOT_HEAVY.isdisjoint(drawn.features),
+    )
+    if not quantized and not in_memory:
+        spoilt = spoil(words, drawn.extents, drawn.inputs, drawn.keys, limits)
+        spoilt = spoilt or make_infinite(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
+        spoilt = spoilt or spoil_mask(words, drawn.inputs, drawn.keys, limits)
+        spoilt += spoil_padding(words, drawn.inputs, ("query",), drawn.keys, limits)
+    presentation = layouts or draw_presentation(words, drawn.inputs, limits)
+    conventions = {
+        "logsumexp_base": True,
+        "masked_nonfinite": bool(spoilt),
+        "nonfinite_input": bool(spoilt),
+    }
+    beside = (*shared, *quantized, *in_memory, *heavy, *spoilt, *(("presentation",) if presentation else ()))
+    clauses = [*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys)]
+    clauses += clauses_of_quantized(drawn.inputs, drawn.attributes)
+    clauses += ["memory_layout"] if presentation else []
+    clauses += ["masked_nonfinite"] if IGNORED & {*spoilt} else []
+    clauses += ["nonfinite_input"] if FOLLOWED & {*spoilt} else []
+    return Drawn(
+        inputs=drawn.inputs,
+        attributes=drawn.attributes,
+        features=(*drawn.features, *beside),
+        extents=drawn.extents.as_limits(),
+        clauses=tuple(f"sdpa.{clause}" for clause in clauses),
+        conventions=tuple(sorted((*drawn.conventions, *(name for name, holds in conventions.items() if holds)))),
+        presentation=presentation,
+        others=drawn.others,
+        held=drawn.held,
+        left_open=("present_key", "present_value") if quantized else (),
+    )
+
+
+def _draw_large(words: Words, extents: Extents, limits: Limits) -> Drawn:
+    """Draw a case whose rows are sampled: without a mask, which would be as large as the scores, and without a past."""
+    if not _LARGE_LACKS.isdisjoint(limits.given):
+        raise UsageError(
+            f"A case of {extents.largest:,} elements is drawn without {', '.join(sorted(_LARGE_LACKS))}: "
+            "take fewer batch entries, heads or tokens."
+        )
+    extents = replace(extents, past=0)
+    attributes = {**_attributes(words, extents, limits), **limits.stated}
+    given = dict(draw_lengths(words, extents, limits))
+    _add_for_each_head(words, extents, limits, given)
+    _align(words, extents, limits, given, attributes)
+    return draw_large(words, extents, limits, given, attributes)
+
+
+def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
+    """Draw what attention and its backward pass have in common.
+
+    Parameters
+    ----------
+    words, limits
+        As for `draw_forward`.
+    extents
+        The lengths of all axes.
+    """
+    shapes = extents.shapes
+    if not extents.past:
+        del shapes["past_key"], shapes["past_value"]
+    inputs, numbers = draw_tokens(words, shapes, limits)
+    attributes = _attributes(words, extents, limits)
+    mask = draw_mask(words, extents, limits, is_causal=bool(attributes.get("is_causal")))
+    if mask is not None:
+        inputs["mask"] = mask
+    inputs |= draw_lengths(words, extents, limits)
+    _add_for_each_head(words, extents, limits, inputs)
+    if numbers == "far_below" and "sinks" in inputs:
+        scale = {**attributes, **limits.stated}.get("scale", 1 / math.sqrt(extents.width))
+        inputs["sinks"] = rounded_to(inputs["sinks"] + scale * FAR_BELOW, limits.dtype)
+    alike = make_alike(
+        words, inputs, _MAY_BE_ALIKE, limits, {"key_lengths": extents.keys, "query_lengths": extents.queries}
+    )
+    attributes |= limits.stated
+    _align(words, extents, limits, inputs, attributes)
+    keys = _attended(extents, limits, inputs, attributes)
+    empty_rows = keys.fully_masked is not None
+    dead = empty_rows and "sinks" not in inputs
+    conventions = {
+        "alibi_bias": "alibi_slopes" in inputs,
+        "causal_alignment": _is_placed(inputs, attributes) and _is_moved(extents, inputs),
+        "empty_logsumexp": dead,
+        "fully_masked_row": dead and extents.columns > 0,
+        "no_keys": extents.columns == 0,
+    }
+    optional = [name for name in inputs if name not in ("query", "key", "value", "past_key", "past_value")]
+    features = [numbers] if numbers != "plain" else []
+    features += [*optional, *attributes, *alike]
+    features += ["past_key"] if extents.past else []
+    features += _combined(inputs, attributes, extents)
+    features += ["grouped_query"] if extents.group > 1 else []
+    features += ["value_width"] if extents.value_width != extents.width else []
+    features += ["broadcast_mask"] if mask is not None and mask.shape != extents.over_keys else []
+    features += ["fully_masked_row"] if empty_rows and extents.columns else []
+    return Attending(
+        extents,
+        inputs,
+        attributes,
+        tuple(features),
+        tuple(name for name, depends in conventions.items() if depends),
+        keys,
+        _other_places(attributes),
+        frozenset() if limits.allow("fully_masked_row") else _MAY_EMPTY,
+    )
+
+
+def _other_places(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the other alignment, and a window that is one key wider to the left, or to the right where it is open."""
+    others: dict[str, Any] = {}
+    if "causal_alignment" in attributes:
+        others["causal_alignment"] = TOP_LEFT if attributes["causal_alignment"] == BOTTOM_RIGHT else BOTTOM_RIGHT
+    if "window" in attributes:
+        left, right = attributes["window"]
+        others["window"] = [left + 1, right] if left is not None else [None, right + 1]
+    return others
+
+
+def _combined(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], extents: Extents) -> list[str]:
+    """Name what follows from several features, or from the kind of one, and may be left out by itself."""
+    mask, scale, window = inputs.get("mask"), attributes.get("scale"), attributes.get("window")
+    numbers = mask is not None and mask.dtype != np.bool_
+    alignment = attributes.get("causal_alignment")
+    named = {
+        "boolean_mask": mask is not None and not numbers,
+        "float_mask": numbers,
+        "mask_and_causal": mask is not None and "is_causal" in attributes,
+        "open_window": window is not None and None in window,
+        "zero_scale": scale == 0,
+        "negative_scale": scale is not None and scale < 0,
+        "unequal_lengths": extents.queries != extents.columns,
+        "empty_keys": extents.columns == 0,
+        "empty_queries": extents.queries == 0,
+        "empty_heads": extents.shared == 0,
+        "empty_batch": extents.batch == 0,
+        f"causal_alignment={alignment}": alignment is not None,
+    }
+    return [name for name, holds in named.items() if holds]
+
+
+def _attributes(words: Words, extents: Extents, limits: Limits) -> dict[str, Any]:
+    attributes: dict[str, Any] = {}
+    if words.of("causal").percent(_CAUSAL) and limits.allow("is_causal"):
+        attributes["is_causal"] = True
+    stream = words.of("scale")
+    stated, scale = stream.percent(_SCALED), stream.weighted(_SCALES)
+    if scale < 0 and not limits.allow("negative_scale"):
+        scale = -scale
+    if scale == 0 and not limits.allow("zero_scale"):
+        scale = 0.5
+    if stated and limits.allow("scale"):
+        attributes["scale"] = scale
+    stream = words.of("softcap")
+    if stream.percent(_CAPPED) and limits.allow("softcap"):
+        attributes["softcap"] = stream.weighted(_SOFTCAPS)
+    window = draw_window(words, extents, limits)
+    if window is not None:
+        attributes["window"] = window
+    return attributes
+
+
+def _add_for_each_head(words: Words, extents: Extents, limits: Limits, inputs: dict[str, NDArray[Any]]) -> None:
+    stream = words.of("sinks")
+    if limits.has("sinks", drawn=stream.percent(_WITH_SINKS)):
+        inputs["sinks"] = coarse(stream, (extents.heads,)) * stream.one_of(_SIZES_OF_SINKS)
+    stream = words.of("alibi")
+    if limits.has("alibi_slopes", drawn=stream.percent(_WITH_SLOPES)):
+        inputs["alibi_slopes"] = np.array([2.0 ** stream.weighted(_SLOPES) for _ in range(extents.heads)])
+
+
+def _align(
+    words: Words,
+    extents: Extents,
+    limits: Limits,
+    inputs: dict[str, NDArray[Any]],
+    attributes: dict[str, Any],
+) -> None:
+    """State the alignment where it shows; take away what it shows in where none may be had."""
+    if not _is_placed(inputs, attributes) or not _is_moved(extents, inputs) or "causal_alignment" in attributes:
+        return
+    offered = {name: share for name, share in _ALIGNMENTS.items() if limits.allow(f"causal_alignment={name}")}
+    if offered and limits.allow("causal_alignment"):
+        attributes["causal_alignment"] = words.of("alignment").weighted(offered)
+    elif TOP_LEFT not in offered:
+        # What is not stated is top left; what the caller states has the meaning that it has by itself.
+        for name in _POSITIONAL:
+            if name not in limits.stated:
+                attributes.pop(name, None)
+        inputs.pop("alibi_slopes", None)
+
+
+_POSITIONAL = ("is_causal", "window")
+"""Attributes that place queries among the keys."""
+
+
+def _is_placed(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> bool:
+    """Tell whether it matters where queries stand among the keys."""
+    return "alibi_slopes" in inputs or not attributes.keys().isdisjoint(_POSITIONAL)
+
+
+def _is_moved(extents: Extents, inputs: Mapping[str, NDArray[Any]]) -> bool:
+    """Tell whether the alignments differ in where queries stand."""
+    lengths = {"key_lengths", "query_lengths"} & inputs.keys()
+    return bool(extents.past or extents.queries != extents.keys or lengths)
+
+
+def _attended(
+    extents: Extents, limits: Limits, inputs: dict[str, NDArray[Any]], attributes: dict[str, Any]
+) -> Attendance:
+    """Return who may attend what, once what leaves queries without a key is taken away where that is left out."""
+    keys = _attendance(extents, inputs, attributes)
+    for name in _EMPTYING:
+        if keys.fully_masked is None or limits.allow("fully_masked_row") or not extents.columns:
+            break
+        if name in limits.given and name in inputs:
+            inputs[name] = _excluding_nothing(name, inputs[name], extents)
+        elif name not in limits.stated:
+            inputs.pop(name, None)
+            attributes.pop(name, None)
+        if not _is_placed(inputs, attributes) or not _is_moved(extents, inputs):
+            attributes.pop("causal_alignment", None)
+        keys = _attendance(extents, inputs, attributes)
+    return keys
+
+
+def _excluding_nothing(name: str, array: NDArray[Any], extents: Extents) -> NDArray[Any]:
+    """Return a mask, or lengths, of the same shape and dtype that leave every key to every query."""
+    if name == "mask":
+        return np.full_like(array, True if array.dtype == np.bool_ else 0.0)
+    return np.full_like(array, extents.keys if name == "key_lengths" else extents.queries)
+
+
+def _attendance(extents: Extents, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> Attendance:
+    placing = {name: attributes[name] for name in ("causal_alignment", *_POSITIONAL) if name in attributes}
+    return attendance(extents.over_keys, extents.past, inputs, **placing)

@@ -1,0 +1,1 @@
+"""Parts of random cases of attention: extents, exclusions, numbers, refusals."""

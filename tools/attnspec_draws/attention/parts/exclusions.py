@@ -1,0 +1,184 @@
+"""What takes keys from the queries of a drawn case: masks, causality, windows and lengths."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec_draws.generators import coarse, whole_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from attnspec_draws.attention.parts.extents import Extents
+    from attnspec_draws.generators import Limits, Stream, Words
+
+_BELOW = -(2.0**14)
+"""A finite number that hides a key in effect, and that every dtype holds with its logit."""
+
+_BLOCK = (16, 64, 128)
+"""Tiles of keys that a mask excludes whole."""
+
+_NUMBERS = {"bias": 4, "bias_and_hidden": 5, "hidden": 2, "low": 2}
+"""What a mask of numbers holds, with weights."""
+
+_BLOCKS = ((4, 8, 16, 32, 64, 128), (16, 32, 64, 128))
+"""Queries and keys of the blocks that a mask excludes or leaves whole, others for each head and entry."""
+
+_SEEN = {"half": 5, "most": 3, "few": 2, "tiles": 2, "blocks": 2, "first": 2, "last": 2}
+"""Which keys a mask leaves, with weights."""
+
+_SHARES = {"half": 50, "most": 90, "few": 8}
+"""Of a hundred keys, how many a mask leaves."""
+
+_BOUNDED = {"both": 5, "left": 4, "right": 2}
+"""Which sides of a window are bounded, with weights."""
+
+_SIDES = {"none": 2, "one": 2, "anywhere": 6, "near": 4}
+"""How many keys a window leaves to one side, with weights: 0, 1, any number of them, or few."""
+
+_MASKED, _AS_NUMBERS, _WHOLE, _WITH_DEAD_ROWS, _DEAD = 30, 45, 40, 15, 20
+"""Of a hundred draws, how many have a mask; of these, how many are of numbers, have the shape of the scores, and have
+rows without any key; of a hundred rows, how many are without any then."""
+
+_WINDOWED, _LENGTHS_OF_NONE = 20, 10
+"""Of a hundred draws, how many have a window; of a hundred arrays of lengths, in how many a length may be 0."""
+
+_NEAR = 9
+"""How many keys to one side are few, less one."""
+
+_COINCIDING = 15
+"""Of a hundred lengths of one kind, how many come to as many tokens as there are entries: packed, they look like one
+token for each."""
+
+_LENGTHS = {"": 82, "key_lengths": 9, "query_lengths": 2, "both": 7}
+"""Which lengths are given, with weights."""
+
+
+def draw_mask(words: Words, extents: Extents, limits: Limits, *, is_causal: bool) -> NDArray[Any] | None:
+    """Draw a mask, or None for no mask."""
+    stream = words.of("mask")
+    if not limits.has("mask", drawn=stream.percent(_MASKED)):
+        return None
+    if is_causal and not limits.allow("mask_and_causal"):
+        return None
+    as_numbers = stream.percent(_AS_NUMBERS)
+    if not limits.allow("float_mask" if as_numbers else "boolean_mask"):
+        as_numbers = not as_numbers
+        if not limits.allow("float_mask" if as_numbers else "boolean_mask"):
+            return None
+    shape = _mask_shape(stream, extents, limits)
+    seen = _seen(stream, words, shape, limits)
+    if not as_numbers:
+        return seen
+    kind = stream.weighted(_NUMBERS)
+    numbers = np.zeros(shape) if kind in ("hidden", "low") else 2.0 * coarse(words.of("mask numbers"), shape)
+    if kind == "bias":
+        return numbers
+    return np.where(seen, numbers, _BELOW if kind == "low" else -np.inf)
+
+
+def _mask_shape(stream: Stream, extents: Extents, limits: Limits) -> tuple[int, ...]:
+    whole = extents.over_keys
+    batch, heads, queries, columns = whole
+    shapes = [(queries, columns), (1, 1, queries, columns), (batch, 1, queries, columns), (batch, 1, 1, columns)]
+    shapes += [(heads, queries, columns), (1, heads, queries, columns), (batch, heads, 1, columns), (1, columns)]
+    chosen = stream.one_of(shapes)
+    stated = limits.shape_of("mask", whole)
+    if stated is not None:
+        return stated
+    return whole if stream.percent(_WHOLE) or not limits.allow("broadcast_mask") else chosen
+
+
+def _seen(stream: Stream, words: Words, shape: tuple[int, ...], limits: Limits) -> NDArray[np.bool_]:
+    """Draw which keys a mask leaves; rows without any key are rare, and may be left out."""
+    drawn = whole_numbers(words.of("seen"), shape, 0, 99)
+    kind = stream.weighted(_SEEN)
+    place = np.arange(shape[-1])
+    if kind == "tiles":
+        tile = stream.one_of(_BLOCK)
+        seen = np.broadcast_to(place // tile % 2 == stream.below(2), shape).copy()
+    elif kind == "blocks":
+        seen = _in_blocks(words, shape, tuple(map(stream.one_of, _BLOCKS)))
+    elif kind in ("first", "last"):
+        lengths = whole_numbers(words.of("first"), (*shape[:-1], 1), 1, max(shape[-1], 1))
+        seen = place < lengths if kind == "first" else place >= shape[-1] - lengths
+    else:
+        seen = drawn < _SHARES[kind]
+    if stream.percent(_WITH_DEAD_ROWS) and limits.allow("fully_masked_row"):
+        seen &= whole_numbers(words.of("dead"), (*shape[:-1], 1), 0, 99) >= _DEAD
+        return seen
+    if kind == "last":
+        return seen
+    rows = np.arange(math.prod(shape[:-1])).reshape((*shape[:-1], 1))
+    return seen | (place == (3 * rows + 1) % max(shape[-1], 1))
+
+
+def _in_blocks(words: Words, shape: tuple[int, ...], block: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Draw which blocks of queries and keys a mask leaves."""
+    *whole, rows, columns = shape
+    counts = (-(-rows // block[0]), -(-columns // block[1]))
+    left = whole_numbers(words.of("blocks"), (*whole, *counts), 0, 99) < _SHARES["half"]
+    each_key = left.repeat(block[0], axis=-2).repeat(block[1], axis=-1)
+    return each_key[..., :rows, :columns]
+
+
+def draw_window(words: Words, extents: Extents, limits: Limits) -> list[int | None] | None:
+    """Draw a window, or None for no window."""
+    stream = words.of("window")
+    if not stream.percent(_WINDOWED) or not limits.allow("window") or not extents.columns:
+        return None
+    kind = stream.weighted(_BOUNDED)
+    left: int | None = _side(stream, extents.columns)
+    right: int | None = _side(stream, extents.columns)
+    if limits.allow("open_window"):
+        left = None if kind == "right" else left
+        right = None if kind == "left" else right
+    return [left, right]
+
+
+def _side(stream: Stream, columns: int) -> int:
+    kind, anywhere, near = stream.weighted(_SIDES), stream.below(columns), stream.below(min(columns, _NEAR))
+    return {"none": 0, "one": 1, "anywhere": anywhere, "near": near}[kind]
+
+
+def draw_lengths(words: Words, extents: Extents, limits: Limits) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Draw how many keys and queries of each batch entry count; nothing for all of them.
+
+    In large draws they do not coincide: of so many tokens hardly any would be left.
+    """
+    stream = words.of("lengths")
+    given = stream.weighted(_LENGTHS)
+    if extents.past:
+        return
+    for name, extent in (("key_lengths", extents.keys), ("query_lengths", extents.queries)):
+        may_be_none = stream.percent(_LENGTHS_OF_NONE) and limits.allow("fully_masked_row")
+        if limits.has(name, drawn=given in (name, "both")):
+            least = 0 if may_be_none else min(1, extent)
+            lengths = whole_numbers(words.of(name), (extents.batch,), least, extent)
+            yield (
+                name,
+                _coinciding(words.of(f"{name} coincide"), lengths)
+                if _may_coincide(extents, extent, limits)
+                else lengths,
+            )
+
+
+def _may_coincide(extents: Extents, tokens: int, limits: Limits) -> bool:
+    """Tell whether lengths may come to as many tokens as there are entries, one of which then has none."""
+    is_large = limits.rows and extents.largest > limits.elements
+    return min(extents.batch, tokens) > 1 and not is_large and limits.allow("fully_masked_row")
+
+
+def _coinciding(stream: Stream, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return lengths whose sum is the number of entries, though not all are one, or, for most draws, what was drawn."""
+    if not stream.percent(_COINCIDING):
+        return lengths
+    entries, found = lengths.size, np.ones_like(lengths)
+    more = stream.below(entries)
+    found[more], found[(more + 1 + stream.below(entries - 1)) % entries] = 2, 0
+    return found

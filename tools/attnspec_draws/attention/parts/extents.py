@@ -1,0 +1,244 @@
+"""How long the axes of a drawn case are: short ones for the most part, and one or two long ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attnspec_draws.generators import Limits, Stream
+
+SHORT = 8
+"""The longest axis that is short: what depends on no tile shows there."""
+
+_LONG_AXES = {1: 5, 2: 2, 0: 1}
+"""How many axes are long, with weights: most mistakes of long axes need one."""
+
+_LONG = {"keys": 14, "queries": 8, "width": 4, "value_width": 3, "heads": 2, "shared": 2, "batch": 2, "past": 3}
+"""Which axes are long, with weights: keys carry most of what goes wrong with length."""
+
+_SPECIAL = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1024, 1025, 2048)
+"""Lengths around the tiles of kernels."""
+
+_PAST = 18
+"""Of a hundred draws, how many have a past."""
+
+_GROUPS = {1: 5, 2: 3, 3: 2, 4: 1}
+_LENGTHS = {"any": 14, "special": 5, "tiles": 2}
+"""Which long axes there are, with weights: of any length, one of those around tiles, or whole tiles."""
+
+_TILES = (16, 32, 64, 128, 256)
+_USUAL_WIDTHS = (32, 64, 128)
+_ONE_QUERY, _USUAL_WIDTH, _SAME_WIDTHS = 18, 20, 75
+"""Of a hundred draws, how many have one query, heads as wide as they usually are, and values as wide as keys."""
+
+_COUPLED = {"": 80, "tokens": 10, "heads": 3, "width": 3, "keys": 2, "batch": 2}
+"""Which two axes are made equal, with weights: what takes one for the other is right only there."""
+
+_EMPTIED = {"": 950, "keys": 16, "queries": 12, "batch": 14, "shared": 8}
+"""Which axis is made empty, with weights; none, for the most part."""
+
+_MOST_HEADS = 70
+"""More heads or batch entries than a warp has threads are as good as any number of them."""
+
+
+@dataclass(frozen=True)
+class Extents:
+    """The lengths of all axes: B, Hq = shared * group, Hkv, Sq, Sk, E, Ev and P."""
+
+    batch: int
+    shared: int
+    group: int
+    queries: int
+    keys: int
+    width: int
+    value_width: int
+    past: int
+
+    @property
+    def heads(self) -> int:
+        """Hq, how many query heads there are."""
+        return self.shared * self.group
+
+    @property
+    def columns(self) -> int:
+        """How many keys there are, past ones included."""
+        return self.past + self.keys
+
+    @property
+    def over_keys(self) -> tuple[int, int, int, int]:
+        """The shape of the scores."""
+        return (self.batch, self.heads, self.queries, self.columns)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the tensors of tokens, past ones included."""
+        return {
+            "query": (self.batch, self.heads, self.queries, self.width),
+            "key": (self.batch, self.shared, self.keys, self.width),
+            "value": (self.batch, self.shared, self.keys, self.value_width),
+            "past_key": (self.batch, self.shared, self.past, self.width),
+            "past_value": (self.batch, self.shared, self.past, self.value_width),
+        }
+
+    @property
+    def largest(self) -> int:
+        """How many elements the largest tensor has, scores included; a mask may have them where there are no heads."""
+        batch, heads, queries, columns = (max(length, 1) for length in self.over_keys)
+        rows = max(queries * columns, queries * max(self.width, self.value_width))
+        tokens = columns * max(self.width, self.value_width)
+        return batch * max(heads * rows, max(self.shared, 1) * tokens)
+
+    def as_limits(self) -> dict[str, int]:
+        """Return axis to length, as `Limits.extents` takes them."""
+        return dict(vars(self))
+
+
+def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: int) -> Extents:
+    """Draw the lengths of all axes, within what the limits allow.
+
+    Parameters
+    ----------
+    stream
+        Words of its own.
+    limits
+        Axes that it names have the length that it says.
+    with_past
+        Whether there may be a past at all.
+    elements
+        How many elements the largest tensor may have as far as lengths are drawn.
+
+    Raises
+    ------
+    UsageError
+        If the lengths that the limits name make a larger tensor than the limits allow.
+    """
+    lengths = {
+        "batch": stream.between(1, 3),
+        "shared": stream.between(1, 3),
+        "group": stream.weighted(_GROUPS),
+        "queries": stream.between(1, SHORT),
+        "keys": stream.between(1, SHORT),
+        "width": stream.between(1, SHORT),
+        "value_width": stream.between(1, SHORT),
+        "past": stream.between(1, SHORT),
+    }
+    has_past = with_past and stream.percent(_PAST)
+    _lengthen(stream, limits, lengths)
+    _make_special(stream, lengths)
+    _couple(stream, lengths)
+    lengths = {axis: min(length, limits.longest) for axis, length in lengths.items()}
+    _empty(stream, limits, lengths)
+    if not has_past:
+        lengths["past"] = 0
+    may_have_past = with_past and limits.allow("past_key", "past_value")
+    stated = {
+        axis: length for axis, length in limits.extents.items() if axis in lengths and (axis != "past" or may_have_past)
+    }
+    lengths |= stated
+    _leave_out(limits, lengths)
+    extents = _within(Extents(**{**lengths, **stated}), limits, elements)
+    # Of what is larger, rows are sampled where that is asked for.
+    if not limits.rows:
+        limits.check_size(extents.largest)
+    return extents
+
+
+def _lengthen(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
+    for _ in range(stream.weighted(_LONG_AXES)):
+        axis = stream.weighted(_LONG)
+        most = min(limits.longest, _MOST_HEADS if axis in ("heads", "shared", "batch") else limits.longest)
+        longer = stream.of_any_size(SHORT + 1, max(most, SHORT + 1))
+        kind = stream.weighted(_LENGTHS)
+        if kind == "special":
+            longer = stream.one_of([length for length in _SPECIAL if length <= most] or [longer])
+        elif kind == "tiles":
+            tile = stream.one_of(_TILES)
+            longer = max(tile, longer // tile * tile)
+        longer = min(longer, most)
+        if axis == "heads":
+            lengths["group"] = longer
+        else:
+            lengths[axis] = longer
+
+
+def _make_special(stream: Stream, lengths: dict[str, int]) -> None:
+    """Make queries one, and heads as wide as they usually are, more often than chance would."""
+    one_query, usual, same_widths = (
+        stream.percent(_ONE_QUERY),
+        stream.percent(_USUAL_WIDTH),
+        stream.percent(_SAME_WIDTHS),
+    )
+    width = stream.one_of(_USUAL_WIDTHS)
+    if one_query:
+        lengths["queries"] = 1
+    if usual:
+        lengths["width"] = width
+    if same_widths:
+        lengths["value_width"] = lengths["width"]
+
+
+def _couple(stream: Stream, lengths: dict[str, int]) -> None:
+    """Make two axes equal at times."""
+    coupled = stream.weighted(_COUPLED)
+    if coupled == "tokens":
+        lengths["queries"] = lengths["keys"]
+        lengths["past"] = 0
+    elif coupled == "heads":
+        lengths["batch"], lengths["group"] = lengths["shared"], 1
+    elif coupled == "width":
+        lengths["width"] = lengths["value_width"] = min(lengths["keys"], 128)
+    elif coupled == "keys":
+        lengths["queries"] = lengths["shared"]
+    elif coupled == "batch":
+        lengths["queries"] = lengths["batch"]
+
+
+def _empty(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
+    axis = stream.weighted(_EMPTIED)
+    named = {"keys": "empty_keys", "queries": "empty_queries", "batch": "empty_batch", "shared": "empty_heads"}
+    if axis and limits.allow(named[axis]):
+        lengths[axis] = 0
+
+
+def _leave_out(limits: Limits, lengths: dict[str, int]) -> None:
+    if not limits.allow("grouped_query"):
+        lengths["group"] = 1
+    for feature, axes in _EQUAL_WITHOUT.items():
+        if not limits.allow(feature):
+            leading = next((axis for axis in axes if axis in limits.extents), axes[0])
+            lengths |= dict.fromkeys(axes, max(lengths[leading], 1))
+    if not limits.allow("past_key", "past_value"):
+        lengths["past"] = 0
+    if not limits.allow("unequal_lengths"):
+        lengths["past"] = 0
+
+
+_EQUAL_WITHOUT = {"value_width": ("width", "value_width"), "unequal_lengths": ("keys", "queries")}
+"""Features to the axes that are equally long without them; the first one says how long, if none is stated."""
+
+_SHORTENED = ("batch", "shared", "group", "queries", "past", "width", "value_width", "keys")
+"""The order in which axes are shortened until the largest tensor fits: heads first, keys last."""
+
+
+def _within(extents: Extents, limits: Limits, elements: int) -> Extents:
+    """Shorten axes that are not stated, in turn, until the largest tensor has no more elements than it may."""
+    stated = {*limits.extents}
+    for feature, axes in _EQUAL_WITHOUT.items():
+        if not limits.allow(feature) and not stated.isdisjoint(axes):
+            stated.update(axes)
+    while extents.largest > elements:
+        free = {axis: vars(extents)[axis] for axis in _SHORTENED if axis not in stated}
+        longest = max(free.values(), default=1)
+        if longest <= 1:
+            break
+        # Axes that are short already cost little: the first of those that are not is halved.
+        short = max(min(SHORT, longest - 1) // 2, 1)
+        axis = next(axis for axis, length in free.items() if length > short)
+        shorter = {axis: free[axis] // 2}
+        if axis in ("queries", "keys") and not limits.allow("unequal_lengths"):
+            shorter = {"queries": shorter[axis], "keys": shorter[axis]}
+        if axis in ("width", "value_width") and extents.width == extents.value_width:
+            shorter = {"width": shorter[axis], "value_width": shorter[axis]}
+        extents = replace(extents, **{name: length for name, length in shorter.items() if name not in stated})
+    return extents

@@ -1,0 +1,255 @@
+"""Drawn cases of attention at real sizes: inputs that are generated where they are read, and rows that are sampled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.cases import Inputs
+from attnspec.cases.tensor_json import BELL, Generated, Rise
+from attnspec.families.attention.steps.attendance import attendance
+from attnspec_draws.generators import Drawn, Words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec_draws.attention.parts.extents import Extents
+    from attnspec_draws.generators import Limits, Stream
+
+_BITS = {"float64": 16, "float32": 16, "float16": 10, "bfloat16": 7}
+"""Fields of numbers that are as fine as a sum of four fields can be: those of 16 bits have 17 digits, and the others as
+many as their dtype."""
+
+_COARSE = 5
+"""As for small draws: numbers of 6 digits and a sign, which every dtype holds."""
+
+_SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
+_FAR_APART = {128: 1, 256: 1}
+"""Scores of some hundreds, no exponential of which is finite in float32."""
+
+_TINY = {"float64": 2.0**-60, "float32": 2.0**-60, "float16": 2.0**-8, "bfloat16": 2.0**-60}
+"""Values far below one whose products with weights are still no subnormal numbers; generated ones fit into float32."""
+
+_WIDE = 16.0
+"""Values far above those of other draws: whoever clips them is seen."""
+
+LARGE_CLASSES = {
+    "plain": 40,
+    "full_width": 14,
+    "large": 8,
+    "rising": 12,
+    "tiny": 6,
+    "uniform": 6,
+    "wide": 14,
+}
+"""Classes of numbers, with weights; those of small draws as far as a generator makes them."""
+
+_TILES = (16, 32, 64, 128, 256, 512, 1024, 2048)
+_STEP, _RISE, _UPWARDS, _STEEP = 64, 0.25, 70, 64.0
+"""Tokens of a step of rising scores, how much keys rise by it, of a hundred draws in how many they rise and do not
+fall, and what that is multiplied by: what keeps no running maximum fails there, and what does not rescale is far off.
+"""
+
+_MOST_FEATURES = 128
+"""Features of a sampled row: those of a wider one are drawn, for its tolerance takes as long as it has features."""
+
+_MOST_HEADS = 256
+"""Heads, over all batch entries, whose last row is held against values."""
+
+_PLACING = ("is_causal", "window")
+_REACHING = ("scale", "softcap")
+
+
+def draw_large(
+    words: Words,
+    extents: Extents,
+    limits: Limits,
+    given: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+) -> Drawn:
+    """Draw the numbers of a case that is too large to be held whole, and the rows of it that are held.
+
+    Parameters
+    ----------
+    words, limits
+        The streams of the draw, and what it keeps to.
+    extents
+        The lengths of all axes.
+    given
+        Lengths, sinks and slopes.
+    attributes
+        The attributes of the case.
+    """
+    generated, chosen = _generated(words, extents, limits)
+    inputs = Inputs(given, generated)
+    sampling = Words(f"{words.seed}/{limits.sample}", words.variant) if limits.sample else words
+    rows = _rows(sampling.varied("rows"), extents, given, attributes, limits.rows)
+    width = extents.value_width
+    features = _features(sampling.varied("features"), width)
+    expected = _expected(inputs, attributes, extents, rows, features)
+    flat: NDArray[np.int64] = np.asarray(np.ravel_multi_index(tuple(rows.T), extents.over_keys[:3]), dtype=np.int64)
+    elements: NDArray[np.int64] = flat[:, np.newaxis] * width + features
+    return Drawn(
+        inputs=inputs,
+        attributes=attributes,
+        features=(*given, *attributes, *(() if chosen == "plain" else (chosen,))),
+        extents=extents.as_limits(),
+        clauses=(),
+        sample={
+            "output": elements.reshape(-1),
+            "logsumexp": flat,
+        },
+        thinned={"output": (*extents.over_keys[:3], width), "logsumexp": extents.over_keys[:3]},
+        expected=expected,
+    )
+
+
+def _generated(words: Words, extents: Extents, limits: Limits) -> tuple[dict[str, Generated], str]:
+    """Return the tensors, and the class of their numbers."""
+    stream = words.of("numbers")
+    sharpness, far_apart = stream.weighted(_SHARPNESS), stream.weighted(_FAR_APART)
+    drawn, rises = stream.weighted(LARGE_CLASSES), stream.percent(_UPWARDS)
+    chosen = limits.numbers or drawn
+    if chosen not in LARGE_CLASSES or not limits.allow(chosen):
+        chosen = "plain"
+    beside = f"~{words.variant}" if words.variant else ""
+    bits = _BITS[limits.dtype] if chosen == "full_width" else _COARSE
+    of_query = {"large": far_apart, "uniform": 0}.get(chosen, sharpness)
+    of_value = {"tiny": _TINY[limits.dtype], "wide": _WIDE}.get(chosen, 1.0)
+    is_steep = chosen == "rising"
+
+    def tensor(name: str, factor: float = 1.0, **replaced: Any) -> Generated:
+        return Generated(
+            BELL, f"{words.seed}/{name}{beside}", extents.shapes[name], bits, factor * 2.0**-bits, **replaced
+        )
+
+    generated = {
+        "query": tensor("query", of_query, first=_STEEP if is_steep else None),
+        "key": tensor("key", rise=Rise(_STEP, _RISE if rises else -_RISE) if is_steep else None),
+        "value": tensor("value", of_value),
+    }
+    return generated, chosen
+
+
+def _rows(
+    stream: Stream,
+    extents: Extents,
+    given: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    count: int,
+) -> NDArray[np.int64]:
+    """Draw rows (N, 3) of batch entry, head and query, in rising order, that may attend to some key.
+
+    The last one of each head is among them: what is not finished is wrong there, be it in one head alone.
+    """
+    batch, heads, queries, _ = extents.over_keys
+    counted: list[int] = given["query_lengths"].tolist() if "query_lengths" in given else [queries] * batch
+    wanted = [(entry, head, counted[entry] - 1) for entry in range(batch) for head in range(heads)][:_MOST_HEADS]
+    for _ in range(count):
+        entry, head = stream.below(batch), stream.below(heads)
+        wanted.append((entry, head, _query(stream, counted[entry])))
+    attended = [
+        row
+        for row in sorted(set(wanted))
+        if row[2] >= 0 and _attended(extents, given, attributes, row[0], np.array([row[2]], dtype=np.int64)).any()
+    ]
+    return np.array(attended, dtype=np.int64).reshape(-1, 3)
+
+
+def _features(stream: Stream, width: int) -> NDArray[np.int64]:
+    """Draw the features of sampled rows: all of them, or the first, the last, and others."""
+    if width <= _MOST_FEATURES:
+        return np.arange(width, dtype=np.int64)
+    wanted = {0, width - 1}
+    while len(wanted) < _MOST_FEATURES:
+        wanted.add(stream.below(width))
+    return np.array(sorted(wanted), dtype=np.int64)
+
+
+def _query(stream: Stream, queries: int) -> int:
+    """Draw a query: the first or last one, one at the border of a tile, or any; -1 where there is none."""
+    kind = stream.weighted({"first": 1, "last": 3, "border": 4, "any": 4})
+    if kind == "first" and queries:
+        return 0
+    if kind == "last" or not queries:
+        return queries - 1
+    tile = stream.one_of(_TILES)
+    if kind == "border" and tile < queries:
+        return stream.between(1, (queries - 1) // tile) * tile - stream.below(2)
+    return stream.below(queries)
+
+
+def _attended(
+    extents: Extents,
+    given: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    entry: int,
+    queries: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return which keys some queries of a batch entry may attend to (N, K)."""
+    placing = {name: attributes[name] for name in _PLACING if name in attributes}
+    lengths = {name: given[name][[entry]] for name in ("key_lengths",) if name in given}
+    places = _places(extents, given, attributes, entry, queries)
+    shape = (1, 1, queries.size, extents.keys)
+    attendable = attendance(shape, 0, lengths, places=places, **placing).attendable[0, 0].copy()
+    if "query_lengths" in given:
+        attendable[queries >= given["query_lengths"][entry]] = False
+    return attendable
+
+
+def _places(
+    extents: Extents,
+    given: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    entry: int,
+    queries: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return where some queries of a batch entry stand among the keys."""
+    if attributes.get("causal_alignment") != "bottom_right":
+        return queries
+    keys = given["key_lengths"][entry] if "key_lengths" in given else extents.keys
+    counted = given["query_lengths"][entry] if "query_lengths" in given else extents.queries
+    return queries + (keys - counted)
+
+
+def _expected(
+    inputs: Inputs,
+    attributes: Mapping[str, Any],
+    extents: Extents,
+    rows: NDArray[np.int64],
+    features: NDArray[np.int64],
+) -> dict[str, NDArray[Any]]:
+    """Return what is owed of the sampled rows, some features of the output and the logarithm: head by head."""
+    from attnspec_reference import scaled_dot_product_attention
+
+    outputs, logarithms = np.empty((len(rows), features.size)), np.empty(len(rows))
+    reaching = {name: attributes[name] for name in _REACHING if name in attributes}
+    for entry, head in np.unique(rows[:, :2], axis=0).tolist():
+        chosen = (rows[:, 0] == entry) & (rows[:, 1] == head)
+        queries = rows[chosen, 2]
+        shared = entry * extents.shared + head // extents.group
+        tokens = slice(shared * extents.keys, (shared + 1) * extents.keys)
+        first = (entry * extents.heads + head) * extents.queries
+        query = np.concatenate([inputs.generated["query"].rows(first + row, first + row + 1) for row in queries])
+        key, value = (inputs.generated[name].rows(tokens.start, tokens.stop) for name in ("key", "value"))
+        attended = _attended(extents, inputs.given, attributes, entry, queries)
+        # Distances are those of the whole case, which the reference cannot know of some rows: they come as a mask.
+        bias = np.zeros(attended.shape)
+        if "alibi_slopes" in inputs.given:
+            places = _places(extents, inputs.given, attributes, entry, queries)
+            distance = np.abs(places[:, np.newaxis] - np.arange(extents.keys))
+            bias = -inputs.given["alibi_slopes"][head] * distance
+        of_head = {"sinks": inputs.given["sinks"][[head]]} if "sinks" in inputs.given else {}
+        found = scaled_dot_product_attention(
+            query[np.newaxis, np.newaxis],
+            key[np.newaxis, np.newaxis],
+            value[np.newaxis, np.newaxis],
+            np.where(attended, bias, -np.inf),
+            **of_head,
+            **reaching,
+        )
+        outputs[chosen], logarithms[chosen] = found.output[0, 0][:, features], found.logsumexp[0, 0]
+    return {"output": outputs.reshape(-1), "logsumexp": logarithms}

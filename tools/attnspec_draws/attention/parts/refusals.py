@@ -1,0 +1,64 @@
+"""By which clauses another shape of an input is refused, for each operation that refuses one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec_draws.generators import Refusals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _alone(clause: str) -> Refusals:
+    """Return one clause for whatever is wrong."""
+    return Refusals((clause,), clause)
+
+
+def _of_attention(prefix: str) -> dict[str, Refusals]:
+    """Return what attention and its backward pass refuse alike; a query may have other heads and tokens than a key."""
+    batch, heads, tokens, width, rank, mask = (
+        f"{prefix}.rejects.{word}" for word in ("batch", "grouped", "length", "width", "rank", "mask_shape")
+    )
+    return {
+        "query": Refusals((batch, None, None, width), rank),
+        "key": Refusals((batch, heads, tokens, width), rank),
+        "value": Refusals((batch, heads, tokens, None), rank),
+        "mask": _alone(mask),
+        "key_lengths": Refusals((batch, None)),
+        "query_lengths": Refusals((batch, None)),
+    }
+
+
+def _past() -> Refusals:
+    return Refusals(("sdpa.rejects.batch", "sdpa.rejects.grouped", "sdpa.rejects.length", None))
+
+
+_GRADIENT = _alone("sdpa_backward.rejects.gradient_shape")
+_SCALE = _alone("sdpa.rejects.scale_shape")
+_OUTPUT = Refusals(("merge.rejects.outputs",) * 4, "merge.rejects.rank")
+_LOGARITHM = Refusals(("merge.rejects.logsumexp",) * 3, "merge.rejects.rank")
+_TOKENS = Refusals(rank="multi_head.rejects.rank")
+
+REFUSALS: Mapping[str, Mapping[str, Refusals]] = {
+    "scaled_dot_product_attention": {
+        **_of_attention("sdpa"),
+        "past_key": _past(),
+        "past_value": _past(),
+        "query_scale": _SCALE,
+        "key_scale": _SCALE,
+        "value_scale": _SCALE,
+    },
+    "scaled_dot_product_attention_backward": {
+        **_of_attention("sdpa_backward"),
+        "grad_output": _GRADIENT,
+        "grad_logsumexp": _GRADIENT,
+    },
+    "merge_states": {"output_a": _OUTPUT, "output_b": _OUTPUT, "logsumexp_a": _LOGARITHM, "logsumexp_b": _LOGARITHM},
+    "multi_head_attention": {"query": _TOKENS, "key": _TOKENS, "value": _TOKENS},
+    "context_vector": {
+        "encoder_states": Refusals((None, "context_vector.rejects.width")),
+        "decoder_state": Refusals(("context_vector.rejects.width",)),
+    },
+    "split_heads": {"x": Refusals((None, None, "split_heads.rejects.divisible"))},
+}

@@ -1,0 +1,218 @@
+"""The numbers of drawn queries, keys and values: plain ones for the most part, and classes that are hard to add."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.contract.dtypes import rounded_to
+from attnspec_draws.generators import coarse, full_width, whole_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec_draws.generators import Limits, Stream, Words
+
+Tokens = dict[str, "NDArray[Any]"]
+
+_SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
+"""What queries are multiplied by, with weights: coarse ones alone give scores of a third, and weights nearly alike."""
+
+_PEAK = 32.0
+"""Scores of about 10, where one key has nearly all weight."""
+
+_FAR = {"float64": 64.0, "float32": 8.0, "float16": 8.0, "bfloat16": 8.0}
+"""What keys are multiplied by whose scores lie so far apart that no exponential of them is finite in the dtype."""
+
+_STEPS = 200
+"""Steps of rising scores: so many have 8 digits, as bfloat16 has."""
+
+_STEP, _UPWARDS = 0.25, 70
+"""How large a step is, and of a hundred draws with rising scores, in how many they rise and do not fall."""
+
+_TINY = {"float16": 2.0**-10, "float32": 2.0**-60, "bfloat16": 2.0**-60, "float64": 2.0**-500}
+"""Values far below one whose products with weights are still no subnormal numbers."""
+
+_APART = 64.0
+"""What values that cancel lie away from 0, in turns above and below it."""
+
+FAR_BELOW = -4096.0
+"""The product of every query and key, but for what other features add: no exponential of it is a number of any dtype,
+nor is that of a quarter of it."""
+
+PREFIX = "shared_prefix"
+_PREFIXED = 30
+"""Of a hundred draws with lengths of keys, in how many all entries begin with the same keys and values."""
+
+CLASSES: Mapping[str, int] = {
+    "plain": 43,
+    "full_width": 14,
+    "peaked": 7,
+    "large": 4,
+    "rising": 7,
+    "tied": 5,
+    "nearly_tied": 4,
+    "equal": 3,
+    "uniform": 3,
+    "cancelling": 4,
+    "tiny": 3,
+    "far_below": 3,
+}
+"""Classes of numbers, with weights."""
+
+
+def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Limits) -> tuple[Tokens, str]:
+    """Draw queries, keys and values, past ones included.
+
+    Parameters
+    ----------
+    words
+        The streams of the draw.
+    shapes
+        Shapes of ``query``, ``key`` and ``value``, and of what else is to be drawn beside them, whose class is that
+        of the values.
+    limits
+        What the draw keeps to.
+
+    Returns
+    -------
+    tokens, chosen
+        The tensors, and the class of their numbers.
+    """
+    stream = words.of("numbers")
+    tokens: Tokens = {name: coarse(words.varied(name), shape) for name, shape in shapes.items()}
+    tokens["query"] *= stream.weighted(_SHARPNESS)
+    drawn = stream.weighted(CLASSES)
+    chosen = limits.numbers or drawn
+    if chosen == "plain" or chosen not in CLASSES or not limits.allow(chosen):
+        return tokens, "plain"
+    if chosen == "full_width":
+        sharpened = {name: full_width(words.varied(name), shape, limits.dtype) for name, shape in shapes.items()}
+        sharpened["query"] *= 2.0
+        return sharpened, chosen
+    _CHANGES[chosen](tokens, stream, limits.dtype)
+    return tokens, chosen
+
+
+def share_prefix(words: Words, tokens: Tokens, limits: Limits) -> tuple[str, ...]:
+    """Let all entries of a batch begin with the same keys and values, which engines hold once, or do nothing.
+
+    Parameters
+    ----------
+    words, limits
+        As for `draw_tokens`.
+    tokens
+        The tensors of the draw, which are changed.
+
+    Returns
+    -------
+    features
+        The word for what was done, which can be left out.
+    """
+    stream = words.of("prefix")
+    if "key_lengths" not in tokens or not stream.percent(_PREFIXED) or not limits.allow(PREFIX):
+        return ()
+    entries, _, keys, _ = tokens["key"].shape
+    if entries == 1 or not keys:
+        return ()
+    count = stream.of_any_size(1, keys)
+    for name in ("key", "value"):
+        tokens[name][:, :, :count] = tokens[name][:1, :, :count]
+    return (PREFIX,)
+
+
+def _peaked(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
+    tokens["query"] *= _PEAK / 4
+
+
+def _large(tokens: Tokens, _stream: Stream, dtype: str) -> None:
+    tokens["query"] *= _PEAK / 4
+    for name in ("key", "past_key"):
+        if name in tokens:
+            tokens[name] *= _FAR[dtype]
+
+
+def _rising(tokens: Tokens, stream: Stream, _dtype: str) -> None:
+    """Let scores rise or fall with the place of the key, so that the largest one lies at one end."""
+    past = tokens["past_key"].shape[2] if "past_key" in tokens else 0
+    keys = past + tokens["key"].shape[2]
+    places = np.arange(keys, dtype=np.int64) * min(_STEPS, keys)
+    steps = np.floor_divide(places, max(keys, 1)) * (_STEP if stream.percent(_UPWARDS) else -_STEP)
+    if tokens["key"].shape[3] == 0:
+        return
+    tokens["query"][..., 0] = 1.0
+    tokens["key"][..., 0] = steps[past:]
+    if past:
+        tokens["past_key"][..., 0] = steps[:past]
+
+
+def _tied(tokens: Tokens, stream: Stream, _dtype: str) -> None:
+    """Make every key one of three."""
+    for name in ("key", "past_key"):
+        if name in tokens and tokens[name].shape[2]:
+            places = whole_numbers(stream, (tokens[name].shape[2],), 0, min(2, tokens[name].shape[2] - 1))
+            tokens[name] = tokens[name][:, :, places]
+
+
+def _equal(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
+    """Make all keys of a head the same."""
+    first = tokens["key"][:, :, :1]
+    for name in ("key", "past_key"):
+        if name in tokens and first.shape[2]:
+            tokens[name] = np.broadcast_to(first, tokens[name].shape).copy()
+
+
+def _nearly_tied(tokens: Tokens, stream: Stream, dtype: str) -> None:
+    """Let keys of a head differ in their last digits alone."""
+    first = tokens["key"][:, :, :1]
+    for name in ("key", "past_key"):
+        if name in tokens and first.shape[2]:
+            apart = whole_numbers(stream, tokens[name].shape, -4, 4) * 2.0**-9
+            tokens[name] = rounded_to(first + apart, dtype)
+
+
+def _uniform(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
+    tokens["query"][...] = 0.0
+
+
+def _cancelling(tokens: Tokens, stream: Stream, dtype: str) -> None:
+    """Set values far above and far below 0 in turns, so that little is left of their mean."""
+    places = stream.between(1, 3)
+    for name in ("value", "past_value"):
+        if name in tokens:
+            turns = np.floor_divide(np.arange(tokens[name].shape[2], dtype=np.int64), places)
+            signs = np.where(np.equal(turns % 2, 0), _APART, -_APART)
+            tokens[name] = rounded_to(tokens[name] + signs[:, np.newaxis], dtype)
+
+
+def _tiny(tokens: Tokens, _stream: Stream, dtype: str) -> None:
+    for name in ("value", "past_value"):
+        if name in tokens:
+            tokens[name] *= _TINY[dtype]
+
+
+def _far_below(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
+    """Let every score lie far below zero, or far above it for a negative scale."""
+    if tokens["key"].shape[3] == 0:
+        return
+    tokens["query"][..., 0] = 1.0
+    for name in ("key", "past_key"):
+        if name in tokens:
+            tokens[name][..., 0] = FAR_BELOW
+
+
+_CHANGES: Mapping[str, Callable[[Tokens, Stream, str], None]] = {
+    "peaked": _peaked,
+    "large": _large,
+    "rising": _rising,
+    "tied": _tied,
+    "nearly_tied": _nearly_tied,
+    "equal": _equal,
+    "uniform": _uniform,
+    "cancelling": _cancelling,
+    "tiny": _tiny,
+    "far_below": _far_below,
+}

@@ -1,0 +1,157 @@
+"""What the draws of a campaign found wrong: its distinct problems, told as in any report, each with a small draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING
+
+from attnspec.cases import suite_of_random
+from attnspec.reports.formats.screen import cause_lines
+from attnspec.reports.problems import problems_of, whole_of
+from attnspec.validation import make_report, measured_of
+from attnspec_draws import draw, recipe_from_text
+from attnspec_draws.campaign.working import DEADLY, ask, open_once, outcome_of, shrunk_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from attnspec.guard.task import Task
+    from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally
+    from attnspec_draws.campaign.plan import Plan
+
+LOOKED_AT = 32
+"""Draws of an operation that are asked again to explain its failures, and as many that passed: what is known of golden
+cases was learned from fewer."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the failures of one operation are explained by.
+
+    Attributes
+    ----------
+    operation
+        The operation.
+    failed
+        How many of its draws failed.
+    failing
+        Recipes of some of those, of each check as many as of any other.
+    passing
+        Recipes of as many that did not fail.
+    """
+
+    operation: str
+    failed: int
+    failing: tuple[str, ...]
+    passing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FoundProblem:
+    """One thing that is wrong: plain data that a worker gives back.
+
+    Attributes
+    ----------
+    draws
+        How many of the draws that were looked at are put down to it.
+    lines
+        What is wrong and what to do, a sentence each.
+    small
+        What came of a draw that shows it, made small.
+    """
+
+    draws: int
+    lines: tuple[str, ...]
+    small: DrawOutcome
+
+
+def evidence_of(tally: Tally, outcomes: Mapping[str, PartOutcome], plan: Plan) -> tuple[Evidence, ...]:
+    """Choose what the failures of each operation are explained by.
+
+    Parameters
+    ----------
+    tally, outcomes
+        What came of the draws, in all and by part.
+    plan
+        What was drawn.
+    """
+    by_operation: dict[str, dict[str, list[str]]] = {}
+    failed: dict[str, int] = {}
+    for each in tally.wrong:
+        operation, check = each.kind
+        failed[operation] = failed.get(operation, 0) + 1
+        # One of those would end all that it is asked with, or take its time again.
+        if each.status not in DEADLY:
+            by_operation.setdefault(operation, {}).setdefault(check, []).append(each.recipe)
+    return tuple(
+        Evidence(
+            operation,
+            failed[operation],
+            tuple(islice(_in_turn([_spread(recipes) for recipes in checks.values()]), LOOKED_AT)),
+            tuple(islice(_others(operation, outcomes, plan), LOOKED_AT)),
+        )
+        for operation, checks in by_operation.items()
+    )
+
+
+def deadly(tally: Tally) -> dict[tuple[str, str], list[DrawOutcome]]:
+    """Return the draws that ended their process or took too long, by operation and status."""
+    found: dict[tuple[str, str], list[DrawOutcome]] = {}
+    for each in tally.wrong:
+        if each.status in DEADLY:
+            found.setdefault(each.kind, []).append(each)
+    return found
+
+
+def explained(task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
+    """Find the distinct problems of an operation, and make a draw small that shows each of them.
+
+    Parameters
+    ----------
+    task
+        The target, and how it is run.
+    evidence
+        The draws to look at.
+    """
+    implementation = open_once(task)
+    cases = [draw(recipe_from_text(text)) for text in (*evidence.failing, *evidence.passing)]
+    results = ask(implementation, cases, task)
+    report = make_report(
+        suite_of_random(cases),
+        implementation.declaration,
+        results,
+        conventions=task.conventions,
+        measured=measured_of(implementation, results),
+    )
+    if not report.wrong:
+        return ()
+    problems = problems_of(report.wrong, report.diagnosis)
+    whole = whole_of(report.results)
+    return tuple(
+        FoundProblem(
+            len(problem.results),
+            tuple(cause_lines(problem, whole, alone=len(problems) == 1)),
+            shrunk_failure(task, outcome_of(problem.telling)),
+        )
+        for problem in problems
+    )
+
+
+def _spread(recipes: Sequence[str]) -> Sequence[str]:
+    """Return as many as are looked at, evenly over all, so that those of many features are not left out."""
+    return recipes[:: max(len(recipes) // LOOKED_AT, 1)]
+
+
+def _in_turn(groups: Sequence[Sequence[str]]) -> Iterator[str]:
+    for together in zip_longest(*groups):
+        yield from (each for each in together if each is not None)
+
+
+def _others(operation: str, outcomes: Mapping[str, PartOutcome], plan: Plan) -> Iterator[str]:
+    """Give the draws of an operation that were asked and did not go wrong."""
+    for part in plan.parts_done(outcomes):
+        if part.kind.operation != operation:
+            continue
+        wrong = {each.recipe for each in outcomes[part.key].others if each.is_wrong}
+        yield from (recipe.text for recipe in part.recipes if recipe.text not in wrong)

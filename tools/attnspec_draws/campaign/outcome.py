@@ -1,0 +1,137 @@
+"""What came of draws: plain data that goes from workers to the campaign, into its file, and into its summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from attnspec.grading import WRONG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True)
+class DrawOutcome:
+    """What came of one draw that did not plainly pass.
+
+    Attributes
+    ----------
+    recipe
+        Its text.
+    status, check
+        As a verdict has them.
+    message
+        The verdict's sentence.
+    """
+
+    recipe: str
+    status: str
+    check: str | None
+    message: str
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the implementation did something wrong."""
+        return self.status in WRONG
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What it has in common with others that go wrong in the same way: operation, and check or status."""
+        return self.recipe.removeprefix("draw:").split("/", 1)[0], self.check or self.status
+
+
+@dataclass(frozen=True)
+class PartOutcome:
+    """What came of a part.
+
+    Attributes
+    ----------
+    key
+        Which part.
+    statuses
+        Status to the number of draws.
+    others
+        The draws that did not plainly pass, but for those that are declined.
+    features
+        Feature to the number of draws that had it.
+    longest
+        Axis to its greatest length.
+    worst
+        The largest error / tolerance of what passed.
+    """
+
+    key: str
+    statuses: Mapping[str, int]
+    others: tuple[DrawOutcome, ...] = ()
+    features: Mapping[str, int] = field(default_factory=dict[str, int])
+    longest: Mapping[str, int] = field(default_factory=dict[str, int])
+    worst: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what stands for it in a file."""
+        return asdict(self)
+
+
+def outcome_from_json(document: Mapping[str, Any]) -> PartOutcome:
+    """Read what `PartOutcome.as_json` wrote."""
+    stated = dict(document)
+    others = tuple(DrawOutcome(**each) for each in stated.pop("others"))
+    return PartOutcome(others=others, **stated)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What came of all draws.
+
+    Attributes
+    ----------
+    draws, passed, declined, ungraded
+        How many there were, and how many of them passed, are not offered, or say nothing.
+    wrong
+        The draws that went wrong, in the order of their texts.
+    features, longest, worst
+        As `PartOutcome` has them.
+    """
+
+    draws: int
+    passed: int
+    declined: int
+    ungraded: int
+    wrong: tuple[DrawOutcome, ...]
+    features: Mapping[str, int]
+    longest: Mapping[str, int]
+    worst: float
+
+
+def tallied(outcomes: Iterable[PartOutcome]) -> Tally:
+    """Put the outcomes of parts together, in whatever order they come.
+
+    Parameters
+    ----------
+    outcomes
+        One for each part.
+    """
+    statuses: Counter[str] = Counter()
+    features: Counter[str] = Counter()
+    longest: dict[str, int] = {}
+    wrong: list[DrawOutcome] = []
+    worst = 0.0
+    for outcome in outcomes:
+        statuses.update(outcome.statuses)
+        features.update(outcome.features)
+        wrong += [draw for draw in outcome.others if draw.is_wrong]
+        worst = max(worst, outcome.worst)
+        for axis, length in outcome.longest.items():
+            longest[axis] = max(longest.get(axis, 0), length)
+    return Tally(
+        draws=statuses.total(),
+        passed=statuses["pass"],
+        declined=statuses["unsupported"],
+        ungraded=statuses["ungraded"],
+        wrong=tuple(sorted(wrong, key=lambda draw: (draw.kind, len(draw.recipe), draw.recipe))),
+        features=dict(sorted(features.items())),
+        longest=dict(sorted(longest.items())),
+        worst=worst,
+    )

@@ -1,0 +1,193 @@
+"""The plan of a campaign: which draws there are, in parts that any worker can take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any
+
+from attnspec.base.errors import UsageError
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec_draws import Recipe, drawable, recipe_from_text
+from attnspec_draws.generators import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+VARIED = 8
+"""Each last one of so many draws is the one before it with other numbers: what is kept by shape shows then."""
+
+PART = 3 * VARIED
+"""Draws of a part: so many take a fraction of a second, and little is lost when a worker is."""
+
+BEGINNING = (1, 4, PART - 5)
+"""Draws of the first parts of each kind: few draws, or little time, shall reach all kinds. After them, as after each
+part that follows, no draw is parted from the one whose shapes it has: the same process asks for both."""
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What a campaign is to draw.
+
+    Attributes
+    ----------
+    seed
+        The word that it is drawn by.
+    operations
+        Operations to draw; those that are offered if empty.
+    sizes
+        ``elements`` and ``longest``, as `Limits` has them; as usual where one is missing.
+    without
+        What draws leave out, beside what the target does not offer.
+
+    Raises
+    ------
+    UsageError
+        If the seed is no word that a recipe can name.
+    """
+
+    seed: str
+    operations: tuple[str, ...] = ()
+    sizes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    without: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse a seed before anything is asked."""
+        Recipe(next(iter(drawable())), self.seed, 0, Limits(FLOAT_DTYPES[0]))
+        if not self.seed.isprintable():
+            raise UsageError(f"The seed {self.seed!r} cannot be printed: choose a word of letters or digits.")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Draws of one operation in one dtype, and what they keep to."""
+
+    operation: str
+    limits: Limits
+
+    @property
+    def name(self) -> str:
+        """What tells it from all others of a plan."""
+        return f"{self.operation}/{self.limits.dtype}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some draws of a kind, by their numbers.
+
+    Attributes
+    ----------
+    kind, seed
+        Which draws.
+    first, count
+        Their numbers: as many draws as numbers.
+    """
+
+    kind: Kind
+    seed: str
+    first: int
+    count: int
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others of a plan, pieces of it too."""
+        return f"{self.kind.name}/{self.first}+{self.count}"
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of its draws."""
+        return range(self.first, self.first + self.count)
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """What makes its draws, in order."""
+        return tuple(map(self._recipe, self.numbers))
+
+    def _recipe(self, number: int) -> Recipe:
+        is_varied = number % VARIED == VARIED - 1
+        recipe = Recipe(self.kind.operation, self.seed, number - is_varied, self.kind.limits)
+        return recipe.in_variant(1) if is_varied else recipe
+
+    def without(self, done: Collection[int]) -> Iterator[Part]:
+        """Give what is left of it where draws of some numbers are done."""
+        first = self.first
+        for number in (*sorted(number for number in done if number in self.numbers), self.numbers.stop):
+            if first < number:
+                yield Part(self.kind, self.seed, first, number - first)
+            first = number + 1
+
+    def one_by_one(self) -> list[Part]:
+        """Return each of its draws as a part."""
+        return [Part(self.kind, self.seed, number, 1) for number in self.numbers]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All draws of a campaign.
+
+    Attributes
+    ----------
+    seed
+        The word that they are drawn by.
+    kinds
+        What is drawn, in turn.
+    cases
+        How many draws there are in all; None for as many as there is time for.
+    """
+
+    seed: str
+    kinds: tuple[Kind, ...]
+    cases: int | None
+
+    def parts(self) -> Iterator[Part]:
+        """Give the parts, those of all kinds in turn."""
+        left = self.cases
+        first = 0
+        for size in chain(BEGINNING, repeat(PART)):
+            for kind in self.kinds:
+                many = size if left is None else min(size, left)
+                if not many:
+                    return
+                left = None if left is None else left - many
+                yield Part(kind, self.seed, first, many)
+            first += size
+
+    def parts_done(self, keys: Iterable[str]) -> list[Part]:
+        """Return the parts of these keys, pieces of parts among them, in the order of the plan."""
+        kinds = {kind.name: kind for kind in self.kinds}
+        done = [(kinds[name], first, count) for name, first, count in map(_read_key, keys)]
+        places = list(self.kinds)
+        done.sort(key=lambda each: (each[1], places.index(each[0])))
+        return [Part(kind, self.seed, first, count) for kind, first, count in done]
+
+    def as_lines(self) -> list[str]:
+        """Return the recipe of the first draw of each kind, which says all that the others keep to."""
+        return [Recipe(kind.operation, self.seed, 0, kind.limits).text for kind in self.kinds]
+
+
+def numbers_done(keys: Iterable[str]) -> dict[str, set[int]]:
+    """Return the numbers of the draws that the parts of these keys hold, by the name of their kind."""
+    done: dict[str, set[int]] = {}
+    for key in keys:
+        name, first, count = _read_key(key)
+        done.setdefault(name, set()).update(range(first, first + count))
+    return done
+
+
+def _read_key(key: str) -> tuple[str, int, int]:
+    """Return the name of a part's kind, its first number, and how many it has."""
+    name, _, numbers = key.rpartition("/")
+    first, count = map(int, numbers.split("+"))
+    return name, first, count
+
+
+def plan_from_lines(seed: str, lines: list[str], cases: int | None) -> Plan:
+    """Read the plan that `Plan.as_lines` wrote.
+
+    Raises
+    ------
+    UsageError
+        If one of the lines is no recipe.
+    """
+    recipes = [recipe_from_text(line) for line in lines]
+    return Plan(seed, tuple(Kind(recipe.operation, recipe.limits) for recipe in recipes), cases)

@@ -1,0 +1,84 @@
+"""Processes of this machine, each by itself: one that ends takes no other with it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from attnspec_draws.campaign.losing import WorkerLostError
+from attnspec_draws.campaign.orphans import end_with_the_parent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+
+class LocalProcesses:
+    """Processes of this machine, each by itself: one that ends takes no other with it.
+
+    Parameters
+    ----------
+    count
+        How many.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.capacity = count
+        self._idle = [_process() for _ in range(count)]
+        self._busy: dict[Future[Any], ProcessPoolExecutor] = {}
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Begin a work in a process that is idle."""
+        process = self._idle.pop()
+        with _spared_from_interruption():
+            future = process.submit(work, *arguments)
+        self._busy[future] = process
+        return future
+
+    def done(self, pending: list[Future[Any]]) -> list[Future[Any]]:
+        """Wait until some works are done."""
+        return list(wait(pending, return_when=FIRST_COMPLETED).done)
+
+    def result(self, work: Future[Any]) -> Any:
+        """Return what came of a work; a process that has ended is replaced."""
+        process = self._busy.pop(work)
+        try:
+            found = work.result()
+        except BrokenProcessPool:
+            process.shutdown(wait=False)
+            self._idle.append(_process())
+            raise WorkerLostError from None
+        except BaseException:
+            self._idle.append(process)
+            raise
+        self._idle.append(process)
+        return found
+
+    def close(self) -> None:
+        """End all processes at once."""
+        for process in (*self._idle, *self._busy.values()):
+            for child in list((process._processes or {}).values()):  # pyright: ignore[reportPrivateUsage]
+                child.kill()
+            process.shutdown(wait=False, cancel_futures=True)
+
+
+def _process() -> ProcessPoolExecutor:
+    # Spawned: a fork copies the locks of threads that do not exist in the copy.
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, mp_context=context, initializer=end_with_the_parent)
+
+
+@contextmanager
+def _spared_from_interruption() -> Generator[None]:
+    """Have what is started meanwhile not be interrupted: Ctrl-C is for the campaign, which then ends its workers."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

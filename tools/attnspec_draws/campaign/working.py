@@ -1,0 +1,202 @@
+"""What a worker does: it opens the target once, draws, asks and grades, and gives back plain data."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from attnspec.base.errors import UsageError
+from attnspec.base.plain_text import plain_text
+from attnspec.cases import suite_of_random
+from attnspec.guard.task import opened
+from attnspec.runner import resolved_for, run_suite
+from attnspec_draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
+from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome
+from attnspec_draws.campaign.plan import Kind
+from attnspec_draws.drawing import case_of
+from attnspec_draws.generators import Limits
+from attnspec_draws.shrinking import MOST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.cases import Case
+    from attnspec.guard.task import Task
+    from attnspec.runner import Result
+    from attnspec.targets import Implementation
+    from attnspec_draws.campaign.plan import Part, Sought
+
+DEADLY = ("crash", "timeout")
+"""Statuses after which a process is begun anew."""
+
+_MOST_DEADLY = 60
+"""Smaller draws that are tried of one that ends its process: each may take the start of another, or all its time."""
+
+_DEATHS = 20
+"""Draws that may end their process while it is found out what is offered; the others are not asked then."""
+
+_TOLD = 200
+"""Characters of a sentence that are kept of a draw."""
+
+_OPENED: dict[str, Implementation] = {}
+"""The target of this worker, by what opens it: a library takes seconds to load, and a part less than one."""
+
+
+def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind, ...]:
+    """Find what is to be drawn for a target: what it offers, without what it declines.
+
+    Parameters
+    ----------
+    task
+        The target, and how it is run.
+    sought
+        What is to be drawn, if it is offered.
+    learning
+        Whether small draws are tried, so that what is declined is left out; else what is declared alone is.
+
+    Raises
+    ------
+    UsageError
+        If it offers none of the operations, or none of the dtypes.
+    """
+    implementation = open_once(task)
+    declaration = implementation.declaration
+    operations = [name for name in drawn_for(declaration) if not sought.operations or name in sought.operations]
+    if not operations:
+        asked = ", ".join(sought.operations) or "any operation of which cases can be drawn"
+        reasons = (declaration.unfit[name] for name in sought.operations if name in declaration.unfit)
+        raise UsageError(" ".join((f"{declaration.name} does not offer {asked}.", *reasons)))
+    offered = [(operation, dtype) for operation in operations for dtype in declaration.dtypes_offered(operation)]
+    drawn = [(operation, dtype) for operation, dtype in offered if not task.dtypes or dtype in task.dtypes]
+    if not drawn:
+        others = ", ".join(dict.fromkeys(dtype for _, dtype in offered))
+        raise UsageError(
+            f"{declaration.name} does not offer {', '.join(task.dtypes)}; it offers {others or 'no dtype'}."
+        )
+    resolved = resolved_for(declaration, task.conventions)
+    kinds: list[Kind] = []
+    for operation, dtype in drawn:
+        without = sought.without | not_offered(declaration, resolved.of(operation))
+        limits = Limits(dtype, without, **sought.sizes)
+        if learning:
+            asking = _Offers(implementation, task)
+            limits = replace(limits, without=learned(operation, limits, asking, f"{sought.seed}-offers"))
+        kinds.append(Kind(operation, limits))
+    return tuple(kinds)
+
+
+def planned_as_declared(task: Task, sought: Sought) -> tuple[Kind, ...]:
+    """Find what is to be drawn for a target that is asked nothing: all that it declares."""
+    return planned(task, sought, learning=False)
+
+
+def planned_apart(task: Task, sought: Sought) -> tuple[Kind, ...]:
+    """Find what is to be drawn for a target that ends its process at small draws: it has a process of its own."""
+    return planned(_apart(task), sought)
+
+
+def _apart(task: Task) -> Task:
+    return replace(task, target=replace(task.target, isolate=True))
+
+
+class _Offers:
+    """Tells whether a target answers a case; None where it ends its process, or takes too long.
+
+    Parameters
+    ----------
+    implementation, task
+        The target, and how it is run.
+    """
+
+    def __init__(self, implementation: Implementation, task: Task) -> None:
+        self._implementation = implementation
+        self._task = task
+        self._deaths = 0
+
+    def __call__(self, case: Case) -> bool | None:
+        """Ask for a case, unless too many came to nothing."""
+        if self._deaths >= _DEATHS:
+            return None
+        (result,) = ask(self._implementation, [case], self._task)
+        if result.status in DEADLY:
+            self._deaths += 1
+            return None
+        return result.status != "unsupported"
+
+
+def run_part(task: Task, part: Part) -> PartOutcome:
+    """Draw and grade a part.
+
+    Parameters
+    ----------
+    task
+        The target, and how it is run.
+    part
+        The draws.
+    """
+    implementation = open_once(task)
+    statuses: Counter[str] = Counter()
+    features: Counter[str] = Counter()
+    longest: dict[str, int] = {}
+    others: list[DrawOutcome] = []
+    worst = 0.0
+    for recipe in part.recipes:
+        drawn = drawn_of(recipe)
+        (result,) = ask(implementation, [case_of(recipe, drawn)], task)
+        statuses[result.status] += 1
+        features.update(drawn.features)
+        for axis, length in drawn.extents.items():
+            longest[axis] = max(longest.get(axis, 0), length)
+        if result.status == "pass" and result.verdict.worst is not None:
+            worst = max(worst, result.verdict.worst.ratio)
+        if result.status not in ("pass", "unsupported"):
+            others.append(outcome_of(result))
+    return PartOutcome(part.key, dict(statuses), tuple(others), dict(features), longest, worst)
+
+
+def shrunk_failure(task: Task, failed: DrawOutcome) -> DrawOutcome:
+    """Make a draw small that went wrong, and return what comes of the small one.
+
+    Parameters
+    ----------
+    task
+        The target, and how it is run.
+    failed
+        What came of the draw. One that ends its process, or takes too long, is asked for in a process of its own.
+    """
+    deadly = failed.status in DEADLY
+    implementation = open_once(_apart(task) if deadly else task)
+
+    def fails(case: Case) -> bool:
+        (result,) = ask(implementation, [case], task)
+        return result.is_wrong and (result.verdict.check or result.status) == failed.kind[1]
+
+    small = shrunk(recipe_from_text(failed.recipe), fails, most=_MOST_DEADLY if deadly else MOST)
+    return outcome_of(ask(implementation, [draw(small)], task)[0])
+
+
+def open_once(task: Task) -> Implementation:
+    """Open the target of a task; a worker that has opened it has it still."""
+    words = repr(task)
+    if words not in _OPENED:
+        _OPENED[words] = opened(task)
+    return _OPENED[words]
+
+
+def ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> tuple[Result, ...]:
+    """Ask a target for some draws, and grade what it answers; what it warns of is its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dtypes = sorted({dtype for case in cases for dtype in case.dtypes})
+        return run_suite(
+            suite_of_random(cases), implementation, dtypes=dtypes, conventions=task.conventions, goes_on=True
+        )
+
+
+def outcome_of(result: Result) -> DrawOutcome:
+    """Return what came of a draw as plain data."""
+    return DrawOutcome(
+        result.case.id, result.status, result.verdict.check, plain_text(result.verdict.message, longest=_TOLD)
+    )

@@ -1,0 +1,1 @@
+"""The commands of random cases: campaigns and the judge."""

@@ -1,0 +1,224 @@
+"""``attnspec campaign TARGET``: hunting with draws for what golden cases miss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from attnspec.base.errors import TargetError, UsageError
+from attnspec.command_line.finite import FiniteRange
+from attnspec.command_line.target_options import target_options
+
+if TYPE_CHECKING:
+    from attnspec.guard.task import Task
+    from attnspec.targets.target import Target
+    from attnspec_draws.campaign import Kind, PartOutcome, Plan, Sought
+    from attnspec_draws.campaign.executors import Executor
+    from attnspec_draws.campaign.keeping import Kept
+    from attnspec_draws.commands.campaign_asked import Asked
+    from attnspec_draws.commands.campaign_progress import Drawing
+
+_DEFAULT_SEED = "1"
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option("--command", metavar="COMMAND", help="A program that speaks the process protocol, instead of TARGET.")
+@click.option("--cases", type=click.IntRange(min=1), metavar="N", help="Draw N cases, in all operations together.")
+@click.option("--minutes", type=FiniteRange(min=0, min_open=True), metavar="M", help="Draw for M minutes.")
+@click.option("--seed", default=_DEFAULT_SEED, metavar="WORD", help="What to draw by; 1 if not said.")
+@click.option("--operation", "operations", multiple=True, metavar="OPERATION", help="Draw this one. Repeatable.")
+@click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="Draw in this dtype. Repeatable.")
+@click.option(
+    "--elements", type=click.IntRange(min=2), metavar="N", help="Of the largest tensor: 2 or more; 60,000 if not said."
+)
+@click.option(
+    "--longest", type=click.IntRange(min=1), metavar="N", help="The longest axis: 1 or more; 4,096 if not said."
+)
+@click.option("--executor", default="local:1", metavar="WHERE", help="local:N, or dask:tcp://HOST:PORT.")
+@click.option(
+    "--resume",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Keep results in FILE as they come, and go on with those that it holds.",
+)
+@click.option(
+    "--recipes",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the small draws that fail into FILE; into FILE.py as recipes of golden cases.",
+)
+@click.option(
+    "--coverage",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write what golden cases and draws cover into FILE, in Markdown.",
+)
+@click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable.")
+@target_options(
+    but=("strict_table", "layout"),
+    without=click.option(
+        "--without", multiple=True, metavar="WORDS", help="What is not to be drawn: float_mask,uniform."
+    ),
+)
+@click.option("--timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For each call.")
+def campaign(
+    target: Target,
+    *,
+    cases: int | None,
+    minutes: float | None,
+    seed: str,
+    operations: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    elements: int | None,
+    longest: int | None,
+    executor: str,
+    resume: Path | None,
+    recipes: Path | None,
+    coverage: Path | None,
+    conventions: tuple[str, ...],
+) -> int:
+    """Draw cases for TARGET, and say what fails, made small. The same seed draws the same, on any number of workers.
+
+    Ends with 0 when nothing failed, with 1 when something did, or nothing could be graded.
+    """
+    import tempfile
+
+    from attnspec_draws.campaign import open_executor
+    from attnspec_draws.campaign.keeping import Kept
+    from attnspec_draws.campaign.sources import digests
+    from attnspec_draws.commands.campaign_asked import asked_for
+    from attnspec_draws.commands.campaign_files import check_files
+    from attnspec_draws.commands.campaign_progress import doing
+
+    if (target.python is None) == (target.command is None):
+        raise UsageError("Say what to try: either TARGET (such as torch, or ./mine.py) or --command.")
+    if (cases is None) == (minutes is None):
+        raise UsageError("Say how many draws: either --cases N or --minutes M.")
+    asked = asked_for(target, conventions, seed, operations, dtypes, elements, longest)
+    check_files(recipes, coverage, resume)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Kept(resume or Path(folder) / "campaign.jsonl", asked.about, digests(target))
+        workers: Executor | None = None
+        try:
+            with doing(f"opening {executor}"):
+                workers = open_executor(executor)
+            return _hunt(_Hunt(asked, workers, kept, cases, minutes), recipes, coverage)
+        except KeyboardInterrupt:
+            if resume is not None:
+                click.echo(f"{resume} holds what is done; the same command goes on with it.", err=True)
+            raise
+        finally:
+            if workers is not None:
+                workers.close()
+            kept.close()
+
+
+class _Hunt(NamedTuple):
+    """A campaign that is under way."""
+
+    asked: Asked
+    workers: Executor
+    kept: Kept
+    cases: int | None
+    minutes: float | None
+
+
+def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
+    """Draw, tell what came of it, and return the exit status."""
+    from attnspec.command_line.terminal import make_console
+    from attnspec_draws.campaign import tallied
+    from attnspec_draws.commands.campaign_files import write_coverage, write_recipes
+    from attnspec_draws.commands.campaign_progress import Drawing, doing
+    from attnspec_draws.commands.campaign_summary import failures_found, tell_failures
+    from attnspec_draws.commands.campaign_tally import tell_failures_as_they_are, tell_tally, ungraded_sentence
+
+    asked, workers, kept, cases, minutes = hunt
+    shown = str(asked.about["target"])
+    with doing(f"finding out what {shown} offers"):
+        plan = _plan(workers, asked.task, kept, asked.sought)
+    console = make_console()
+    drawing = Drawing(_draws(kept), cases, None if minutes is None else 60 * minutes)
+    interrupted = _draw(asked.task, replace(plan, cases=cases), workers, kept, drawing)
+    tally = tallied(kept.outcomes.values())
+    tell_tally(tally, drawing, plan, asked, console)
+    if interrupted is not None:
+        tell_failures_as_they_are(tally, shown, console)
+        raise interrupted
+    found = ()
+    try:
+        if tally.wrong:
+            with doing("explaining what failed, and making it small"):
+                found = failures_found(workers, asked.task, tally, kept.outcomes, plan)
+    except KeyboardInterrupt:
+        tell_failures_as_they_are(tally, shown, console)
+        raise
+    for failures in found:
+        tell_failures(failures, shown, console)
+    if recipes is not None:
+        write_recipes(recipes, [recipe for failures in found for recipe in failures.recipes])
+    if coverage is not None:
+        with doing("counting what was drawn"):
+            write_coverage(coverage, workers, plan, kept.outcomes)
+    nothing = ungraded_sentence(tally, plan, kept.outcomes, shown)
+    if nothing is not None:
+        click.echo(nothing)
+    return 1 if tally.wrong or nothing is not None else 0
+
+
+def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
+    """Return the plan that is kept, or find what the target offers."""
+    from attnspec_draws.campaign import Plan, planned
+    from attnspec_draws.campaign.losing import WorkerLostError
+    from attnspec_draws.commands.campaign_summary import once
+
+    if kept.plan is not None:
+        return kept.plan
+    try:
+        kinds = once(workers, planned, task, sought)
+    except WorkerLostError:
+        kinds = _planned_apart(workers, task, sought)
+    plan = Plan(sought.seed, kinds, None)
+    kept.begin(plan)
+    return plan
+
+
+def _planned_apart(workers: Executor, task: Task, sought: Sought) -> tuple[Kind, ...]:
+    """Find what a target offers that ends its process now and then."""
+    from attnspec_draws.campaign import planned_apart
+    from attnspec_draws.campaign.losing import WorkerLostError
+    from attnspec_draws.commands.campaign_summary import once
+
+    try:
+        return once(workers, planned_apart, task, sought)
+    except (WorkerLostError, TargetError):
+        raise UsageError(
+            f"{task.target.name} ended its process while it was imported. "
+            "Import it in an interpreter of your own to see why."
+        ) from None
+
+
+def _draws(kept: Kept) -> int:
+    return sum(sum(outcome.statuses.values()) for outcome in kept.outcomes.values())
+
+
+def _draw(task: Task, plan: Plan, workers: Executor, kept: Kept, drawing: Drawing) -> KeyboardInterrupt | None:
+    """Draw until all is drawn, the time has passed, or somebody interrupts it; return that interruption."""
+    from attnspec_draws.campaign import run_campaign
+    from attnspec_draws.commands.campaign_progress import doing
+
+    def keep(outcome: PartOutcome) -> None:
+        kept.keep(outcome)
+        drawing.add(sum(outcome.statuses.values()))
+
+    try:
+        with doing(drawing.text):
+            run_campaign(task, plan, workers, known=dict(kept.outcomes), keep=keep, is_over=lambda: drawing.is_over)
+    except KeyboardInterrupt as interruption:
+        return interruption
+    finally:
+        drawing.end()
+    return None

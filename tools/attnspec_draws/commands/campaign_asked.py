@@ -1,0 +1,119 @@
+"""What the words of ``attnspec campaign`` ask for: what is to be drawn, and of whom it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attnspec.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnspec.guard.task import Task
+    from attnspec.targets.target import Target
+    from attnspec_draws.campaign import Sought
+
+_CALLED = {"operation": "bare_operation"}
+"""Fields of a target that have another name in the files of campaigns."""
+
+
+class Asked(NamedTuple):
+    """What is asked for.
+
+    Attributes
+    ----------
+    sought
+        What is to be drawn.
+    task
+        The target, and how it is run.
+    about
+        The words that tell this campaign from others, as its file keeps them.
+    """
+
+    sought: Sought
+    task: Task
+    about: Mapping[str, Any]
+
+
+def asked_for(
+    target: Target,
+    conventions: tuple[str, ...],
+    seed: str,
+    operations: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    elements: int | None,
+    longest: int | None,
+) -> Asked:
+    """Read the words of the command.
+
+    Parameters
+    ----------
+    target, conventions, seed, operations, dtypes, elements, longest
+        As the command has them.
+
+    Raises
+    ------
+    UsageError
+        If one of them means nothing.
+    """
+    from attnspec.targets.target import words
+    from attnspec.validation import check_asked, check_operation
+    from attnspec_draws import words_of_draws
+    from attnspec_draws.campaign import Sought
+
+    for operation in operations:
+        check_operation(operation)
+    drawn_in = words(dtypes)
+    check_asked(drawn_in, {})
+    sizes = {name: size for name, size in (("elements", elements), ("longest", longest)) if size is not None}
+    left_out = frozenset(target.without)
+    _check_left_out(left_out)
+    # What is drawn can be left out by words of which an implementation knows nothing.
+    of_draws = left_out.intersection(words_of_draws())
+    lacks = tuple(sorted(left_out - of_draws))
+    task = _task(replace(target, without=lacks), drawn_in, conventions)
+    about = {
+        "target": target.name,
+        "seed": seed,
+        "operations": list(operations),
+        "dtypes": list(drawn_in),
+        "elements": elements,
+        "longest": longest,
+        "conventions": list(conventions),
+        **_about(target),
+    }
+    return Asked(Sought(seed, operations, sizes, of_draws), task, about)
+
+
+def _about(target: Target) -> dict[str, Any]:
+    """Return how a target is reached, in the words of a campaign's file."""
+    said = {**target.said, "renames": target.texts("renames"), "without": list(target.without)}
+    return {_CALLED.get(name, name): value or None for name, value in said.items() if name != "command"}
+
+
+def _check_left_out(left_out: frozenset[str]) -> None:
+    from attnspec.contract import CAPABILITIES
+    from attnspec_draws import can_be_left_out, words_of_draws
+
+    for word in sorted(left_out):
+        if not can_be_left_out(word):
+            near = get_close_matches(word, (*CAPABILITIES, *words_of_draws()), n=1)
+            raise UsageError(
+                f"--without {word}: {word!r} is nothing that draws could leave out."
+                + (f" Did you mean {near[0]}?" if near else "")
+                + " Write a capability or an argument (`attnspec explain capabilities` lists them), or a feature of "
+                f"draws: {', '.join(words_of_draws())}."
+            )
+
+
+def _task(target: Target, dtypes: tuple[str, ...], conventions: tuple[str, ...]) -> Task:
+    from attnspec.guard.task import Task
+    from attnspec.targets.target import pairs
+    from attnspec.validation import check_asked
+
+    declared = pairs(conventions, "--convention")
+    check_asked((), declared)
+    # A draw that takes too long is a result like any other.
+    return Task(target, dtypes=dtypes, conventions=declared, give_up_after=10**9, probes=False)

@@ -1,0 +1,148 @@
+"""The failures of a campaign on a terminal: each thing that is wrong with a small draw that shows it."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from attnspec.command_line.terminal import say
+from attnspec.reports.wording import counted, sentence
+from attnspec_draws.commands.campaign_tally import debugging
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from rich.console import Console
+
+    from attnspec.guard.task import Task
+    from attnspec_draws.campaign import DrawOutcome, Evidence, FoundProblem, PartOutcome, Plan, Tally
+    from attnspec_draws.campaign.executors import Executor
+
+_SHOWN = 8
+"""Problems of an operation that are told; who has more mends these first."""
+
+_COUNT_WIDTH = 4
+
+_ENDED = {
+    "crash": "It ends the process that asks for it.",
+    "timeout": "It takes longer than it may.",
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is told of the failures of one operation.
+
+    Attributes
+    ----------
+    operation, failed
+        The operation, and how many of its draws failed.
+    looked_at
+        How many of those were asked again.
+    problems
+        What is wrong, the most frequent first; none where nothing failed again, None where asking ended the process.
+    """
+
+    operation: str
+    failed: int
+    looked_at: int
+    problems: tuple[FoundProblem, ...] | None
+
+    @property
+    def recipes(self) -> tuple[str, ...]:
+        """The small draws that show what is wrong."""
+        return tuple(problem.small.recipe for problem in self.problems or ())
+
+
+def failures_found(
+    workers: Executor, task: Task, tally: Tally, outcomes: Mapping[str, PartOutcome], plan: Plan
+) -> tuple[Found, ...]:
+    """Find what is wrong in the draws that failed, and make them small, on the workers that asked for them.
+
+    Parameters
+    ----------
+    workers, task
+        Where draws are asked for, and of whom.
+    tally, outcomes, plan
+        What came of all draws.
+    """
+    from attnspec_draws.campaign import FoundProblem, deadly, evidence_of, shrunk_failure
+
+    found: list[Found] = []
+    for evidence in evidence_of(tally, outcomes, plan):
+        problems = _explained(workers, task, evidence)
+        found.append(Found(evidence.operation, evidence.failed, len(evidence.failing), problems))
+    for (operation, status), every in deadly(tally).items():
+        small = once(workers, shrunk_failure, task, every[0])
+        found.append(Found(operation, len(every), len(every), (FoundProblem(len(every), (_ENDED[status],), small),)))
+    return tuple(found)
+
+
+def once(workers: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
+    """Have one work done, and wait for it."""
+    begun = workers.submit(work, *arguments)
+    workers.done([begun])
+    return workers.result(begun)
+
+
+def _explained(workers: Executor, task: Task, evidence: Evidence) -> tuple[FoundProblem, ...] | None:
+    """Return what is wrong; None where asking again ends the worker."""
+    from attnspec_draws.campaign import explained
+    from attnspec_draws.campaign.losing import WorkerLostError
+
+    try:
+        return once(workers, explained, task, evidence)
+    except WorkerLostError:
+        return None
+
+
+def tell_failures(found: Found, target: str, console: Console) -> None:
+    """Print what is wrong in one operation, with commands that can be copied.
+
+    Parameters
+    ----------
+    found
+        What is wrong.
+    target
+        How the command line names what was tried.
+    console
+        Where to.
+    """
+    looked_at = "" if found.looked_at == found.failed else f"; {found.looked_at} of them were asked again"
+    console.print()
+    say(f"{found.operation}: {counted(found.failed, 'draw')} failed{looked_at}:", console, style="bold red")
+    if found.problems is None:
+        say("Asked again, one after the other, they end the process; one by one they may not.", console)
+        return
+    if not found.problems:
+        say(
+            "Asked again, none of them fails: what it computes depends on more than its arguments, or it was changed.",
+            console,
+        )
+    for problem in found.problems[:_SHOWN]:
+        console.print()
+        number = str(problem.draws)
+        lines = [*problem.lines, *_of_small(problem.small)]
+        for line, before in zip_longest(lines, [number], fillvalue=""):
+            say(line, console, indent=_COUNT_WIDTH + 2, before=before, style="bold" if before else "")
+        for command in _commands(problem.small.recipe, target):
+            click.echo(f"  {command}")
+    if len(found.problems) > _SHOWN:
+        others = counted(len(found.problems) - _SHOWN, "other problem")
+        say(f"{others} will be told when these are mended.", console)
+
+
+def _of_small(small: DrawOutcome) -> Iterator[str]:
+    if not small.is_wrong:
+        yield "Asked alone, this draw does not fail: what is computed depends on what was asked before, or on chance."
+    elif small.message:
+        yield f"Made small: {sentence(small.message)}"
+
+
+def _commands(recipe: str, target: str) -> Iterator[str]:
+    yield f"attnspec show --python {shlex.quote(recipe)}"
+    yield debugging(recipe, target)

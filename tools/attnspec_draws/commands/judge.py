@@ -1,0 +1,164 @@
+"""``attnspec judge TARGET... --shapes FILE``: a verdict by draws that nobody has seen."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from attnspec.base.errors import UsageError
+from attnspec.command_line.finite import FiniteRange
+from attnspec.command_line.target_options import target_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.targets.target import Target
+    from attnspec_draws.judge import Judgement
+
+
+@click.command("judge")
+@click.argument("targets", nargs=-1, metavar="TARGET...")
+@click.option("--command", "commands", multiple=True, metavar="COMMAND", help="A program that speaks the protocol.")
+@click.option(
+    "--shapes",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The operation, dtypes and shapes to judge at, as JSON.",
+)
+@click.option("--draws", type=click.IntRange(min=1), metavar="N", help="Draws at each shape; 64 if not said.")
+@target_options(
+    but=("strict_table", "backward", "without"),
+    layout=click.option("--layout", metavar="LAYOUT", help="How its arrays are laid out, such as bshe."),
+)
+@click.option(
+    "--convention", "conventions", multiple=True, metavar="K=V", help="What its answers are held to. Repeatable."
+)
+@click.option("--forbid", "forbidden", multiple=True, metavar="NAME", help="A function it must not call. Repeatable.")
+@click.option("--sandbox", metavar="COMMAND", help="Run it behind COMMAND: as another user, or in a container.")
+@click.option("--timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For each call; 60 if not said.")
+@click.option("--start-timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For its start; 120.")
+@click.option("--total", type=FiniteRange(min=0.001), metavar="SECONDS", help="For all its calls together.")
+@click.option("--memory", type=click.IntRange(min=1), metavar="MB", help="How much its process may ask for.")
+@click.option("--seed", metavar="WORD", help="See the draws of an earlier judgement again; this is no judgement.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def judge_candidates(
+    targets: tuple[str, ...],
+    *,
+    commands: tuple[str, ...],
+    shapes: Path,
+    draws: int | None,
+    target: Target,
+    conventions: tuple[str, ...],
+    forbidden: tuple[str, ...],
+    sandbox: str | None,
+    total: float | None,
+    memory: int | None,
+    seed: str | None,
+    as_json: bool,
+) -> int:
+    """Judge each TARGET by draws that nobody has seen, at the shapes of its user and beside them.
+
+    It runs in a process of its own, which never holds what is expected. Several are judged by the same draws, and
+    ranked. Ends with 0 when all are right, with 1 when one is wrong.
+    """
+    from attnspec.command_line.terminal import make_console, telling
+    from attnspec.targets.target import Target, pairs
+    from attnspec.validation import check_asked
+    from attnspec_draws import is_seed
+    from attnspec_draws.judge import DRAWS, Conditions, judged, read_shapes
+
+    if not targets and not commands:
+        raise UsageError("Say what to judge: one or several TARGETs such as ./mine.py, or --command.")
+    if seed is not None and not is_seed(seed):
+        raise UsageError(f"--seed {seed!r}: a seed is a word without space, slash and colon.")
+    at = read_shapes(shapes)
+    declared = pairs(conventions, "--convention")
+    check_asked((), declared)
+    limits = Conditions()
+    conditions = Conditions(
+        seconds=target.timeout or limits.seconds,
+        start_seconds=target.start_timeout or limits.start_seconds,
+        total_seconds=total,
+        megabytes=memory,
+        sandbox=sandbox,
+        forbidden=forbidden,
+    )
+    candidates = [replace(target, python=python) for python in targets]
+    candidates += [Target(command=command) for command in commands]
+    console = make_console(stderr=True)
+    with console.status("starting") as status:
+        try:
+            found = judged(candidates, at, conditions, declared, draws=draws or DRAWS, seed=seed, follow=status.update)
+        except MemoryError:
+            raise UsageError(
+                "The judge itself has too little memory for these shapes, so that it says nothing."
+            ) from None
+    with telling():
+        _tell(found, as_json=as_json)
+    return 0 if all(judgement.is_right for judgement in found) else 1
+
+
+def _tell(found: Sequence[Judgement], *, as_json: bool) -> None:
+    ranked = sorted(found, key=_rank)
+    if as_json:
+        from attnspec.cases import canonical_json
+
+        documents = [judgement.as_json() for judgement in ranked]
+        click.echo(canonical_json(documents[0] if len(documents) == 1 else documents), nl=False)
+        return
+    if len(ranked) > 1:
+        for place, judgement in enumerate(ranked):
+            click.echo(f"{place + 1}. {judgement.candidate}: {judgement.verdict}")
+    for judgement in ranked:
+        if len(ranked) > 1:
+            click.echo()
+        _tell_one(judgement)
+
+
+_ORDER = ("right", "right at your shapes, wrong beside them", "wrong", "not judged")
+
+
+def _rank(judgement: Judgement) -> tuple[int, float, float]:
+    """Return what candidates are ordered by: the verdict, the share that is wrong, and how wrong it is at worst."""
+    at = judgement.at
+    return _ORDER.index(judgement.verdict), at.wrong / max(at.draws, 1), at.worst
+
+
+def _tell_one(judgement: Judgement) -> None:
+    from attnspec.command_line.terminal import make_console
+
+    console = make_console()
+
+    def say(sentence: str) -> None:
+        from rich.padding import Padding
+        from rich.text import Text
+
+        console.print(Padding(Text(sentence), (0, 0, 0, 2), expand=False))
+
+    console.print(f"{judgement.candidate}: {judgement.verdict}", style="bold")
+    say(judgement.reason)
+    for sentence in judgement.diagnosis:
+        if sentence not in judgement.reason:
+            say(sentence)
+    for certificate in judgement.certificates:
+        say(certificate.sentence())
+    if judgement.sampled is not None:
+        say(judgement.sampled.sentence())
+    for found in judgement.own_checks:
+        say(found.sentence())
+    if math.isfinite(judgement.at.worst) and judgement.at.draws:
+        say(f"Worst error / tolerance at the shapes: {judgement.at.worst:.3g}.")
+    if judgement.conventions:
+        held_to = ", ".join(f"{name}={choice}" for name, choice in judgement.conventions.items())
+        say(f"Held to the conventions {held_to}.")
+    recipe = judgement.at.first_wrong or judgement.beside.first_wrong
+    if recipe is not None:
+        click.echo(f"  To see it: attnspec show --python {shlex.quote(recipe)}")
+    again = " It was known before: a replay, and no judgement." if judgement.is_replay else ""
+    say(f"Seed {judgement.seed}.{again}")

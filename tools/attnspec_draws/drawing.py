@@ -1,0 +1,232 @@
+"""Drawing: from a recipe to a case with its answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.base.errors import UsageError
+from attnspec.cases import Case, ChangedArgument, Rejection, attributes_in
+from attnspec.contract import OPERATIONS
+from attnspec.contract.capabilities import can_be_missing
+from attnspec.contract.convention import Settles
+from attnspec.contract.conventions import CHOICES, settling
+from attnspec.contract.dtypes import REFERENCE_DTYPE
+from attnspec.families.lookup import needed
+from attnspec.grading.reference_answers import reference_outputs, reference_refusal
+from attnspec_draws.generators import (
+    BEYOND_FLOAT16,
+    CHANGED,
+    ONE_ARRAY,
+    REFUSED,
+    TWICE,
+    Words,
+    argument_to_change,
+    beyond_float16,
+    malformed,
+    of_another_value,
+    other_value,
+)
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.seed_text import recipe_from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec_draws.generators import Drawn, Lattice
+    from attnspec_draws.seed_text import Recipe
+
+PROFILE = "draws"
+_SOURCE = {"section": "drawn as spec/draws.md says"}
+
+_FAR = 0.125
+_NOISE = 2.0**-30
+"""Of the largest number of an output, how much it must change at some place: no tolerance of float32 is as wide. And of
+the largest number of all outputs, for one that is 0 but for rounding."""
+
+_CHECKS = next(iter(settling(Settles.REFUSALS)))
+_STRICT = (_CHECKS, CHOICES[_CHECKS][0])
+"""Under which convention what is drawn must be refused: who lets NumPy repeat an array need not look at its shape."""
+
+
+def drawable() -> tuple[str, ...]:
+    """Return the operations of which cases can be drawn."""
+    return tuple(operation for operation in OPERATIONS if operation in random_cases_of(operation).lattices)
+
+
+def drawn_of(recipe: Recipe) -> Drawn:
+    """Draw the inputs of a case, without its answers.
+
+    Raises
+    ------
+    UsageError
+        If cases of the operation cannot be drawn, an axis of the recipe is none of it, what it leaves out is nothing
+        that is drawn, or its lengths make a case that is too large.
+    """
+    lattice = random_cases_of(recipe.operation).lattices.get(recipe.operation)
+    if lattice is None:
+        raise UsageError(f"{recipe.text}: cases of {recipe.operation} cannot be drawn; {', '.join(drawable())} can.")
+    _check_left_out(recipe, lattice)
+    seed = f"{recipe.operation}/{recipe.seed}/{recipe.number}/{recipe.limits.dtype}"
+    words = Words(seed, recipe.limits.variant)
+    try:
+        drawn = lattice.draw(words, recipe.limits)
+    except UsageError as error:
+        raise UsageError(f"{recipe.text}: {error}") from None
+    if recipe.limits.numbers not in ("", "plain", *drawn.features):
+        raise UsageError(
+            f"{recipe.text}: {recipe.limits.numbers!r} is no class of numbers that {recipe.operation} has."
+        )
+    unknown = sorted(recipe.limits.extents.keys() - drawn.extents.keys())
+    if unknown:
+        raise UsageError(f"{recipe.text}: there is no axis {unknown[0]!r}; the axes are {', '.join(drawn.extents)}.")
+    drawn = beyond_float16(words, drawn, lattice.resized, recipe.limits)
+    changed = argument_to_change(words, drawn, recipe.limits, OPERATIONS[recipe.operation].inputs)
+    if changed is not None:
+        drawn = replace(drawn, changed=changed, features=(*drawn.features, CHANGED))
+    wrong = of_another_value(words, drawn, lattice.misfits, recipe.limits)
+    wrong = wrong or malformed(words, drawn, lattice.refusals, recipe.limits)
+    return wrong if wrong is not None and _is_refused(recipe, wrong) else drawn
+
+
+def _is_refused(recipe: Recipe, drawn: Drawn) -> bool:
+    """Tell whether the reference refuses what was drawn, which nobody declines for something that is left out."""
+    if _refusal(recipe, drawn) is None:
+        return False
+    return needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
+
+
+def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
+    """Return why the reference refuses what was drawn; None where it does not."""
+    return reference_refusal(recipe.operation, drawn.inputs, attributes_in(REFERENCE_DTYPE, drawn.attributes))
+
+
+def words_of_draws() -> tuple[str, ...]:
+    """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
+    lattices = [random_cases_of(operation).lattices[operation] for operation in drawable()]
+    return tuple(
+        sorted({BEYOND_FLOAT16, CHANGED, REFUSED, TWICE, *(word for lattice in lattices for word in lattice.own_words)})
+    )
+
+
+def can_be_left_out(word: str) -> bool:
+    """Whether draws of some operation can leave out what a word names."""
+    return can_be_missing(word) or word in words_of_draws()
+
+
+def _check_left_out(recipe: Recipe, lattice: Lattice) -> None:
+    # A campaign leaves the same out of all that it draws, whether an operation has it or not.
+    for word in sorted(recipe.limits.without - lattice.own_words):
+        if not can_be_left_out(word):
+            raise UsageError(
+                f"{recipe.text}: {word!r} is nothing that a draw could leave out: write a capability "
+                f"(`attnspec explain capabilities` lists them), an argument, or one of {', '.join(words_of_draws())}."
+            )
+
+
+def draw(recipe: Recipe) -> Case:
+    """Draw a case: its inputs, and as its answers what the reference gives for them in float64.
+
+    Parameters
+    ----------
+    recipe
+        What makes it.
+
+    Raises
+    ------
+    UsageError
+        If cases of the operation cannot be drawn, an axis of the recipe is none of it, or its lengths make a case that
+        is too large.
+    """
+    return case_of(recipe, drawn_of(recipe))
+
+
+def case_of_text(text: str) -> Case:
+    """Draw the case that a text names.
+
+    Raises
+    ------
+    UsageError
+        If it names none, or as `draw` raises it.
+    """
+    return draw(recipe_from_text(text))
+
+
+def case_of(recipe: Recipe, drawn: Drawn) -> Case:
+    """Return what was drawn by a recipe as a case with its answers."""
+    expected = drawn.expected
+    if expected is None and not drawn.is_refused:
+        attributes = attributes_in(REFERENCE_DTYPE, drawn.attributes)
+        outputs = reference_outputs(recipe.operation, drawn.inputs, attributes)
+        expected = {name: output for name, output in outputs.items() if name not in drawn.left_open}
+    return Case(
+        id=recipe.text,
+        revision=1,
+        title=f"draw {recipe.number} of the seed {recipe.seed}",
+        operation=recipe.operation,
+        profile=PROFILE,
+        clauses=drawn.clauses,
+        targets=(),
+        errata=(),
+        source=_SOURCE,
+        # What is made of attributes alone is the same in every dtype.
+        dtypes=(recipe.limits.dtype,) if drawn.inputs else (),
+        inputs=drawn.inputs,
+        attributes=drawn.attributes,
+        expected={"all": expected or {}} if drawn.properties is None else None,
+        sample=drawn.sample,
+        presentation=drawn.presentation,
+        rejects=_rejection(recipe, drawn) if drawn.is_refused else None,
+        properties=drawn.properties,
+        changed_argument=_changed_argument(recipe, drawn, expected or {}),
+        conventions=drawn.conventions,
+        printed=(),
+        thinned=drawn.thinned,
+        is_certified=False,
+    )
+
+
+def _rejection(recipe: Recipe, drawn: Drawn) -> Rejection:
+    """Return why a draw must be refused; its twin is the draw as it is right."""
+    reason = f"The reference says: {_refusal(recipe, drawn)}"
+    strict = None if {*drawn.clauses} <= {*drawn.needed.values()} else _STRICT
+    return Rejection(reason, recipe.leaving_out((REFUSED,)).text, strict)
+
+
+def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArray[Any]]) -> ChangedArgument | None:
+    """Return the argument that is changed, if any; None where what is owed first stays nearly the same."""
+    name, derived = drawn.changed, random_cases_of(recipe.operation).lattices[recipe.operation].derived
+    if name is None or drawn.sample or not derived.isdisjoint(drawn.inputs) or ONE_ARRAY in drawn.features:
+        return None
+    inputs, attributes = dict(drawn.inputs), dict(drawn.attributes)
+    if name in inputs:
+        change = ChangedArgument(name, reversed=True)
+        inputs[name] = np.flip(inputs[name]).copy()
+    else:
+        change = ChangedArgument(name, drawn.others.get(name, other_value(attributes[name])))
+        attributes[name] = change.value
+    first = OPERATIONS[recipe.operation].outputs[0]
+    try:
+        others = reference_outputs(recipe.operation, inputs, attributes_in(REFERENCE_DTYPE, attributes))
+    except ValueError:
+        return None
+    if first not in expected or first not in others:
+        return None
+    before, after = (np.asarray(outputs[first], np.float64) for outputs in (expected, others))
+    if before.shape != after.shape or not np.array_equal(np.isneginf(before), np.isneginf(after)):
+        # With inputs, NaN may be owed for infinity; without any, these are masks.
+        return None if inputs else change
+    noise = _NOISE * max(map(_largest, (*expected.values(), *others.values())))
+    own = _FAR * max(_largest(before), _largest(after))
+    with np.errstate(invalid="ignore"):
+        moved = _largest(before - after)
+    return change if moved > max(noise, own) else None
+
+
+def _largest(array: NDArray[Any]) -> float:
+    """Return the largest finite number of an array, without its sign; 0 where there is none."""
+    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))

@@ -1,0 +1,62 @@
+"""An input of a drawn case that is the same everywhere: what excludes nothing, or nothing but one number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
+
+ALIKE = "alike"
+
+_ALIKE = 8
+"""Of a hundred inputs, how many are made so: shortcuts are written for what is, and forget what is beside it."""
+
+_NUMBERS = {"neutral": 3, "first": 1}
+"""What all its numbers become, with weights."""
+
+
+def make_alike(
+    words: Words,
+    inputs: dict[str, NDArray[Any]],
+    names: Sequence[str],
+    limits: Limits,
+    whole: Mapping[str, int] | None = None,
+) -> tuple[str, ...]:
+    """Make all numbers of some inputs alike, each by itself, and mostly of none.
+
+    Parameters
+    ----------
+    words, limits
+        The streams of the draw, and what it keeps to.
+    inputs
+        What is called with, which is changed.
+    names
+        The inputs that may be changed, of which a draw may lack some.
+    whole
+        Of lengths, how many there are of what they count.
+
+    Returns
+    -------
+    tuple
+        The word for what was done, which can be left out.
+    """
+    done = False
+    for name in names:
+        stream = words.of(f"alike {name}")
+        alike, kind = stream.percent(_ALIKE), stream.weighted(_NUMBERS)
+        if not alike or name not in inputs or not limits.allow(ALIKE):
+            continue
+        array = inputs[name]
+        neutral = array.dtype == np.bool_ or (whole or {}).get(name, 0)
+        takes_first = kind == "first" and array.dtype != np.bool_ and array.size and np.isfinite(array.flat[0])
+        inputs[name] = np.full_like(array, array.flat[0] if takes_first else neutral)
+        done = True
+    return (ALIKE,) if done else ()

@@ -1,0 +1,73 @@
+"""Random cases of a family: what draws them, and the impostors that they must tell from right answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from attnspec.base.extensions import loaded
+from attnspec.contract import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attnspec.cases import Case
+    from attnspec_draws.generators.case_generator import Lattice
+    from attnspec_draws.generators.trivial_answers import Impostor, Part
+
+
+def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+    raise ValueError(f"cases of {operation} cannot be drawn at given shapes")
+
+
+def _as_they_are(_operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
+    return shapes
+
+
+def _no_part(_case: Case) -> Part | None:
+    return None
+
+
+@dataclass(frozen=True)
+class RandomCases:
+    """Random cases of one family.
+
+    Attributes
+    ----------
+    lattices
+        Operation to what draws its cases.
+    impostors
+        Operation to the cheap wrong answers that a set of its cases must be able to tell from right ones.
+    extents_of
+        Given an operation and the shapes of its inputs: axis to length, as its lattice calls its axes. Raises
+        `ValueError` where the shapes do not fit each other.
+    with_few_heads
+        Given an operation and the shapes of its inputs: the same with as few batch entries and heads as show which
+        belongs to which.
+    part_of
+        Given a case with generated inputs: the part of it that impostors answer; None where that would take too long.
+    """
+
+    lattices: Mapping[str, Lattice]
+    impostors: Mapping[str, tuple[Impostor, ...]]
+    extents_of: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, int]] = _no_extents
+    with_few_heads: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, tuple[int, ...]]] = _as_they_are
+    part_of: Callable[[Case], Part | None] = _no_part
+
+
+_OF_FAMILY: Mapping[str, str] = {
+    "attention": "attnspec_draws.attention:RANDOM_CASES",
+    "rotary": "attnspec_draws.rotary:RANDOM_CASES",
+}
+"""Family to its random cases."""
+
+
+def random_cases_of(operation: str) -> RandomCases:
+    """Return the random cases of the family of an operation."""
+    return _random_cases(OPERATIONS[operation].family)
+
+
+@cache
+def _random_cases(family: str) -> RandomCases:
+    return loaded(_OF_FAMILY[family])

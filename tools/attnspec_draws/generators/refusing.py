@@ -1,0 +1,173 @@
+"""Inputs of which one has another shape, so that they must be refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
+
+REFUSED = "refused"
+"""The word for a case that must be refused."""
+
+TWICE = "refused_twice"
+"""The word for one of which two inputs have another shape."""
+
+_REFUSED = 4
+"""Of a hundred draws, in how many an input is given another shape."""
+
+_TWICE = 30
+"""Of a hundred of these, in how many another input is changed likewise: their errors may make up for each other."""
+
+_OF_AN_AXIS = {"longer": 3, "shorter": 3, "single": 3, "swapped": 2}
+_OF_THE_RANK = {"in_front": 2, "behind": 2, "first": 1}
+"""What is done to the input, with weights."""
+
+_NEW_AXIS = ("in_front", "behind")
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """The clauses of the page by which another shape of an input is refused.
+
+    Attributes
+    ----------
+    axes
+        The clause of each axis, from the front; None for an axis that may have any length.
+    rank
+        The clause of the rank; None where there is none.
+    """
+
+    axes: tuple[str | None, ...] = ()
+    rank: str | None = None
+
+
+def malformed(words: Words, drawn: Drawn, refusals: Mapping[str, Refusals], limits: Limits) -> Drawn | None:
+    """Give one input of a case another shape, leave away what it needs, or, for most draws, return None.
+
+    Whether what comes of it must be refused is not known yet: a length may fit by chance.
+
+    Parameters
+    ----------
+    words
+        The streams of the draw.
+    drawn
+        The case as it is right.
+    refusals
+        Input name to the clauses by which other shapes of it are refused.
+    limits
+        What the draw keeps to.
+    """
+    stream = words.of(REFUSED)
+    names = [name for name in refusals if name in drawn.inputs] or sorted(drawn.needed)
+    if not stream.percent(_REFUSED) or not names or drawn.sample or not limits.allow(REFUSED):
+        return None
+    name, change = stream.one_of(names), stream.weighted(_OF_AN_AXIS | _OF_THE_RANK)
+    if name in drawn.needed:
+        attributes = {other: value for other, value in drawn.attributes.items() if other != name}
+        return refused(drawn, drawn.needed[name], attributes=attributes)
+    array = drawn.inputs[name]
+    axis = stream.below(max(array.ndim, 1))
+    clause = _clause(refusals[name], change, axis, array.ndim)
+    changed = _reshaped(array, change, axis, limits)
+    if clause is None or changed is None:
+        return None
+    others = [other for other in names if other != name]
+    another = _another(words, drawn, others, change, axis, limits)
+    features = (*drawn.features, TWICE) if another else drawn.features
+    return refused(drawn, clause, inputs={**drawn.inputs, name: changed, **another}, features=features)
+
+
+def _another(
+    words: Words, drawn: Drawn, names: Sequence[str], change: str, axis: int, limits: Limits
+) -> dict[str, NDArray[Any]]:
+    """Give another input another shape in the same way, or, for most draws, none."""
+    stream = words.of(TWICE)
+    if not stream.percent(_TWICE) or not names or not limits.allow(TWICE):
+        return {}
+    name = stream.one_of(names)
+    changed = _reshaped(drawn.inputs[name], change, axis, limits)
+    # Two inputs without features may fit each other, and the page says nothing of them.
+    return {} if changed is None or not changed.size else {name: changed}
+
+
+def _reshaped(array: NDArray[Any], change: str, axis: int, limits: Limits) -> NDArray[Any] | None:
+    """Return an array of another shape; None where the change would make it too large, or is none."""
+    if not array.size or (not array.ndim and change not in _NEW_AXIS) or axis >= max(array.ndim, 1):
+        return None
+    changed = _CHANGED[change](array, axis)
+    return None if changed.shape == array.shape or changed.size > limits.elements else changed
+
+
+def refused(drawn: Drawn, clause: str, **changed: Any) -> Drawn:
+    """Return what was drawn with some of its fields changed, so that it must be refused by a clause."""
+    wrong = replace(drawn, **changed)
+    return replace(
+        wrong,
+        features=(*wrong.features, REFUSED),
+        clauses=(clause,),
+        conventions=(),
+        presentation={},
+        is_refused=True,
+        changed=None,
+    )
+
+
+def _clause(refusals: Refusals, change: str, axis: int, rank: int) -> str | None:
+    if change in _OF_THE_RANK:
+        return refusals.rank
+    if len(refusals.axes) == 1:
+        return refusals.axes[0]
+    own = refusals.axes[axis] if axis < len(refusals.axes) else None
+    if change != "swapped" or own is not None:
+        return own
+    following = (axis + 1) % rank
+    return refusals.axes[following] if following < len(refusals.axes) else None
+
+
+def _longer(array: NDArray[Any], axis: int) -> NDArray[Any]:
+    return np.concatenate([array, array.take([-1], axis=axis)], axis=axis)
+
+
+def _shorter(array: NDArray[Any], axis: int) -> NDArray[Any]:
+    return array[(slice(None),) * axis + (slice(None, -1),)]
+
+
+def _single(array: NDArray[Any], axis: int) -> NDArray[Any]:
+    return array.take([0], axis=axis)
+
+
+def _swapped(array: NDArray[Any], axis: int) -> NDArray[Any]:
+    return np.ascontiguousarray(array.swapaxes(axis, (axis + 1) % array.ndim))
+
+
+def _in_front(array: NDArray[Any], _: int) -> NDArray[Any]:
+    return array[np.newaxis]
+
+
+def _behind(array: NDArray[Any], _: int) -> NDArray[Any]:
+    return array[..., np.newaxis]
+
+
+def _first(array: NDArray[Any], _: int) -> NDArray[Any]:
+    return np.asarray(array[0])
+
+
+_CHANGED: Mapping[str, Callable[[NDArray[Any], int], NDArray[Any]]] = {
+    "longer": _longer,
+    "shorter": _shorter,
+    "single": _single,
+    "swapped": _swapped,
+    "in_front": _in_front,
+    "behind": _behind,
+    "first": _first,
+}

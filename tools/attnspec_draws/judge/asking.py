@@ -1,0 +1,187 @@
+"""Asking: a candidate is put every question, and what it answers is graded in this process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from attnspec.cases import suite_of
+from attnspec.grading import NOT_GRADED, Values
+from attnspec.runner import run_suite
+from attnspec.validation import measured_of
+from attnspec_draws import draw
+from attnspec_draws.generators import REVERSED
+from attnspec_draws.judge.certificate import certificate
+from attnspec_draws.judge.questions import asked_again, smaller
+from attnspec_draws.judge.recognising import recognised
+from attnspec_draws.judge.tally import Tally, tally_of
+from attnspec_draws.judge.telling_apart import answering_of, tell_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.runner import Result
+    from attnspec.runner.law import Measured
+    from attnspec.targets import Implementation
+    from attnspec_draws import Recipe
+    from attnspec_draws.judge.candidate import Conditions
+    from attnspec_draws.judge.certificate import Certificate
+    from attnspec_draws.judge.questions import Question
+    from attnspec_draws.judge.telling_apart import DrawTold
+
+VARIANTS = (0, 1, REVERSED)
+"""Each draw is asked with other numbers, too, and with its own in the opposite order: shapes and sums stay the same."""
+
+_GIVEN_UP = 3
+"""Answers in a row that did not come, by a crash or for the time, after which no more is asked."""
+
+_LOST = ("crash", "timeout")
+
+_MOST_OF = 0.5
+"""The share of questions answered wrongly from which on a trick explains them; the others have a cause of their own."""
+
+Follower = Callable[[str], None]
+"""Told how far a judgement is, in a few words."""
+
+
+class Asking:
+    """What a candidate was asked, and what came of it.
+
+    Parameters
+    ----------
+    implementation
+        The candidate.
+    conventions
+        Conventions that its answers are held to.
+    conditions
+        Under what it runs.
+    seed
+        The word that all is drawn by.
+    follow
+        Told how far it is.
+    """
+
+    def __init__(
+        self,
+        implementation: Implementation,
+        conventions: Mapping[str, str],
+        conditions: Conditions,
+        seed: str,
+        follow: Follower,
+    ) -> None:
+        self._implementation = implementation
+        self.declaration = implementation.declaration
+        self.conventions = conventions
+        self.conditions = conditions
+        self.seed = seed
+        self._follow = follow
+        self._places: list[str] = []
+        self.results: list[Result] = []
+        self._tricks: Counter[str] = Counter()
+        self._wrong = 0
+        self._told: dict[tuple[str, str], list[DrawTold]] = {}
+        self._before: dict[tuple[str, str], Mapping[str, NDArray[Any]]] = {}
+        self._too_large: set[str] = set()
+        self._seconds = 0.0
+        self.stopped: str | None = None
+        self.measured: Measured | None = None
+
+    def put(self, every: Sequence[Question]) -> None:
+        """Ask every question in each of its variants; large ones, of which no answer is kept, once more in the end."""
+        wrong: Question | None = None
+        for place, question in enumerate(every):
+            if self.stopped:
+                return
+            self._follow(f"draw {place + 1} of {len(every)} in {question.recipe.limits.dtype}")
+            results = self._ask([question.recipe.in_variant(variant) for variant in VARIANTS], question)
+            if wrong is None and any(result.is_wrong for result in results):
+                wrong = question
+        large = [question for question in every if question.recipe.limits.sample]
+        for question in reversed(large):
+            if not self.stopped:
+                self._ask([asked_again(question, self.seed)], question, is_first=False)
+        if wrong is not None:
+            # Small answers are explained soonest, and of a large one a sample alone is kept.
+            for question in smaller(wrong):
+                if not self.stopped:
+                    self._ask([question.recipe.in_variant(variant) for variant in VARIANTS], question)
+
+    def measure(self) -> None:
+        """Ask a candidate that went wrong once more, to find out what it computes; one that keeps ending is let be."""
+        if not self.stopped:
+            self._follow("measuring")
+            self.measured = measured_of(self._implementation, tuple(self.results))
+
+    def _ask(self, recipes: Sequence[Recipe], question: Question, *, is_first: bool = True) -> Sequence[Result]:
+        results = run_suite(
+            suite_of(draw(recipe) for recipe in recipes),
+            self._implementation,
+            dtypes=(question.recipe.limits.dtype,),
+            conventions=self.conventions,
+            goes_on=True,
+        )
+        results = tuple(_without_what_is_too_large(result) for result in results)
+        self._recognise(results)
+        if is_first and question.where == "at":
+            self._tell_apart(results[0], question)
+        self.results += results
+        self._places += [question.where] * len(results)
+        self._seconds += sum(result.seconds for result in results)
+        self._stop()
+        return results
+
+    def _stop(self) -> None:
+        """Find out whether to ask no more."""
+        limit = self.conditions.total_seconds
+        last = self.results[-_GIVEN_UP:]
+        if len(last) == _GIVEN_UP and all(result.status in _LOST for result in last):
+            self.stopped = "No more was asked after three in a row without an answer."
+        elif limit is not None and self._seconds > limit:
+            self.stopped = f"No more was asked: all calls together took more than {limit:g} seconds."
+
+    def _recognise(self, results: Sequence[Result]) -> None:
+        trick = recognised(results)
+        if trick is not None:
+            self._tricks[trick] += 1
+        # Of a large answer little is kept to recognise anything by.
+        is_whole = not results[0].case.thinned
+        self._wrong += trick is not None or (is_whole and any(result.is_wrong for result in results))
+
+    def _tell_apart(self, result: Result, question: Question) -> None:
+        """Find what a draw is worth that was answered, and is small enough to be answered otherwise."""
+        run = result.run
+        if not isinstance(run.expected, Values) or question.shape.text in self._too_large:
+            return
+        if result.status in NOT_GRADED:
+            return
+        about = (run.case.operation, run.dtype)
+        try:
+            answering = answering_of(run)
+        except ValueError:
+            self._too_large.add(question.shape.text)
+            return
+        self._told.setdefault(about, []).append(tell_apart(run, self._before.get(about), answering=answering))
+        self._before[about] = answering.call.right
+
+    @property
+    def recognised(self) -> tuple[str, ...]:
+        """What wrong answers are that were there before, a sentence each, as far as it is so of most of them."""
+        return tuple(trick for trick, many in self._tricks.most_common() if many >= _MOST_OF * self._wrong)
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """What the draws at the shapes are worth, for each operation and dtype."""
+        return tuple(certificate(*about, told) for about, told in self._told.items())
+
+    def tally(self, where: str) -> Tally:
+        """Count what came of the draws at a place."""
+        of = [result for result, place in zip(self.results, self._places, strict=True) if place == where]
+        return tally_of(of, _LOST)
+
+
+def _without_what_is_too_large(result: Result) -> Result:
+    """Forget an answer of a wrong shape: nothing is found out by its numbers, and it may fill this process's memory."""
+    return result._replace(got=None) if result.verdict.check == "shape" else result

@@ -1,0 +1,165 @@
+"""The candidate: in a process of its own, with limits, and without anything that is expected of it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING
+
+from attnspec.base.errors import UsageError
+from attnspec.contract.dtypes import numpy_dtype
+from attnspec.process.opening import behind_layers
+from attnspec.process.process import ProcessImplementation, isolated
+from attnspec.targets.layers import held_to_others
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnspec.targets import Implementation
+    from attnspec.targets.target import Target
+    from attnspec_draws.judge.shapes import Shape
+
+MESSAGE_LIMIT = 2**32
+"""Longest message in bytes: tensors of real sizes fit, and what a candidate sends without end does not."""
+
+_ROOM = 2**26
+"""Bytes of a line beside what its tensors take: as many as any line of the protocol may have."""
+
+_CHARACTERS = 32
+"""Characters of a number at most, where a program writes it out; in base64 it has a third of them."""
+
+_BYTES_SENT = 4 / 3
+"""Characters of base64 to a byte."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under what a candidate runs.
+
+    Attributes
+    ----------
+    seconds
+        For each call.
+    start_seconds
+        For its start.
+    total_seconds
+        For all calls together; None for no limit.
+    megabytes
+        How much memory its process may ask for; None for no limit.
+    sandbox
+        A command line that runs the command behind it as somebody else, or elsewhere; None for none.
+    forbidden
+        Dotted names of functions that it must not call.
+    """
+
+    seconds: float = 60.0
+    start_seconds: float = 120.0
+    total_seconds: float | None = None
+    megabytes: int | None = None
+    sandbox: str | None = None
+    forbidden: tuple[str, ...] = ()
+
+
+def check_size(shape: Shape) -> None:
+    """Raise `UsageError` if the inputs of a shape are too large for a message to the candidate."""
+    numbers = _numbers_sent(shape)
+    widest = max(numpy_dtype(dtype).itemsize for dtype in shape.dtypes)
+    if numbers * widest * _BYTES_SENT > MESSAGE_LIMIT:
+        raise UsageError(
+            f"The inputs of {shape.text} have {numbers * widest / 1e9:.1f} GB, and a candidate can be sent "
+            f"{MESSAGE_LIMIT / _BYTES_SENT / 1e9:.1f} GB: take fewer batch entries or heads."
+        )
+
+
+def check_is_there(candidate: Target) -> None:
+    """Raise `UsageError` if a candidate is a file that is not there."""
+    file = "" if candidate.python is None else candidate.name.partition(":")[0]
+    if file.endswith(".py") and not Path(file).is_file():
+        raise UsageError(f"There is no file {file} to judge.")
+
+
+def check_conditions(conditions: Conditions) -> None:
+    """Raise `UsageError` if no candidate could run under some conditions."""
+    limits = {
+        "seconds": conditions.seconds,
+        "start_seconds": conditions.start_seconds,
+        "total_seconds": conditions.total_seconds,
+        "megabytes": conditions.megabytes,
+    }
+    for name, limit in limits.items():
+        number: object = limit
+        if limit is None:
+            continue
+        if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number < math.inf:
+            raise UsageError(f"{name} is {limit!r}: a limit is a number above 0.")
+    if conditions.sandbox is not None:
+        words = shlex.split(conditions.sandbox)
+        if not words or which(words[0]) is None:
+            raise UsageError(f"--sandbox {conditions.sandbox}: there is no such program to run candidates behind.")
+
+
+def opened(candidate: Target, conditions: Conditions, shapes: Sequence[Shape]) -> Implementation:
+    """Start the process of a candidate.
+
+    Parameters
+    ----------
+    candidate, conditions
+        What is started, and under what it runs.
+    shapes
+        What it will be asked at: no line of its answers may be much longer than they need.
+
+    Raises
+    ------
+    AttnspecError
+        If it cannot be started or loaded.
+    """
+    before = shlex.split(conditions.sandbox) if conditions.sandbox else []
+    limit = _line_limit(shapes)
+    limited = replace(candidate, timeout=conditions.seconds, start_timeout=conditions.start_seconds)
+    if candidate.command is not None:
+        if conditions.forbidden or conditions.megabytes is not None:
+            raise UsageError("--forbid and --memory act inside Python; of a --command, let its --sandbox see to them.")
+        return ProcessImplementation(
+            [*before, *shlex.split(candidate.command)], limited, adapter=candidate.command, line_limit=limit
+        )
+    if candidate.python is None:
+        raise UsageError("Say what to judge: a TARGET such as ./mine.py, or --command.")
+    return isolated(
+        limited,
+        line_limit=limit,
+        launcher=(*before, sys.executable),
+        forbidden=conditions.forbidden,
+        megabytes=conditions.megabytes,
+    )
+
+
+def as_judged(candidate: Target, implementation: Implementation, shapes: Sequence[Shape]) -> Implementation:
+    """Return a candidate as it is asked: in its layout, and held to no conventions of its own choice.
+
+    Parameters
+    ----------
+    candidate
+        What is judged.
+    implementation
+        Its process.
+    shapes
+        What it is asked at.
+    """
+    dtypes = {dtype: None for shape in shapes for dtype in shape.dtypes}
+    return behind_layers(implementation, candidate, nearest=(partial(held_to_others, dtypes=dtypes.keys()),))
+
+
+def _line_limit(shapes: Sequence[Shape]) -> int:
+    """Return how long a line of an answer, or of a question, may be: what all numbers take, and some room."""
+    numbers = max(max(_numbers_sent(shape), shape.owed) for shape in shapes)
+    return min(MESSAGE_LIMIT, _ROOM + numbers * _CHARACTERS)
+
+
+def _numbers_sent(shape: Shape) -> int:
+    """Return how many numbers the inputs of a shape have."""
+    return sum(math.prod(of) for of in shape.shapes.values())

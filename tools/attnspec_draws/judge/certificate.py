@@ -1,0 +1,219 @@
+"""What a set of draws is worth: which cheap wrong answers would have failed it, and which would have passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attnspec.base.errors import UsageError
+from attnspec.validation.one_case import run_of
+from attnspec_draws import draw
+from attnspec_draws.generators import REFUSED
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.judge.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec_draws import Recipe
+    from attnspec_draws.judge.telling_apart import DrawTold
+
+DRAWS = 64
+"""How many draws a set should have: of sets of attention with so many, 40 of 40 were complete in float32, and 38 of 40
+in bfloat16 (spec/studies/impostors.md)."""
+
+
+@dataclass(frozen=True)
+class ImpostorTold:
+    """What a set of draws says of one impostor.
+
+    Attributes
+    ----------
+    name, sentence
+        Its name, and what it answers with.
+    told_apart, undecided, the_same
+        How many draws tell it apart, leave it open, or have the same answer. The others say nothing of it.
+    best_ratio
+        The largest error / tolerance.
+    first
+        The first draw that tells it apart; None where none does.
+    """
+
+    name: str
+    sentence: str
+    told_apart: int
+    undecided: int
+    the_same: int
+    best_ratio: float
+    first: str | None
+
+    @property
+    def applies(self) -> bool:
+        """Whether its arithmetic is another in any draw; where nothing is causal, that of who looks ahead is not."""
+        return self.told_apart + self.undecided > 0
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a set of draws of one operation in one dtype is worth.
+
+    Attributes
+    ----------
+    operation, dtype
+        What was drawn.
+    draws
+        How many draws count.
+    left_out
+        The draws that do not, because too many of their elements are not graded, or there are none.
+    graded_share
+        Which share of the elements of the draws that count is graded.
+    impostors
+        What they say of each impostor.
+    """
+
+    operation: str
+    dtype: str
+    draws: int
+    left_out: tuple[str, ...]
+    graded_share: float
+    impostors: tuple[ImpostorTold, ...]
+
+    @property
+    def told_apart(self) -> tuple[ImpostorTold, ...]:
+        """The impostors that a draw tells apart."""
+        return tuple(impostor for impostor in self.impostors if impostor.told_apart)
+
+    @property
+    def not_told_apart(self) -> tuple[ImpostorTold, ...]:
+        """The impostors that differ from what is right in some draw, and that none tells apart."""
+        return tuple(impostor for impostor in self.impostors if impostor.applies and not impostor.told_apart)
+
+    @property
+    def not_applicable(self) -> tuple[ImpostorTold, ...]:
+        """The impostors whose arithmetic is right in every draw."""
+        return tuple(impostor for impostor in self.impostors if not impostor.applies)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every impostor that differs from what is right is told apart, and there is any."""
+        return bool(self.told_apart) and not self.not_told_apart
+
+    def sentence(self) -> str:
+        """Say what the set is worth."""
+        if not self.draws:
+            return f"In {self.dtype}, no draw counts: in each of them, too much is not graded."
+        of = len(self.told_apart) + len(self.not_told_apart)
+        draws = f"In {self.dtype}, {'1 draw tells' if self.draws == 1 else f'{self.draws} draws tell'}"
+        if not of:
+            return f"{draws} nothing: every cheap wrong answer that was tried is right there."
+        if not self.not_told_apart:
+            return f"{draws} every one of {of} cheap wrong answers from the right ones."
+        passing = "; ".join(impostor.sentence for impostor in self.not_told_apart)
+        return (
+            f"{draws} {len(self.told_apart)} of {of} cheap wrong answers from the right ones; "
+            f"these could have passed: {passing}."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what stands for it in a report."""
+        return {
+            "operation": self.operation,
+            "dtype": self.dtype,
+            "draws": self.draws,
+            "left_out": list(self.left_out),
+            "graded_share": self.graded_share,
+            "complete": self.is_complete,
+            "sentence": self.sentence(),
+            "told_apart": [impostor.name for impostor in self.told_apart],
+            "not_told_apart": [impostor.name for impostor in self.not_told_apart],
+            "not_applicable": [impostor.name for impostor in self.not_applicable],
+            "impostors": [_impostor_json(impostor) for impostor in self.impostors],
+        }
+
+
+def _impostor_json(impostor: ImpostorTold) -> dict[str, Any]:
+    """Return what stands for an impostor; every ratio is finite."""
+    return {
+        "name": impostor.name,
+        "sentence": impostor.sentence,
+        "told_apart": impostor.told_apart,
+        "undecided": impostor.undecided,
+        "the_same": impostor.the_same,
+        "best_ratio": impostor.best_ratio,
+        "first": impostor.first,
+    }
+
+
+def certificate(operation: str, dtype: str, told: Sequence[DrawTold]) -> Certificate:
+    """Return what draws are worth, from what each says.
+
+    Parameters
+    ----------
+    operation, dtype
+        What was drawn.
+    told
+        What each draw says of every impostor, in their order.
+    """
+    counting = [each for each in told if each.counts]
+    owed = sum(each.owed for each in counting)
+    graded = sum(each.graded for each in counting)
+    impostors = tuple(
+        _of_impostor(impostor.name, impostor.sentence, counting)
+        for impostor in random_cases_of(operation).impostors.get(operation, ())
+        if dtype in impostor.dtypes
+    )
+    left_out = tuple(each.case for each in told if not each.counts)
+    return Certificate(operation, dtype, len(counting), left_out, graded / owed if owed else 0.0, impostors)
+
+
+def certify(
+    recipes: Sequence[Recipe], conventions: Mapping[str, str], *, outputs: Collection[str] | None = None
+) -> Certificate:
+    """Draw a set of cases, and return what it is worth.
+
+    Parameters
+    ----------
+    recipes
+        What makes each draw; all are of one operation, in one dtype. The answer to one is what was right before the
+        next.
+    conventions
+        Conventions that the implementation follows, where they are not the normative ones.
+    outputs
+        The outputs that are looked at; those that every implementation owes where none are named.
+
+    Raises
+    ------
+    UsageError
+        If there are no recipes, they are of several operations or dtypes, or cases of them cannot be drawn.
+    """
+    kinds = sorted({(recipe.operation, recipe.limits.dtype) for recipe in recipes})
+    if len(kinds) != 1:
+        found = ", ".join(f"{operation} in {dtype}" for operation, dtype in kinds) or "none"
+        raise UsageError(f"A certificate is about draws of one operation in one dtype; these are of {found}.")
+    return certificate(*kinds[0], list(_told_in_turn(recipes, conventions, outputs)))
+
+
+def _told_in_turn(
+    recipes: Sequence[Recipe], conventions: Mapping[str, str], outputs: Collection[str] | None
+) -> Iterator[DrawTold]:
+    before: Mapping[str, NDArray[Any]] | None = None
+    for recipe in recipes:
+        # What must be refused tells no answers apart; the draw as it is right does.
+        case = draw(recipe.leaving_out((REFUSED,)))
+        yield tell_apart(run_of(case, recipe.limits.dtype, conventions), before, outputs=outputs)
+        before = case.golden(recipe.limits.dtype)
+
+
+def _of_impostor(name: str, sentence: str, told: Sequence[DrawTold]) -> ImpostorTold:
+    tellings = [each.impostors[name].telling for each in told]
+    return ImpostorTold(
+        name,
+        sentence,
+        told_apart=tellings.count(TOLD_APART),
+        undecided=tellings.count(UNDECIDED),
+        the_same=tellings.count(THE_SAME),
+        best_ratio=max((each.impostors[name].ratio for each in told), default=0.0),
+        first=next((each.case for each in told if each.impostors[name].telling == TOLD_APART), None),
+    )

@@ -1,0 +1,200 @@
+"""Judging: candidates are started one after the other, asked, and told what they were found to be."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnspec.base.errors import ProtocolError, TargetError, UsageError
+from attnspec.base.plain_text import plain_text
+from attnspec.cases import suite_of
+from attnspec.contract.conventions import concerning
+from attnspec.targets.target import target_of
+from attnspec.targets.target_keywords import CandidateOptions, spelled_out
+from attnspec.validation import make_report
+from attnspec_draws.judge.asking import Asking
+from attnspec_draws.judge.candidate import (
+    Conditions,
+    as_judged,
+    check_conditions,
+    check_is_there,
+    check_size,
+    opened,
+)
+from attnspec_draws.judge.own_inputs import tried
+from attnspec_draws.judge.own_modules import load_own_modules
+from attnspec_draws.judge.questions import questions
+from attnspec_draws.judge.sampling import sampled
+from attnspec_draws.judge.shapes import read_shapes, shapes_from
+from attnspec_draws.judge.verdict import Judgement, judgement_of, not_loaded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Unpack
+
+    from attnspec.targets.target import Target
+    from attnspec_draws.judge.asking import Follower
+    from attnspec_draws.judge.own_inputs import OwnCheckFound
+    from attnspec_draws.judge.shapes import Shape
+
+DRAWS = 64
+"""Draws at a shape: a set that tells all impostors apart takes about 23 of them, and never took more than 51."""
+
+
+@spelled_out(CandidateOptions)
+def judge(
+    target: str | None = None,
+    shapes: Path | str | Mapping[str, Any] | None = None,
+    *,
+    command: str | None = None,
+    conventions: Mapping[str, str] | None = None,
+    conditions: Conditions | None = None,
+    draws: int = DRAWS,
+    seed: str | None = None,
+    **options: Unpack[CandidateOptions],
+) -> Judgement:
+    """Judge an implementation at its user's shapes, by draws that nobody has seen.
+
+    Parameters
+    ----------
+    target
+        A Python target, as `attnspec.validate` takes it. It runs in a process of its own.
+    shapes
+        The shapes to judge at: a file, or what one holds.
+    command
+        A program that speaks the process protocol, instead of a target.
+    operation, device, tensors, layout, renames
+        As `attnspec.validate` takes them.
+    conventions
+        Conventions that its answers are held to. What it declares itself counts for nothing, or it would choose what
+        is right; of what comes with attnspec it is true.
+    conditions
+        Limits on time and memory, a sandbox, and what is forbidden.
+    draws
+        How many draws at each shape; fewer where they are large.
+    seed
+        The seed of an earlier judgement, to see the same draws again. What knows the seed can know the answers, so
+        that this is no judgement.
+
+    Raises
+    ------
+    AttnspecError
+        If nothing can be judged so: the message is a sentence that says what to do. What cannot be loaded is judged to
+        be that.
+    """
+    if target is not None and not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(
+            f"{target!r} runs in this process, and a candidate is judged in one of its own: write where it is, such "
+            "as './kernel.py:attention'."
+        )
+    if shapes is None:
+        raise UsageError("Say at which shapes to judge: a file of shapes, or what one holds.")
+    at = read_shapes(Path(shapes)) if isinstance(shapes, Path | str) else shapes_from(shapes, said_by="shapes")
+    candidate = replace(target_of(target, options), command=command)
+    (found,) = judged((candidate,), at, conditions or Conditions(), conventions or {}, draws=draws, seed=seed)
+    return found
+
+
+def judged(
+    candidates: Sequence[Target],
+    shapes: Sequence[Shape],
+    conditions: Conditions,
+    conventions: Mapping[str, str],
+    *,
+    draws: int = DRAWS,
+    seed: str | None = None,
+    follow: Follower | None = None,
+) -> tuple[Judgement, ...]:
+    """Judge candidates by the same draws, one after the other, so that none can do anything to another.
+
+    Parameters
+    ----------
+    candidates, shapes, conditions, conventions, draws, seed
+        As `judge` has them.
+    follow
+        Told how far it is.
+
+    Raises
+    ------
+    AttnspecError
+        If a shape is too large to be sent to a candidate, or what they are to run in is not there.
+    """
+    for shape in shapes:
+        check_size(shape)
+    check_conditions(conditions)
+    for candidate in candidates:
+        check_is_there(candidate)
+    own_checks = tuple(tried(shape.own_check, shape) for shape in shapes if shape.own_check is not None)
+    load_own_modules([candidate.name for candidate in candidates if candidate.python is not None])
+    # Nobody can look up what stands nowhere: this process alone knows the word until all is judged.
+    word = seed or secrets.token_hex(8)
+    found: list[Judgement] = []
+    for candidate in candidates:
+        follow_one = _named(follow, candidate, found, len(candidates))
+        try:
+            implementation = opened(candidate, conditions, shapes)
+        except (ProtocolError, TargetError) as error:
+            if any(f"--forbid {name}:" in str(error) for name in conditions.forbidden):
+                # What its user wrote is no fault of a candidate.
+                raise
+            found.append(not_loaded(candidate.name, str(error), seed=word, is_replay=bool(seed), conditions=conditions))
+            continue
+        with closing(implementation):
+            declared = concerning(implementation.declaration.conventions, shapes[0].operation)
+            asked = Asking(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
+            for shape in shapes:
+                for dtype in shape.dtypes:
+                    asked.put(tuple(questions(shape, dtype, word, draws)))
+            asked.measure()
+        found.append(_judged(candidate, shapes, asked, declared, own_checks, is_replay=seed is not None))
+    return tuple(found)
+
+
+def _named(follow: Follower | None, candidate: Target, found: Sequence[Judgement], many: int) -> Follower:
+    """Put the name of a candidate before what is told of it."""
+    place = f" ({len(found) + 1} of {many})" if many > 1 else ""
+
+    def told(words: str) -> None:
+        if follow is not None:
+            follow(f"{plain_text(candidate.name)}{place}: {words}")
+
+    told("starting")
+    return told
+
+
+def _judged(
+    candidate: Target,
+    shapes: Sequence[Shape],
+    asked: Asking,
+    declared: Mapping[str, str],
+    own_checks: tuple[OwnCheckFound, ...],
+    *,
+    is_replay: bool,
+) -> Judgement:
+    report = make_report(
+        suite_of(result.case for result in asked.results),
+        asked.declaration,
+        tuple(asked.results),
+        conventions=asked.conventions,
+        measured=asked.measured,
+    )
+    held_to = concerning({**asked.declaration.conventions, **asked.conventions}, shapes[0].operation)
+    return judgement_of(
+        candidate.name,
+        report,
+        at=asked.tally("at"),
+        beside=asked.tally("beside"),
+        seed=asked.seed,
+        is_replay=is_replay,
+        conditions=asked.conditions,
+        conventions=held_to,
+        own_conventions={name: choice for name, choice in declared.items() if held_to.get(name) != choice},
+        certificates=asked.certificates,
+        sampled=sampled([result.case for result in asked.results]),
+        own_checks=own_checks,
+        recognised=asked.recognised,
+        stopped=asked.stopped,
+    )

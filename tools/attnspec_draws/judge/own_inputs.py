@@ -1,0 +1,210 @@
+"""Whether a user's own inputs, compared by a fixed rule, could tell cheap wrong answers from right ones."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.base.errors import UsageError
+from attnspec.contract.dtypes import REFERENCE_DTYPE, is_float, rounded_to
+from attnspec.grading.reference_answers import reference_outputs
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.trivial_answers import Answered
+from attnspec_draws.judge.own_checks import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec_draws.judge.own_checks import OwnCheck
+    from attnspec_draws.judge.shapes import Shape
+
+_SEED = 0
+"""Any seed does: which impostors a rule lets pass hangs on the spread of the numbers alone."""
+
+
+@dataclass(frozen=True)
+class Passing:
+    """An impostor that a rule takes for a right answer.
+
+    Attributes
+    ----------
+    name, sentence
+        Its name, and what it answers with.
+    largest_error
+        How far it lies from the right answer at most.
+    """
+
+    name: str
+    sentence: str
+    largest_error: float
+
+
+@dataclass(frozen=True)
+class OwnCheckFound:
+    """What a user's own check is worth at a shape.
+
+    Attributes
+    ----------
+    check
+        The check.
+    shape
+        The shape as its user wrote it.
+    dtype
+        The dtype of the inputs.
+    wrong
+        How many impostors are wrong on such inputs.
+    passing
+        Those of them that the check takes for right.
+    """
+
+    check: OwnCheck
+    shape: str
+    dtype: str
+    wrong: int
+    passing: tuple[Passing, ...]
+
+    def sentence(self) -> str:
+        """Say what it is worth."""
+        rule = f"Your own check ({self.check.numbers} numbers, atol {self.check.atol:g}, rtol {self.check.rtol:g})"
+        if not self.passing:
+            return f"{rule} would refuse all of {self.wrong} cheap wrong answers."
+        named = "; ".join(passing.sentence for passing in self.passing)
+        return (
+            f"{rule} cannot tell: it would take {len(self.passing)} of {self.wrong} wrong answers for right: {named}."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what stands for it in a document."""
+        return {
+            "numbers": self.check.numbers,
+            "atol": self.check.atol,
+            "rtol": self.check.rtol,
+            "shape": self.shape,
+            "dtype": self.dtype,
+            "wrong": self.wrong,
+            "passing": [passing.name for passing in self.passing],
+            "sentence": self.sentence(),
+        }
+
+
+def tried(check: OwnCheck, shape: Shape) -> OwnCheckFound:
+    """Find what a user's own check is worth at a shape, in its first dtype.
+
+    Parameters
+    ----------
+    check, shape
+        The check, and the shape. Of numbers that are drawn there are as few batch entries and heads as show what each
+        impostor does: what a check lets pass in these it lets pass in all.
+
+    Raises
+    ------
+    UsageError
+        If the file of its numbers cannot be read or does not fit the shape, or optional inputs are given, for which
+        there is no usual choice of numbers.
+    """
+    dtype = shape.dtypes[0]
+    inputs = _read(check, shape) if check.numbers not in KINDS else _drawn(check, shape, dtype)
+    try:
+        wrong, passing = _impostors(shape.operation, inputs, shape.attributes, dtype, check.atol, check.rtol, None)
+    except ValueError as error:
+        raise UsageError(f"{check.numbers}: {error}.") from None
+    return OwnCheckFound(check, shape.text, dtype, wrong, passing)
+
+
+def _drawn(check: OwnCheck, shape: Shape, dtype: str) -> dict[str, NDArray[Any]]:
+    if shape.given:
+        raise UsageError(
+            f"own_check: there are no usual numbers for {', '.join(shape.given)} of {shape.text}; "
+            "write the inputs into a .npz file, and name it as numbers."
+        )
+    generator = np.random.default_rng(_SEED)
+    fill = generator.random if check.numbers == "uniform" else generator.standard_normal
+    shapes = random_cases_of(shape.operation).with_few_heads(shape.operation, shape.shapes)
+    return {name: rounded_to(fill(of), dtype) for name, of in shapes.items()}
+
+
+def _read(check: OwnCheck, shape: Shape) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(Path(check.numbers)) as archive:
+            inputs = {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise UsageError(f"own_check: {check.numbers} cannot be read ({error}).") from None
+    for name, of in shape.shapes.items():
+        if name not in inputs or inputs[name].shape != of:
+            held = f"has the shape {list(inputs[name].shape)}" if name in inputs else "is missing"
+            raise UsageError(f"own_check: in {check.numbers}, {name} {held}; {shape.text} asks for {list(of)}.")
+    return {name: inputs[name] for name in shape.shapes}
+
+
+def passing_impostors(
+    operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    *,
+    atol: float,
+    rtol: float,
+    output: str | None = None,
+) -> tuple[Passing, ...]:
+    """Return the impostors that pass ``|answer - right| <= atol + rtol * |right|`` on given inputs.
+
+    Those that are right there, because what they leave out is not in the call, are none of them; nor are those whose
+    error is rounding in the dtype of the inputs.
+
+    Parameters
+    ----------
+    operation
+        Name of the operation.
+    inputs, attributes
+        What it is called with; floats of any width are taken as they are, in float64.
+    atol, rtol
+        The rule, as `numpy.allclose` has it.
+    output
+        The output that is compared; the operation's first where none is named.
+
+    Raises
+    ------
+    ValueError
+        If inputs and attributes do not fit each other.
+    """
+    dtype = next((array.dtype.name for array in inputs.values() if is_float(array.dtype)), REFERENCE_DTYPE)
+    return _impostors(operation, inputs, attributes, dtype, atol, rtol, output)[1]
+
+
+def _impostors(
+    operation: str,
+    inputs: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    dtype: str,
+    atol: float,
+    rtol: float,
+    output: str | None,
+) -> tuple[int, tuple[Passing, ...]]:
+    """Return how many impostors are wrong, and those of them that pass."""
+    wide = {name: _widened(array) for name, array in inputs.items()}
+    right = reference_outputs(operation, wide, attributes)
+    name = output or next(iter(right))
+    call = Answered(wide, attributes, right)
+    wrong = 0
+    found: list[Passing] = []
+    for impostor in random_cases_of(operation).impostors.get(operation, ()):
+        if dtype not in impostor.dtypes:
+            continue
+        with np.errstate(all="ignore"):
+            answer = impostor.answer(call).get(name)
+        if answer is None or np.array_equal(answer, right[name], equal_nan=True):
+            continue
+        wrong += 1
+        if np.allclose(answer, right[name], rtol=rtol, atol=atol, equal_nan=True):
+            error = float(np.nanmax(np.abs(answer - right[name]), initial=0.0))
+            found.append(Passing(impostor.name, impostor.sentence, error))
+    return wrong, tuple(found)
+
+
+def _widened(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(np.float64) if is_float(array.dtype) else array

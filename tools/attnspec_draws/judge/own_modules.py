@@ -1,0 +1,119 @@
+"""What the judge needs, loaded before a candidate is started: what lies on the disk afterwards may be its work."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attnspec.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Generator, Sequence
+
+_PACKAGES = (
+    "attnspec.base",
+    "attnspec.bounds",
+    "attnspec.cases",
+    "attnspec.contract",
+    "attnspec.diagnosis",
+    "attnspec.families",
+    "attnspec.grading",
+    "attnspec.process",
+    "attnspec.reports",
+    "attnspec.runner",
+    "attnspec.specification",
+    "attnspec.targets",
+    "attnspec.validation",
+    "attnspec_draws",
+    "attnspec_mistakes",
+    "attnspec_probes",
+    "attnspec_reference",
+)
+"""Packages of which some modules are loaded late, for a command that needs none of them starts sooner."""
+
+_OTHERS = (
+    "encodings.idna",
+    "importlib.metadata",
+    "jsonschema",
+    "ml_dtypes",
+    "numpy.ma",
+    "numpy.random",
+    "rich.padding",
+    "rich.table",
+    "rich.text",
+    "unicodedata",
+)
+"""What NumPy and the standard library load late, and what those packages import where they need it."""
+
+_ELSEWHERE = ("attnspec.tensors", "attnspec_draws.campaign", "attnspec_draws.commands")
+"""What needs other libraries and runs in the candidate's process alone, and what a campaign is made of."""
+
+_TRUSTED = (
+    "attnspec",
+    "attnspec_adapters",
+    "attnspec_draws",
+    "attnspec_mistakes",
+    "attnspec_probes",
+    "attnspec_reference",
+    "ml_dtypes",
+    "numpy",
+    *sys.stdlib_module_names,
+)
+"""What a judgement rests on: none of it may come from where a candidate lies."""
+
+
+def load_own_modules(targets: Collection[str]) -> None:
+    """Load all that a judgement may need.
+
+    Parameters
+    ----------
+    targets
+        The candidates, as a command line names them. Nothing is loaded from the folders of those that are files.
+
+    Raises
+    ------
+    UsageError
+        If something was loaded from there before.
+    """
+    folders = {Path(target.rpartition(":")[0] or target).resolve().parent for target in targets if _is_file(target)}
+    for name in _TRUSTED:
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        if file is not None and Path(file).resolve().parent in folders:
+            raise UsageError(
+                f"{name} was imported from {file}, which lies beside a candidate. Judge from another folder, "
+                "so that what the judge needs is its own."
+            )
+    with _without(folders):
+        for name in _PACKAGES:
+            _load(name)
+        for name in _OTHERS:
+            importlib.import_module(name)
+
+
+def _load(name: str) -> None:
+    """Load a module, and all below it."""
+    if name in _ELSEWHERE:
+        return
+    module = importlib.import_module(name)
+    for below in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        _load(f"{name}.{below.name}")
+
+
+def _is_file(target: str) -> bool:
+    return target.partition(":")[0].endswith(".py") or Path(target).is_file()
+
+
+@contextmanager
+def _without(folders: Collection[Path]) -> Generator[None]:
+    """Look for modules nowhere in some folders."""
+    before: Sequence[str] = list(sys.path)
+    sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() not in folders]
+    try:
+        yield
+    finally:
+        sys.path[:] = before

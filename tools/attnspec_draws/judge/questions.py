@@ -1,0 +1,114 @@
+"""What a candidate is asked: draws at the shapes that its user names, and beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from attnspec_draws import Recipe, drawn_of
+from attnspec_draws.generators import Words
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.judge.seeds import seed_of
+from attnspec_draws.judge.shapes import limits_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from attnspec_draws.judge.shapes import Shape
+
+Where = Literal["at", "beside", "smaller"]
+
+LARGE_DRAWS = 8
+"""Draws of a large shape, one for each class of numbers, and half as many beside it: each costs about one call of a
+naive implementation."""
+
+_LONG = 8
+"""Axes longer than this are varied: what goes wrong beside a shape goes wrong at the edge of a tile."""
+
+_EXPLAINING = 12
+"""Small draws that explain what is wrong: the cheap wrong answers show in nearly each, a rule of its own in some."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One draw that a candidate is asked.
+
+    Attributes
+    ----------
+    shape
+        The shape that it is about.
+    where
+        Whether it has that shape, or one beside it; or a small one, which is asked to explain what is wrong, and counts
+        for nothing.
+    recipe
+        What draws it.
+    """
+
+    shape: Shape
+    where: Where
+    recipe: Recipe
+
+
+def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Question]:
+    """Give the draws of a shape in a dtype, those at it first.
+
+    Parameters
+    ----------
+    shape, dtype
+        What they are about.
+    seed
+        The word that they are drawn by.
+    draws
+        How many there are at the shape, and half as many beside it; fewer where they are large.
+    """
+    limits = limits_at(shape, dtype)
+    about = (shape.text, dtype)
+    classes = random_cases_of(shape.operation).lattices[shape.operation].classes_of_large
+    large = bool(classes) and bool(drawn_of(Recipe(shape.operation, seed_of(seed, *about), 0, limits)).thinned)
+    many = min(draws, LARGE_DRAWS) if large else draws
+
+    def recipe(number: int) -> Recipe:
+        own = limits
+        if large:
+            own = replace(limits, numbers=classes[number % len(classes)], sample=seed_of(seed, *about, number, "rows"))
+        return Recipe(shape.operation, seed_of(seed, *about, number), number, own)
+
+    for number in range(many):
+        yield Question(shape, "at", recipe(number))
+    for number in range(many, many + max(many // 2, 1)):
+        extents = _beside(shape.extents, seed, number)
+        if extents != shape.extents:
+            yield Question(shape, "beside", recipe(number).with_extents(extents))
+
+
+def asked_again(question: Question, seed: str) -> Recipe:
+    """Return the recipe of a large draw with other rows in its sample: its answer was too large to be kept.
+
+    Parameters
+    ----------
+    question
+        What was asked.
+    seed
+        The word that all is drawn by.
+    """
+    sample = seed_of(seed, question.recipe.limits.sample, "again")
+    return replace(question.recipe, limits=replace(question.recipe.limits, sample=sample))
+
+
+def smaller(question: Question) -> Iterator[Question]:
+    """Give small draws that are like a question in all but their lengths."""
+    extents = {axis: min(length, _LONG) for axis, length in question.shape.extents.items()}
+    limits = replace(question.recipe.limits, numbers="", sample="", extents=extents)
+    for number in range(_EXPLAINING):
+        yield Question(question.shape, "smaller", replace(question.recipe, number=number, limits=limits))
+
+
+def _beside(extents: Mapping[str, int], seed: str, number: int) -> Mapping[str, int]:
+    """Make one long axis, and those that are as long, a little longer or shorter, or halve it."""
+    stream = Words(f"{seed}/{number}").of("beside")
+    long = sorted({length for length in extents.values() if length > _LONG})
+    if not long:
+        return extents
+    length = stream.one_of(long)
+    other = stream.one_of((length - 1, length + 1, length - 3, length // 2 + 1))
+    return {axis: other if own == length else own for axis, own in extents.items()}

@@ -1,0 +1,247 @@
+"""The shapes at which a candidate is judged, as its user names them in a file or in Python."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from attnspec.base.errors import UsageError
+from attnspec.cases import shapes_of
+from attnspec.contract import OPERATIONS
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec_draws import Recipe, can_be_left_out, drawable, drawn_of, words_of_draws
+from attnspec_draws.drawing import case_of
+from attnspec_draws.generators import CHANGED, NO_AXES, REFUSED, Limits
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.judge.own_checks import OwnCheck, own_check_from
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from attnspec.contract.operation import Input
+
+_EXAMPLE = '{"operation": "OPERATION", "dtypes": ["float32"], "shapes": [{"INPUT": [4, 16, 1024, 64], "ATTRIBUTE": 1}]}'
+
+
+_NAMES = ("operation", "dtypes", "shapes", "without", "own_check")
+"""What a file of shapes can say; the first three it must."""
+
+ROWS = 32
+"""Rows of a large draw that are held against values; all others must lie in their hull."""
+
+_NOT_ASKED = (
+    "attended_nan",
+    "excluded_nonfinite",
+    "infinite_scores",
+    "nan_in_gradient",
+    "nan_in_mask",
+    "padded_nonfinite",
+    "presentation",
+    REFUSED,
+    CHANGED,
+)
+"""What nobody asked for who named a shape: other memory layouts, numbers that are none, inputs to refuse, and calls
+with another argument: other variants are asked for anyway."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One call as a user makes it: the lengths of all axes, the attributes, and what is given beside them.
+
+    Attributes
+    ----------
+    operation
+        Which operation is called.
+    extents
+        Axis to its length, as the lattice of the operation calls its axes.
+    shapes
+        Name of each given input to its shape.
+    attributes
+        Attribute to the value that every call states; the others are left out.
+    given
+        The optional inputs that every call has, each with its axes, as `Limits` has them.
+    dtypes
+        Dtypes to judge in.
+    text
+        The shape as its user wrote it, for messages.
+    own_check
+        How its user checks answers otherwise; None where that is not said.
+    without
+        What its user's calls never have, as words that draws can leave out.
+    owed
+        How many elements the outputs have that are owed.
+    """
+
+    operation: str
+    extents: Mapping[str, int]
+    shapes: Mapping[str, tuple[int, ...]]
+    attributes: Mapping[str, Any]
+    given: Mapping[str, str]
+    dtypes: tuple[str, ...]
+    text: str
+    own_check: OwnCheck | None = None
+    without: frozenset[str] = frozenset()
+    owed: int = 0
+
+
+def read_shapes(path: Path) -> tuple[Shape, ...]:
+    """Read a file of shapes.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be read, or is none; the message says what is wrong and shows how one looks.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(f"{path} is no file of shapes ({error}). It looks so: {_EXAMPLE}") from None
+    return shapes_from(document, said_by=str(path))
+
+
+def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
+    """Read shapes from what a file of them holds.
+
+    Parameters
+    ----------
+    document
+        An object with ``operation``, ``dtypes`` and ``shapes``, each of which names the shape of every input, and
+        attributes with their values; ``own_check``, if its user has one; and ``without``, a list of what calls never
+        have.
+    said_by
+        Who said so, for messages.
+
+    Raises
+    ------
+    UsageError
+        If it does not hold what it should.
+    """
+    if not isinstance(document, dict):
+        raise UsageError(f"{said_by} holds no object. It looks so: {_EXAMPLE}")
+    stated = cast("dict[str, Any]", document)
+    for name in stated:
+        if name not in _NAMES:
+            raise UsageError(f"{said_by}: there is nothing called {name!r}; {', '.join(_NAMES)} can be said.")
+    for name in _NAMES[:3]:
+        if name not in stated:
+            raise UsageError(f"{said_by}: {name} is missing. It looks so: {_EXAMPLE}")
+    operation, dtypes, shapes = stated["operation"], stated["dtypes"], stated["shapes"]
+    if operation not in drawable():
+        raise UsageError(f"{said_by}: the operation {operation!r} is none that is judged; {', '.join(drawable())} are.")
+    listed = cast("list[Any]", dtypes) if isinstance(dtypes, list) else []
+    if not listed or not all(dtype in FLOAT_DTYPES for dtype in listed):
+        raise UsageError(f"{said_by}: dtypes must be a list of some of {', '.join(FLOAT_DTYPES)}, not {dtypes!r}.")
+    if not isinstance(shapes, list) or not shapes:
+        raise UsageError(f"{said_by}: there are no shapes. It looks so: {_EXAMPLE}")
+    every = cast("list[Any]", shapes)
+    own = own_check_from(stated["own_check"], said_by=said_by) if "own_check" in stated else None
+    without = _without(stated.get("without", []), said_by)
+    read = (replace(_shape(operation, tuple(listed), each, own, said_by), without=without) for each in every)
+    return tuple(replace(shape, owed=_owed(shape, said_by)) for shape in read)
+
+
+def _owed(shape: Shape, said_by: str) -> int:
+    """Return how many elements are owed at a shape.
+
+    Raises
+    ------
+    UsageError
+        If a draw at it would have other shapes than its user named, or an attribute has no value that it can have.
+    """
+    recipe = Recipe(shape.operation, "shapes", 0, limits_at(shape, shape.dtypes[0]))
+    try:
+        drawn = drawn_of(recipe)
+        outputs = drawn.thinned or shapes_of(case_of(recipe, drawn).golden(shape.dtypes[0]))
+    except UsageError as error:
+        raise UsageError(f"{said_by}: {shape.text}: {str(error).removeprefix(f'{recipe.text}: ')}") from None
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{said_by}: {shape.text}: an attribute has a value that it cannot have ({error}).") from None
+    of_drawn = shapes_of(drawn.inputs)
+    for name, stated in shape.shapes.items():
+        if of_drawn.get(name, stated) != stated:
+            raise UsageError(
+                f"{said_by}: {name} has the shape {list(stated)}, and beside the other inputs of {shape.text} it needs "
+                f"{list(of_drawn[name])}."
+            )
+    return sum(math.prod(of) for of in outputs.values())
+
+
+def limits_at(shape: Shape, dtype: str) -> Limits:
+    """Return what draws at a shape keep to.
+
+    Parameters
+    ----------
+    shape, dtype
+        What they are about.
+    """
+    contract = OPERATIONS[shape.operation]
+    without = {*_NOT_ASKED, *shape.without}
+    without.update(name for name in contract.optional_inputs if name not in shape.given)
+    without.update(name for name in contract.attributes if name not in shape.attributes)
+    return Limits(
+        dtype,
+        frozenset(without),
+        extents=shape.extents,
+        stated=shape.attributes,
+        rows=ROWS,
+        given=shape.given,
+    )
+
+
+def _without(stated: Any, said_by: str) -> frozenset[str]:
+    words = cast("list[Any]", stated) if isinstance(stated, list) else [stated]
+    for word in words:
+        if not isinstance(word, str) or not can_be_left_out(word):
+            raise UsageError(
+                f"{said_by}: without has {word!r}, which is nothing that a draw could leave out: write a capability "
+                f"(`attnspec explain capabilities` lists them), an argument, or one of {', '.join(words_of_draws())}."
+            )
+    return frozenset(words)
+
+
+def _shape(operation: str, dtypes: Sequence[str], stated: Any, own: OwnCheck | None, said_by: str) -> Shape:
+    contract = OPERATIONS[operation]
+    text = json.dumps(stated)
+    if not isinstance(stated, dict):
+        raise UsageError(f"{said_by}: {text} is no object of shapes and attributes.")
+    entries = cast("dict[str, Any]", stated)
+    inputs = {*contract.inputs, *contract.optional_inputs}
+    for name in entries:
+        if name not in contract.arguments:
+            raise UsageError(f"{said_by}: {operation} has no argument {name!r}, which {text} names.")
+    for name in contract.attributes:
+        if name in entries and isinstance(contract.attributes[name], bool) != isinstance(entries[name], bool):
+            kind = "true or false" if isinstance(contract.attributes[name], bool) else "a value"
+            raise UsageError(f"{said_by}: {name} must be {kind}, not {entries[name]!r}.")
+    shapes = {name: tuple(entries[name]) for name in entries if name in inputs and _is_shape(entries[name])}
+    for name in inputs & entries.keys() - shapes.keys():
+        raise UsageError(f"{said_by}: the shape of {name} must be a list of whole numbers, not {entries[name]!r}.")
+    try:
+        extents = random_cases_of(operation).extents_of(operation, shapes)
+    except ValueError as error:
+        raise UsageError(f"{said_by}: {text}: {error}.") from None
+    given = {tensor.name: _axes(tensor, shapes) for tensor in contract.takes if tensor.name in shapes}
+    return Shape(
+        operation=operation,
+        extents=extents,
+        shapes=shapes,
+        attributes={name: value for name, value in entries.items() if name in contract.attributes},
+        given={name: axes for name, axes in given.items() if name in contract.optional_inputs},
+        dtypes=tuple(dtypes),
+        text=text,
+        own_check=own,
+    )
+
+
+def _axes(tensor: Input, shapes: Mapping[str, tuple[int, ...]]) -> str:
+    """Return which axes of an input are whole, where it need not have all of them."""
+    if not tensor.broadcasts:
+        return ""
+    return "".join("1" if length == 1 else "n" for length in shapes[tensor.name]) or NO_AXES
+
+
+def _is_shape(stated: Any) -> bool:
+    return isinstance(stated, list) and all(type(length) is int and length >= 0 for length in cast("list[Any]", stated))

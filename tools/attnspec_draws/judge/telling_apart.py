@@ -1,0 +1,224 @@
+"""Whether a drawn case tells cheap wrong answers from right ones: each impostor of its operation, held against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from attnspec.base.errors import UsageError
+from attnspec.cases import attributes_in
+from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE
+from attnspec.grading import Values, compare
+from attnspec.grading.reference_answers import reference_outputs
+from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.trivial_answers import Answered, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from attnspec.grading import Run
+    from attnspec_draws.generators.trivial_answers import Impostor
+
+Telling = Literal["told apart", "undecided", "the same", "aside", "no answer"]
+
+TOLD_APART: Telling = "told apart"
+UNDECIDED: Telling = "undecided"
+THE_SAME: Telling = "the same"
+ASIDE: Telling = "aside"
+NO_ANSWER: Telling = "no answer"
+"""What a case says of an impostor: that it is wrong, that it may be within what rounding does, or that it is right;
+that it is right but for elements that owe NaN, infinity or an exact 0, which says nothing of its arithmetic; or that it
+has no answer, as the one that repeats the call before has none to the first call."""
+
+APART = 4.0
+"""From so many tolerances on an impostor is told apart: one that rounds as badly as is allowed is still noticed."""
+
+LARGEST_UNGRADED_SHARE = 0.01
+"""A case of which a larger share is not graded does not count: it could hide whatever is wrong with the rest."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one case says of one impostor.
+
+    Attributes
+    ----------
+    telling
+        What it says.
+    ratio
+        The largest error / tolerance of the elements that speak of its arithmetic; 0 where there are none.
+    """
+
+    telling: Telling
+    ratio: float
+
+
+@dataclass(frozen=True)
+class DrawTold:
+    """What one case says of every impostor of its operation.
+
+    Attributes
+    ----------
+    case
+        The id of the case.
+    graded, owed
+        How many elements are graded, and how many are owed at all: padding, for which nothing is, is none of them.
+    impostors
+        Name of an impostor to what the case says of it.
+    """
+
+    case: str
+    graded: int
+    owed: int
+    impostors: Mapping[str, Told]
+
+    @property
+    def counts(self) -> bool:
+        """Whether so much of the case is graded that it says something."""
+        return self.owed > 0 and self.owed - self.graded <= LARGEST_UNGRADED_SHARE * self.owed
+
+
+def tell_apart(
+    run: Run,
+    before: Mapping[str, NDArray[Any]] | None = None,
+    *,
+    outputs: Collection[str] | None = None,
+    answering: Answering | None = None,
+    impostors: Sequence[Impostor] | None = None,
+) -> DrawTold:
+    """Return what a run says of every impostor of its operation.
+
+    Parameters
+    ----------
+    run
+        A run of a case whose expected values are the reference's; those of a golden case are certified, and say
+        nothing of how far an impostor's numbers, which are the reference's too, may lie from them.
+    before
+        What was right for the call before; None where there was none.
+    outputs
+        The outputs that are looked at; those that every implementation owes where none are named.
+    answering
+        What `answering_of` returns for the run, where that is known already.
+    impostors
+        Those that are held against the run; all of its operation if None.
+
+    Raises
+    ------
+    UsageError
+        If the run does not owe values of the reference.
+    ValueError
+        If it is so large that not even a part of it is answered by impostors.
+    """
+    case, expected, bound = run.case, run.expected, run.bound
+    if not isinstance(expected, Values) or bound is None or bound.place_of_values is None:
+        raise UsageError(f"{case.id} does not owe values of the reference: no impostor can be held against it.")
+    names = [name for name in outputs or run.operation.owed(case.inputs) if name in expected.outputs]
+    answering = answering or answering_of(run)
+    call = answering.call._replace(before=before or {})
+    told: dict[str, Told] = {}
+    if impostors is None:
+        impostors = random_cases_of(case.operation).impostors.get(case.operation, ())
+    for impostor in impostors:
+        if run.dtype not in (*impostor.dtypes, ANY):
+            continue
+        with np.errstate(all="ignore"):
+            answer = impostor.answer(call)
+            given = {name: answering.whole(name, answer) for name in names} if answer else {}
+            told[impostor.name] = _told(run, expected, run.family.computed_under(given, run.conventions, bound))
+    graded, owed = _counted(run, expected, names)
+    return DrawTold(case.id, graded, owed, told)
+
+
+class Answering(NamedTuple):
+    """What impostors answer of a run, and how that becomes an answer to the run.
+
+    Attributes
+    ----------
+    call
+        The call: the whole case, or a part of a large one.
+    part
+        That part; None for the whole.
+    owed
+        Output name to what is owed to the whole run, sampled where it is large.
+    """
+
+    call: Answered
+    part: Part | None
+    owed: Mapping[str, NDArray[Any]]
+
+    def whole(self, output: str, answer: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Return an answer to the whole run: what lies outside of the part, and what was left out, is right."""
+        if self.part is None:
+            return answer.get(output, self.owed[output])
+        filled = self.owed[output].copy()
+        if output in answer:
+            filled[self.part.places[output]] = answer[output].reshape(-1)[self.part.elements[output]]
+        return filled
+
+
+def answering_of(run: Run) -> Answering:
+    """Return what impostors answer of a run.
+
+    Raises
+    ------
+    ValueError
+        If it is so large that not even a part of it is answered by impostors.
+    """
+    case, right = run.case, run.case.golden(run.dtype)
+    if not case.generated:
+        return Answering(Answered(case.inputs, attributes_in(REFERENCE_DTYPE, case.attributes), right), None, right)
+    part = random_cases_of(case.operation).part_of(case)
+    if part is None:
+        raise ValueError(f"{case.id} is too large for impostors to answer: take a smaller one")
+    of_part = reference_outputs(case.operation, part.inputs, part.attributes)
+    return Answering(Answered(part.inputs, part.attributes, of_part), part, right)
+
+
+def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told:
+    """Return what a case says of an answer, by the elements that say how far it lies from what is owed."""
+    if not given:
+        return Told(NO_ANSWER, 0.0)
+    largest, same, beyond = 0.0, True, False
+    for name, answer in given.items():
+        with np.errstate(all="ignore"):
+            compared = compare(run, expected, name, answer, run.place)
+        if not compared.tolerance.any() and compared.owed.any():
+            # Numbers are moved, and none is changed: any other number is as far off as can be.
+            if (compared.ratios > 1).any():
+                return Told(TOLD_APART, np.inf)
+            continue
+        # Nothing lies near a 0 to which nothing is added, and NaN is far from all: they would speak for any numbers.
+        speaking = np.isfinite(compared.given) & np.isfinite(compared.owed) & (compared.owed != 0)
+        speaking &= np.isfinite(compared.ratios) & (compared.ratios >= 0) & (compared.tolerance > 0)
+        largest = max(largest, float(compared.ratios.max(where=speaking, initial=0.0)))
+        same = same and bool((compared.error <= _own_error(run, name)).all(where=speaking))
+        beyond = beyond or bool((compared.ratios > 1).any(where=~speaking))
+    if same:
+        return Told(ASIDE if beyond else THE_SAME, largest)
+    return Told(TOLD_APART if largest > APART else UNDECIDED, largest)
+
+
+def _own_error(run: Run, name: str) -> NDArray[Any]:
+    """Return how far the values that are owed may themselves lie from the exact ones."""
+    assert run.bound is not None
+    assert run.bound.place_of_values is not None
+    # The tolerance of the run in which the values were computed is twice their error: its own, and that of the values.
+    return run.bound.of(name, run.bound.place_of_values).error / 2
+
+
+def _counted(run: Run, expected: Values, names: Collection[str]) -> tuple[int, int]:
+    """Return how many elements are graded, and how many are owed."""
+    assert run.bound is not None
+    graded = owed = 0
+    for name in names:
+        with np.errstate(all="ignore"):
+            compared = compare(run, expected, name, expected.outputs[name], run.place)
+        unowed = run.bound.unowed.get(name)
+        padding = 0 if unowed is None else int(np.count_nonzero(unowed))
+        graded += compared.graded
+        owed += compared.ratios.size - padding
+    return graded, owed

@@ -1,0 +1,258 @@
+"""The verdict on a candidate: one word, the reason for it, and all that it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from attnspec.base.plain_text import plain_text
+from attnspec.reports.formats.screen import cause_lines
+from attnspec.reports.problems import problems_of, whole_of
+from attnspec.reports.wording import sentence
+from attnspec_draws.judge.tally import NOTHING_ASKED, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from attnspec.reports.report import Report
+    from attnspec_draws.judge.candidate import Conditions
+    from attnspec_draws.judge.certificate import Certificate
+    from attnspec_draws.judge.own_inputs import OwnCheckFound
+    from attnspec_draws.judge.sampling import Sampled
+
+Word = Literal["right", "right at your shapes, wrong beside them", "wrong", "not judged"]
+
+FORMAT = 1
+"""Version of the document of a judgement."""
+
+_QUOTED, _LONGEST = 240, 1_000
+"""Characters that are told of what a candidate says, and of a whole reason."""
+
+
+@dataclass(frozen=True, repr=False)
+class Judgement:
+    """What a candidate was found to be.
+
+    Attributes
+    ----------
+    candidate
+        What was judged.
+    verdict, reason
+        One word, and a sentence that says why.
+    diagnosis
+        What explains the failures, a sentence each.
+    at, beside
+        What came of the draws at the shapes, and beside them.
+    certificates
+        What the draws at the shapes are worth, for each operation and dtype; none for those that are too large to be
+        answered otherwise.
+    sampled
+        How much of large draws is held against values; None where there are none.
+    own_checks
+        What the user's own check is worth, at each shape.
+    seed
+        By which word the draws can be made again.
+    is_replay
+        Whether the seed was known before, so that this is no judgement.
+    conditions
+        Under what the candidate ran.
+    conventions
+        What its answers were held to, where that is said.
+    """
+
+    candidate: str
+    verdict: Word
+    reason: str
+    diagnosis: tuple[str, ...]
+    at: Tally
+    beside: Tally
+    certificates: tuple[Certificate, ...]
+    sampled: Sampled | None
+    own_checks: tuple[OwnCheckFound, ...]
+    seed: str
+    is_replay: bool
+    conditions: Conditions
+    conventions: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        """Return the verdict and why, on a line."""
+        return f"Judgement({self.candidate}: {self.verdict}. {self.reason})"
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing speaks against it."""
+        return self.verdict == "right"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the document of it, which follows ``judgement.schema.json``."""
+        return {
+            "format": FORMAT,
+            "candidate": self.candidate,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "diagnosis": list(self.diagnosis),
+            "at": self.at.as_json(),
+            "beside": self.beside.as_json(),
+            "certificates": [certificate.as_json() for certificate in self.certificates],
+            "sampled": None if self.sampled is None else self.sampled.as_json(),
+            "own_checks": [found.as_json() for found in self.own_checks],
+            "seed": self.seed,
+            "is_replay": self.is_replay,
+            "conventions": dict(self.conventions),
+            "conditions": {**asdict(self.conditions), "forbidden": list(self.conditions.forbidden)},
+        }
+
+
+def judgement_of(
+    candidate: str,
+    report: Report,
+    *,
+    at: Tally,
+    beside: Tally,
+    certificates: tuple[Certificate, ...],
+    sampled: Sampled | None,
+    own_checks: tuple[OwnCheckFound, ...],
+    seed: str,
+    is_replay: bool,
+    conditions: Conditions,
+    conventions: Mapping[str, str],
+    own_conventions: Mapping[str, str],
+    recognised: tuple[str, ...],
+    stopped: str | None,
+) -> Judgement:
+    """Put together what a candidate was found to be; what it says itself is told in plain text.
+
+    Parameters
+    ----------
+    candidate, at, beside, certificates, seed, is_replay, conditions, conventions
+        As `Judgement` has them.
+    report
+        The results of all draws, with what explains them.
+    own_conventions
+        Conventions that it declares, and that its answers were not held to.
+    recognised
+        What wrong answers are that were there before, a sentence each.
+    stopped
+        Why no more was asked; None where all was.
+    """
+    causes = tuple(dict.fromkeys(map(plain_text, (*recognised, *_explaining(report)))))
+    diagnosis = (*causes, *map(plain_text, _of_own_conventions(report, own_conventions)))
+    word, reason = _found(report, at, beside, causes, stopped)
+    return Judgement(
+        candidate=plain_text(candidate),
+        verdict=word,
+        reason=plain_text(reason, longest=_LONGEST),
+        diagnosis=diagnosis,
+        at=at,
+        beside=beside,
+        certificates=certificates,
+        sampled=sampled,
+        own_checks=own_checks,
+        seed=seed,
+        is_replay=is_replay,
+        conditions=conditions,
+        conventions=conventions,
+    )
+
+
+def not_loaded(candidate: str, why: str, *, seed: str, is_replay: bool, conditions: Conditions) -> Judgement:
+    """Return what is found of a candidate that cannot be loaded.
+
+    Parameters
+    ----------
+    candidate, seed, is_replay, conditions
+        As `Judgement` has them.
+    why
+        What its process said.
+    """
+    memory = " It may ask for too little memory: --memory." if "MemoryError" in why else ""
+    return Judgement(
+        candidate=plain_text(candidate),
+        verdict="not judged",
+        reason=plain_text(f"It could not be loaded. {why}{memory}", longest=_LONGEST),
+        diagnosis=(),
+        at=NOTHING_ASKED,
+        beside=NOTHING_ASKED,
+        certificates=(),
+        sampled=None,
+        own_checks=(),
+        seed=seed,
+        is_replay=is_replay,
+        conditions=conditions,
+        conventions={},
+    )
+
+
+def _of_own_conventions(report: Report, own_conventions: Mapping[str, str]) -> Iterator[str]:
+    """Say that a candidate declares what it was not held to, where something is wrong."""
+    if report.wrong and own_conventions:
+        said = ",".join(f"{name}={choice}" for name, choice in own_conventions.items())
+        yield (
+            "It declares conventions, and those of a judgement are its user's: if they are meant, "
+            f"judge it with --convention {said}."
+        )
+
+
+def _explaining(report: Report) -> Iterator[str]:
+    """Give what explains the failures, in the words of any report; nothing of those that nothing explains."""
+    problems = problems_of(report.wrong, report.diagnosis)
+    whole = whole_of(report.results)
+    for problem in problems:
+        if problem.kind not in ("cause", "check"):
+            continue
+        first, *others = cause_lines(problem, whole, alone=len(problems) == 1)
+        # What a check says of one answer names the input, or the output, that it is about.
+        yield f"{first} Such as: {sentence(problem.telling.verdict.message)}" if problem.kind == "check" else first
+        yield from others
+
+
+def _found(
+    report: Report, at: Tally, beside: Tally, diagnosis: tuple[str, ...], stopped: str | None
+) -> tuple[Word, str]:
+    if at.wrong:
+        return "wrong", _why(report, at, diagnosis, stopped)
+    if at.declined:
+        return "not judged", _declined(report, at)
+    if not at.passed:
+        return "not judged", "Nothing of its answers at these shapes could be graded."
+    if beside.wrong:
+        why = _why(report, beside, diagnosis, stopped)
+        return (
+            "right at your shapes, wrong beside them",
+            f"All {at.draws} draws at the shapes passed. Beside them: {why}",
+        )
+    if stopped:
+        return "wrong", f"All {at.passed} draws that were asked passed. {stopped}"
+    declined = f"; {beside.declined} there it declined" if beside.declined else ""
+    ungraded = f" Of {at.ungraded} others nothing could be graded." if at.ungraded else ""
+    return (
+        "right",
+        f"All {at.passed} draws at the shapes passed, and all {beside.passed} beside them{declined}.{ungraded}",
+    )
+
+
+def _declined(report: Report, at: Tally) -> str:
+    """Say what was declined: whoever answers the easy draws alone is not right."""
+    reason = next(result.verdict.message for result in report.results if result.status == "unsupported")
+    why = sentence(plain_text(reason, longest=_QUOTED))
+    if at.declined == at.draws:
+        return f"It answered no draw at these shapes: {why}"
+    return (
+        f"It declined {at.declined} of {at.draws} draws at these shapes: {why} "
+        'What your calls never have can be left out: "without" in the file of shapes.'
+    )
+
+
+def _why(report: Report, tally: Tally, diagnosis: tuple[str, ...], stopped: str | None) -> str:
+    """Return the sentence of a wrong verdict: how many, and the likeliest cause, or what the first one shows."""
+    first = next(result for result in report.results if result.case.id == tally.first_wrong)
+    shown = sentence(plain_text(first.verdict.message or first.status, longest=_QUOTED))
+    if diagnosis:
+        shown = diagnosis[0]
+    elif first.verdict.worst is None:
+        shown = f"It {shown}" if first.status == "error" else f"The first one: {shown}"
+    else:
+        shown = f"The first one: {shown}"
+    more = f" {stopped}" if stopped else ""
+    failed = "1 draw failed" if tally.wrong == 1 else f"{tally.wrong} of {tally.draws} draws failed"
+    return f"{failed}. {shown}{more}"

@@ -1,0 +1,123 @@
+"""What is drawn for an implementation: no more than it says that it offers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from attnspec.contract.convention import Settles
+from attnspec.contract.conventions import CHOICES
+from attnspec_draws.drawing import case_of, drawable, drawn_of
+from attnspec_draws.seed_text import Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from attnspec.cases import Case
+    from attnspec.contract.conventions import Choices
+    from attnspec.targets import Declaration
+    from attnspec_draws.generators import Drawn, Limits
+
+
+SMALL = 256
+"""Elements of the largest tensor of the draws by which it is found what is not offered."""
+
+_ENOUGH, _MOST = 60, 400
+"""After how many draws in a row that are offered nothing is looked for, and after how many in all."""
+
+_UNDECIDED = 100
+"""For how many draws it is left open which of several features is declined: what is offered meanwhile may tell."""
+
+
+def drawn_for(declaration: Declaration) -> tuple[str, ...]:
+    """Return the operations that are offered and of which cases can be drawn, in the order of the contract."""
+    return tuple(operation for operation in drawable() if operation in declaration.operations)
+
+
+def not_offered(declaration: Declaration, conventions: Choices) -> frozenset[str]:
+    """Return the features that are to be left out of draws for an implementation.
+
+    Parameters
+    ----------
+    declaration
+        What it says about itself.
+    conventions
+        Every convention's choice for the operation that is drawn.
+    """
+    fixed = conventions.departing[Settles.ATTRIBUTE]
+    others = [f"{name}={choice}" for name, only in fixed.items() for choice in CHOICES[name] if choice != only]
+    return frozenset((*declaration.without, *others))
+
+
+def learned(operation: str, limits: Limits, offered: Callable[[Case], bool | None], seed: str) -> frozenset[str]:
+    """Find what an implementation declines beside what it declares, by small draws.
+
+    Parameters
+    ----------
+    operation
+        The operation that is drawn.
+    limits
+        What draws keep to, what is declared left out.
+    offered
+        Whether a case is answered, rightly or not; None where it does not come to an answer, which tells nothing about
+        its features, and is to be drawn.
+    seed
+        The seed of the small draws.
+
+    Returns
+    -------
+    without
+        What is to be left out, what was known already included.
+    """
+    in_a_row = 0
+    small = replace(limits, elements=min(limits.elements, SMALL), longest=min(limits.longest, SMALL))
+    had: set[str] = set()
+    for number in range(_MOST):
+        recipe = Recipe(operation, seed, number, small)
+        drawn = drawn_of(recipe)
+        is_offered = offered(case_of(recipe, drawn))
+        if is_offered is not False:
+            had.update(drawn.features if is_offered else ())
+            in_a_row += 1
+            if in_a_row == _ENOUGH:
+                break
+            continue
+        in_a_row = 0
+        suspects = _suspects(recipe, drawn, offered, had)
+        # What an offered draw had is declined beside something else, if at all.
+        at_fault = _narrowest([each for each in suspects if each.feature not in had])
+        if not at_fault and number >= _UNDECIDED:
+            at_fault = _narrowest(suspects)
+        if len(at_fault) == 1 or (at_fault and number >= _UNDECIDED):
+            small = replace(small, without=small.without | {at_fault[-1].feature})
+    return small.without
+
+
+class _Suspect(NamedTuple):
+    """A feature without which a draw is offered, and how many features go with it."""
+
+    feature: str
+    gone: int
+
+
+def _suspects(recipe: Recipe, drawn: Drawn, offered: Callable[[Case], bool | None], had: set[str]) -> list[_Suspect]:
+    """Return the features without which a draw is offered, and add to `had` what offered draws have."""
+    found: list[_Suspect] = []
+    for feature in drawn.features:
+        fewer = recipe.leaving_out((feature,))
+        made = drawn_of(fewer)
+        if feature in made.features:
+            continue
+        is_offered = offered(case_of(fewer, made))
+        if is_offered:
+            had.update(made.features)
+            found.append(_Suspect(feature, len({*drawn.features} - {*made.features})))
+        elif is_offered is False:
+            recipe, drawn = fewer, made
+    return found
+
+
+def _narrowest(suspects: Sequence[_Suspect]) -> list[_Suspect]:
+    """Return those with which the fewest other features go."""
+    fewest = min((each.gone for each in suspects), default=0)
+    return [each for each in suspects if each.gone == fewest]

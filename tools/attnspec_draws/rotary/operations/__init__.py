@@ -1,0 +1,38 @@
+"""The lattice of rotary positions: what a drawn case of each operation may have, and how often."""
+
+from attnspec_draws.generators import ALIKE, ONE_ARRAY, ONE_PART, Lattice, Refusals, Resized
+from attnspec_draws.rotary.operations.frequencies import draw_frequencies
+from attnspec_draws.rotary.operations.rotary_misfits import MISFITS
+from attnspec_draws.rotary.operations.rotation import HEAVY, NONFINITE, PARTIAL, STANDING, draw_rotation
+from attnspec_draws.rotary.operations.tables import TURNED, draw_tables
+
+_TABLE = Refusals(("apply_rotary.rejects.tables",) * 3, "apply_rotary.rejects.rank")
+_TOKENS, _WIDTH = "apply_rotary.rejects.tokens", "apply_rotary.rejects.width"
+_RANK = Refusals(rank="rotary_tables.rejects.rank")
+
+LATTICES = {
+    "apply_rotary": Lattice(
+        draw_rotation,
+        frozenset(
+            (
+                *("full_width", "quarter_turns", HEAVY, PARTIAL, NONFINITE, STANDING, ALIKE, ONE_ARRAY, ONE_PART),
+                "presentation",
+            )
+        ),
+        {
+            "x": Refusals((_TOKENS, None, _TOKENS, _WIDTH), "apply_rotary.rejects.rank"),
+            "cos": _TABLE,
+            "sin": _TABLE,
+        },
+        resized=(Resized(("x",)),),
+        misfits=MISFITS["apply_rotary"],
+    ),
+    "rotary_frequencies": Lattice(draw_frequencies, frozenset(), misfits=MISFITS["rotary_frequencies"]),
+    "rotary_tables": Lattice(
+        draw_tables,
+        frozenset(("full_width", TURNED, "presentation")),
+        {"position_ids": _RANK, "inverse_frequencies": _RANK},
+    ),
+}
+
+__all__ = ["LATTICES"]

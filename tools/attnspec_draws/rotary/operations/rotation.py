@@ -1,0 +1,179 @@
+"""Drawn cases of applying rotary positions: both pairings, features that are left alone, tables of any numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.contract.dtypes import rounded_to
+from attnspec.families.rotary.pairing import paired_features
+from attnspec_draws.generators import (
+    HOLDING,
+    Drawn,
+    as_stated,
+    coarse,
+    draw_presentation,
+    full_width,
+    lengthened,
+    make_alike,
+    share_memory,
+    spoil_one,
+    whole_numbers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec_draws.generators import Limits, Stream, Words
+
+_SHORT = 6
+_AXES = ("batch", "heads", "tokens", "pairs")
+_LONG = {"tokens": 5, "pairs": 4, "heads": 2, "batch": 1, "untouched": 1}
+"""Which axes are long, with weights."""
+
+PARTIAL, NONFINITE, STANDING = "partial_rotation", "nonfinite", "standing_tokens"
+_PARTIAL, _NONFINITE = 40, 8
+"""Of a hundred draws, how many have features that are not rotated, and a feature that is not finite."""
+
+_STANDING, _STAND, _SPOILT = 8, 30, 50
+"""Of a hundred draws, how many have tokens that are turned by no angle; of a hundred tokens, how many are then; and in
+how many of a hundred such draws the first of them holds what is not finite."""
+
+HEAVY = "heavy"
+_HEAVY = 10
+"""Of a hundred draws in float16, how many have features whose products with the tables exceed it."""
+
+_FIRST, _SECOND = (55500.0, 1250.0), (21000.0, 500.0)
+_COSINE, _SINE = 1.25, 0.5
+"""Size of the heavy features of a pair, and what coarse numbers move it by; and the tables beside them. The first times
+the cosine lies between 66,000 and 73,000, of which the second times the sine takes between 10,000 and 11,000 away: what
+is owed lies between 51,000 and 63,000, and float16 ends at 65,504."""
+
+_FEWEST_PARTIAL = 3
+"""A pair, and a feature beside it."""
+
+_PAIRINGS = {"": 2, "half": 4, "interleaved": 5}
+_TABLES = {"coarse": 5, "full_width": 3, "quarter_turns": 2}
+"""Numbers of the tables, with weights: the page does not ask that they are a cosine and a sine."""
+
+_TURNS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+"""Cosine and sine of right angles."""
+
+
+def draw_rotation(words: Words, limits: Limits) -> Drawn:
+    """Draw a case of applying rotary positions.
+
+    Parameters
+    ----------
+    words
+        The streams of the draw.
+    limits
+        What it keeps to.
+    """
+    extents = _extents(words.of("extents"), limits)
+    pairing = words.of("pairing").weighted(_PAIRINGS)
+    stated = bool(pairing) and limits.allow("pairing", f"pairing={pairing}")
+    kind = words.of("tables").weighted(_TABLES)
+    kind = kind if limits.allow(kind) else "coarse"
+    inputs = _numbers(words, extents, kind, limits)
+    alike = make_alike(words, inputs, ("cos", "sin"), limits)
+    spoilt = words.of("spoilt").percent(_NONFINITE) and limits.allow(NONFINITE)
+    if spoilt:
+        spoil_one(words, inputs["x"])
+    stands, spoils = _stand(words, inputs, limits)
+    spoilt |= spoils
+    layouts, in_memory = share_memory(words, inputs, ("cos", "sin"), limits)
+    is_plain = not (alike or spoilt or stands or in_memory)
+    heavy = is_plain and _make_heavy(words, inputs, extents, pairing if stated else "half", limits)
+    presentation = layouts or draw_presentation(words, inputs, limits)
+    features = {kind: kind != "coarse", PARTIAL: extents["untouched"] > 0, "pairing": stated, NONFINITE: spoilt}
+    features |= {STANDING: stands, HEAVY: heavy}
+    features["presentation"] = bool(presentation)
+    clauses = {"tokens": True, "rotation": True, "shape": True, "untouched": extents["untouched"] > 0}
+    clauses[f"pairing.{pairing if stated else 'default'}"] = True
+    clauses |= {"nonfinite": spoilt, "memory_layout": bool(presentation)}
+    return Drawn(
+        inputs=inputs,
+        attributes={"pairing": pairing} if stated else {},
+        features=(*(name for name, holds in features.items() if holds), *alike, *in_memory),
+        extents=extents,
+        clauses=tuple(f"apply_rotary.{name}" for name, holds in clauses.items() if holds),
+        presentation=presentation,
+    )
+
+
+def _stand(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits) -> tuple[bool, bool]:
+    """Turn some tokens by no angle, or none; tell whether any stands, and whether one holds what is not finite."""
+    stream = words.of("standing")
+    standing = whole_numbers(words.of("standing tokens"), inputs["cos"].shape[:2], 0, 99) < _STAND
+    stands, spoils, number = stream.percent(_STANDING), stream.percent(_SPOILT), stream.one_of(HOLDING)
+    head, feature = (stream.below(inputs["x"].shape[axis]) for axis in (1, 3))
+    if not stands or not standing.any() or not limits.allow(STANDING):
+        return False, False
+    inputs["cos"][standing], inputs["sin"][standing] = 1.0, 0.0
+    if not spoils or not limits.allow(NONFINITE):
+        return True, False
+    entry, token = np.argwhere(standing)[0]
+    inputs["x"][entry, head, token, feature] = number
+    return True, True
+
+
+def _make_heavy(
+    words: Words, inputs: dict[str, NDArray[np.float64]], extents: Mapping[str, int], pairing: str, limits: Limits
+) -> bool:
+    """Make products of features and tables too large for float16, but not what is owed; tell whether it was done."""
+    if not words.of(HEAVY).percent(_HEAVY) or limits.dtype != "float16" or not limits.allow(HEAVY):
+        return False
+    batch, heads, tokens, pairs = (extents[axis] for axis in _AXES)
+    signs: dict[str, NDArray[Any]] = {
+        name: 1.0 - 2.0 * whole_numbers(words.of(f"sign of {name}"), shape, 0, 1)
+        for name, shape in (
+            ("cos", (batch, 1, tokens, pairs)),
+            ("sin", (batch, 1, tokens, pairs)),
+            ("x", (batch, heads, tokens, pairs)),
+        )
+    }
+    inputs |= {name: size * signs[name][:, 0] for name, size in (("cos", _COSINE), ("sin", _SINE))}
+    first, second = (
+        rounded_to(size + step * coarse(words.varied(f"heavy {name}"), signs["x"].shape), limits.dtype)
+        for name, (size, step) in (("first", _FIRST), ("second", _SECOND))
+    )
+    of_first, of_second = paired_features(pairs, pairing)
+    inputs["x"][..., of_first] = signs["x"] * first
+    inputs["x"][..., of_second] = signs["x"] * signs["cos"] * signs["sin"] * second
+    return True
+
+
+def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
+    lengths = {axis: stream.between(1, _SHORT) for axis in (*_AXES, "untouched")}
+    lengths = lengthened(stream, lengths, _LONG, limits)
+    if not stream.percent(_PARTIAL) or not limits.allow(PARTIAL) or limits.elements < _FEWEST_PARTIAL:
+        lengths["untouched"] = 0
+    return as_stated(lengths, limits, _elements)
+
+
+def _elements(lengths: Mapping[str, int]) -> int:
+    return lengths["batch"] * lengths["heads"] * lengths["tokens"] * _width(lengths)
+
+
+def _width(lengths: Mapping[str, int]) -> int:
+    return 2 * lengths["pairs"] + lengths["untouched"]
+
+
+def _numbers(words: Words, extents: Mapping[str, int], kind: str, limits: Limits) -> dict[str, NDArray[np.float64]]:
+    batch, heads, tokens, pairs = (extents[axis] for axis in _AXES)
+    shapes = {
+        "x": (batch, heads, tokens, _width(extents)),
+        "cos": (batch, tokens, pairs),
+        "sin": (batch, tokens, pairs),
+    }
+    if kind == "full_width":
+        return {name: full_width(words.varied(name), shape, limits.dtype) for name, shape in shapes.items()}
+    inputs = {name: coarse(words.varied(name), shape) for name, shape in shapes.items()}
+    if kind == "quarter_turns":
+        turns = _TURNS[whole_numbers(words.varied("turns"), shapes["cos"], 0, 3)]
+        inputs |= {"cos": turns[..., 0].copy(), "sin": turns[..., 1].copy()}
+    return inputs

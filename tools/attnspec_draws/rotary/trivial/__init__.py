@@ -1,0 +1,9 @@
+"""Impostors of rotary positions: cheap wrong answers that a set of cases must be able to tell from right ones."""
+
+from attnspec_draws.rotary.trivial.trivial_frequencies import FREQUENCY
+from attnspec_draws.rotary.trivial.trivial_rotation import ROTATION
+from attnspec_draws.rotary.trivial.trivial_tables import TABLES
+
+IMPOSTORS = {"apply_rotary": ROTATION, "rotary_frequencies": FREQUENCY, "rotary_tables": TABLES}
+
+__all__ = ["IMPOSTORS"]

@@ -1,0 +1,5 @@
+"""Measuring what a black box computes in place of attention: which keys, with which logits, over which total."""
+
+from attnspec_probes.attention.laws import laws
+
+__all__ = ["laws"]

@@ -1,0 +1,148 @@
+"""Which clause a law breaks, and which ones a call can break that gives certain arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnspec.contract import CLAUSES_OF_LAYOUTS
+from attnspec.contract.layout import clause_in, layouts_of_clause, name_of
+from attnspec.specification import clauses as specified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from attnspec_probes.attention.single_laws.probe import Probe
+
+_OF_ARGUMENT = {
+    "mask": ("mask.boolean", "mask.additive", "mask.broadcast", "masked_nonfinite", "fully_masked_row"),
+    "past_key": ("past.concatenation", "past.present", "past.position", "heads.grouped"),
+    "key_lengths": ("key_lengths.exclusion", "key_lengths.alignment"),
+    "query_lengths": ("query_lengths.rows", "query_lengths.alignment"),
+    "sinks": ("sinks.denominator", "sinks.fully_masked_row", "sinks.logsumexp", "softmax.stability"),
+    "alibi_slopes": ("alibi.distance", "alibi.heads", "alibi.position"),
+    "is_causal": ("causal.top_left", "causal.bottom_right", "past.position"),
+    "causal_alignment": ("causal.bottom_right", "key_lengths.alignment", "query_lengths.alignment", "window.position"),
+    "scale": ("scale.explicit", "scale.zero", "scale.negative"),
+    "softcap": ("softcap.definition", "softcap.order", "softcap.off"),
+    "window": ("window.left", "window.right", "window.open_side", "window.position"),
+}
+"""Optional argument to the clauses about it. Several together add up: any of them may be handled wrongly beside the
+others."""
+
+_PLAIN = (
+    "scores",
+    "scale.default",
+    "softmax.keys",
+    "softmax.stability",
+    "weights",
+    "output",
+    "heads.grouped",
+    "precision.accumulation",
+)
+"""What a call without optional arguments can break."""
+
+
+def clause(name: str) -> str:
+    """Return the id of a clause of the operation."""
+    return f"sdpa.{name}"
+
+
+def clauses(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the ids of some clauses."""
+    return tuple(map(clause, names))
+
+
+def of_arguments(arguments: frozenset[str]) -> tuple[str, ...]:
+    """Return the clauses that may be broken where a call goes wrong with these optional arguments and no fewer."""
+    names = [name for argument in _OF_ARGUMENT if argument in arguments for name in _OF_ARGUMENT[argument]]
+    return clauses(dict.fromkeys(names or _PLAIN))
+
+
+def in_layout(named: Iterable[str], layout: str | None, *, is_sure: bool) -> tuple[str, ...]:
+    """Return the clauses that a law may break where everything is asked in a layout.
+
+    Parameters
+    ----------
+    named
+        The clauses that it breaks in the contract's own form.
+    layout
+        The layout; None for the contract's own.
+    is_sure
+        Whether it is about what is computed of given tokens; else sequences may be told apart wrongly just as well.
+    """
+    found = [clause_in(each, layout) for each in named]
+    if layout is not None and not is_sure:
+        found += [each for each in _of_layouts() if name_of(layout) in layouts_of_clause(each)]
+    return tuple(dict.fromkeys(found))
+
+
+def of_unread(layout: str | None) -> str | None:
+    """Return the clause about what a layout holds and nobody may read; None where it holds nothing such."""
+    unread = clause("paged.unread")
+    return unread if name_of(layout) in layouts_of_clause(unread) else None
+
+
+def _of_layouts() -> list[str]:
+    """Return the clauses that are asked in some layouts alone."""
+    return [each for each in specified() if each.startswith(tuple(CLAUSES_OF_LAYOUTS))]
+
+
+def of_scale(probe: Probe) -> str:
+    """Return the clause about the factor of a call's scores."""
+    scale = probe.attributes.get("scale")
+    if scale is None:
+        return clause("scale.default")
+    return clause("scale.zero" if scale == 0 else "scale.negative" if scale < 0 else "scale.explicit")
+
+
+def of_mask(probe: Probe) -> str:
+    """Return the clause about the mask of a call."""
+    return clause("mask.additive" if probe.has_float_mask else "mask.boolean")
+
+
+def of_causality(probe: Probe) -> str:
+    """Return the clause about the alignment of a call."""
+    return clause(f"causal.{probe.attributes.get('causal_alignment', 'top_left')}")
+
+
+def of_position(probe: Probe) -> str:
+    """Return the clause about where queries stand, by what a call needs to go wrong."""
+    bottom_right = probe.attributes.get("causal_alignment") == "bottom_right"
+    if bottom_right and "query_lengths" in probe.inputs:
+        return clause("query_lengths.alignment")
+    if bottom_right and "key_lengths" in probe.inputs:
+        return clause("key_lengths.alignment")
+    if "is_causal" not in probe.arguments and "window" in probe.arguments:
+        return clause("window.position")
+    if probe.past and not bottom_right:
+        return clause("past.position")
+    return of_causality(probe)
+
+
+def of_alignment(probe: Probe) -> str:
+    """Return the clause about where queries stand, whatever that is for."""
+    return of_position(probe.said(is_causal=True))
+
+
+def of_placed(name: str, probe: Probe) -> tuple[str, ...]:
+    """Return the clauses about one thing that positions place, which is placed wrongly by itself."""
+    if name == "is_causal":
+        return (of_causality(probe), clause("past.position")) if probe.past else (of_causality(probe),)
+    about = {"window": ("window.position", "window.left", "window.right"), "alibi_slopes": ("alibi.position",)}
+    return clauses(about[name])
+
+
+def of_constraint(constraint: str, probe: Probe) -> str:
+    """Return the clause about a constraint on the keys that may be attended."""
+    of_probe = {"mask": of_mask, "causal": of_causality, "position": of_position}
+    if constraint in of_probe:
+        return of_probe[constraint](probe)
+    names = {
+        "left": "window.left",
+        "right": "window.right",
+        "open_side": "window.open_side",
+        "mask axes": "mask.broadcast",
+        "lengths": "key_lengths.exclusion",
+        "keys": "softmax.keys",
+    }
+    return clause(names[constraint])

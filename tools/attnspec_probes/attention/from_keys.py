@@ -1,0 +1,137 @@
+"""Findings about the keys that were attended, and those of which a share was kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec_probes.attention import clauses_of_laws as clauses
+from attnspec_probes.attention.probed_call import Finding, part
+from attnspec_probes.attention.single_laws.attended_laws import (
+    above_threshold,
+    attended_in,
+    attended_laws,
+    blamed,
+    holding,
+    refined,
+    threshold,
+)
+from attnspec_probes.attention.single_laws.read_weights import read
+from attnspec_probes.attention.single_laws.resizing import resized
+from attnspec_probes.attention.single_laws.total_laws import fill_laws
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec_probes import Asking
+    from attnspec_probes.attention.single_laws.attended_laws import AttendedLaw
+    from attnspec_probes.attention.single_laws.probe import Probe
+    from attnspec_probes.attention.single_laws.read_weights import Reading
+
+_KINDS = {
+    "position": "offset",
+    "causal": "offset",
+    "left": "window",
+    "right": "window",
+    "open_side": "window",
+    "mask axes": "mask",
+}
+"""Constraint to what a law about it is called; others are called as the constraint is."""
+
+_LARGER = (24, 48)
+"""Queries and new keys beside which windows, tiles and lengths that cases of few keys cannot tell apart differ."""
+
+_LARGEST_MASK = 64.0
+"""Masks that are read as truth values have their threshold nearer to 0."""
+
+_WORDS = {
+    "position": "Positions",
+    "causal": "Causality",
+    "left": "The left side of the window",
+    "right": "The right side of the window",
+    "open_side": "The window",
+    "mask": "The mask",
+    "mask axes": "The mask",
+    "lengths": "Key lengths",
+    "keys": "Keys",
+}
+
+
+def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
+    """Return which keys were attended, where they are others than those owed: all laws that give them.
+
+    Parameters
+    ----------
+    reading
+        The weights.
+    asking, dtype
+        The black box, and the dtype in which it is asked.
+    """
+    probe = reading.probe
+    fill = from_fill(reading, dtype)
+    differ = (attended_in(reading) != probe.placing.attendable) & probe.live[..., np.newaxis]
+    if not differ.any():
+        return fill
+    laws = _told_apart(reading, asking, dtype)
+    found = [_attended(refined(law, probe, asking, dtype), probe) for law in laws] + fill
+    excluding = blamed(reading)
+    if not found and excluding:
+        told = f"Keys are attended that {' and '.join(excluding)} exclude{'s' if len(excluding) == 1 else ''}."
+        named = (clauses.of_constraint(name, probe) for name in excluding)
+        may = tuple(dict.fromkeys((*named, *clauses.of_arguments(probe.arguments))))
+        found.append(Finding("keys", may, told, {"constraint": " ".join(excluding)}))
+    return found or [part(probe)]
+
+
+def _told_apart(reading: Reading, asking: Asking, dtype: str) -> list[AttendedLaw]:
+    """Return the laws that hold at larger extents, too; those of the call alone where none does."""
+    larger = read(resized(reading.probe, *_LARGER), asking, dtype)
+    at_both = [] if larger is None else list(holding(attended_laws(larger), reading))
+    return at_both or attended_laws(reading)
+
+
+def from_threshold(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+    """Return up to which number a mask excludes whose numbers are not added; nothing where it excludes by none."""
+    limit = threshold(-_LARGEST_MASK, _LARGEST_MASK, asking, dtype)
+    return [] if limit is None else [_attended(above_threshold(limit, adds_mask=False), probe)]
+
+
+def from_fill(reading: Reading, dtype: str) -> list[Finding]:
+    """Return by which numbers excluded keys keep a share, those of one constraint or all."""
+    probe = reading.probe
+    excluding = blamed(reading)
+    found: list[Finding] = []
+    for constraint in (None, *excluding):
+        for law in fill_laws(reading, constraint, dtype):
+            more = " more than they would be" if law.name != "fill" else ""
+            about = constraint or next(iter(excluding), None)
+            found.append(
+                Finding(
+                    "fill",
+                    (clauses.of_constraint(about, probe),) if about else clauses.of_arguments(probe.arguments),
+                    f"Excluded keys keep a share: their logits are {law.parameters['fill']:.6g}{more}, "
+                    "not minus infinity.",
+                    {**law.parameters, "form": law.name},
+                    law.output,
+                )
+            )
+    return found
+
+
+def _attended(law: AttendedLaw, probe: Probe) -> Finding:
+    def output(of: Probe) -> NDArray[Any] | None:
+        attended = law.attended(of)
+        logits = of.logits if law.adds_mask else of.logits - of.mask
+        return None if attended is None else of.output_of(of.weights_of(logits, attended))
+
+    # Where it is said how far a bound is off, it is the position that is.
+    is_placed = law.constraint in ("causal", "position") and law.parameters
+    named = (clauses.of_position(probe) if is_placed else clauses.of_constraint(law.constraint, probe),)
+    if law.constraint == "keys" and probe.arguments:
+        named = clauses.of_arguments(probe.arguments)
+    parameters = {"constraint": law.constraint, **law.parameters}
+    kind = _KINDS.get(law.constraint, law.constraint)
+    return Finding(kind, named, f"{_WORDS[law.constraint]}: {law.change}.", parameters, output)

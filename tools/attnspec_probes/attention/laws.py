@@ -1,0 +1,233 @@
+"""The laws that a black box follows, from the cases at which it fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from attnspec.families.attention.steps.quantized import is_quantized
+from attnspec.runner.law import Law
+from attnspec_probes.attention import clauses_of_laws as clauses
+from attnspec_probes.attention.from_placing import from_placing
+from attnspec_probes.attention.looking import look
+from attnspec_probes.attention.probed_call import ARGUMENTS, UNREAD, Finding, part
+from attnspec_probes.attention.single_laws.memory_laws import asked_again, follows_earlier_calls
+from attnspec_probes.attention.single_laws.probe import OPERATION
+from attnspec_probes.attention.single_laws.reducing import Start, passes, probe_of, reduced, starts
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from attnspec.runner import Result
+    from attnspec_probes import Asking
+    from attnspec_probes.attention.single_laws.probe import Probe
+
+_STARTS = 3
+"""Failing cases of different arguments from which a law is looked for; a mistake that none of them shows plainly is
+told by its cases."""
+
+_COMPARED = 24
+"""Cases that are held against a law, of those that fail and of those that pass."""
+
+_MOST_OTHERS = 0.5
+"""The share of other failing cases that go wrong just as a law says: from here on it is the law. The others may go
+wrong by more than one rule."""
+
+_NEARLY_ALL = 0.9
+"""The share of passing cases that a law may not break."""
+
+
+_SURE_IN_LAYOUTS = (UNREAD, "scale", "cap", "distance", "features", "rounding", "large logits", "dtype")
+"""Kinds of laws that name a clause in a layout, too. The others may come of tokens that stand elsewhere there: a value
+that is read in the wrong place looks like a mass, or like other weights."""
+
+_TURNS = 3
+"""How often a failing case is asked again in a layout, which chooses anew each time what must not be read."""
+
+
+class Held(NamedTuple):
+    """How many cases agree with a law, of those that it says something about."""
+
+    agree: int
+    seen: int
+
+
+def laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
+    """Measure what an implementation computes in place of scaled dot-product attention, in its layout.
+
+    Parameters
+    ----------
+    asking
+        The implementation.
+    results
+        Every result of the operation.
+
+    Raises
+    ------
+    OutOfCallsError
+        If no call is left.
+    """
+    for law in _laws(asking, results):
+        named = clauses.in_layout(law.clauses, results[0].run.layout, is_sure=law.kind in _SURE_IN_LAYOUTS)
+        yield replace(law, clauses=named)
+
+
+def _laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
+    """Measure it, with the clauses of the contract's own form."""
+    if not results or results[0].case.operation != OPERATION:
+        return
+    failing = starts(results)
+    if not failing:
+        rows = _of_rows_without_keys(results)
+        if rows is not None:
+            yield rows
+        return
+    memory = _of_memory(failing, asking, results[0].run.layout)
+    if memory is not None:
+        yield memory
+        return
+    passing = passes(results)
+    best: Law | None = None
+    for start in _unlike(failing):
+        dtype = _widest(start, asking)
+        if dtype is None:
+            continue
+        plainest = reduced(start.probe, asking, dtype)
+        findings = look(plainest, asking, dtype)
+        law = _best(findings, plainest, start, failing, passing)
+        if law is None:
+            law = _law(from_placing(plainest, asking, dtype) or _any_of(findings, plainest), start, 0)
+        if best is None or (law.is_found, law.confirmed) > (best.is_found, best.confirmed):
+            best = law
+        if law.is_found and law.confirmed:
+            break
+    yield best or _of_dtype(failing)
+
+
+def _is_alike(other: Probe, plainest: Probe) -> bool:
+    """Tell whether a call has all that another one needs to go wrong: its arguments, with masks of the same kind."""
+    alignment = "causal_alignment"
+    return (
+        other.arguments >= plainest.arguments
+        and other.has_float_mask is plainest.has_float_mask
+        and other.attributes.get(alignment, "top_left") == plainest.attributes.get(alignment, "top_left")
+    )
+
+
+def _of_rows_without_keys(results: Sequence[Result]) -> Law | None:
+    """Return that rows without keys alone are wrong, where they are."""
+    for result in results:
+        if result.status != "fail" or result.verdict.check != "values" or "output" not in (result.got or {}):
+            continue
+        if is_quantized(result.case.inputs):
+            continue
+        assert result.got is not None
+        probe = probe_of(result)
+        output = result.got["output"]
+        dead = probe.counted & ~probe.live
+        if not probe.is_finite or output.shape[:3] != dead.shape or not dead.any():
+            continue
+        if output[dead].any() and not probe.wrong(output.astype(np.float64), result.dtype).any():
+            name = "sinks.fully_masked_row" if "sinks" in probe.inputs else "fully_masked_row"
+            given = output[dead].ravel()[0]
+            told = f"Queries that count and may attend to no key are wrong, and no others: {given:.4g}, owed is 0."
+            start = Start(result.case.id, result.dtype, probe, {}, output)
+            return _law(Finding("rows without keys", clauses.clauses((name,)), told), start, 0)
+    return None
+
+
+def _best(
+    findings: Sequence[Finding], plainest: Probe, start: Start, failing: Sequence[Start], passing: Sequence[Start]
+) -> Law | None:
+    """Return the law that the other cases confirm best; None where they speak against all."""
+
+    def alike(starts: Sequence[Start]) -> list[Start]:
+        return [other for other in starts if other is not start and _is_alike(other.probe, plainest)]
+
+    wrongs, rights = alike(failing), alike(passing)
+    told = [finding for finding in findings if finding.kind != ARGUMENTS]
+    held = [(finding, _held(finding, wrongs), _held(finding, rights)) for finding in told]
+    agreeing = [
+        (finding, wrong.agree)
+        for finding, wrong, right in held
+        if wrong.agree >= _MOST_OTHERS * wrong.seen and right.agree >= _NEARLY_ALL * right.seen
+    ]
+    if agreeing:
+        # The first of equals: findings come plainest first.
+        finding, confirmed = max(agreeing, key=lambda entry: entry[1])
+        return _law(finding, start, confirmed)
+    return None
+
+
+def _any_of(findings: Sequence[Finding], plainest: Probe) -> Finding:
+    """Return the clauses that a call may break, those first about which something was found."""
+    named = (clause for finding in findings for clause in finding.clauses)
+    told = part(plainest)
+    return replace(told, clauses=tuple(dict.fromkeys((*named, *told.clauses))))
+
+
+def _of_memory(failing: Sequence[Start], asking: Asking, layout: str | None) -> Law | None:
+    """Return what the results depend on that they must not: memory layout, or earlier calls."""
+    first = failing[0]
+    turns = 1 if layout is None else _TURNS
+    again = [[asked_again(start, asking) for _ in range(turns)] for start in failing[:2]]
+    unread = clauses.of_unread(layout)
+    if unread is not None and any(any(fails) and not all(fails) for fails in again):
+        told = "The same call is right at one time and wrong at another: it depends on what must not be read."
+        return _law(Finding(UNREAD, (unread,), told), first, 0)
+    if not any(map(any, again)):
+        told = (
+            "What failed among the cases is right when it is asked by itself: it depends on what was computed before."
+        )
+        return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), told), first, 0)
+    if all(start.presentation for start in failing[:8]) and not first.probe.fails(asking, first.dtype):
+        told = f"It goes wrong where an input lies in memory as {', '.join(sorted(set(first.presentation.values())))}."
+        return _law(Finding("memory layout", clauses.clauses(("memory_layout",)), told), first, 0)
+    if any(follows_earlier_calls(start, asking, place) for place, start in enumerate(failing[:2])):
+        told = "It is right at extents that were never used, and wrong when they come again with other numbers."
+        return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), told), first, 0)
+    return None
+
+
+def _unlike(failing: Sequence[Start]) -> list[Start]:
+    """Return the plainest failing cases of different arguments."""
+    found: dict[frozenset[str], Start] = {}
+    for start in failing:
+        found.setdefault(start.probe.arguments, start)
+    return list(found.values())[:_STARTS]
+
+
+def _widest(start: Start, asking: Asking) -> str | None:
+    """Return the widest dtype in which a failing case goes wrong, and which shows laws; None for none."""
+    for dtype in ("float64", "float32"):
+        if dtype in asking.dtypes and start.probe.fails(asking, dtype):
+            return dtype
+    return None
+
+
+def _of_dtype(failing: Sequence[Start]) -> Law:
+    dtypes = sorted({start.dtype for start in failing})
+    told = f"It goes wrong in {' and '.join(dtypes)}, and not in a wider dtype."
+    return _law(Finding("dtype", clauses.clauses(("precision.accumulation", "softmax.stability")), told), failing[0], 0)
+
+
+def _held(finding: Finding, starts: Sequence[Start]) -> Held:
+    """Hold what a law gives against what came back in other cases."""
+    agree = seen = 0
+    for start in starts[:: max(1, len(starts) // _COMPARED)]:
+        given = None if finding.output is None else finding.output(start.probe)
+        if given is None or given.shape != start.got.shape:
+            continue
+        with np.errstate(invalid="ignore"):
+            near = np.abs(given - start.got)[start.probe.live] <= 4 * start.probe.slack(start.dtype)
+        seen += 1
+        agree += bool(near.all())
+    return Held(agree, seen)
+
+
+def _law(finding: Finding, start: Start, confirmed: int) -> Law:
+    return Law(
+        OPERATION, finding.kind, finding.clauses, finding.sentence, dict(finding.parameters), start.case, confirmed
+    )

@@ -1,0 +1,146 @@
+"""One call that goes wrong: its weights are read, and laws are looked for, in the order in which they hide others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec_probes.attention import clauses_of_laws as clauses
+from attnspec_probes.attention.clauses_of_laws import clause
+from attnspec_probes.attention.from_keys import from_fill, from_keys
+from attnspec_probes.attention.from_logits import from_logits
+from attnspec_probes.attention.from_totals import from_heads, from_tiles, from_total, from_values
+from attnspec_probes.attention.probed_call import Finding, part
+from attnspec_probes.attention.single_laws.attended_laws import of_mask
+from attnspec_probes.attention.single_laws.read_weights import read
+from attnspec_probes.attention.single_laws.rounding_laws import looks_rounded, rounding_law
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec_probes import Asking
+    from attnspec_probes.attention.single_laws.probe import Probe
+
+_BITS = {"float64": 53, "float32": 24}
+
+_CALM = 3.0
+"""The largest score of a call that is made moderate."""
+
+_LOWEST_READ, _NUMBERS, _STEP = 28.0, 57, 23
+"""A key whose mask is so low beside one of 0 still gets a share that can be read; how many such numbers are tried; and
+how many of them lie between neighbours."""
+
+_OF_STEP = {
+    "mask": ("mask.additive",),
+    "distance": ("alibi.distance",),
+    "sinks": ("sinks.denominator",),
+    "weights": ("precision.accumulation", "weights"),
+    "exponentials": ("precision.accumulation", "weights"),
+    "sums": ("precision.accumulation", "weights"),
+    "value": ("precision.accumulation", "output"),
+    "output": ("precision.accumulation", "output"),
+}
+"""Step that was rounded to the clauses about it; the others make the scores."""
+
+
+def look(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+    """Return what a call that goes wrong tells: laws that all give its weights, or else clauses that it may break.
+
+    Parameters
+    ----------
+    probe
+        A call that goes wrong, and with fewer arguments does not.
+    asking, dtype
+        The black box, and the dtype in which it is asked.
+    """
+    calm = _calmed(probe)
+    if calm is not probe and not calm.fails(asking, dtype):
+        reading = read(calm, asking, dtype)
+        # A share that is too small to matter beside moderate scores tells why it does beside large ones.
+        fill = [] if reading is None else from_fill(reading, dtype)
+        return fill or _graded(calm, asking, dtype) or [_of_size(probe)]
+    return _laws(calm, asking, dtype) or [part(calm)]
+
+
+def _graded(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+    """Return what a mask of many numbers tells whose lowest ones still get a share that can be read."""
+    # Out of order: numbers that rise along the keys hide behind keys that are lost at an end.
+    order = np.arange(_NUMBERS) * _STEP % _NUMBERS
+    graded = of_mask(np.linspace(-_LOWEST_READ, 0.0, _NUMBERS)[order])
+    return _laws(graded, asking, dtype) if probe.has_float_mask and graded.fails(asking, dtype) else []
+
+
+def _laws(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+    output = probe.ask(asking, dtype)
+    rounded = [] if output is None else _rounded(probe, output, dtype)
+    if rounded:
+        return rounded
+    reading = read(probe, asking, dtype)
+    if reading is None:
+        return []
+    # A tile that is cut or merged wrongly looks like lost keys, or a mass, in short rows; so long ones come before.
+    return (
+        from_heads(reading, dtype)
+        or from_tiles(probe, asking, dtype)
+        or from_keys(reading, asking, dtype)
+        or from_logits(reading, asking, dtype)
+        or from_total(reading, dtype)
+        or from_values(reading, dtype)
+        or ([] if output is None else _noise(probe, output, dtype))
+    )
+
+
+def _calmed(probe: Probe) -> Probe:
+    """Return the call with smaller scores, mask and slopes, where its logits are large."""
+    if probe.is_moderate:
+        return probe
+
+    def smaller(array: NDArray[Any], largest: float) -> NDArray[Any]:
+        beyond = float(np.abs(np.where(np.isfinite(array), array, 0.0)).max(initial=0.0)) / largest
+        return array / beyond if beyond > 1 else array
+
+    scores = float(np.abs(probe.scores).max(initial=0.0))
+    calmed = {"query": probe.inputs["query"] * min(1.0, _CALM / max(scores, 1e-300))}
+    if probe.has_float_mask:
+        calmed["mask"] = smaller(probe.inputs["mask"], _CALM)
+    for name in ("sinks", "alibi_slopes"):
+        if name in probe.inputs:
+            calmed[name] = smaller(probe.inputs[name], _CALM)
+    return probe.given(**calmed)
+
+
+def _of_size(probe: Probe) -> Finding:
+    """Return that a call goes wrong because its logits are large."""
+    largest = float(np.abs(probe.logits).max(initial=0.0))
+    names = ["softmax.stability", "precision.accumulation"]
+    if probe.has_float_mask:
+        names.append("mask.additive")
+    told = f"It goes wrong where logits are as large as {largest:.3g}, and not where they are small."
+    return Finding("large logits", clauses.clauses(names), told, {"logit": largest})
+
+
+def _rounded(probe: Probe, output: NDArray[Any], dtype: str) -> list[Finding]:
+    """Return the step that was rounded, where that explains what is wrong."""
+    law = rounding_law(probe, output, dtype)
+    if law is None:
+        return []
+    if law.step == "scale":
+        named = (clauses.of_scale(probe),)
+    else:
+        named = clauses.clauses(_OF_STEP.get(law.step, ("precision.accumulation", "scores")))
+    how = "cut" if law.is_cut else "rounded"
+    told = f"The step {law.step!r} is {how} to {law.bits} significant bits of {_BITS[dtype]}."
+    return [Finding("rounding", named, told, {"bits": float(law.bits), "step": law.step})]
+
+
+def _noise(probe: Probe, output: NDArray[Any], dtype: str) -> list[Finding]:
+    """Return that the error has the size of a rounding, though of no step by itself."""
+    bits = looks_rounded(probe, output, dtype)
+    if bits is None:
+        return []
+    named = tuple(dict.fromkeys((clause("precision.accumulation"), *clauses.of_arguments(probe.arguments))))
+    told = f"Numbers are right to about {bits} significant bits of {_BITS[dtype]}."
+    return [Finding("rounding", named, told, {"bits": float(bits)})]

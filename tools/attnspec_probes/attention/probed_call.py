@@ -1,0 +1,64 @@
+"""What one call of a black box told: a law, or which part of the computation goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from attnspec_probes.attention import clauses_of_laws as clauses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec_probes.attention.single_laws.probe import Probe
+
+
+ARGUMENTS = "arguments"
+"""The kind of a finding that says nothing but which arguments a call needs to go wrong."""
+
+UNREAD = "unread"
+"""The kind of a finding that results depend on what a layout holds and nobody may read."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one call told.
+
+    Attributes
+    ----------
+    kind
+        What it is about.
+    clauses
+        The clauses that it breaks, or those that it may break.
+    sentence
+        What is computed, and what is owed.
+    parameters
+        What was fitted, by name.
+    output
+        Gives the output of any call by the law, None where it says nothing of that call; None where it says it of none.
+    """
+
+    kind: str
+    clauses: tuple[str, ...]
+    sentence: str
+    parameters: Mapping[str, float | str] = field(default_factory=dict[str, "float | str"])
+    output: Callable[[Probe], NDArray[Any] | None] | None = None
+
+
+def part(probe: Probe) -> Finding:
+    """Return what the arguments of a call alone tell, which goes wrong with no fewer."""
+    given = sorted(probe.arguments)
+    needed = f"with {', '.join(given)}, and with no fewer" if given else "without any optional argument"
+    return Finding(ARGUMENTS, clauses.of_arguments(probe.arguments), f"It goes wrong {needed}.")
+
+
+def in_words(parameters: Mapping[str, float | str]) -> str:
+    """Return what was fitted, in brackets; empty where nothing was."""
+    told = ", ".join(
+        f"{name.replace('_', ' ')} {value:.6g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
+        for name, value in parameters.items()
+    )
+    return f" ({told})" if told else ""

@@ -1,0 +1,1 @@
+"""Laws of attention that probes measure, a subject a module."""

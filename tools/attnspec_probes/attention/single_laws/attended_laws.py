@@ -1,0 +1,405 @@
+"""Which keys queries attend, as a law: one constraint left out, shifted, or placed otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.families.attention.steps.attendance import positions
+from attnspec_probes.attention.single_laws.probe import Probe
+from attnspec_probes.attention.single_laws.read_weights import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec_probes import Asking
+    from attnspec_probes.attention.single_laws.read_weights import Reading
+
+_NO_WEIGHT = 1e-13
+"""A share of the largest weight of its row below this is none: probes keep logits closer together than 25."""
+
+_MOST = 16
+"""Laws that give the keys of one probe; other cases tell which of them holds."""
+
+_NUMBERS = 64
+"""Numbers of a mask that are tried as thresholds; probes have few."""
+
+_REFINEMENTS, _LIMITS = 3, 60
+"""Rounds, and numbers in each, in which a threshold is made exact: to a three-thousandth of what lies between two."""
+
+
+@dataclass(frozen=True)
+class AttendedLaw:
+    """Which keys are attended.
+
+    Attributes
+    ----------
+    constraint
+        The constraint that is another one: ``mask``, ``causal``, ``left``, ``right``, ``lengths``, ``keys``; or
+        ``position`` where all that positions place is.
+    change
+        What became of it, in words.
+    parameters
+        What was fitted, by name.
+    attended
+        Gives the keys of any probe by the law; None where it says nothing of it.
+    adds_mask
+        Whether the numbers of a mask are added beside it.
+    """
+
+    constraint: str
+    change: str
+    parameters: Mapping[str, float | str]
+    attended: Callable[[Probe], NDArray[np.bool_] | None]
+    adds_mask: bool = True
+
+
+Constraints = dict[str, "NDArray[np.bool_]"]
+_CONSTRAINTS = ("mask", "causal", "left", "right", "lengths")
+
+
+def attended_in(reading: Reading) -> NDArray[np.bool_]:
+    """Return which keys came back with a weight."""
+    weights = reading.weights
+    largest = np.where(np.isfinite(weights), np.abs(weights), 0.0).max(axis=-1, keepdims=True, initial=0.0)
+    return ~(np.abs(weights) <= _NO_WEIGHT * largest) & (largest > 0)
+
+
+def constraints_of(probe: Probe, offset: NDArray[np.int64] | int | None = None) -> Constraints:
+    """Return what each constraint of a probe leaves, which broadcasts; positions may be placed otherwise."""
+    offset = probe.placing.offset if offset is None else offset
+    columns = np.arange(probe.shape[-1])
+    ahead = columns - positions(probe.shape[2], offset)
+    found: Constraints = {}
+    mask = probe.inputs.get("mask")
+    if mask is not None:
+        found["mask"] = mask if mask.dtype == np.bool_ else mask != -np.inf
+    if probe.attributes.get("is_causal"):
+        found["causal"] = ahead <= 0
+    left, right = probe.attributes.get("window") or (None, None)
+    if left is not None:
+        found["left"] = ahead >= -left
+    if right is not None:
+        found["right"] = ahead <= right
+    if "key_lengths" in probe.inputs:
+        found["lengths"] = columns < probe.inputs["key_lengths"].reshape(-1, 1, 1, 1)
+    return found
+
+
+def together(probe: Probe, constraints: Constraints) -> NDArray[np.bool_]:
+    """Return which keys all constraints leave."""
+    attended = np.ones(probe.shape, dtype=np.bool_) & probe.counted[..., np.newaxis]
+    for allowed in constraints.values():
+        attended = attended & allowed
+    return attended
+
+
+def attended_laws(reading: Reading) -> list[AttendedLaw]:
+    """Return the laws that give the keys that were attended, the plainest first.
+
+    Rows that count and are owed a key are held against them.
+    """
+    return list(islice(holding(_laws(reading.probe), reading), _MOST))
+
+
+def holding(laws: Iterable[AttendedLaw], reading: Reading) -> Generator[AttendedLaw]:
+    """Give those of some laws that give the keys that were attended."""
+    attended, live = attended_in(reading), reading.probe.live
+    for law in laws:
+        given = law.attended(reading.probe)
+        if given is not None and (given == attended)[live].all():
+            yield law
+
+
+def refined(law: AttendedLaw, probe: Probe, asking: Asking, dtype: str) -> AttendedLaw:
+    """Return the law with a threshold of a mask made exact, by masks of many numbers; another law as it is.
+
+    Parameters
+    ----------
+    law
+        A law that gives the keys of a probe.
+    probe
+        The probe, whose mask has few numbers.
+    asking, dtype
+        The black box, and the dtype in which it is asked.
+    """
+    if "threshold" not in law.parameters:
+        return law
+    numbers = np.unique(probe.inputs["mask"])
+    low = float(law.parameters["threshold"])
+    above = numbers[numbers > low]
+    limit = threshold(low, float(above[0]), asking, dtype) if len(above) else None
+    return law if limit is None else above_threshold(limit, adds_mask=law.adds_mask)
+
+
+def threshold(low: float, high: float, asking: Asking, dtype: str) -> float | None:
+    """Return the number between two up to which numbers of a mask exclude; None where they do not."""
+    for _ in range(_REFINEMENTS):
+        limits = np.linspace(low, high, _LIMITS)
+        reading = read(of_mask(limits), asking, dtype)
+        if reading is None:
+            return None
+        attended = attended_in(reading)[0, 0, 0]
+        if attended.all() or not attended.any() or limits[~attended].max() > limits[attended].min():
+            return None
+        low, high = float(limits[~attended].max()), float(limits[attended].min())
+    return (low + high) / 2
+
+
+def of_mask(numbers: NDArray[Any]) -> Probe:
+    """Return a call of one query whose keys differ by their mask alone."""
+    zeros = np.zeros((1, 1, len(numbers), 1))
+    value = np.linspace(-1.0, 1.0, len(numbers)).reshape(zeros.shape)
+    return Probe({"query": zeros[:, :, :1], "key": zeros, "value": value, "mask": numbers.reshape(1, 1, 1, -1)}, {})
+
+
+def above_threshold(limit: float, *, adds_mask: bool) -> AttendedLaw:
+    """Return the law by which a float mask excludes all numbers up to a limit."""
+
+    def above(of: Probe, _: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return of.inputs["mask"] > limit
+
+    change = f"excludes numbers up to {limit:.6g}{'' if adds_mask else ', and adds none'}"
+    return replace(_changed("mask", change, {"threshold": limit}, above), adds_mask=adds_mask)
+
+
+def blamed(reading: Reading) -> tuple[str, ...]:
+    """Return the constraints that exclude all keys which were attended beyond those that are owed."""
+    probe = reading.probe
+    beyond = attended_in(reading) & ~probe.placing.attendable & probe.live[..., np.newaxis]
+    if not beyond.any():
+        return ()
+    full = {name: np.broadcast_to(allowed, probe.shape) for name, allowed in constraints_of(probe).items()}
+    return tuple(name for name, allowed in full.items() if not allowed[beyond].any())
+
+
+def _laws(probe: Probe) -> Generator[AttendedLaw]:
+    present = constraints_of(probe)
+    for name in present:
+        yield _changed(name, "left out", {}, lambda _, allowed: np.ones_like(allowed))
+    yield from _offsets(probe)
+    for name in ("causal", "left", "right"):
+        if name in present:
+            yield from _shifts(probe, name)
+    if "mask" in present:
+        yield from _masks(probe)
+    if "lengths" in present:
+        yield from _lengths(probe)
+    if {"left", "right"} & present.keys():
+        yield AttendedLaw("left", "and the right side exchanged", {}, _exchanged)
+        yield from _wider(probe)
+        yield AttendedLaw("open_side", "a side of 0 is open", {}, _open_at_nothing)
+        yield AttendedLaw("open_side", "an open side is 0", {}, _nothing_where_open)
+    yield from _cut(probe)
+
+
+def _changed(
+    name: str,
+    change: str,
+    parameters: Mapping[str, float | str],
+    of: Callable[[Probe, NDArray[np.bool_]], NDArray[np.bool_] | None],
+) -> AttendedLaw:
+    """Return the law in which one constraint is another one."""
+
+    def attended(probe: Probe) -> NDArray[np.bool_] | None:
+        constraints = constraints_of(probe)
+        if name not in constraints:
+            return None
+        allowed = of(probe, constraints[name])
+        return None if allowed is None else together(probe, {**constraints, name: allowed})
+
+    return AttendedLaw(name, change, parameters, attended)
+
+
+def _offsets(probe: Probe) -> Generator[AttendedLaw]:
+    """Give the laws in which the queries stand elsewhere: at a place of the arrays, or some positions off."""
+    places: dict[str, Callable[[Probe], Any]] = {
+        "the first key of all": lambda _: 0,
+        "the first new key": lambda of: of.past,
+        "the end of the array": lambda of: of.shape[3] - of.shape[2],
+        "the end of the new keys": lambda of: of.shape[3] - of.past - of.shape[2],
+        "the last key that counts, all queries counted": lambda of: _lengths_of(of, "key_lengths", 3) - of.shape[2],
+        "the end of the array, queries that count alone": lambda of: of.shape[3] - _lengths_of(of, "query_lengths", 2),
+        "the last key that counts, queries that count alone": lambda of: (
+            _lengths_of(of, "key_lengths", 3) - _lengths_of(of, "query_lengths", 2)
+        ),
+    }
+    names = [name for name in ("causal", "left", "right") if name in constraints_of(probe)]
+    if not names:
+        return
+    for only in [names, *([name] for name in names if len(names) > 1)]:
+        for place, offset in places.items():
+
+            def attended(of: Probe, *, only: list[str] = only, offset: Any = offset) -> NDArray[np.bool_]:
+                moved = constraints_of(of, offset(of))
+                return together(of, {**constraints_of(of), **{name: moved[name] for name in only if name in moved}})
+
+            what = "position" if only is names else only[0]
+            yield AttendedLaw(what, f"queries stand at {place}", {"place": place}, attended)
+    for off in sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs):
+        if off and len(names) > 1:
+
+            def shifted(of: Probe, *, off: int = off) -> NDArray[np.bool_]:
+                return together(of, {**constraints_of(of), **_placed(of, of.placing.offset + off)})
+
+            yield AttendedLaw("position", f"queries stand {off:+d} off", {"offset": off}, shifted)
+
+
+def _placed(probe: Probe, offset: Any) -> Constraints:
+    return {
+        name: allowed for name, allowed in constraints_of(probe, offset).items() if name in ("causal", "left", "right")
+    }
+
+
+def _lengths_of(probe: Probe, name: str, axis: int) -> Any:
+    lengths = probe.inputs.get(name)
+    return probe.shape[axis] if lengths is None else lengths.reshape(-1, 1, 1, 1)
+
+
+def _shifts(probe: Probe, name: str) -> Generator[AttendedLaw]:
+    """Give the laws in which a bound lies some keys off."""
+    for off in sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs):
+        if not off:
+            continue
+
+        def shifted(of: Probe, _: NDArray[np.bool_], *, off: int = off) -> NDArray[np.bool_]:
+            towards = -off if name == "left" else off
+            return constraints_of(of, of.placing.offset + towards)[name]
+
+        yield _changed(name, f"{off:+d} keys off", {"offset": off}, shifted)
+
+
+def _of_key_heads(of: Probe, allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Return a mask whose heads are taken in the order of key heads within a group."""
+    if allowed.ndim < 3 or allowed.shape[-3] != of.shape[1]:
+        return None
+    return allowed[..., np.arange(of.shape[1]).reshape(of.key_heads, -1).T.ravel(), :, :]
+
+
+_MASK_AXES: dict[str, Callable[[Probe, NDArray[np.bool_]], NDArray[np.bool_] | None]] = {
+    "that of the first query for all": lambda _, allowed: allowed[..., :1, :],
+    "that of the first head for all": lambda _, allowed: allowed[..., :1, :, :] if allowed.ndim > 2 else None,
+    "that of the last head for all": lambda _, allowed: allowed[..., -1:, :, :] if allowed.ndim > 2 else None,
+    "that of the first batch entry for all": lambda _, allowed: allowed[:1] if allowed.ndim == 4 else None,
+    "of its first axis as batch": lambda of, allowed: (
+        allowed[:, np.newaxis] if allowed.ndim == 3 and allowed.shape[0] in (1, of.shape[0]) else None
+    ),
+    "of its heads in another order": _of_key_heads,
+    "of its heads in another order back": lambda of, allowed: (
+        None
+        if allowed.ndim < 3 or allowed.shape[-3] != of.shape[1]
+        else allowed[..., np.arange(of.shape[1]).reshape(of.key_heads, -1).T.ravel().argsort(), :, :]
+    ),
+}
+
+
+def _masks(probe: Probe) -> Generator[AttendedLaw]:
+    """Give the laws in which a mask is read otherwise."""
+    forms: dict[str, Callable[[Probe, NDArray[np.bool_]], NDArray[np.bool_] | None]] = {
+        "inverted": lambda _, allowed: ~allowed,
+        "transposed": lambda _, allowed: allowed.swapaxes(-1, -2) if allowed.shape[-1] == allowed.shape[-2] else None,
+        "turned round along the keys": lambda _, allowed: allowed[..., ::-1],
+        "turned round along the queries": lambda _, allowed: allowed[..., ::-1, :],
+        "one key late": lambda _, allowed: np.roll(allowed, 1, axis=-1),
+        "one key early": lambda _, allowed: np.roll(allowed, -1, axis=-1),
+    }
+    for change, form in forms.items():
+        yield _changed("mask", change, {"form": change}, form)
+    for change, form in _MASK_AXES.items():
+        yield replace(_changed("mask", change, {"form": change}, form), constraint="mask axes")
+    if probe.has_float_mask:
+        numbers = np.unique(probe.inputs["mask"])
+        for limit in numbers[np.isfinite(numbers)][:_NUMBERS]:
+            yield above_threshold(float(limit), adds_mask=True)
+            yield above_threshold(float(limit), adds_mask=False)
+
+
+def _lengths(probe: Probe) -> Generator[AttendedLaw]:
+    """Give the laws in which lengths are counted otherwise."""
+
+    def counted(lengths: Callable[[Probe, NDArray[Any]], Any]) -> Callable[[Probe, Any], NDArray[np.bool_]]:
+        return lambda of, _: (
+            np.arange(of.shape[3]) < np.asarray(lengths(of, of.inputs["key_lengths"])).reshape(-1, 1, 1, 1)
+        )
+
+    for off in sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs):
+        if off:
+            yield _changed(
+                "lengths", f"{off:+d} keys off", {"offset": off}, counted(lambda _, all_, off=off: all_ + off)
+            )
+    named: dict[str, Callable[[Probe, NDArray[Any]], Any]] = {
+        "those of the first batch entry for all": lambda _, lengths: lengths[:1],
+        "the largest for all": lambda _, lengths: lengths.max(),
+        "the smallest for all": lambda _, lengths: lengths.min(),
+        "those of the next batch entry": lambda _, lengths: np.roll(lengths, -1),
+        "those of the batch entries backwards": lambda _, lengths: lengths[::-1],
+        "those of the queries": lambda of, lengths: of.inputs.get("query_lengths", lengths),
+    }
+    for change, lengths in named.items():
+        yield _changed("lengths", change, {"form": change}, counted(lengths))
+
+    def last(of: Probe, _: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return np.arange(of.shape[3]) >= of.shape[3] - of.inputs["key_lengths"].reshape(-1, 1, 1, 1)
+
+    yield _changed("lengths", "counted from the end", {"form": "counted from the end"}, last)
+
+
+def _wider(probe: Probe) -> Generator[AttendedLaw]:
+    """Give the laws in which a window reaches further, or less far, to both sides."""
+    for off in sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs):
+
+        def wider(of: Probe, *, off: int = off) -> NDArray[np.bool_] | None:
+            window = of.attributes.get("window")
+            if not window:
+                return None
+            return together(
+                of, constraints_of(of.said(window=[None if side is None else side + off for side in window]))
+            )
+
+        if off:
+            yield AttendedLaw("left", f"and the right side reach {off:+d} keys further", {"offset": off}, wider)
+
+
+def _exchanged(probe: Probe) -> NDArray[np.bool_] | None:
+    left, right = probe.attributes.get("window") or (None, None)
+    other = probe.said(window=[right, left])
+    return together(probe, {**constraints_of(other)})
+
+
+def _open_at_nothing(probe: Probe) -> NDArray[np.bool_] | None:
+    left, right = probe.attributes.get("window") or (None, None)
+    return together(probe, constraints_of(probe.said(window=[left or None, right or None])))
+
+
+def _nothing_where_open(probe: Probe) -> NDArray[np.bool_] | None:
+    if not probe.attributes.get("window"):
+        return None
+    left, right = probe.attributes["window"]
+    return together(probe, constraints_of(probe.said(window=[left or 0, right or 0])))
+
+
+def _cut(probe: Probe) -> Generator[AttendedLaw]:
+    """Give the laws in which keys are lost at an end, as those of a tile that is not full are."""
+    keys = probe.shape[3]
+    for tile in range(2, keys + 1):
+        if keys % tile:
+
+            def whole(of: Probe, *, tile: int = tile) -> NDArray[np.bool_]:
+                return of.placing.attendable & (np.arange(of.shape[3]) < of.shape[3] // tile * tile)
+
+            yield AttendedLaw("keys", f"a last tile of {tile} that is not full is lost", {"tile": tile}, whole)
+    for lost in range(1, keys):
+
+        def cut(of: Probe, *, lost: int = lost) -> NDArray[np.bool_]:
+            return of.placing.attendable & (np.arange(of.shape[3]) < of.shape[3] - lost)
+
+        def late(of: Probe, *, lost: int = lost) -> NDArray[np.bool_]:
+            return of.placing.attendable & (np.arange(of.shape[3]) >= lost)
+
+        yield AttendedLaw("keys", f"the last {lost} of all keys are lost", {"lost": lost}, cut)
+        yield AttendedLaw("keys", f"the first {lost} of all keys are lost", {"lost": lost}, late)

@@ -1,0 +1,124 @@
+"""Faults of the plainest call: features that do not count, and tiles that are merged wrongly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from attnspec_probes.attention.single_laws.attended_laws import attended_in
+from attnspec_probes.attention.single_laws.probe import Probe
+from attnspec_probes.attention.single_laws.read_weights import read
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec_probes import Asking
+    from attnspec_probes.attention.single_laws.logit_laws import Rows
+
+_SEED = 20
+"""Any: numbers of probes only have to differ."""
+
+_RISE = 12.0
+"""How far the scores of a long row rise: each tile has a larger one than those before."""
+
+_FEWEST = 2
+"""A call that is wrong with so few keys is wrong with all: it has no length from which on it fails."""
+
+_SAME_FACTOR = {"float64": 1e-7, "float32": 1e-3}
+
+
+def plain_probe(keys: int, width: int = 4, queries: int = 3, value_width: int = 3, *, rising: bool = False) -> Probe:
+    """Return a call without optional arguments, of one batch entry and head, that depends on its extents alone."""
+    draw = np.random.default_rng((_SEED, keys, width, queries))
+    query, key = draw.standard_normal((1, 1, queries, width)), draw.standard_normal((1, 1, keys, width))
+    if rising:
+        query[..., 0] = np.sqrt(width)
+        key[..., 0] = np.linspace(0, _RISE, keys) + draw.standard_normal(keys)
+    return Probe({"query": query, "key": key, "value": draw.standard_normal((1, 1, keys, value_width))}, {})
+
+
+class FeatureLaw(NamedTuple):
+    """The factor that each feature of query and key has in the scores, 1 where it is right (E)."""
+
+    factors: NDArray[Any]
+
+    @property
+    def lost(self) -> tuple[int, ...]:
+        """The features that do not count."""
+        return tuple(np.flatnonzero(np.abs(self.factors) < 1e-6).tolist())
+
+
+def feature_law(rows: Rows, probe: Probe) -> FeatureLaw | None:
+    """Return the factor of each feature; None where they are all the same, or the rows are too few to tell."""
+    width = probe.inputs["query"].shape[-1]
+    parts = probe.inputs["query"][:, :, :, np.newaxis] * probe.key[:, probe.heads][:, :, np.newaxis] * probe.scale
+    columns = np.stack([rows.centred(parts[..., feature], is_part=True) for feature in range(width)], axis=1)
+    measured = rows.measured[rows.telling] - rows.centred(probe.mask + probe.bias)
+    if len(columns) < 2 * width or probe.softcap:
+        return None
+    factors, *_ = np.linalg.lstsq(columns, measured, rcond=None)
+    residual = np.abs(columns @ factors - measured).max()
+    if residual > 1e-8 * max(1.0, np.abs(measured).max()) or np.ptp(factors) < 1e-6:
+        return None
+    return FeatureLaw(np.where(np.abs(factors) < 1e-9, 0.0, factors))
+
+
+class TileLaw(NamedTuple):
+    """Runs of keys of a long row whose weights are wrong by one factor each.
+
+    Attributes
+    ----------
+    keys
+        How long the row is.
+    starts
+        Where runs begin.
+    factors
+        Measured by owed weight, for each run; 0 where keys are lost.
+    """
+
+    keys: int
+    starts: tuple[int, ...]
+    factors: tuple[float, ...]
+
+
+def tile_law(asking: Asking, dtype: str, keys: int) -> TileLaw | None:
+    """Return the runs of wrong weights in a long row; None where they are right, or are no runs."""
+    reading = read(plain_probe(keys, rising=True), asking, dtype)
+    if reading is None or not np.isfinite(reading.weights).all():
+        return None
+    owed = reading.probe.weights[0, 0]
+    factors = reading.weights[0, 0] / owed
+    slack = _SAME_FACTOR.get(dtype, np.inf)
+    if (np.abs(factors - 1) <= slack).all():
+        return None
+    steps = (np.abs(np.diff(factors, axis=-1)) > slack * np.abs(factors[:, :-1]).clip(slack)).any(axis=0)
+    starts = (0, *(np.flatnonzero(steps) + 1).tolist())
+    if len(starts) > keys // 2:
+        return None
+    attended = attended_in(reading)[0, 0]
+    row = int(np.argmax(np.abs(factors - 1).max(axis=-1)))
+    told = tuple(float(factors[row, start]) if attended[row, start] else 0.0 for start in starts)
+    return TileLaw(keys, starts, told)
+
+
+def first_wrong_length(asking: Asking, dtype: str, longest: int) -> int | None:
+    """Return the fewest keys with which a plain call of rising scores goes wrong; None for two and fewer.
+
+    Parameters
+    ----------
+    asking, dtype
+        The black box, and the dtype in which it is asked.
+    longest
+        A number of keys with which it goes wrong.
+    """
+    right, wrong = 1, longest
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        if plain_probe(middle, rising=True).fails(asking, dtype):
+            wrong = middle
+        else:
+            right = middle
+    return wrong if wrong > _FEWEST else None

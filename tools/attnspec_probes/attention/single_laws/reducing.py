@@ -1,0 +1,126 @@
+"""From a failing case to the plainest call that still goes wrong: one optional argument after the other is left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from attnspec.families.attention.steps.quantized import is_quantized
+from attnspec_probes.attention.single_laws.probe import OPERATION, Probe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Case
+    from attnspec.runner import Result
+    from attnspec_probes import Asking
+
+_LEFT_OUT_FIRST = (
+    "query_lengths",
+    "key_lengths",
+    "sinks",
+    "alibi_slopes",
+    "softcap",
+    "window",
+    "mask",
+    "past_key",
+    "scale",
+    "is_causal",
+    "causal_alignment",
+)
+"""Optional arguments. What places others goes last: without causality, alignment and past say little."""
+
+_NOTHING = np.zeros(0)
+"""What stands for an output that did not come back."""
+
+_OF_NUMBERS = ("values", "shape", "repeatable")
+"""Checks that look at numbers."""
+
+_LARGEST = 20_000
+"""Dot products of a case from which probes are made; larger ones take the time of many."""
+
+
+class Start(NamedTuple):
+    """A failing case, as a probe, and the output that came back."""
+
+    case: str
+    dtype: str
+    probe: Probe
+    presentation: Mapping[str, str]
+    got: NDArray[Any]
+
+
+def starts(results: Sequence[Result]) -> list[Start]:
+    """Return the failing cases whose output is wrong by more than rounding, or did not come, the plainest first.
+
+    Parameters
+    ----------
+    results
+        Results of the operation.
+    """
+    failing = [result for result in results if result.status == "fail" and result.verdict.check in _OF_NUMBERS]
+    wrong = [start for start in _ordered(failing) if _is_wrong(start)]
+    # Where nothing but errors comes back, what a call needs for one tells as much.
+    return wrong or _ordered([result for result in results if result.status == "error"])
+
+
+def passes(results: Sequence[Result]) -> list[Start]:
+    """Return the passing cases that can be held against a law, the plainest first."""
+    return _ordered([result for result in results if result.status == "pass"])
+
+
+def _ordered(results: Sequence[Result]) -> list[Start]:
+    found: list[tuple[tuple[bool, int, int, str], Start]] = []
+    for result in results:
+        case = result.case
+        # Laws are held against numbers that are as wide as the run.
+        if case.operation != OPERATION or case.rejects is not None or is_quantized(case.inputs):
+            continue
+        products = _products(case)
+        if not 0 < products <= _LARGEST:
+            continue
+        probe = probe_of(result)
+        if probe.is_finite and probe.live.any():
+            got = _NOTHING if result.got is None else result.got.get("output", _NOTHING).astype(np.float64)
+            start = Start(case.id, result.dtype, probe, case.presentation, got)
+            found.append(((not probe.is_moderate, len(probe.arguments), products, case.id), start))
+    return [start for _, start in sorted(found, key=lambda entry: entry[0])]
+
+
+def _is_wrong(start: Start) -> bool:
+    return start.got.shape != start.probe.output.shape or bool(start.probe.wrong(start.got, start.dtype).any())
+
+
+def _products(case: Case) -> int:
+    """Return how many products the scores of a case take."""
+    query, key = case.inputs["query"].shape, case.inputs["key"].shape
+    past = case.inputs["past_key"].shape[2] if "past_key" in case.inputs else 0
+    return int(np.prod(query)) * (key[2] + past)
+
+
+def probe_of(result: Result) -> Probe:
+    """Return the call of a case."""
+    return Probe(result.case.inputs, result.case.attributes)
+
+
+def reduced(probe: Probe, asking: Asking, dtype: str) -> Probe:
+    """Leave out every optional argument without which the call still goes wrong.
+
+    Parameters
+    ----------
+    probe
+        A call that goes wrong.
+    asking, dtype
+        The black box, and the dtype in which it is asked.
+    """
+    for argument in _LEFT_OUT_FIRST:
+        if argument not in probe.arguments:
+            continue
+        smaller = probe.without(argument)
+        if smaller.live.any() and smaller.fails(asking, dtype):
+            probe = smaller
+    return probe

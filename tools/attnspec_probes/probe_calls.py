@@ -1,0 +1,91 @@
+"""Asking an implementation more than the cases do, within bounds."""
+
+from __future__ import annotations
+
+import warnings
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnspec.contract.dtypes import to_run_dtype
+from attnspec.contract.implementation import Outputs, Request
+from attnspec.runner import own_attributes, presented_all
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from attnspec.contract.implementation import Implementation
+
+
+class OutOfCallsError(Exception):
+    """No further call is allowed."""
+
+
+class Asking:
+    """An implementation that may be asked so many times, and so long.
+
+    Parameters
+    ----------
+    implementation
+        The software under test.
+    calls
+        How many calls are allowed.
+    seconds
+        How long they may take together.
+    """
+
+    def __init__(self, implementation: Implementation, calls: int, seconds: float) -> None:
+        self._implementation = implementation
+        self._allowed = calls
+        self._seconds = seconds
+        self.calls = 0
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtypes that the implementation offers."""
+        return self._implementation.declaration.dtypes
+
+    def __call__(
+        self,
+        operation: str,
+        dtype: str,
+        inputs: Mapping[str, NDArray[Any]],
+        attributes: Mapping[str, Any],
+        presentation: Mapping[str, str] | None = None,
+    ) -> Mapping[str, NDArray[Any]] | None:
+        """Return what comes back, in float64; None where no outputs do.
+
+        Parameters
+        ----------
+        operation, dtype
+            What is asked, and in which dtype.
+        inputs
+            Arrays by name, in float64, bool or int64.
+        attributes
+            Attributes by name.
+        presentation
+            Input name to its memory layout.
+
+        Raises
+        ------
+        OutOfCallsError
+            If no call is left.
+        """
+        if self.calls >= self._allowed or self._seconds <= 0:
+            raise OutOfCallsError
+        self.calls += 1
+        arrays = {name: to_run_dtype(array, dtype) for name, array in inputs.items()}
+        request = Request(operation, dtype, presented_all(arrays, presentation or {}), own_attributes(attributes))
+        start = perf_counter()
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            answer = self._implementation.run(request)
+        # The first call may have to start a process.
+        if self.calls > 1:
+            self._seconds -= perf_counter() - start
+        if not isinstance(answer, Outputs):
+            return None
+        return {name: array.astype(np.float64) for name, array in answer.values.items()}
