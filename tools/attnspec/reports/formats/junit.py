@@ -80,7 +80,7 @@ def _counts(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 def _add_properties(suite: Xml.Element, document: Mapping[str, Any]) -> None:
     implementation = document["implementation"]
     known = {
-        "attnspec.base.version": document["suite"]["version"],
+        "attnspec.version": document["suite"]["version"],
         "attnspec.digest": document["suite"]["digest"],
         "implementation.name": implementation["name"],
         "implementation.version": implementation["version"] or "",
