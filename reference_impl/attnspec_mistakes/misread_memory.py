@@ -101,13 +101,13 @@ class Remembering:
     def __call__(self, **arguments: Any) -> Outputs:
         """Compute with what was given for the argument the first time."""
         given = arguments.pop(self.name, _ABSENT)
-        others = (told_apart(arguments.get(name)) for name in self.alike)
-        place = (*others, told_apart(given) if hasattr(given, "dtype") else None)
+        others = (distinguished(arguments.get(name)) for name in self.alike)
+        place = (*others, distinguished(given) if hasattr(given, "dtype") else None)
         heard = self.remembered.setdefault(place, given)
         return self.function(**arguments, **({} if heard is _ABSENT else {self.name: heard}))
 
 
-def told_apart(argument: Any) -> tuple[Any, ...]:
+def distinguished(argument: Any) -> tuple[Any, ...]:
     """Return by what an argument is told from another one: the shape and the dtype of an array, or the value."""
     return (argument.shape, str(argument.dtype)) if hasattr(argument, "dtype") else (repr(argument),)
 

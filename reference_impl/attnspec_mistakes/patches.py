@@ -31,7 +31,7 @@ Computation: TypeAlias = Callable[..., Outputs]
 """An operation that takes its arguments by keyword."""
 
 
-def departure(function: Callable[Parameters, Returned], **replaced: object) -> Callable[Parameters, Returned]:
+def patch(function: Callable[Parameters, Returned], **replaced: object) -> Callable[Parameters, Returned]:
     """Rebuild a function of the reference with some of the names that it uses replaced, mostly by another function.
 
     Code, signature, name and description stay the same, and the original is untouched. Overflow and invalid numbers

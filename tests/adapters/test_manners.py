@@ -8,7 +8,7 @@ from softmax_program import MAIN, command_of
 
 from attnspec.base.errors import TargetError
 from attnspec.process import protocol_checks as manners
-from attnspec.process.protocol_checks import manners_of
+from attnspec.process.protocol_checks import protocol_checks_of
 
 STRICT = MAIN.replace("    request = json.loads(line)\n", "    request = json.loads(line)\n    strict(request)\n")
 FAULTS = {
@@ -117,14 +117,14 @@ def _no_long_silence(monkeypatch):
 
 
 def faults_of(command):
-    tried = [*manners_of(command, timeout=0.3 if "stdin.py" in command else 60, start_timeout=60)]
-    return {manner.name: manner.fault for manner in tried if manner.fault is not None}
+    tried = [*protocol_checks_of(command, timeout=0.3 if "stdin.py" in command else 60, start_timeout=60)]
+    return {protocol_check.name: protocol_check.fault for protocol_check in tried if protocol_check.fault is not None}
 
 
 def test_a_program_that_keeps_all_manners(tmp_path):
-    tried = [*manners_of(command_of(tmp_path), timeout=20, start_timeout=60)]
+    tried = [*protocol_checks_of(command_of(tmp_path), timeout=20, start_timeout=60)]
     assert len(tried) == 13
-    assert [manner for manner in tried if manner.fault is not None] == []
+    assert [protocol_check for protocol_check in tried if protocol_check.fault is not None] == []
 
 
 def test_an_isolated_target_keeps_all_manners():
@@ -133,11 +133,11 @@ def test_an_isolated_target_keeps_all_manners():
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_a_program_lacks_is_told_in_a_sentence(name, tmp_path, monkeypatch):
-    code, main, manner, sentence = FAULTS[name]
+    code, main, protocol_check, sentence = FAULTS[name]
     if "before the end of stdin" in name:
         monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     found = faults_of(command_of(tmp_path, f"\n{code}", main, "stdin.py" if "stdin" in name else "program.py"))
-    told = [fault for broken, fault in found.items() if manner in broken]
+    told = [fault for broken, fault in found.items() if protocol_check in broken]
     assert told, found
     assert sentence in told[0]
 

@@ -181,8 +181,8 @@ def folder(request, golden):
 def test_a_sound_folder_is_read(folder) -> None:
     suite = load_suite(folder.folder)
     assert list(suite.cases) == [BOOLEAN, CONTEXT, REFUSAL]
-    assert suite.twins == {}
-    assert suite.cases[REFUSAL].rejects.twin == CONTEXT
+    assert suite.counterparts == {}
+    assert suite.cases[REFUSAL].rejects.counterpart == CONTEXT
     assert suite.cases[CONTEXT].golden("float64")["context"].shape == (4,)
     assert suite.cases[BOOLEAN].runs == ("any",)
     assert suite.cases[BOOLEAN].golden("any")["output"].dtype == bool
@@ -398,7 +398,7 @@ def test_a_twin_that_does_not_exist(folder) -> None:
 def test_the_twin_of_a_selected_case_comes_along(folder) -> None:
     suite = load_suite(folder.folder, select=["*mismatch"])
     assert list(suite.cases) == [REFUSAL]
-    assert list(suite.twins) == [CONTEXT]
+    assert list(suite.counterparts) == [CONTEXT]
 
 
 def test_a_damaged_twin_is_noticed(folder) -> None:

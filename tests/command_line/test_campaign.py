@@ -57,7 +57,7 @@ def test_small_draws_are_written_as_recipes_of_golden_cases(capsys, tmp_path):
     module = runpy.run_path(str(written))
     cases = {case.id: case for case in module["cases"]()}
     refused = next(case for case in cases.values() if case.rejects)
-    twin = cases[refused.rejects.twin]
+    counterpart = cases[refused.rejects.counterpart]
     command = next(line for line in written.read_text().splitlines() if "show --python" in line)
     drawn = draw(recipe_from_text(shlex.split(command)[-1]))
     assert {case.operation for case in cases.values()} == {"scaled_dot_product_attention"}
@@ -68,7 +68,7 @@ def test_small_draws_are_written_as_recipes_of_golden_cases(capsys, tmp_path):
     )
     with pytest.raises(ValueError, match=r"key|query|value"):
         scaled_dot_product_attention(**refused.inputs, **refused.attributes)
-    assert scaled_dot_product_attention(**twin.inputs, **twin.attributes).output.size
+    assert scaled_dot_product_attention(**counterpart.inputs, **counterpart.attributes).output.size
 
 
 def test_what_golden_cases_and_draws_cover_is_written(capsys, tmp_path):

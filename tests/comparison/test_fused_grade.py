@@ -13,7 +13,7 @@ from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.reports.formats import print_report, report_to_json
 from attnspec_authoring.recipes import AuthoredCase, Source
 from attnspec_authoring.regeneration import filled_document
-from attnspec_mistakes.patches import departure, in_working_precision
+from attnspec_mistakes.patches import in_working_precision, patch
 from attnspec_reference import scaled_dot_product_attention
 from attnspec_reference.attention.phases import score_every_key
 
@@ -50,7 +50,7 @@ def scores_in_bfloat16(query, key):
 
 
 fused = in_working_precision(scaled_dot_product_attention)
-unfused = in_working_precision(departure(scaled_dot_product_attention, score_every_key=scores_in_bfloat16))
+unfused = in_working_precision(patch(scaled_dot_product_attention, score_every_key=scores_in_bfloat16))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from attnspec_controls.attention.attention_products import (
     sum_key_by_key,
     values_key_by_key,
 )
-from attnspec_mistakes.patches import departure, in_working_precision
+from attnspec_mistakes.patches import in_working_precision, patch
 
 DTYPES = ("float64", "float32")
 
@@ -37,7 +37,7 @@ def softmax_in_order(x, axis=-1):
     return exponentials / np.take(np.cumsum(exponentials, axis=axis), [-1], axis=axis)
 
 
-attention_in_order = departure(
+attention_in_order = patch(
     attnspec_reference.scaled_dot_product_attention,
     score_every_key=scores_feature_by_feature,
     sum_over_keys=sum_key_by_key,
@@ -85,7 +85,7 @@ def fused_kernel(tile):
 OWN_CONTROLS = {
     "scaled_dot_product_attention": (fused_kernel(1), fused_kernel(4)),
     "single_head_attention": (
-        departure(
+        patch(
             attnspec_reference.single_head_attention,
             project=project_in_order,
             score_every_key=scores_feature_by_feature,
@@ -94,7 +94,7 @@ OWN_CONTROLS = {
         ),
     ),
     "multi_head_attention": (
-        departure(
+        patch(
             attnspec_reference.multi_head_attention,
             project=project_in_order,
             scaled_dot_product_attention=attention_in_order,

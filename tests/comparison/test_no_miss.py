@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec_mistakes.patches import departure, in_working_precision
+from attnspec_mistakes.patches import in_working_precision, patch
 from attnspec_reference import scaled_dot_product_attention, single_head_attention
 from attnspec_reference.attention.phases import scale_scores, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import exclude_keys, exponentiate
@@ -84,7 +84,7 @@ def worst_ratio(report):
 
 @pytest.mark.parametrize("mistake", ATTENTION_STEPS)
 def test_a_slightly_wrong_attention_is_found_by_its_output_alone(mistake):
-    wrong = departure(scaled_dot_product_attention, **ATTENTION_STEPS[mistake])
+    wrong = patch(scaled_dot_product_attention, **ATTENTION_STEPS[mistake])
     report = report_on("scaled_dot_product_attention", wrong)
     assert not report.conforms
     assert {result.verdict.check for result in report.wrong} == {"values"}
@@ -93,7 +93,7 @@ def test_a_slightly_wrong_attention_is_found_by_its_output_alone(mistake):
 
 @pytest.mark.parametrize("mistake", SINGLE_HEAD_STEPS)
 def test_a_slightly_wrong_single_head_is_found_by_its_output_alone(mistake):
-    wrong = departure(single_head_attention, **SINGLE_HEAD_STEPS[mistake])
+    wrong = patch(single_head_attention, **SINGLE_HEAD_STEPS[mistake])
     assert worst_ratio(report_on("single_head_attention", wrong)) > 1
 
 
@@ -105,7 +105,7 @@ def test_the_same_harness_passes_the_same_functions_without_the_mistake():
 
 
 def test_the_first_wrong_step_is_named_before_its_consequences():
-    wrong = departure(single_head_attention, scale_scores=scale_off_by_a_thousandth)
+    wrong = patch(single_head_attention, scale_scores=scale_off_by_a_thousandth)
     report = report_on("single_head_attention", wrong, everything=True)
     steps = {result.case.id: result.verdict for result in report.wrong}
     verdict = steps["documents/001/single_head"]

@@ -61,7 +61,7 @@ def test_the_same_recipe_gives_the_same_bits(operation, recipes):
         one, other = draw(recipe), draw(recipe_from_text(recipe.text))
         assert same(one.inputs, other.inputs) == {*one.inputs} == {*other.inputs}
         assert one.attributes == other.attributes
-        assert one.presentation == other.presentation
+        assert one.memory_order == other.memory_order
         assert one.properties == other.properties
         if one.properties is None:
             assert same(one.expected["all"], other.expected["all"]) == {*one.expected["all"]}
@@ -133,11 +133,11 @@ def test_leaving_a_feature_out_leaves_other_inputs_alone(operation, recipes):
             if differing := left.keys() - same(left, less.inputs):
                 moved[recipe.text, feature] = differing
             assert {*less.inputs} <= {*whole.inputs}
-            laid_out = {name: layout for name, layout in whole.presentation.items() if name in less.inputs}
+            laid_out = {name: layout for name, layout in whole.memory_order.items() if name in less.inputs}
             # A section of an array whose other sections are left out is an array.
-            alone = laid_out.keys() - less.presentation if "fused" in laid_out.values() else set()
+            alone = laid_out.keys() - less.memory_order if "fused" in laid_out.values() else set()
             assert len(alone) <= 1
-            assert {name: layout for name, layout in laid_out.items() if name not in alone} == {**less.presentation}
+            assert {name: layout for name, layout in laid_out.items() if name not in alone} == {**less.memory_order}
     # NaN and infinity stand where no query may look, which hangs on what excludes keys, and in rows that do not count,
     # which hangs on lengths; what was stored, on the rest.
     for (_, feature), moves in moved.items():

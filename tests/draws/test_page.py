@@ -475,8 +475,8 @@ def test_numbers_in_one_place_of_memory_are_those_of_the_page(operation):
             expected = {names[0]: np.repeat(np.take(inputs[names[0]], [0], axis), shapes[names[0]][axis], axis)}
         for name, array in (inputs | expected).items():
             assert same(drawn.inputs[name], array.ravel().tolist()), (recipe.text, name)
-        assert {*drawn.presentation} == {*names}, recipe.text
-        done.update(set(drawn.presentation.values()))
+        assert {*drawn.memory_order} == {*names}, recipe.text
+        done.update(set(drawn.memory_order.values()))
     assert len(done) > (3 if operation in (FORWARD, BACKWARD) else 1), done
 
 
@@ -595,7 +595,7 @@ def test_values_that_do_not_fit_are_made_from_the_page(operation):
         assert (holds.tolist() if isinstance(holds, np.ndarray) else holds) == value, recipe.text
         assert [each.partition(".rejects.")[2] for each in drawn.clauses] == [clause], recipe.text
         done[argument] += 1
-    misfits = random_cases_of(operation).lattices[operation].misfits
+    misfits = random_cases_of(operation).case_generators[operation].misfits
     assert [misfit.argument for misfit in misfits] == [row[0] for row in table]
     assert done.keys() == {row[0] for row in table}
 
@@ -605,17 +605,19 @@ def test_refused_inputs_are_made_from_the_page(operation):
     table, misfits, clauses, twice = table_of_refusals(operation), table_of_misfits(operation), set(), 0
     for number in range(1_500):
         recipe = Recipe(operation, "by-hand", number, Limits("float32", elements=300, longest=40))
-        drawn, twin = drawn_of(recipe), drawn_of(recipe.leaving_out(REFUSED))
-        inputs = {name: (array.tolist(), array.ndim) for name, array in twin.inputs.items()}
-        if misfit_of(f"{operation}/by-hand/{number}/float32", operation, twin.inputs, twin.attributes, misfits):
+        drawn, counterpart = drawn_of(recipe), drawn_of(recipe.leaving_out(REFUSED))
+        inputs = {name: (array.tolist(), array.ndim) for name, array in counterpart.inputs.items()}
+        if misfit_of(
+            f"{operation}/by-hand/{number}/float32", operation, counterpart.inputs, counterpart.attributes, misfits
+        ):
             continue
         if not drawn.is_refused:
             assert {name: array.shape for name, array in drawn.inputs.items()} == {
-                name: array.shape for name, array in twin.inputs.items()
+                name: array.shape for name, array in counterpart.inputs.items()
             }
             continue
         clause, changed = refused_of(f"{operation}/by-hand/{number}/float32", inputs, table, recipe.limits.elements)
-        for name, numbers in {**twin.inputs, **changed}.items():
+        for name, numbers in {**counterpart.inputs, **changed}.items():
             expected = np.asarray(numbers)
             # Nested lists do not say how long an axis is behind one that is empty.
             assert drawn.inputs[name].shape == expected.shape or not expected.size, (recipe.text, name)
@@ -656,7 +658,7 @@ def test_frequencies_are_refused_without_what_their_scaling_needs():
 
 def test_the_page_has_every_input_that_is_refused():
     for operation in drawable():
-        refusals = random_cases_of(operation).lattices[operation].refusals
+        refusals = random_cases_of(operation).case_generators[operation].refusals
         table = table_of_refusals(operation)
         assert {*refusals} == {*table}
         assert [name for name in refusals if name in table] == [*table]

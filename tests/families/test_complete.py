@@ -172,7 +172,9 @@ def test_an_operation_of_which_cases_are_drawn_has_impostors(operation):
     random_cases, room = random_cases_of(operation.name), f"tools/attnspec/families/{operation.family}/impostors/"
     # What has no values has no wrong ones either.
     has_values = any(case.operation == operation.name and case.expected for case in CASES)
-    drawn = operation.name in random_cases.lattices and has_values
-    impostors = random_cases.impostors.get(operation.name, ())
-    assert drawn == bool(impostors), f"{room}__init__.py (IMPOSTORS): {operation.name} is drawn: {drawn}"
-    assert impostors == () or any(impostor.name == "zeros" for impostor in impostors), f"{room} lacks zeros"
+    drawn = operation.name in random_cases.case_generators and has_values
+    trivial_answers = random_cases.trivial_answers.get(operation.name, ())
+    assert drawn == bool(trivial_answers), f"{room}__init__.py (IMPOSTORS): {operation.name} is drawn: {drawn}"
+    assert trivial_answers == () or any(trivial_answer.name == "zeros" for trivial_answer in trivial_answers), (
+        f"{room} lacks zeros"
+    )

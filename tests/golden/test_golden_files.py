@@ -151,9 +151,9 @@ def test_every_named_clause_erratum_mistake_and_twin_exists() -> None:
         assert errata - {None} <= errata_listed, case_id
         assert set(document.get("targets", ())) <= mistakes, case_id
         if "rejects" in document:
-            twin = documents()[document["rejects"]["twin"]]
-            assert "rejects" not in twin
-            assert twin["operation"] == document["operation"]
+            counterpart = documents()[document["rejects"]["twin"]]
+            assert "rejects" not in counterpart
+            assert counterpart["operation"] == document["operation"]
 
 
 def test_every_clause_is_exercised() -> None:

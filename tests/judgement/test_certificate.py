@@ -11,13 +11,13 @@ from attnspec_draws.generators import Limits
 from attnspec_draws.judge.certificate import DRAWS, certificate, certify
 from attnspec_draws.judge.telling_apart import (
     ASIDE,
+    DISTINGUISHED,
     NO_ANSWER,
     THE_SAME,
-    TOLD_APART,
     UNDECIDED,
     DrawTold,
     Told,
-    tell_apart,
+    distinguish,
 )
 
 OPERATION = "merge_states"
@@ -29,7 +29,10 @@ def recipes(operation, limits=SMALL, many=DRAWS):
 
 
 def told_of(case, *, graded=10, **tellings):
-    every = {impostor.name: Told(THE_SAME, 0.0) for impostor in certificate(OPERATION, "float32", []).impostors}
+    every = {
+        trivial_answer.name: Told(THE_SAME, 0.0)
+        for trivial_answer in certificate(OPERATION, "float32", []).trivial_answers
+    }
     said = {name: Told(telling, ratio) for name, (telling, ratio) in tellings.items()}
     return DrawTold(case, graded, 10, {**every, **said})
 
@@ -39,15 +42,15 @@ def test_so_many_draws_of_attention_tell_every_impostor_apart(dtype):
     found = certify(recipes("scaled_dot_product_attention", Limits(dtype, elements=2000, longest=200)), {})
     assert found.is_complete, found.sentence()
     assert found.graded_share > 0.99
-    assert f"tell every one of {len(found.impostors)} cheap wrong answers" in found.sentence()
-    for impostor in found.impostors:
-        recipe = recipe_from_text(impostor.first)
+    assert f"tell every one of {len(found.trivial_answers)} cheap wrong answers" in found.sentence()
+    for trivial_answer in found.trivial_answers:
+        recipe = recipe_from_text(trivial_answer.first)
         before = (
             draw(recipes(recipe.operation, recipe.limits)[recipe.number - 1]).golden(dtype) if recipe.number else None
         )
-        told = tell_apart(run_of(draw(recipe), dtype, {}), before).impostors[impostor.name]
-        assert told.telling == TOLD_APART
-        assert told.ratio <= impostor.best_ratio
+        told = distinguish(run_of(draw(recipe), dtype, {}), before).trivial_answers[trivial_answer.name]
+        assert told.telling == DISTINGUISHED
+        assert told.ratio <= trivial_answer.best_ratio
 
 
 @pytest.mark.parametrize(
@@ -61,22 +64,22 @@ def test_so_do_draws_of_others(operation):
 def test_what_cannot_differ_at_a_shape_does_not_apply():
     one_key = Limits("float32", extents={"keys": 1, "past": 0, "group": 1}, without=frozenset({"is_causal", "sinks"}))
     found = certify(recipes("scaled_dot_product_attention", one_key, 20), {})
-    named = {impostor.name for impostor in found.not_applicable}
+    named = {trivial_answer.name for trivial_answer in found.not_applicable}
     assert {"heads_tiled", "keys_reversed", "not_causal", "last_key_dropped", "mean_of_values"} <= named
-    assert "zeros" in {impostor.name for impostor in found.told_apart}
+    assert "zeros" in {trivial_answer.name for trivial_answer in found.distinguished}
 
 
 def test_what_could_pass_is_named():
     told = [
-        told_of("one", zeros=(TOLD_APART, 9.0), base_2=(UNDECIDED, 2.0), exchanged=(ASIDE, 0.0)),
-        told_of("two", zeros=(TOLD_APART, 12.0), base_2=(THE_SAME, 0.1), previous_answer=(NO_ANSWER, 0.0)),
+        told_of("one", zeros=(DISTINGUISHED, 9.0), base_2=(UNDECIDED, 2.0), exchanged=(ASIDE, 0.0)),
+        told_of("two", zeros=(DISTINGUISHED, 12.0), base_2=(THE_SAME, 0.1), previous_answer=(NO_ANSWER, 0.0)),
     ]
     found = certificate(OPERATION, "float32", told)
     assert not found.is_complete
-    assert [impostor.name for impostor in found.not_told_apart] == ["base_2"]
-    assert "exchanged" in {impostor.name for impostor in found.not_applicable}
-    zeros = found.impostors[0]
-    assert (zeros.told_apart, zeros.best_ratio, zeros.first) == (2, 12.0, "one")
+    assert [trivial_answer.name for trivial_answer in found.not_distinguished] == ["base_2"]
+    assert "exchanged" in {trivial_answer.name for trivial_answer in found.not_applicable}
+    zeros = found.trivial_answers[0]
+    assert (zeros.distinguished, zeros.best_ratio, zeros.first) == (2, 12.0, "one")
     assert found.sentence() == (
         "In float32, 2 draws tell 1 of 2 cheap wrong answers from the right ones; these could have passed: "
         "both parts, weighed by powers of 2."
@@ -84,7 +87,7 @@ def test_what_could_pass_is_named():
 
 
 def test_a_draw_that_is_hardly_graded_is_left_out():
-    found = certificate(OPERATION, "float32", [told_of("one", graded=9, zeros=(TOLD_APART, 9.0)), told_of("two")])
+    found = certificate(OPERATION, "float32", [told_of("one", graded=9, zeros=(DISTINGUISHED, 9.0)), told_of("two")])
     assert (found.draws, found.left_out, found.graded_share) == (1, ("one",), 1.0)
     assert not found.is_complete
     assert (
@@ -104,7 +107,7 @@ def test_its_json_is_json():
     assert read == document
     assert read["draws"] + len(read["left_out"]) == 20
     names = [*read["told_apart"], *read["not_told_apart"], *read["not_applicable"]]
-    assert sorted(names) == sorted(impostor["name"] for impostor in read["impostors"])
+    assert sorted(names) == sorted(trivial_answer["name"] for trivial_answer in read["impostors"])
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_of_a_large_draw_it_is_said_how_much_is_held():
     assert found.sampled.evenly < found.sampled.rows
     (certificate,) = found.certificates
     assert (certificate.draws, certificate.left_out) == (1, ())
-    assert len(certificate.told_apart) > 10
+    assert len(certificate.distinguished) > 10
     assert 1 - (1 - found.sampled.found_share) ** found.sampled.evenly == pytest.approx(0.95)
     jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
 

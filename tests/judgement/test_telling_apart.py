@@ -13,16 +13,16 @@ from attnspec.validation.one_case import run_of
 from attnspec_draws import Recipe, draw
 from attnspec_draws.generators import Limits
 from attnspec_draws.generators.random_cases import random_cases_of
-from attnspec_draws.generators.trivial_answers import Impostor
+from attnspec_draws.generators.trivial_answers import TrivialAnswer
 from attnspec_draws.judge.telling_apart import (
     ASIDE,
+    DISTINGUISHED,
     NO_ANSWER,
     THE_SAME,
-    TOLD_APART,
     UNDECIDED,
     DrawTold,
     answering_of,
-    tell_apart,
+    distinguish,
 )
 
 OPERATION = "scaled_dot_product_attention"
@@ -36,11 +36,11 @@ def drawn_run(number=0, limits=PLAIN, conventions=None):
 
 def planted(answer, dtypes=("float32",)):
     """Return an impostor that gives an answer, as the only one."""
-    return (Impostor("planted", "what was planted", answer, dtypes),)
+    return (TrivialAnswer("planted", "what was planted", answer, dtypes),)
 
 
 def told_of(answer, *, limits=PLAIN, dtypes=("float32",)):
-    return tell_apart(drawn_run(limits=limits), impostors=planted(answer, dtypes)).impostors["planted"]
+    return distinguish(drawn_run(limits=limits), trivial_answers=planted(answer, dtypes)).trivial_answers["planted"]
 
 
 def tolerance_of(number=0):
@@ -54,7 +54,14 @@ def off_by(tolerances):
 
 @pytest.mark.parametrize(
     ("tolerances", "telling"),
-    [(0.0, THE_SAME), (1e-10, THE_SAME), (0.5, UNDECIDED), (3.9, UNDECIDED), (-4.1, TOLD_APART), (1e6, TOLD_APART)],
+    [
+        (0.0, THE_SAME),
+        (1e-10, THE_SAME),
+        (0.5, UNDECIDED),
+        (3.9, UNDECIDED),
+        (-4.1, DISTINGUISHED),
+        (1e6, DISTINGUISHED),
+    ],
 )
 def test_what_is_said_of_an_answer_that_is_off(tolerances, telling):
     told = told_of(off_by(tolerances))
@@ -78,7 +85,7 @@ def test_one_element_is_enough():
         output[-1, -1, -1, -1] += 1.0
         return {"output": output}
 
-    assert told_of(answer).telling == TOLD_APART
+    assert told_of(answer).telling == DISTINGUISHED
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])
@@ -101,23 +108,23 @@ def test_an_exact_0_is_far_from_every_number_and_says_nothing():
         run = drawn_run(number, small)
         owed = run.expected.outputs["output"]
         if ((owed == 0) & (run.bound.of("output", run.place).error > 0)).any() and (owed != 0).any():
-            told = tell_apart(run, impostors=planted(ones_for_zeros)).impostors["planted"]
+            told = distinguish(run, trivial_answers=planted(ones_for_zeros)).trivial_answers["planted"]
             assert (told.telling, told.ratio) == (ASIDE, 0.0)
             return
     pytest.fail("no draw owes an exact 0")
 
 
 @pytest.mark.parametrize(
-    ("places", "telling"), [([0, 1, 2], THE_SAME), ([1, 0, 2], TOLD_APART), ([0, 1, 1], TOLD_APART)]
+    ("places", "telling"), [([0, 1, 2], THE_SAME), ([1, 0, 2], DISTINGUISHED), ([0, 1, 1], DISTINGUISHED)]
 )
 def test_where_numbers_only_move_every_other_number_is_told_apart(places, telling):
     limits = Limits("float32", extents={"heads": 3, "tokens": 2, "width": 2, "batch": 1})
     run = run_of(draw(Recipe("combine_heads", SEEDS, 0, limits)), "float32", {})
-    joined = random_cases_of("combine_heads").impostors["combine_heads"][0]
+    joined = random_cases_of("combine_heads").trivial_answers["combine_heads"][0]
     moving = replace(
         joined, answer=lambda call: {"output": call.right["output"][:, :, np.repeat(places, 2) * 2 + [0, 1] * 3]}
     )
-    assert tell_apart(run, impostors=(moving,)).impostors[joined.name].telling == telling
+    assert distinguish(run, trivial_answers=(moving,)).trivial_answers[joined.name].telling == telling
 
 
 def test_what_is_left_out_is_right_and_no_answer_is_none():
@@ -127,24 +134,27 @@ def test_what_is_left_out_is_right_and_no_answer_is_none():
 
 def test_outputs_that_are_named_are_looked_at():
     more = planted(lambda call: {"logsumexp": call.right["logsumexp"] + 1})
-    told = tell_apart(drawn_run(), outputs=("output", "logsumexp"), impostors=more)
-    assert told.impostors["planted"].telling == TOLD_APART
+    told = distinguish(drawn_run(), outputs=("output", "logsumexp"), trivial_answers=more)
+    assert told.trivial_answers["planted"].telling == DISTINGUISHED
 
 
 def test_what_is_right_stays_right_under_conventions():
     run, right = drawn_run(conventions={"logsumexp_base": "2"}), planted(lambda call: dict(call.right))
-    assert tell_apart(run, outputs=("output", "logsumexp"), impostors=right).impostors["planted"].telling == THE_SAME
+    assert (
+        distinguish(run, outputs=("output", "logsumexp"), trivial_answers=right).trivial_answers["planted"].telling
+        == THE_SAME
+    )
 
 
 def test_an_impostor_that_only_rounds_is_none_in_that_dtype():
-    assert tell_apart(drawn_run(), impostors=planted(off_by(9), dtypes=("float64",))).impostors == {}
+    assert distinguish(drawn_run(), trivial_answers=planted(off_by(9), dtypes=("float64",))).trivial_answers == {}
 
 
 def test_the_call_before_is_handed_on():
     run, again = drawn_run(), planted(lambda call: {"output": call.before["output"]} if call.before else {})
-    assert tell_apart(run, impostors=again).impostors["planted"].telling == NO_ANSWER
+    assert distinguish(run, trivial_answers=again).trivial_answers["planted"].telling == NO_ANSWER
     before = {"output": np.zeros_like(run.case.golden("float32")["output"])}
-    assert tell_apart(run, before, impostors=again).impostors["planted"].telling == TOLD_APART
+    assert distinguish(run, before, trivial_answers=again).trivial_answers["planted"].telling == DISTINGUISHED
 
 
 def test_padding_is_not_ungraded():
@@ -157,7 +167,7 @@ def test_padding_is_not_ungraded():
     ]
     assert padded
     for run in padded:
-        told = tell_apart(run, impostors=())
+        told = distinguish(run, trivial_answers=())
         assert told.owed < run.case.golden("float32")["output"].size
         assert told.counts == (told.graded == told.owed > 0)
 
@@ -170,7 +180,7 @@ def test_a_draw_of_which_more_than_a_hundredth_is_not_graded_does_not_count(grad
 def test_certified_values_are_refused():
     run = golden_case("core/plain")._run
     with pytest.raises(UsageError, match="core/plain does not owe values of the reference"):
-        tell_apart(run)
+        distinguish(run)
 
 
 def test_of_a_large_case_a_part_is_answered():
@@ -178,8 +188,8 @@ def test_of_a_large_case_a_part_is_answered():
     run = drawn_run(limits=Limits("float32", elements=1_000, rows=8, extents=extents))
     assert run.case.generated
     of_the_part = planted(lambda call: {"output": call.right["output"] + (call.inputs["value"].shape == (1, 2, 30, 5))})
-    told = tell_apart(run, impostors=of_the_part)
-    assert told.impostors["planted"].telling == TOLD_APART
+    told = distinguish(run, trivial_answers=of_the_part)
+    assert told.trivial_answers["planted"].telling == DISTINGUISHED
     assert told.counts
     answering = answering_of(run)
     part = answering.part
@@ -194,4 +204,4 @@ def test_what_is_too_large_even_in_parts_is_refused():
     run = drawn_run()
     generated = Inputs({}, {"query": Generated("bell", "seed", (1, 1, 2, 2), 5, 1.0)})
     with pytest.raises(ValueError, match="too large for impostors"):
-        tell_apart(run._replace(case=run.case._replace(inputs=generated)))
+        distinguish(run._replace(case=run.case._replace(inputs=generated)))

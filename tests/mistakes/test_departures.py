@@ -10,11 +10,11 @@ from attnspec_mistakes.patches import (
     altered,
     by_name,
     defaulting,
-    departure,
     exchanging,
     ignoring,
     in_working_precision,
     named_output,
+    patch,
 )
 from attnspec_reference import scaled_dot_product_attention as attention_function
 from attnspec_reference import softmax
@@ -29,13 +29,13 @@ def doubled(exponentials, axis):
 
 def test_replaces_a_step_and_leaves_the_original_alone():
     before = softmax([0.0, 0.0])
-    departed = departure(softmax, divide_by_sum=doubled)
+    departed = patch(softmax, divide_by_sum=doubled)
     assert departed([0.0, 0.0]).tolist() == [2.0, 2.0]
     assert np.array_equal(softmax([0.0, 0.0]), before)
 
 
 def test_keeps_name_description_signature_and_defaults():
-    departed = departure(attention_function, scale_scores=doubled)
+    departed = patch(attention_function, scale_scores=doubled)
     assert departed.__name__ == "scaled_dot_product_attention"
     assert departed.__qualname__ == attention_function.__qualname__
     assert departed.__doc__ == attention_function.__doc__
@@ -47,7 +47,7 @@ def test_keeps_name_description_signature_and_defaults():
 @pytest.mark.parametrize("name", ["no_such_step", "scale_scores", "x", "exponentials", "shape", "Any"])
 def test_refuses_a_name_that_the_function_does_not_use(name):
     with pytest.raises(ValueError, match=f"softmax uses no global named '{name}'"):
-        departure(softmax, **{name: doubled})
+        patch(softmax, **{name: doubled})
 
 
 def test_departs_from_a_function_that_is_wrapped():
@@ -56,15 +56,15 @@ def test_departs_from_a_function_that_is_wrapped():
 
     wrapped = quietly(divide_by_total)
     assert hasattr(wrapped, "__wrapped__")
-    assert departure(wrapped, np=Ones)(np.array([3.0]), np.array([6.0])).tolist() == [3.0]
+    assert patch(wrapped, np=Ones)(np.array([3.0]), np.array([6.0])).tolist() == [3.0]
     assert wrapped(np.array([3.0]), np.array([6.0])).tolist() == [0.5]
 
 
 def test_departures_add_up():
-    first = departure(softmax, divide_by_sum=doubled)
-    both = departure(first, subtract=lambda x, amount: x * 0)
+    first = patch(softmax, divide_by_sum=doubled)
+    both = patch(first, subtract=lambda x, amount: x * 0)
     assert both([3.0, 1.0]).tolist() == [2.0, 2.0]
-    assert departure(both, largest=lambda x, axis: 0)([3.0, 1.0]).tolist() == [2.0, 2.0]
+    assert patch(both, largest=lambda x, axis: 0)([3.0, 1.0]).tolist() == [2.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_departures_add_up():
 )
 def test_refuses_to_lose_an_earlier_departure_of_the_arguments(function):
     with pytest.raises(ValueError, match="replace its steps first"):
-        departure(function, divide_by_sum=doubled)
+        patch(function, divide_by_sum=doubled)
 
 
 def test_overflow_passes_quietly():
-    assert departure(softmax, subtract=lambda x, amount: np.exp(x))(np.array([800.0, 0.0])).tolist()[1] == 0
+    assert patch(softmax, subtract=lambda x, amount: np.exp(x))(np.array([800.0, 0.0])).tolist()[1] == 0
 
 
 def test_altered_changes_what_is_given():

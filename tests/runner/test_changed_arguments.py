@@ -142,7 +142,7 @@ def test_what_is_the_same_by_declaration_may_stay(attributes, change, keys, valu
         attributes=attributes,
         expected={"all": {"output": owed.output}},
         changed_argument=ChangedArgument(*change),
-        presentation={},
+        memory_order={},
     )
 
     def keeps_the_first(query, key, value, **_):
@@ -268,7 +268,7 @@ class MemoryOfArrays:
 REVERSED = [
     (name, argument, case)
     for name, argument, case in CHANGED
-    if CASES[case].changed_argument.reversed and argument not in CASES[case].presentation
+    if CASES[case].changed_argument.reversed and argument not in CASES[case].memory_order
 ]
 
 
@@ -289,7 +289,7 @@ def test_outputs_that_lie_in_an_input_may_be_written_over_with_it():
 
 def test_what_cannot_be_written_to_is_handed_over_anew():
     (case,) = [case for name, argument, case in CHANGED if (name, argument) == ("split_heads", "x")][:1]
-    readonly = CASES[case]._replace(presentation={"x": "readonly"})
+    readonly = CASES[case]._replace(memory_order={"x": "readonly"})
     holder = SimpleNamespace(split_heads=Memory("split_heads", ("x",)), dtypes=("float32",))
     (result,) = run_suite(replace(SUITE, cases={case: readonly}), load(holder))
     assert result.verdict.check == "repeatable"

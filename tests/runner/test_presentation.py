@@ -8,7 +8,7 @@ import pytest
 import attnspec
 from attnspec.cases import canonical_json
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
-from attnspec.runner.memory_order import FUSED, PRESENTATIONS, SHARED, presented, presented_all
+from attnspec.runner.memory_order import FUSED, MEMORY_ORDERS, SHARED, in_memory_order, in_memory_orders
 from attnspec_authoring.recipes import AuthoredCase, Source
 from attnspec_authoring.regeneration import filled_document
 from attnspec_reference import scaled_dot_product_attention
@@ -35,9 +35,9 @@ def ordinary(dtype="float64", *layouts):
     return numbers.astype(numpy_dtype(dtype))
 
 
-def suite(folder, replaced=None, **presentation):
+def suite(folder, replaced=None, **memory_order):
     """A suite of one case whose inputs are handed over so; some may hold other numbers."""
-    array = ordinary("float64", *presentation.values())
+    array = ordinary("float64", *memory_order.values())
     inputs = dict.fromkeys(("query", "key", "value"), array)
     case = AuthoredCase(
         id="memory/one",
@@ -47,7 +47,7 @@ def suite(folder, replaced=None, **presentation):
         source=Source(section="memory"),
         inputs={**inputs, "mask": np.arange(20).reshape(4, 5)[:, :4] % 3 > 0, **(replaced or {})},
         dtypes=FLOAT_DTYPES,
-        presentation=presentation,
+        memory_order=memory_order,
     )
     path = folder / "memory" / "one.json"
     path.parent.mkdir(parents=True)
@@ -61,10 +61,10 @@ def results(function, folder, dtypes=FLOAT_DTYPES):
 
 
 @pytest.mark.parametrize("dtype", [*FLOAT_DTYPES, "bool", "int64"])
-@pytest.mark.parametrize("layout", PRESENTATIONS)
+@pytest.mark.parametrize("layout", MEMORY_ORDERS)
 def test_a_layout_changes_memory_and_nothing_else(layout, dtype):
     array = ordinary(dtype, layout)
-    handed = presented(array.copy(), layout)
+    handed = in_memory_order(array.copy(), layout)
     assert handed.dtype == array.dtype
     assert handed.shape == array.shape
     assert handed.tobytes() == array.tobytes()
@@ -72,7 +72,7 @@ def test_a_layout_changes_memory_and_nothing_else(layout, dtype):
 
 
 def test_each_layout_is_what_its_name_says():
-    handed = {layout: presented(ordinary("float64", layout), layout) for layout in PRESENTATIONS}
+    handed = {layout: in_memory_order(ordinary("float64", layout), layout) for layout in MEMORY_ORDERS}
     size = 8
     assert handed["fortran"].flags.f_contiguous
     assert not handed["fortran"].flags.c_contiguous
@@ -89,19 +89,19 @@ def test_each_layout_is_what_its_name_says():
     assert handed["inside"].flags.c_contiguous
     assert handed["inside"].base.size > handed["inside"].size
     assert handed["readonly"].flags.c_contiguous
-    plain = presented(ordinary(), None)
+    plain = in_memory_order(ordinary(), None)
     assert plain.flags.c_contiguous
     assert plain.flags.writeable
 
 
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES)
 def test_what_lies_in_the_gaps_shows_when_it_is_read(dtype):
-    handed = presented(ordinary(dtype), "gapped")
+    handed = in_memory_order(ordinary(dtype), "gapped")
     behind = np.lib.stride_tricks.as_strided(handed, strides=(*handed.strides[:-1], handed.itemsize))
     assert np.isnan(behind[..., 1].astype(np.float64)).all()
 
 
-@pytest.mark.parametrize("layout", sorted(PRESENTATIONS.keys() - {SHARED, FUSED}))
+@pytest.mark.parametrize("layout", sorted(MEMORY_ORDERS.keys() - {SHARED, FUSED}))
 def test_a_right_implementation_passes_in_every_layout(layout, tmp_path):
     every = not layout.startswith("heads_last") and layout not in REPEATED
     names = ("query", "key", "value", *(("mask",) if every else ()))
@@ -114,7 +114,7 @@ def test_a_right_implementation_passes_in_every_layout(layout, tmp_path):
 
     graded = results(attend, folder)
     assert [result.status for result in graded] == ["pass"] * 4, [result.verdict.message for result in graded]
-    expected = {presented(ordinary(dtype, layout), layout).strides for dtype in FLOAT_DTYPES}
+    expected = {in_memory_order(ordinary(dtype, layout), layout).strides for dtype in FLOAT_DTYPES}
     assert set(seen) == expected
 
 
@@ -194,7 +194,7 @@ def test_fused_inputs_are_sections_of_one_array_where_their_shapes_allow_it():
     arrays = {name: np.arange(np.prod(shape)).reshape(shape) / 1.0 for name, shape in shapes.items()}
     arrays["mask"] = arrays["mask"] > 3
     kept = {name: array.copy() for name, array in arrays.items()}
-    handed = presented_all(arrays, dict.fromkeys(("query", "key", "value", "mask"), FUSED))
+    handed = in_memory_orders(arrays, dict.fromkeys(("query", "key", "value", "mask"), FUSED))
     assert list(handed) == list(kept)
     for name, array in kept.items():
         assert handed[name].dtype == array.dtype
@@ -249,9 +249,9 @@ def test_a_layout_wrapper_passes_the_views_on(tmp_path):
         ({"query": "shared", "mask": "shared"}, "same numbers"),
     ],
 )
-def test_a_presentation_that_cannot_be_is_refused_when_it_is_authored(presentation, sentence, tmp_path):
+def test_a_presentation_that_cannot_be_is_refused_when_it_is_authored(memory_order, sentence, tmp_path):
     with pytest.raises(attnspec.base.errors.RecipeError, match=sentence):
-        suite(tmp_path, **presentation)
+        suite(tmp_path, **memory_order)
 
 
 def test_inputs_that_are_shared_are_one_array(tmp_path):

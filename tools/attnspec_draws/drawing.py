@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import Drawn, Lattice
+    from attnspec_draws.generators import CaseGenerator, Drawn
     from attnspec_draws.seed_text import Recipe
 
 PROFILE = "draws"
@@ -55,7 +55,7 @@ _STRICT = (_CHECKS, CHOICES[_CHECKS][0])
 
 def drawable() -> tuple[str, ...]:
     """Return the operations of which cases can be drawn."""
-    return tuple(operation for operation in OPERATIONS if operation in random_cases_of(operation).lattices)
+    return tuple(operation for operation in OPERATIONS if operation in random_cases_of(operation).case_generators)
 
 
 def drawn_of(recipe: Recipe) -> Drawn:
@@ -67,14 +67,14 @@ def drawn_of(recipe: Recipe) -> Drawn:
         If cases of the operation cannot be drawn, an axis of the recipe is none of it, what it leaves out is nothing
         that is drawn, or its lengths make a case that is too large.
     """
-    lattice = random_cases_of(recipe.operation).lattices.get(recipe.operation)
-    if lattice is None:
+    case_generator = random_cases_of(recipe.operation).case_generators.get(recipe.operation)
+    if case_generator is None:
         raise UsageError(f"{recipe.text}: cases of {recipe.operation} cannot be drawn; {', '.join(drawable())} can.")
-    _check_left_out(recipe, lattice)
+    _check_left_out(recipe, case_generator)
     seed = f"{recipe.operation}/{recipe.seed}/{recipe.number}/{recipe.limits.dtype}"
     words = Words(seed, recipe.limits.variant)
     try:
-        drawn = lattice.draw(words, recipe.limits)
+        drawn = case_generator.draw(words, recipe.limits)
     except UsageError as error:
         raise UsageError(f"{recipe.text}: {error}") from None
     if recipe.limits.numbers not in ("", "plain", *drawn.features):
@@ -84,12 +84,12 @@ def drawn_of(recipe: Recipe) -> Drawn:
     unknown = sorted(recipe.limits.extents.keys() - drawn.extents.keys())
     if unknown:
         raise UsageError(f"{recipe.text}: there is no axis {unknown[0]!r}; the axes are {', '.join(drawn.extents)}.")
-    drawn = beyond_float16(words, drawn, lattice.resized, recipe.limits)
+    drawn = beyond_float16(words, drawn, case_generator.resized, recipe.limits)
     changed = argument_to_change(words, drawn, recipe.limits, OPERATIONS[recipe.operation].inputs)
     if changed is not None:
         drawn = replace(drawn, changed=changed, features=(*drawn.features, CHANGED))
-    wrong = of_another_value(words, drawn, lattice.misfits, recipe.limits)
-    wrong = wrong or malformed(words, drawn, lattice.refusals, recipe.limits)
+    wrong = of_another_value(words, drawn, case_generator.misfits, recipe.limits)
+    wrong = wrong or malformed(words, drawn, case_generator.refusals, recipe.limits)
     return wrong if wrong is not None and _is_refused(recipe, wrong) else drawn
 
 
@@ -107,9 +107,17 @@ def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
 
 def words_of_draws() -> tuple[str, ...]:
     """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
-    lattices = [random_cases_of(operation).lattices[operation] for operation in drawable()]
+    case_generators = [random_cases_of(operation).case_generators[operation] for operation in drawable()]
     return tuple(
-        sorted({BEYOND_FLOAT16, CHANGED, REFUSED, TWICE, *(word for lattice in lattices for word in lattice.own_words)})
+        sorted(
+            {
+                BEYOND_FLOAT16,
+                CHANGED,
+                REFUSED,
+                TWICE,
+                *(word for case_generator in case_generators for word in case_generator.own_words),
+            }
+        )
     )
 
 
@@ -118,9 +126,9 @@ def can_be_left_out(word: str) -> bool:
     return can_be_missing(word) or word in words_of_draws()
 
 
-def _check_left_out(recipe: Recipe, lattice: Lattice) -> None:
+def _check_left_out(recipe: Recipe, case_generator: CaseGenerator) -> None:
     # A campaign leaves the same out of all that it draws, whether an operation has it or not.
-    for word in sorted(recipe.limits.without - lattice.own_words):
+    for word in sorted(recipe.limits.without - case_generator.own_words):
         if not can_be_left_out(word):
             raise UsageError(
                 f"{recipe.text}: {word!r} is nothing that a draw could leave out: write a capability "
@@ -179,7 +187,7 @@ def case_of(recipe: Recipe, drawn: Drawn) -> Case:
         attributes=drawn.attributes,
         expected={"all": expected or {}} if drawn.properties is None else None,
         sample=drawn.sample,
-        presentation=drawn.presentation,
+        memory_order=drawn.memory_order,
         rejects=_rejection(recipe, drawn) if drawn.is_refused else None,
         properties=drawn.properties,
         changed_argument=_changed_argument(recipe, drawn, expected or {}),
@@ -199,7 +207,7 @@ def _rejection(recipe: Recipe, drawn: Drawn) -> Rejection:
 
 def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArray[Any]]) -> ChangedArgument | None:
     """Return the argument that is changed, if any; None where what is owed first stays nearly the same."""
-    name, derived = drawn.changed, random_cases_of(recipe.operation).lattices[recipe.operation].derived
+    name, derived = drawn.changed, random_cases_of(recipe.operation).case_generators[recipe.operation].derived
     if name is None or drawn.sample or not derived.isdisjoint(drawn.inputs) or ONE_ARRAY in drawn.features:
         return None
     inputs, attributes = dict(drawn.inputs), dict(drawn.attributes)

@@ -10,7 +10,7 @@ import numpy as np
 
 from attnspec.contract.dtypes import to_run_dtype
 from attnspec.contract.implementation import Outputs, Request
-from attnspec.runner import own_attributes, presented_all
+from attnspec.runner import in_memory_orders, own_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ class Asking:
         dtype: str,
         inputs: Mapping[str, NDArray[Any]],
         attributes: Mapping[str, Any],
-        presentation: Mapping[str, str] | None = None,
+        memory_order: Mapping[str, str] | None = None,
     ) -> Mapping[str, NDArray[Any]] | None:
         """Return what comes back, in float64; None where no outputs do.
 
@@ -78,7 +78,7 @@ class Asking:
             raise OutOfCallsError
         self.calls += 1
         arrays = {name: to_run_dtype(array, dtype) for name, array in inputs.items()}
-        request = Request(operation, dtype, presented_all(arrays, presentation or {}), own_attributes(attributes))
+        request = Request(operation, dtype, in_memory_orders(arrays, memory_order or {}), own_attributes(attributes))
         start = perf_counter()
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

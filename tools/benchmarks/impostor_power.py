@@ -21,15 +21,15 @@ from attnspec_draws.drawing import case_of
 from attnspec_draws.generators import REFUSED, Drawn, Limits
 from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.judge.certificate import DRAWS, certificate
-from attnspec_draws.judge.own_inputs import passing_impostors
-from attnspec_draws.judge.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart
+from attnspec_draws.judge.own_inputs import passing_trivial_answers
+from attnspec_draws.judge.telling_apart import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators.trivial_answers import Impostor
+    from attnspec_draws.generators.trivial_answers import TrivialAnswer
     from attnspec_draws.judge.telling_apart import DrawTold
 
 FORWARD = "scaled_dot_product_attention"
@@ -81,7 +81,7 @@ def told_in_turn(operation: str, seed: str, many: int, limits: Limits) -> Iterat
     for number in range(many):
         # What must be refused tells no answers apart; the draw as it is right does.
         case = draw(Recipe(operation, seed, number, limits).leaving_out((REFUSED,)))
-        yield tell_apart(run_of(case, limits.dtype, {}), before)
+        yield distinguish(run_of(case, limits.dtype, {}), before)
         before = case.golden(limits.dtype)
 
 
@@ -90,21 +90,21 @@ def draws_until_all(told: Sequence[DrawTold], names: Sequence[str]) -> int | Non
     left = set(names)
     for number, each in enumerate(told, start=1):
         if each.counts:
-            left -= {name for name in left if each.impostors[name].telling == TOLD_APART}
+            left -= {name for name in left if each.trivial_answers[name].telling == DISTINGUISHED}
         if not left:
             return number
     return None
 
 
-def _impostors(operation: str) -> tuple[Impostor, ...]:
-    return random_cases_of(operation).impostors[operation]
+def _trivial_answers(operation: str) -> tuple[TrivialAnswer, ...]:
+    return random_cases_of(operation).trivial_answers[operation]
 
 
-def _shares(told: Sequence[DrawTold], impostor: Impostor) -> tuple[float, float]:
+def _shares(told: Sequence[DrawTold], trivial_answer: TrivialAnswer) -> tuple[float, float]:
     """Return the shares of draws that tell an impostor apart, and that are undecided."""
-    tellings = [each.impostors[impostor.name].telling for each in told if each.counts]
-    said = sum(telling in (TOLD_APART, UNDECIDED, THE_SAME) for telling in tellings)
-    return tellings.count(TOLD_APART) / said, tellings.count(UNDECIDED) / said
+    tellings = [each.trivial_answers[trivial_answer.name].telling for each in told if each.counts]
+    said = sum(telling in (DISTINGUISHED, UNDECIDED, THE_SAME) for telling in tellings)
+    return tellings.count(DISTINGUISHED) / said, tellings.count(UNDECIDED) / said
 
 
 def of_operation(operation: str) -> tuple[list[tuple[object, ...]], list[str]]:
@@ -115,18 +115,18 @@ def of_operation(operation: str) -> tuple[list[tuple[object, ...]], list[str]]:
     for dtype in DTYPES:
         sets = [list(told_in_turn(operation, f"power{number}", length, Limits(dtype))) for number in range(many)]
         every = [each for told in sets for each in told]
-        known = [impostor for impostor in _impostors(operation) if dtype in impostor.dtypes]
-        shares[dtype] = {impostor.name: _shares(every, impostor) for impostor in known}
+        known = [trivial_answer for trivial_answer in _trivial_answers(operation) if dtype in trivial_answer.dtypes]
+        shares[dtype] = {trivial_answer.name: _shares(every, trivial_answer) for trivial_answer in known}
         rows.append((f"`{operation}`, {dtype}", *_row(operation, dtype, sets, shares[dtype])))
     heading = ("impostor", *(f"{dtype}, {said}" for dtype in DTYPES for said in ("told apart", "undecided")))
-    every_impostor = [
+    every_trivial_answer = [
         (
             f"`{each.name}`: {each.sentence}",
             *(cell for dtype in DTYPES for cell in _cells(shares[dtype].get(each.name))),
         )
-        for each in _impostors(operation)
+        for each in _trivial_answers(operation)
     ]
-    return rows, [f"## `{operation}`", "", *table(heading, every_impostor), ""]
+    return rows, [f"## `{operation}`", "", *table(heading, every_trivial_answer), ""]
 
 
 def _cells(shares: tuple[float, float] | None) -> tuple[str, str]:
@@ -139,7 +139,7 @@ def _row(
 ) -> tuple[object, ...]:
     """Return how many draws count, how many sets are complete, and how many draws that takes."""
     every = [each for told in sets for each in told]
-    tellings = [told.telling for each in every if each.counts for told in each.impostors.values()]
+    tellings = [told.telling for each in every if each.counts for told in each.trivial_answers.values()]
     needed = [draws_until_all(told, [*shares]) for told in sets]
     found = sorted(number for number in needed if number is not None)
     complete = sum(certificate(operation, dtype, told[:DRAWS]).is_complete for told in sets)
@@ -174,8 +174,8 @@ def of_shapes() -> list[str]:
         for dtype in DTYPES:
             limits = Limits(dtype, without=without, extents=extents)
             found = certificate(FORWARD, dtype, list(told_in_turn(FORWARD, "shapes", DRAWS, limits)))
-            left = ", ".join(f"`{impostor.name}`" for impostor in found.not_told_apart)
-            rows.append((name, dtype, found.draws, len(found.told_apart), len(found.not_applicable), left))
+            left = ", ".join(f"`{trivial_answer.name}`" for trivial_answer in found.not_distinguished)
+            rows.append((name, dtype, found.draws, len(found.distinguished), len(found.not_applicable), left))
     heading = ("shape", "dtype", "draws that count", "told apart", "not applicable", "not told apart")
     return ["## Shapes", "", f"Sets of {DRAWS} draws of attention.", "", *table(heading, rows), ""]
 
@@ -184,14 +184,14 @@ def of_own_inputs() -> list[str]:
     """Ask which impostors uniform inputs could tell apart, and return the section."""
     generator = np.random.default_rng(0)
     drawn = {name: generator.random((1, 1, TOKENS, FEATURES), np.float32) for name in ("query", "key", "value")}
-    passing = {each.name for each in passing_impostors(FORWARD, drawn, {}, atol=RULE, rtol=RULE)}
+    passing = {each.name for each in passing_trivial_answers(FORWARD, drawn, {}, atol=RULE, rtol=RULE)}
     ratios: dict[str, Mapping[str, float]] = {}
     for dtype in ("float32", "float16", "bfloat16"):
         inputs = {name: rounded_to(array.astype(np.float64), dtype) for name, array in drawn.items()}
         assert all(np.array_equal(array, array.astype(numpy_dtype(dtype))) for array in inputs.values())
         case = case_of(Recipe(FORWARD, "own", 0, Limits(dtype)), Drawn(inputs, {}, (), {}, ()))
-        told = tell_apart(run_of(case, dtype, {})).impostors
-        ratios[dtype] = {name: each.ratio for name, each in told.items() if each.telling in (TOLD_APART, UNDECIDED)}
+        told = distinguish(run_of(case, dtype, {})).trivial_answers
+        ratios[dtype] = {name: each.ratio for name, each in told.items() if each.telling in (DISTINGUISHED, UNDECIDED)}
     rows = [
         (f"`{name}`", "passes" if name in passing else "fails", *(_told(ratios[dtype].get(name)) for dtype in ratios))
         for name in ratios["float32"]

@@ -30,7 +30,7 @@ from attnspec.grading import Run, Values, grade
 from attnspec.runner.planning import prepare
 from attnspec_controls import controls_of
 from attnspec_mistakes import mistakes_of
-from attnspec_mistakes.patches import departure, in_working_precision
+from attnspec_mistakes.patches import in_working_precision, patch
 from attnspec_oracle import evaluate
 from attnspec_reference import scaled_dot_product_attention
 from attnspec_reference.attention.attention_keys import within_window
@@ -167,7 +167,7 @@ def step_by_step(dtype: str) -> Implementation:
         return rounded
 
     return in_working_precision(
-        departure(
+        patch(
             scaled_dot_product_attention,
             score_every_key=stored(score_every_key),
             scale_scores=stored(scale_scores),
@@ -249,8 +249,7 @@ NEAR_MISSES: Mapping[str, Mapping[str, object]] = {
 def wrong_implementations() -> dict[str, Implementation]:
     """Return the near misses and the catalogue of mistakes, by name."""
     near = {
-        name: in_working_precision(departure(scaled_dot_product_attention, **steps))
-        for name, steps in NEAR_MISSES.items()
+        name: in_working_precision(patch(scaled_dot_product_attention, **steps)) for name, steps in NEAR_MISSES.items()
     }
     # In layouts of serving a mistake has other arguments.
     listed = [mistake for mistake in mistakes_of(OPERATION) if mistake.is_made_in(None)]

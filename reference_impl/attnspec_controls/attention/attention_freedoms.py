@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_controls.attention.attention_softmax import from_logits
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import by_name, departure
+from attnspec_mistakes.patches import by_name, patch
 from attnspec_reference.attention.attention_softmax import exponentiate, largest_logit, log_sum_exp
 from attnspec_reference.attention.phases import weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
@@ -117,13 +117,13 @@ CONTROLS: tuple[Control, ...] = (
         id="sdpa.compensated_sum",
         operation=OPERATION,
         sentence="The sum of the exponentials carries along what rounding takes away.",
-        function=departure(scaled_dot_product_attention, sum_over_keys=compensated_sum),
+        function=patch(scaled_dot_product_attention, sum_over_keys=compensated_sum),
     ),
     Control(
         id="sdpa.sum_of_halves",
         operation=OPERATION,
         sentence="The exponentials are added pairwise, half by half.",
-        function=departure(scaled_dot_product_attention, sum_over_keys=sum_of_halves),
+        function=patch(scaled_dot_product_attention, sum_over_keys=sum_of_halves),
     ),
     Control(
         id="sdpa.halves_merged",

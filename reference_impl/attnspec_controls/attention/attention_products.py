@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import departure, in_working_precision
+from attnspec_mistakes.patches import in_working_precision, patch
 from attnspec_reference.attention.attention_keys import prepend_past
 from attnspec_reference.attention.phases import applied_scale
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
@@ -88,13 +88,13 @@ CONTROLS: tuple[Control, ...] = (
         id="sdpa.heads_indexed",
         operation=OPERATION,
         sentence="The shared heads are picked by index instead of repeated.",
-        function=departure(scaled_dot_product_attention, repeat_heads=indexed_heads),
+        function=patch(scaled_dot_product_attention, repeat_heads=indexed_heads),
     ),
     Control(
         id="sdpa.sums_in_order",
         operation=OPERATION,
         sentence="Every sum is taken strictly one number after the other.",
-        function=departure(
+        function=patch(
             scaled_dot_product_attention,
             score_every_key=scores_feature_by_feature,
             sum_over_keys=sum_key_by_key,

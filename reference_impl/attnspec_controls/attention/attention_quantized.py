@@ -10,7 +10,7 @@ from attnspec_controls.attention.attention_products import indexed_heads
 from attnspec_controls.attention.attention_softmax import from_logits, online, powers_of_two
 from attnspec_controls.control import Control
 from attnspec_mistakes.attention.forward.attention_departures import TENSORS, check_scales, of_products, tensors_of
-from attnspec_mistakes.patches import by_name, departure
+from attnspec_mistakes.patches import by_name, patch
 from attnspec_reference.attention.attention_scales import dequantize, of_each_head, output_dtype_or_own
 from attnspec_reference.attention.phases import score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
@@ -62,12 +62,12 @@ def folded_steps(factors: Mapping[str, Array]) -> dict[str, Callable[..., Array]
 
 def folded(arguments: dict[str, Any], factors: Mapping[str, Array]) -> Outputs:
     """Attend to numbers, with the scales in factors."""
-    return departure(scaled_dot_product_attention, **folded_steps(factors))(**arguments)
+    return patch(scaled_dot_product_attention, **folded_steps(factors))(**arguments)
 
 
 def folded_powers_of_two(arguments: dict[str, Any], factors: Mapping[str, Array]) -> Outputs:
     """Attend to numbers with the scales in factors, and take powers of two."""
-    return departure(scaled_dot_product_attention, exponentiate=powers_of_two, **folded_steps(factors))(**arguments)
+    return patch(scaled_dot_product_attention, exponentiate=powers_of_two, **folded_steps(factors))(**arguments)
 
 
 def scores_first(arguments: dict[str, Any], factors: Mapping[str, Array]) -> Outputs:
@@ -78,13 +78,13 @@ def scores_first(arguments: dict[str, Any], factors: Mapping[str, Array]) -> Out
 
     steps = {**folded_steps(factors), "score_every_key": scored}
     del steps["scale_scores"]
-    return departure(scaled_dot_product_attention, **steps)(**arguments)
+    return patch(scaled_dot_product_attention, **steps)(**arguments)
 
 
 def in_the_query(arguments: dict[str, Any], factors: Mapping[str, Array]) -> Outputs:
     """Multiply queries by the scales of queries and keys, before any product."""
     arguments["query"] = arguments["query"] * (factors["query"] * factors["key"])
-    return departure(scaled_dot_product_attention, weigh_values=folded_steps(factors)["weigh_values"])(**arguments)
+    return patch(scaled_dot_product_attention, weigh_values=folded_steps(factors)["weigh_values"])(**arguments)
 
 
 def in_the_weights(arguments: dict[str, Any], factors: Mapping[str, Array]) -> Outputs:
@@ -93,12 +93,12 @@ def in_the_weights(arguments: dict[str, Any], factors: Mapping[str, Array]) -> O
     def weighed(weights: Array, value: Array, attendable: Booleans) -> Array:
         return weigh_values(weights * factors["value"], value, attendable)
 
-    return departure(scaled_dot_product_attention, **{**folded_steps(factors), "weigh_values": weighed})(**arguments)
+    return patch(scaled_dot_product_attention, **{**folded_steps(factors), "weigh_values": weighed})(**arguments)
 
 
 def folded_tiles(arguments: dict[str, Any], factors: Mapping[str, Array]) -> Outputs:
     """Go over tiles of two keys, and multiply by the scale of values once, at the end."""
-    scores = departure(scaled_dot_product_attention, scale_scores=folded_steps(factors)["scale_scores"])
+    scores = patch(scaled_dot_product_attention, scale_scores=folded_steps(factors)["scale_scores"])
     outputs = by_name(from_logits(online(2), scores)(**arguments))
     return {**outputs, "output": outputs["output"] * factors["value"]}
 
@@ -112,7 +112,7 @@ def key_by_key(**arguments: Any) -> Outputs:
         tokens = [dequantize(numbers[:, :, [token]], scale, dtype) for token in range(np.shape(numbers)[2])]
         return np.concatenate(tokens, axis=2)
 
-    return departure(scaled_dot_product_attention, dequantize=each_token, repeat_heads=indexed_heads)(**arguments)
+    return patch(scaled_dot_product_attention, dequantize=each_token, repeat_heads=indexed_heads)(**arguments)
 
 
 CONTROLS: tuple[Control, ...] = (

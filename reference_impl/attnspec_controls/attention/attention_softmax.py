@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import departure, in_working_precision
+from attnspec_mistakes.patches import in_working_precision, patch
 from attnspec_reference.attention.attention_logits import repeat_heads
 from attnspec_reference.attention.attention_softmax import (
     divide_by_total,
@@ -139,7 +139,7 @@ CONTROLS: tuple[Control, ...] = (
         id="sdpa.powers_of_two",
         operation=OPERATION,
         sentence="The exponentials are powers of two, with the logarithm of e folded into the exponents.",
-        function=departure(scaled_dot_product_attention, exponentiate=powers_of_two),
+        function=patch(scaled_dot_product_attention, exponentiate=powers_of_two),
     ),
     Control(
         id="sdpa.by_logarithm",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.attention.backward_sums import control
-from attnspec_mistakes.patches import by_name, departure, ignoring, in_working_precision
+from attnspec_mistakes.patches import by_name, ignoring, in_working_precision, patch
 from attnspec_reference.attention.attention_softmax import largest_logit
 from attnspec_reference.attention.phases import applied_scale, score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
@@ -66,7 +66,7 @@ def powers_of_two(logits: Array, logsumexp: Array, attendable: Booleans) -> Arra
 @in_working_precision
 def as_flash_attention_in_bits(**arguments: Any) -> AttentionGradients:
     """Keep output and logsumexp of a forward pass, and find the weights anew as powers of two."""
-    return departure(scaled_dot_product_attention_backward, shares_of_keys=powers_of_two)(**with_stored(arguments))
+    return patch(scaled_dot_product_attention_backward, shares_of_keys=powers_of_two)(**with_stored(arguments))
 
 
 def by_jacobian(weights: Array, grad_weights: Array, subtracted: Array, attendable: Booleans) -> Array:
@@ -160,7 +160,7 @@ def rounded_between_phases(**arguments: Any) -> AttentionGradients:
     def product(grad_output: Array, value: Array) -> Array:
         return rounded(score_every_key(grad_output, value))
 
-    return departure(
+    return patch(
         scaled_dot_product_attention_backward,
         sum_for_keys=for_keys,
         sum_for_queries=for_queries,
@@ -204,22 +204,22 @@ CONTROLS: tuple[Control, ...] = (
     control(
         "shifted_twice",
         "The weights are found anew with the largest logit taken from both the logit and the logsumexp.",
-        departure(scaled_dot_product_attention_backward, shares_of_keys=weights_of_shifted),
+        patch(scaled_dot_product_attention_backward, shares_of_keys=weights_of_shifted),
     ),
     control(
         "by_jacobian",
         "The gradients of the weights are multiplied by the Jacobian of the softmax, a matrix for each query.",
-        departure(scaled_dot_product_attention_backward, gradient_of_softmax=by_jacobian),
+        patch(scaled_dot_product_attention_backward, gradient_of_softmax=by_jacobian),
     ),
     control(
         "cap_by_factors",
         "The derivative of the cap is a product of two factors instead of one less a square.",
-        departure(scaled_dot_product_attention_backward, gradient_of_cap=cap_by_factors),
+        patch(scaled_dot_product_attention_backward, gradient_of_cap=cap_by_factors),
     ),
     control(
         "sinks_as_keys",
         "A sink is differentiated as a key whose value is 0, query by query.",
-        departure(scaled_dot_product_attention_backward, gradient_of_sinks=sinks_as_keys),
+        patch(scaled_dot_product_attention_backward, gradient_of_sinks=sinks_as_keys),
     ),
     control(
         "scale_folded",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import departure
+from attnspec_mistakes.patches import patch
 from attnspec_reference.attention.attention_gradients import sum_attended, sum_for_keys, sum_for_queries
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
@@ -47,7 +47,7 @@ def over_tiles_of_keys(tile: int) -> Computation:
             total = total + sum_attended(products[..., keys], attendable[..., keys])
         return total
 
-    return departure(scaled_dot_product_attention_backward, sum_for_queries=for_queries, sum_attended=of_rows)
+    return patch(scaled_dot_product_attention_backward, sum_for_queries=for_queries, sum_attended=of_rows)
 
 
 def over_tiles_of_queries(tile: int) -> Computation:
@@ -60,7 +60,7 @@ def over_tiles_of_queries(tile: int) -> Computation:
             total = total + sum_for_keys(of_scores[..., rows, :], of_queries[..., rows, :], attendable[..., rows, :])
         return total
 
-    return departure(scaled_dot_product_attention_backward, sum_for_keys=for_keys)
+    return patch(scaled_dot_product_attention_backward, sum_for_keys=for_keys)
 
 
 def in_any_order(of_scores: Array, of_queries: Array, attendable: Booleans) -> Array:
@@ -107,7 +107,7 @@ def heads_rounded_first(**arguments: Any) -> AttentionGradients:
             total = total + grouped[:, :, head]
         return total
 
-    return departure(scaled_dot_product_attention_backward, sum_over_group=sums)(**arguments)
+    return patch(scaled_dot_product_attention_backward, sum_over_group=sums)(**arguments)
 
 
 def control(name: str, sentence: str, function: Computation) -> Control:
@@ -135,14 +135,12 @@ CONTROLS: tuple[Control, ...] = (
     control(
         "added_in_any_order",
         "What queries and keys give is added in an order that differs from call to call, as atomics do.",
-        departure(
-            scaled_dot_product_attention_backward, sum_for_keys=in_any_order, sum_for_queries=queries_in_any_order
-        ),
+        patch(scaled_dot_product_attention_backward, sum_for_keys=in_any_order, sum_for_queries=queries_in_any_order),
     ),
     control(
         "by_einsum",
         "Every product is made by itself, excluded ones are selected away, and the rest is summed by einsum.",
-        departure(scaled_dot_product_attention_backward, sum_for_keys=by_einsum, sum_for_queries=queries_by_einsum),
+        patch(scaled_dot_product_attention_backward, sum_for_keys=by_einsum, sum_for_queries=queries_by_einsum),
     ),
     control(
         "heads_rounded_first",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import departure, in_working_precision
+from attnspec_mistakes.patches import in_working_precision, patch
 from attnspec_reference.attention.context_vector import context_vector
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 
@@ -55,6 +55,6 @@ CONTROLS: tuple[Control, ...] = (
         id="context_vector.state_by_state",
         operation=OPERATION,
         sentence="The weighted states are added strictly one after the other.",
-        function=departure(context_vector, score_every_state=product_as_einsum, weigh_states=state_by_state),
+        function=patch(context_vector, score_every_state=product_as_einsum, weigh_states=state_by_state),
     ),
 )

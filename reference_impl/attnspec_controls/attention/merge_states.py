@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import departure, exchanging, in_working_precision
+from attnspec_mistakes.patches import exchanging, in_working_precision, patch
 from attnspec_reference.attention.merge_states import check_inputs, merge_states
 from attnspec_reference.precision import quietly
 
@@ -143,7 +143,7 @@ CONTROLS: tuple[Control, ...] = (
         id="merge.by_powers_of_two",
         operation="merge_states",
         sentence="Weights are powers of two, of logarithms that are multiplied by log2(e).",
-        function=departure(merge_states, weigh_part=power_of_two, logarithm_of_total=logarithm_by_powers_of_two),
+        function=patch(merge_states, weigh_part=power_of_two, logarithm_of_total=logarithm_by_powers_of_two),
     ),
     Control(
         id="merge.by_sigmoid",
@@ -173,7 +173,7 @@ CONTROLS: tuple[Control, ...] = (
         id="merge.second_subtracted_where_near",
         operation="merge_states",
         sentence="The second logarithm is subtracted from both, unless the first is much larger.",
-        function=departure(merge_states, larger_logarithm=from_second),
+        function=patch(merge_states, larger_logarithm=from_second),
     ),
     Control(
         id="merge.exchanged",

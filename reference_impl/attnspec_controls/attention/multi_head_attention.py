@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_controls.attention import attention_softmax
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import departure, ignoring, in_working_precision
+from attnspec_mistakes.patches import ignoring, in_working_precision, patch
 from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.attention.split_heads import split_heads
@@ -34,7 +34,7 @@ def late_value_bias(*, b_value: Array | None = None, **arguments: Any) -> MultiH
         passes = attention.logsumexp[..., np.newaxis] != -np.inf
         return attention._replace(output=np.where(passes, attention.output + bias, attention.output))
 
-    return departure(multi_head_attention, scaled_dot_product_attention=attend)(**arguments)
+    return patch(multi_head_attention, scaled_dot_product_attention=attend)(**arguments)
 
 
 def attend_online(query: Array, key: Array, value: Array, mask: Any, **attributes: Any) -> Attention:
@@ -91,12 +91,12 @@ CONTROLS: tuple[Control, ...] = (
         id="multi_head.head_by_head",
         operation=OPERATION,
         sentence="The heads attend one after the other.",
-        function=departure(multi_head_attention, scaled_dot_product_attention=attend_head_by_head),
+        function=patch(multi_head_attention, scaled_dot_product_attention=attend_head_by_head),
     ),
     Control(
         id="multi_head.online_softmax_tiles_of_2",
         operation=OPERATION,
         sentence="In each head the softmax is taken online, in one pass over tiles of two keys.",
-        function=departure(multi_head_attention, scaled_dot_product_attention=attend_online),
+        function=patch(multi_head_attention, scaled_dot_product_attention=attend_online),
     ),
 )

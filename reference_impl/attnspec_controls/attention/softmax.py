@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import departure, in_working_precision, named_output
+from attnspec_mistakes.patches import in_working_precision, named_output, patch
 from attnspec_reference.attention.softmax import largest, softmax
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ CONTROLS: tuple[Control, ...] = (
         id="softmax.sum_in_order",
         operation="softmax",
         sentence="The exponentials are added strictly one after the other.",
-        function=named_output(departure(softmax, divide_by_sum=divided_by_sum_in_order)),
+        function=named_output(patch(softmax, divide_by_sum=divided_by_sum_in_order)),
     ),
     Control(
         id="softmax.online",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import departure
+from attnspec_mistakes.patches import patch
 from attnspec_reference.rotary.rotary_frequencies import rotary_frequencies
 
 if TYPE_CHECKING:
@@ -53,30 +53,30 @@ CONTROLS: tuple[Control, ...] = (
         id="rotary_frequencies.by_logarithm",
         operation="rotary_frequencies",
         sentence="The powers are exponentials of multiples of the logarithm of the base.",
-        function=departure(rotary_frequencies, powers_of=by_logarithm),
+        function=patch(rotary_frequencies, powers_of=by_logarithm),
     ),
     Control(
         id="rotary_frequencies.by_reciprocal",
         operation="rotary_frequencies",
         sentence="The powers are reciprocals of positive powers.",
-        function=departure(rotary_frequencies, powers_of=by_reciprocal),
+        function=patch(rotary_frequencies, powers_of=by_reciprocal),
     ),
     Control(
         id="rotary_frequencies.by_wavelength",
         operation="rotary_frequencies",
         sentence="Llama 3 scaling compares wavelengths, band by band.",
-        function=departure(rotary_frequencies, scale_long_waves=by_wavelength),
+        function=patch(rotary_frequencies, scale_long_waves=by_wavelength),
     ),
     Control(
         id="rotary_frequencies.by_share_kept",
         operation="rotary_frequencies",
         sentence="Yarn weighs with the share that is kept.",
-        function=departure(rotary_frequencies, blend=by_share_kept),
+        function=patch(rotary_frequencies, blend=by_share_kept),
     ),
     Control(
         id="rotary_frequencies.by_harmonic_form",
         operation="rotary_frequencies",
         sentence="Yarn blends wavelengths over a common denominator.",
-        function=departure(rotary_frequencies, blend=by_harmonic_form),
+        function=patch(rotary_frequencies, blend=by_harmonic_form),
     ),
 )

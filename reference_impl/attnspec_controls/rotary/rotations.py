@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import departure, named_output
+from attnspec_mistakes.patches import named_output, patch
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, check_inputs, check_pairing
 
@@ -66,13 +66,13 @@ CONTROLS: tuple[Control, ...] = (
         id="apply_rotary.by_complex_product",
         operation="apply_rotary",
         sentence="Each pair is a complex number, and is multiplied by one.",
-        function=named_output(departure(apply_rotary, rotate=by_complex_product)),
+        function=named_output(patch(apply_rotary, rotate=by_complex_product)),
     ),
     Control(
         id="apply_rotary.by_small_matrices",
         operation="apply_rotary",
         sentence="Each pair is multiplied by a matrix of its own.",
-        function=named_output(departure(apply_rotary, rotate=by_small_matrices)),
+        function=named_output(patch(apply_rotary, rotate=by_small_matrices)),
     ),
     Control(
         id="apply_rotary.by_rotated_halves",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_controls.control import Control
-from attnspec_mistakes.patches import departure, in_working_precision
+from attnspec_mistakes.patches import in_working_precision, patch
 from attnspec_reference.rotary.rotary_tables import RotaryTables, check_inputs, rotary_tables
 
 if TYPE_CHECKING:
@@ -45,19 +45,19 @@ CONTROLS: tuple[Control, ...] = (
         id="rotary_tables.by_complex_exponential",
         operation="rotary_tables",
         sentence="Cosine and sine are the two parts of a complex exponential.",
-        function=departure(rotary_tables, cosine_and_sine=by_complex_exponential),
+        function=patch(rotary_tables, cosine_and_sine=by_complex_exponential),
     ),
     Control(
         id="rotary_tables.outer_product",
         operation="rotary_tables",
         sentence="The phases are a matrix product of positions and frequencies.",
-        function=departure(rotary_tables, phases_of=outer),
+        function=patch(rotary_tables, phases_of=outer),
     ),
     Control(
         id="rotary_tables.phases_in_float64",
         operation="rotary_tables",
         sentence="The phases are held in float64, whatever the dtype.",
-        function=departure(rotary_tables, phases_of=in_float64),
+        function=patch(rotary_tables, phases_of=in_float64),
     ),
     Control(
         id="rotary_tables.looked_up",

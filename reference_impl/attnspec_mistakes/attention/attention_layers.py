@@ -23,11 +23,11 @@ from attnspec_mistakes.attention.forward.forward_scores import inverse_root, tra
 from attnspec_mistakes.patches import (
     altered,
     defaulting,
-    departure,
     exchanging,
     ignoring,
     ignoring_where,
     in_working_precision,
+    patch,
     through_float16,
 )
 from attnspec_reference.attention.causal_mask import causal_mask
@@ -53,7 +53,7 @@ def scaled_by_default(formula: Callable[[float], float], argument: str, axis: in
 
 def over_queries(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistake is to ignore it
     """Normalise the columns, after subtracting one maximum from all scores."""
-    return departure(softmax, largest=largest_of_all)(scores, axis=0)
+    return patch(softmax, largest=largest_of_all)(scores, axis=0)
 
 
 def over_all(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistake is to ignore it
@@ -122,7 +122,7 @@ def checked_by_a_reshape(**arguments: Any) -> MultiHeadAttention:
     def combined(split: Array) -> Array:
         return np.swapaxes(split, 1, 2).reshape(shape)
 
-    attend = departure(
+    attend = patch(
         multi_head_attention, check_heads=unchecked, split_heads=cut_where_all_numbers_fit, combine_heads=combined
     )
     return attend(**arguments)
@@ -135,15 +135,13 @@ def leftover_features_dropped(**arguments: Any) -> MultiHeadAttention:
     def combined(split: Array) -> Array:
         return np.pad(combine_heads(split), [(0, 0), (0, 0), (0, width % heads)])
 
-    attend = departure(
-        multi_head_attention, check_heads=unchecked, split_heads=remainder_dropped, combine_heads=combined
-    )
+    attend = patch(multi_head_attention, check_heads=unchecked, split_heads=remainder_dropped, combine_heads=combined)
     return attend(**arguments)
 
 
 def with_heads(attention: Callable[..., Attention]) -> Computation:
     """Make a multi-head attention whose heads attend in another way."""
-    return departure(multi_head_attention, scaled_dot_product_attention=attention)
+    return patch(multi_head_attention, scaled_dot_product_attention=attention)
 
 
 def rows_as_entries(**given: Any) -> MultiHeadAttention:
@@ -198,18 +196,18 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "single_head.query_and_key_weights_swapped": exchanging(single_head_attention, ("w_query", "w_key")),
     "single_head.value_not_projected": altered(single_head_attention, w_value=unprojecting),
-    "single_head.scores_transposed": departure(single_head_attention, score_every_key=transposed_scores),
+    "single_head.scores_transposed": patch(single_head_attention, score_every_key=transposed_scores),
     "single_head.weights_overwrite_scores": weights_over_scores,
     "single_head.scale_missing": scaled_by_default(lambda _width: 1.0, "w_query", 1),
     "single_head.scale_multiplied": scaled_by_default(math.sqrt, "w_query", 1),
     "single_head.scale_from_model_width": scaled_by_default(inverse_root, "x", 1),
     "single_head.scale_from_number_of_tokens": scaled_by_default(inverse_root, "x", 0),
     "single_head.stated_scale_ignored": ignoring(single_head_attention, "scale"),
-    "single_head.softmax_over_queries": departure(single_head_attention, softmax=over_queries),
-    "single_head.softmax_over_all": departure(single_head_attention, softmax=over_all),
-    "single_head.softmax_missing": departure(single_head_attention, softmax=left_out),
-    "single_head.no_maximum": departure(single_head_attention, softmax=departure(softmax, subtract=unshifted)),
-    "single_head.weights_summed_out": departure(
+    "single_head.softmax_over_queries": patch(single_head_attention, softmax=over_queries),
+    "single_head.softmax_over_all": patch(single_head_attention, softmax=over_all),
+    "single_head.softmax_missing": patch(single_head_attention, softmax=left_out),
+    "single_head.no_maximum": patch(single_head_attention, softmax=patch(softmax, subtract=unshifted)),
+    "single_head.weights_summed_out": patch(
         single_head_attention, weigh_values=lambda weights, value: np.sum(weights, axis=-1, keepdims=True) * value
     ),
     "single_head.output_projection_missing": ignoring(single_head_attention, "w_output"),
@@ -220,7 +218,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "single_head.zero_output_matrix_ignored": ignoring_where(
         single_head_attention, lambda given: not np.any(given.get("w_output")), "w_output"
     ),
-    "single_head.through_float16": departure(single_head_attention, widen=through_float16),
+    "single_head.through_float16": patch(single_head_attention, widen=through_float16),
     "multi_head.weight_matrices_transposed": altered(
         multi_head_attention, w_query=np.transpose, w_key=np.transpose, w_value=np.transpose, w_output=np.transpose
     ),
@@ -233,17 +231,15 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.value_bias_dropped": ignoring(multi_head_attention, "b_value"),
     "multi_head.output_bias_dropped": ignoring(multi_head_attention, "b_output"),
     "multi_head.output_bias_dropped_without_keys": nothing_without_keys,
-    "multi_head.split_not_transposed": departure(
-        multi_head_attention, split_heads=departure(split_heads, heads_before_tokens=reshaped_instead)
+    "multi_head.split_not_transposed": patch(
+        multi_head_attention, split_heads=patch(split_heads, heads_before_tokens=reshaped_instead)
     ),
-    "multi_head.split_interleaved": departure(
-        multi_head_attention, split_heads=departure(split_heads, cut_features=dealt_out)
+    "multi_head.split_interleaved": patch(multi_head_attention, split_heads=patch(split_heads, cut_features=dealt_out)),
+    "multi_head.combine_not_transposed": patch(
+        multi_head_attention, combine_heads=patch(combine_heads, tokens_before_heads=reshaped_instead)
     ),
-    "multi_head.combine_not_transposed": departure(
-        multi_head_attention, combine_heads=departure(combine_heads, tokens_before_heads=reshaped_instead)
-    ),
-    "multi_head.combine_interleaved": departure(
-        multi_head_attention, combine_heads=departure(combine_heads, tokens_before_heads=features_before_heads)
+    "multi_head.combine_interleaved": patch(
+        multi_head_attention, combine_heads=patch(combine_heads, tokens_before_heads=features_before_heads)
     ),
     "multi_head.output_projection_missing": altered(multi_head_attention, w_output=unprojecting),
     "multi_head.output_projection_transposed": altered(multi_head_attention, w_output=np.transpose),
@@ -251,7 +247,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.rank_not_checked": axes_added,
     "multi_head.remainder_dropped": leftover_features_dropped,
     "multi_head.checked_by_a_reshape": checked_by_a_reshape,
-    "multi_head.through_float16": departure(multi_head_attention, widen=through_float16),
+    "multi_head.through_float16": patch(multi_head_attention, widen=through_float16),
     "multi_head.scale_missing": heads_scaled_by_default(lambda _width, _heads: 1.0),
     "multi_head.scale_multiplied": heads_scaled_by_default(lambda width, heads: math.sqrt(width // heads)),
     "multi_head.scale_from_model_width": heads_scaled_by_default(lambda width, _heads: 1.0 / math.sqrt(width)),
@@ -266,8 +262,8 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.float_mask_as_boolean": altered(multi_head_attention, mask=forward_masks.as_truth_values),
     "multi_head.mask_of_first_batch_entry": altered(multi_head_attention, mask=forward_masks.first_of_batch),
     "multi_head.causal_ignored": ignoring(multi_head_attention, "is_causal"),
-    "multi_head.causal_inverted": with_heads(attention_with(causal_mask=departure(causal_mask, at_or_before=later))),
-    "multi_head.causal_strict": with_heads(attention_with(causal_mask=departure(causal_mask, at_or_before=before))),
+    "multi_head.causal_inverted": with_heads(attention_with(causal_mask=patch(causal_mask, at_or_before=later))),
+    "multi_head.causal_strict": with_heads(attention_with(causal_mask=patch(causal_mask, at_or_before=before))),
     "multi_head.softmax_over_queries": with_heads(forward_softmax.OVER_QUERIES),
     "multi_head.no_maximum": with_heads(forward_softmax.WITHOUT_MAXIMUM),
     "multi_head.maximum_axis_lost": with_heads(forward_softmax.MAXIMUM_AXIS_LOST),

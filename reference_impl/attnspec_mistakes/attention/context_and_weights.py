@@ -9,7 +9,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.attention_layers import left_out
 from attnspec_mistakes.mistake import Made
-from attnspec_mistakes.patches import defaulting, departure, ignoring, named_output, through_float16
+from attnspec_mistakes.patches import defaulting, ignoring, named_output, patch, through_float16
 from attnspec_reference.attention.context_vector import ContextVector, context_vector
 from attnspec_reference.attention.glorot_normal import glorot_normal
 
@@ -40,13 +40,13 @@ TRUNCATED_DEVIATION = 0.87962566103423978
 
 def spread(formula: Callable[[int, int], float]) -> Computation:
     """Make an initialisation with another standard deviation."""
-    return named_output(departure(glorot_normal, standard_deviation=formula))
+    return named_output(patch(glorot_normal, standard_deviation=formula))
 
 
 def drawn(draw: Callable[[np.random.Generator, tuple[int, int]], Array]) -> Computation:
     """Make an initialisation from another distribution than the standard normal one."""
     return named_output(
-        departure(glorot_normal, draw_standard_normal=lambda shape, seed: draw(np.random.default_rng(seed), shape))
+        patch(glorot_normal, draw_standard_normal=lambda shape, seed: draw(np.random.default_rng(seed), shape))
     )
 
 
@@ -80,26 +80,26 @@ class OneGeneratorForZero(OneGenerator):
 
 
 FUNCTIONS: Mapping[str, Making] = {
-    "context_vector.score_of_every_feature": departure(
+    "context_vector.score_of_every_feature": patch(
         context_vector, score_every_state=lambda encoder_states, decoder_state: encoder_states.T @ decoder_state
     ),
     "context_vector.scale_missing": scaled_by_default(lambda _tokens, _features: 1.0),
     "context_vector.scale_multiplied": scaled_by_default(lambda _tokens, features: math.sqrt(features)),
     "context_vector.scale_from_number_of_tokens": scaled_by_default(lambda tokens, _features: 1.0 / math.sqrt(tokens)),
     "context_vector.stated_scale_ignored": ignoring(context_vector, "scale"),
-    "context_vector.scores_as_weights": departure(
+    "context_vector.scores_as_weights": patch(
         context_vector, scale_scores=lambda raw_scores, _scale: raw_scores, softmax=left_out
     ),
-    "context_vector.softmax_missing": departure(context_vector, softmax=left_out),
-    "context_vector.uniform_mean": departure(
+    "context_vector.softmax_missing": patch(context_vector, softmax=left_out),
+    "context_vector.uniform_mean": patch(
         context_vector, softmax=lambda scores, *, axis: np.full_like(scores, 1.0 / scores.shape[axis])
     ),
-    "context_vector.weights_on_features": departure(
+    "context_vector.weights_on_features": patch(
         context_vector, weigh_states=lambda weights, encoder_states: np.sum(weights * encoder_states, axis=0)
     ),
     "context_vector.scale_one_over_width": scaled_by_default(lambda _tokens, features: 1.0 / features),
     "context_vector.width_not_checked": features_cut,
-    "context_vector.through_float16": departure(context_vector, widen=through_float16),
+    "context_vector.through_float16": patch(context_vector, widen=through_float16),
     "glorot_normal.variance_as_deviation": spread(lambda fan_in, fan_out: 2.0 / (fan_in + fan_out)),
     "glorot_normal.he_deviation": spread(lambda fan_in, _fan_out: math.sqrt(2.0 / fan_in)),
     "glorot_normal.one_over_sum": spread(lambda fan_in, fan_out: math.sqrt(1.0 / (fan_in + fan_out))),

@@ -10,9 +10,9 @@ import numpy as np
 from attnspec_mistakes.patches import (
     altered,
     cut_to_bfloat16,
-    departure,
     exchanging,
     in_working_precision,
+    patch,
     through_float16,
 )
 from attnspec_reference.attention.merge_states import MergedStates, merge_states
@@ -87,7 +87,7 @@ GAP = 12.0
 
 def stepping(**steps: Any) -> Computation:
     """Replace steps of merging."""
-    return departure(merge_states, **steps)
+    return patch(merge_states, **steps)
 
 
 def afterwards(change: Callable[[MergedStates, MergedStates, MergedStates], MergedStates]) -> Computation:

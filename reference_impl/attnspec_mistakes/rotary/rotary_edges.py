@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, remembering, without_gaps
-from attnspec_mistakes.patches import altered, departure, ignoring_where, named_output
+from attnspec_mistakes.patches import altered, ignoring_where, named_output, patch
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
 from attnspec_reference.rotary.frequency_inputs import NEEDED
@@ -121,14 +121,14 @@ FUNCTIONS: Mapping[str, Making] = {
     "apply_rotary.strides_ignored": altered(named_output(apply_rotary), x=as_it_lies_in_memory),
     "apply_rotary.cosines_remembered": remembering(named_output(apply_rotary), "cos", "x"),
     "rotary_frequencies.odd_feature_dropped": altered(
-        departure(rotary_frequencies, check_width=unchecked), width=lambda width: width // 2 * 2
+        patch(rotary_frequencies, check_width=unchecked), width=lambda width: width // 2 * 2
     ),
     "rotary_frequencies.unknown_scaling_as_none": ignoring_where(
         rotary_frequencies, lambda given: given.get("scaling") not in NEEDED, "scaling"
     ),
     "rotary_frequencies.missing_parameters_filled_in": missing_parameters_filled_in,
     "rotary_frequencies.lists_cut": lists_cut,
-    "rotary_frequencies.ranges_not_checked": departure(
+    "rotary_frequencies.ranges_not_checked": patch(
         rotary_frequencies,
         check_ranges=unchecked,
         stretch_base=lambda theta, width, *_given: theta if width < 4 else stretch_base(theta, width, *_given),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.patches import altered, cut_to_bfloat16, departure, ignoring, named_output, through_float16
+from attnspec_mistakes.patches import altered, cut_to_bfloat16, ignoring, named_output, patch, through_float16
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
 from attnspec_reference.rotary.rotary_tables import RotaryTables, multiply, phases_of, rotary_tables
@@ -49,7 +49,7 @@ def in_half_precision(rounded: Callable[[Integers, Array, np.dtype[Any]], Array]
                 return phases_of(positions, frequencies)
             return rounded(positions, frequencies, dtype).astype(frequencies.dtype)
 
-        departed = departure(rotary_tables, phases_of=phases)
+        departed = patch(rotary_tables, phases_of=phases)
         return departed(position_ids, inverse_frequencies, attention_factor=attention_factor)
 
     return computation
@@ -86,7 +86,7 @@ def but_for_still_pairs(position_ids: Any, inverse_frequencies: Any, **attention
 
 def in_the_phase(position_ids: Any, inverse_frequencies: Any, *, attention_factor: float = 1.0) -> RotaryTables:
     """Multiply the phases by the attention factor."""
-    return departure(
+    return patch(
         rotary_tables,
         phases_of=lambda positions, frequencies: multiply(phases_of(positions, frequencies), attention_factor),
     )(position_ids, inverse_frequencies)
@@ -103,7 +103,7 @@ def changed(change: Callable[[Array], Array]) -> Callable[..., RotaryTables]:
 
 def stepping(**steps: Any) -> Computation:
     """Replace steps of the rotation."""
-    return named_output(departure(apply_rotary, **steps))
+    return named_output(patch(apply_rotary, **steps))
 
 
 def copied_at_rest(x: Any, cos: Any, sin: Any, **pairing: Any) -> Array:
@@ -268,14 +268,12 @@ FUNCTIONS: Mapping[str, Making] = {
     "rotary_tables.phases_in_half_precision": in_half_precision(
         lambda positions, frequencies, dtype: phases_of(positions, frequencies).astype(dtype)
     ),
-    "rotary_tables.phases_reduced_roughly": departure(rotary_tables, phases_of=reduced_roughly),
-    "rotary_tables.exchanged": departure(
-        rotary_tables, cosine_and_sine=lambda phases: (np.sin(phases), np.cos(phases))
-    ),
-    "rotary_tables.sine_negated": departure(
+    "rotary_tables.phases_reduced_roughly": patch(rotary_tables, phases_of=reduced_roughly),
+    "rotary_tables.exchanged": patch(rotary_tables, cosine_and_sine=lambda phases: (np.sin(phases), np.cos(phases))),
+    "rotary_tables.sine_negated": patch(
         rotary_tables, cosine_and_sine=lambda phases: (np.cos(phases), -np.sin(phases))
     ),
-    "rotary_tables.sine_unsigned": departure(rotary_tables, cosine_and_sine=sine_from_cosine),
+    "rotary_tables.sine_unsigned": patch(rotary_tables, cosine_and_sine=sine_from_cosine),
     "rotary_tables.attention_factor_ignored": ignoring(rotary_tables, "attention_factor"),
     "rotary_tables.attention_factor_once_for_both": on_the_cosine_only,
     "rotary_tables.attention_factor_squared": altered(
@@ -286,7 +284,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "rotary_tables.of_every_feature": changed(lambda table: np.concatenate([table, table], axis=-1)),
     "rotary_tables.tokens_before_batch": changed(lambda table: np.swapaxes(table, 0, 1)),
     "rotary_tables.counted_between_the_ends": at(counted_between),
-    "rotary_tables.through_float16": departure(rotary_tables, widen=through_float16),
+    "rotary_tables.through_float16": patch(rotary_tables, widen=through_float16),
     "apply_rotary.interleaved_by_default": named_output(
         lambda x, cos, sin, *, pairing="interleaved": apply_rotary(x, cos, sin, pairing=pairing)
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.patches import altered, defaulting, departure, ignoring, on_calls
+from attnspec_mistakes.patches import altered, defaulting, ignoring, on_calls, patch
 from attnspec_reference.rotary.frequency_scalings import (
     blending_range,
     divide,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def frequencies_with(**steps: object) -> Callable[..., RotaryFrequencies]:
     """Make rotary frequencies with some of the reference's steps replaced."""
-    return departure(rotary_frequencies, **steps)
+    return patch(rotary_frequencies, **steps)
 
 
 def under(scaling: str, departed: Computation) -> Computation:
@@ -90,7 +90,7 @@ def shrinking(factor: float, original_length: int, sequence_length: int | None) 
 
 def llama3(**steps: Any) -> Computation:
     """Replace steps of llama3 scaling."""
-    return frequencies_with(scale_long_waves=departure(scale_long_waves, **steps))
+    return frequencies_with(scale_long_waves=patch(scale_long_waves, **steps))
 
 
 def shares_exchanged(frequencies: Array, divided: Array, kept: Array) -> Array:
@@ -129,7 +129,7 @@ def last_kept(frequencies: Array, proportion: float) -> Array:
 
 def ranged(**steps: Any) -> Computation:
     """Replace steps of finding the range."""
-    return frequencies_with(blending_range=departure(blending_range, **steps))
+    return frequencies_with(blending_range=patch(blending_range, **steps))
 
 
 def rounded_inwards(
@@ -213,7 +213,7 @@ FUNCTIONS: Mapping[str, Making] = {
         lambda factor, _original_length, _sequence_length: factor
     ),
     "rotary_frequencies.dynamic_exponent_missing": frequencies_with(
-        stretch_base=departure(stretch_base, exponent_of_stretch=lambda _width: 1.0)
+        stretch_base=patch(stretch_base, exponent_of_stretch=lambda _width: 1.0)
     ),
     "rotary_frequencies.dynamic_shrinks": stretched_by(shrinking),
     "rotary_frequencies.llama3_ignored": without("llama3"),
@@ -288,7 +288,7 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "rotary_frequencies.yarn_factor_missing": frequencies_with(yarn_attention_factor=one),
     "rotary_frequencies.yarn_common_logarithm": frequencies_with(
-        yarn_attention_factor=departure(
+        yarn_attention_factor=patch(
             yarn_attention_factor, magnitude=lambda factor, coefficient: 0.1 * coefficient * math.log10(factor) + 1.0
         )
     ),

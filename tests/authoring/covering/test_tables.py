@@ -64,10 +64,10 @@ def test_many_numbers_use_every_bit_of_their_dtype():
 
 
 def test_what_is_shared_is_stored_as_the_same_numbers():
-    shared = [case for cases in CASES.values() for case in cases if "shared" in case.presentation.values()]
+    shared = [case for cases in CASES.values() for case in cases if "shared" in case.memory_order.values()]
     assert shared
     for case in shared:
         inputs = json.loads((GOLDEN / f"{case.id}.json").read_text("utf-8"))["inputs"]
-        named = [inputs[name] for name, layout in case.presentation.items() if layout == "shared"]
+        named = [inputs[name] for name, layout in case.memory_order.items() if layout == "shared"]
         assert len(named) > 1
         assert named.count(named[0]) == len(named)

@@ -133,10 +133,10 @@ def test_every_operation_has_two_cases_of_equal_shapes_and_unequal_values() -> N
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.rejects], ids=lambda case: case.id)
 def test_a_refusal_has_a_valid_twin(case) -> None:
-    twin = BY_ID[case.rejects.twin]
-    assert twin.rejects is None
-    assert twin.operation == case.operation
-    assert set(case.dtypes) <= set(twin.dtypes)
+    counterpart = BY_ID[case.rejects.counterpart]
+    assert counterpart.rejects is None
+    assert counterpart.operation == case.operation
+    assert set(case.dtypes) <= set(counterpart.dtypes)
     assert case.rejects.reason.endswith(".")
     assert not case.printed
 

@@ -388,10 +388,10 @@ def test_equal_shapes_with_unequal_values_for_every_operation_and_feature() -> N
 
 def test_a_refusal_has_a_valid_twin() -> None:
     for case in (case for case in NEW if case.rejects):
-        twin = BY_ID[case.rejects.twin]
-        assert twin.rejects is None
-        assert twin.operation == case.operation
-        assert set(case.dtypes) <= set(twin.dtypes)
+        counterpart = BY_ID[case.rejects.counterpart]
+        assert counterpart.rejects is None
+        assert counterpart.operation == case.operation
+        assert set(case.dtypes) <= set(counterpart.dtypes)
         assert case.rejects.reason.endswith(".")
         name, choice = case.rejects.convention or ("input_checks", "strict")
         assert choice in CHOICES[name]
@@ -399,18 +399,18 @@ def test_a_refusal_has_a_valid_twin() -> None:
 
 def test_refusals_differ_from_their_twins_in_few_inputs() -> None:
     for case in (case for case in NEW if case.rejects and case.operation == "scaled_dot_product_attention"):
-        twin = BY_ID[case.rejects.twin]
-        changed = {name for name, array in case.inputs.items() if not np.array_equal(array, twin.inputs[name])}
+        counterpart = BY_ID[case.rejects.counterpart]
+        changed = {name for name, array in case.inputs.items() if not np.array_equal(array, counterpart.inputs[name])}
         assert 0 < len(changed) <= 3, case.id
 
 
 @pytest.mark.parametrize("kind", ["fortran", "heads_last", "reversed", "gapped", "broadcast", "readonly"])
 def test_every_presentation_is_asked_of_every_tensor(kind) -> None:
-    asked = {name for case in NEW for name, presentation in case.presentation.items() if presentation == kind}
+    asked = {name for case in NEW for name, memory_order in case.memory_order.items() if memory_order == kind}
     assert asked >= {"query", "key", "value", "mask"}
     for case in NEW:
-        for name, presentation in case.presentation.items():
-            if presentation == "broadcast":
+        for name, memory_order in case.memory_order.items():
+            if memory_order == "broadcast":
                 assert len(case.inputs[name]) > 1
                 assert (case.inputs[name] == case.inputs[name][:1]).all(), case.id
 

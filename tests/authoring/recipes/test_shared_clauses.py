@@ -29,12 +29,12 @@ def test_a_plain_case_names_none() -> None:
 
 @pytest.mark.parametrize("layout", ["fortran", "reversed", "gapped", "inside"])
 def test_a_memory_layout_is_named(layout) -> None:
-    assert named(replace(PLAIN, presentation={"x": layout})) == ("softmax.memory_layout",)
+    assert named(replace(PLAIN, memory_order={"x": layout})) == ("softmax.memory_layout",)
 
 
 @pytest.mark.parametrize("layout", ["shared", "readonly"])
 def test_inputs_in_which_an_edit_shows_are_named(layout) -> None:
-    laid_out = replace(PLAIN, presentation={"x": layout})
+    laid_out = replace(PLAIN, memory_order={"x": layout})
     assert named(laid_out) == ("softmax.inputs_unchanged", "softmax.memory_layout")
 
 
@@ -51,7 +51,7 @@ def test_a_changed_argument_is_named_where_the_page_has_the_clause() -> None:
 
 
 def test_a_clause_that_the_recipe_names_is_not_named_twice() -> None:
-    asked = replace(PLAIN, clauses=("softmax.memory_layout", *PLAIN.clauses), presentation={"x": "gapped"})
+    asked = replace(PLAIN, clauses=("softmax.memory_layout", *PLAIN.clauses), memory_order={"x": "gapped"})
     assert named(asked) == ()
 
 

@@ -16,7 +16,7 @@ from attnspec_authoring.recipes.attention import documents
 from attnspec_authoring.regeneration import check, filled_document, regenerate
 
 PLAIN = Printed(of="weights", section="Question 1", data=["0.1876594", "0.17566497", "0.22271181", "0.41396383"])
-TWIN = "documents/003/context_vector"
+COUNTERPART = "documents/003/context_vector"
 VECTOR = np.array([0.5, 0.25])
 
 
@@ -55,7 +55,7 @@ WRONG = {
         "the oracle cannot compute it",
     ),
     "refused and graded by properties": (
-        lambda case: replace(case, rejects=Rejects("Never.", TWIN), properties={"mean": 0.0}),
+        lambda case: replace(case, rejects=Rejects("Never.", COUNTERPART), properties={"mean": 0.0}),
         "only one of them",
     ),
     "changed argument in two ways": (
@@ -108,7 +108,7 @@ def test_a_wrong_recipe(recipes, folder, door, mistake) -> None:
     recipes.exchange(change(replace(recipes["context_vector"], printed=(PLAIN,))))
     with pytest.raises(RecipeError) as raised:
         door(folder)
-    assert TWIN in str(raised.value)
+    assert COUNTERPART in str(raised.value)
     assert words in str(raised.value)
     assert not folder.exists()
 
@@ -143,7 +143,7 @@ def test_a_last_printed_digit_is_worth_half_a_unit(recipes, folder) -> None:
 
 def test_a_twin_that_no_recipe_makes(recipes, folder) -> None:
     refusal = recipes["context_vector_width_mismatch"]
-    recipes.exchange(replace(refusal, rejects=replace(refusal.rejects, twin="documents/003/nobody")))
+    recipes.exchange(replace(refusal, rejects=replace(refusal.rejects, counterpart="documents/003/nobody")))
     with pytest.raises(RecipeError) as raised:
         regenerate(folder)
     assert str(raised.value) == f"{refusal.id} names the twin 'documents/003/nobody', which no recipe makes."
@@ -151,8 +151,8 @@ def test_a_twin_that_no_recipe_makes(recipes, folder) -> None:
 
 
 def test_two_cases_with_one_id(recipes, folder) -> None:
-    recipes.make(*recipes.few, replace(recipes["causal_mask_boolean"], id=TWIN))
-    with pytest.raises(RecipeError, match=f"Two recipes make the case '{TWIN}'; an id is used once"):
+    recipes.make(*recipes.few, replace(recipes["causal_mask_boolean"], id=COUNTERPART))
+    with pytest.raises(RecipeError, match=f"Two recipes make the case '{COUNTERPART}'; an id is used once"):
         regenerate(folder)
     assert not folder.exists()
 
@@ -171,7 +171,7 @@ def test_a_wrong_recipe_leaves_the_files_of_the_others_as_they_are(recipes, fold
 def test_the_command_line_ends_with_2(recipes, folder, capsys) -> None:
     recipes.exchange(replace(recipes["context_vector"], attributes={"scal": 1.0}))
     assert main(["regenerate", "--golden", str(folder)]) == 2
-    assert capsys.readouterr().err == f"attnspec: {TWIN}: context_vector has no argument 'scal'.\n"
+    assert capsys.readouterr().err == f"attnspec: {COUNTERPART}: context_vector has no argument 'scal'.\n"
 
 
 def test_a_missing_flint_is_told_once(monkeypatch) -> None:

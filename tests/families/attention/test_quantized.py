@@ -13,7 +13,7 @@ import pytest
 
 import attnspec
 from attnspec.validation.one_case import case
-from attnspec_mistakes.patches import departure
+from attnspec_mistakes.patches import patch
 from attnspec_reference.attention.attention_scales import dequantize
 from attnspec_reference.attention.phases import weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
@@ -46,7 +46,7 @@ def rounding_products(name):
             return np.asarray(numbers)
         return widen(dequantize(numbers, np.asarray(scale).astype(kind), dtype).astype(kind), dtype)
 
-    return departure(scaled_dot_product_attention, dequantize=rounded)
+    return patch(scaled_dot_product_attention, dequantize=rounded)
 
 
 def rounding_weights(name, times):
@@ -56,7 +56,7 @@ def rounding_weights(name, times):
     def weighed(weights, value, attendable):
         return weigh_values((weights * times).astype(kind).astype(weights.dtype) / times, value, attendable)
 
-    rounding = departure(scaled_dot_product_attention, weigh_values=weighed)
+    rounding = patch(scaled_dot_product_attention, weigh_values=weighed)
 
     def attend(query, key, value, *, value_scale=None, **others):
         function = scaled_dot_product_attention if value_scale is None else rounding
@@ -88,7 +88,7 @@ def test_weights_may_be_rounded_where_that_is_declared(name, times):
 
 
 def test_what_is_declared_does_not_pass_for_another_scale():
-    ignoring = departure(scaled_dot_product_attention, dequantize=lambda numbers, _scale, dtype: widen(numbers, dtype))
+    ignoring = patch(scaled_dot_product_attention, dequantize=lambda numbers, _scale, dtype: widen(numbers, dtype))
     declared = {"dequantized": "bfloat16", "quantized_weights": "float8_e5m2"}
     results = validated(ignoring, conventions=declared, select=PLAIN)
     assert len(wrong(results)) == len(results) > 0
@@ -175,7 +175,7 @@ def in_float32(**arguments):
         products = dequantize(numbers, scale, dtype)
         return products if scale is None else products.astype(np.float32)
 
-    return departure(scaled_dot_product_attention, dequantize=rounded)(**arguments)
+    return patch(scaled_dot_product_attention, dequantize=rounded)(**arguments)
 
 
 @pytest.mark.parametrize("select", ["quantized/e4m3_per_tensor", "nonfinite/quantized_behind_a_mask"])

@@ -110,7 +110,7 @@ def test_a_sink_is_a_key_with_a_value_of_zeros():
 # Inputs in memory
 
 
-def presented(array, how):
+def in_memory_order(array, how):
     if how == "fortran":
         return np.asfortranarray(array)
     if how == "heads last":
@@ -130,7 +130,7 @@ def presented(array, how):
 def test_memory_layout_changes_nothing(how):
     past_key, past_value = KEY[:, :, :2] + 1, VALUE[:, :, :2] - 1
     arrays = {"query": QUERY, "key": KEY, "value": VALUE, "past_key": past_key, "past_value": past_value}
-    moved = {name: presented(array, how) for name, array in arrays.items()}
+    moved = {name: in_memory_order(array, how) for name, array in arrays.items()}
     one = scaled_dot_product_attention(**arrays, **EVERYTHING)
     other = scaled_dot_product_attention(**moved, **EVERYTHING)
     assert_same(one, other, one._fields)

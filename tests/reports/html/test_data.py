@@ -178,7 +178,7 @@ def large_suite(count):
         attributes={"is_causal": True},
         expected={"all": {"output": inputs["value"], "weights": generator.random((1, 2, 64, 64))}},
         sample={},
-        presentation={},
+        memory_order={},
         rejects=None,
         properties=None,
         changed_argument=None,
@@ -186,7 +186,7 @@ def large_suite(count):
         printed=(),
     )
     cases = {f"large/case_{place:03}": case._replace(id=f"large/case_{place:03}") for place in range(count)}
-    return Suite(folder=None, digest="1" * 64, cases=cases, twins={})
+    return Suite(folder=None, digest="1" * 64, cases=cases, counterparts={})
 
 
 class Large:

@@ -34,7 +34,7 @@ class Rejection(NamedTuple):
     """
 
     reason: str
-    twin: str
+    counterpart: str
     convention: tuple[str, str] | None
 
 
@@ -128,7 +128,7 @@ class Case(NamedTuple):
     attributes: Mapping[str, Any]
     expected: Mapping[str, Mapping[str, NDArray[Any]]] | None
     sample: Mapping[str, NDArray[np.int64]]
-    presentation: Mapping[str, str]
+    memory_order: Mapping[str, str]
     rejects: Rejection | None
     properties: Mapping[str, Any] | None
     changed_argument: ChangedArgument | None
@@ -213,7 +213,7 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
             for dtype, outputs in expected.items()
         },
         sample=sample,
-        presentation=document.get("presentation", {}),
+        memory_order=document.get("presentation", {}),
         rejects=None
         if rejects is None
         else Rejection(

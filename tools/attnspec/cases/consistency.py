@@ -43,7 +43,7 @@ def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
     for name in operation.required_arguments:
         if name not in document["inputs"] and name not in document["attributes"]:
             return "/inputs" if name in inputs else "/attributes", f"{operation.name} needs {name!r}"
-    found = _of_presentation(document["inputs"], document.get("presentation", {}))
+    found = _of_memory_order(document["inputs"], document.get("presentation", {}))
     if found is None and "changed_argument" in document:
         found = _of_changed_argument(document)
     if found is None and "expected" in document:
@@ -95,8 +95,8 @@ _REPEATED_ALONG = {
 """Layouts in which one part of memory stands for all along an axis, and what there are several of."""
 
 
-def _of_presentation(inputs: Mapping[str, Any], presentation: Mapping[str, str]) -> tuple[str, str] | None:
-    for name, layout in presentation.items():
+def _of_memory_order(inputs: Mapping[str, Any], memory_order: Mapping[str, str]) -> tuple[str, str] | None:
+    for name, layout in memory_order.items():
         pointer = f"/presentation/{name}"
         if name not in inputs:
             return pointer, f"there is no such input; there are {', '.join(inputs)}"
@@ -113,14 +113,14 @@ def _of_presentation(inputs: Mapping[str, Any], presentation: Mapping[str, str])
                 return pointer, f"{layout} is for tensors with several {several}, all of them equal"
         if layout == "one_number" and len(_numbers(inputs[name]["data"])) != 1:
             return pointer, "one_number is for tensors with elements, all of them equal"
-    fused = [name for name, layout in presentation.items() if layout == "fused"]
+    fused = [name for name, layout in memory_order.items() if layout == "fused"]
     for name in fused:
         if sum(_beside(inputs[name]) == _beside(inputs[other]) for other in fused) < 2:
             return (
                 f"/presentation/{name}",
                 "fused is for several tensors of one dtype whose axes are equally long but for the last",
             )
-    shared = [name for name, layout in presentation.items() if layout == "shared"]
+    shared = [name for name, layout in memory_order.items() if layout == "shared"]
     for name in shared:
         if len(shared) < 2 or inputs[name] != inputs[shared[0]]:
             return f"/presentation/{name}", "shared is for several tensors that hold the same numbers in the same shape"

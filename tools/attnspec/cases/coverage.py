@@ -88,7 +88,7 @@ def factors_of(case: Case) -> dict[str, str]:
         if array is None:
             made[tensor.name] = "none"
             continue
-        made[tensor.name] = case.presentation.get(tensor.name, "plain")
+        made[tensor.name] = case.memory_order.get(tensor.name, "plain")
         if tensor.broadcasts:
             made[f"kind of {tensor.name}"] = f"{array.dtype.kind} of rank {array.ndim}"
         elif not tensor.axes:

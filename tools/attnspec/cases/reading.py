@@ -56,7 +56,7 @@ class Suite:
     folder: Path
     digest: str
     cases: Mapping[str, Case]
-    twins: Mapping[str, Case]
+    counterparts: Mapping[str, Case]
 
 
 def suite_of(cases: Iterable[Case]) -> Suite:
@@ -104,17 +104,17 @@ def load_suite(
     if absent and not whole:
         ids = tuple(case_id for case_id in ids if not case_id.startswith(absent))
     cases = {case_id: _read_case(folder, case_id, entries[case_id]) for case_id in ids}
-    twins: dict[str, Case] = {}
+    counterparts: dict[str, Case] = {}
     for case in cases.values():
-        if case.rejects is None or case.rejects.twin in cases:
+        if case.rejects is None or case.rejects.counterpart in cases:
             continue
-        twin = case.rejects.twin
-        if twin not in entries:
+        counterpart = case.rejects.counterpart
+        if counterpart not in entries:
             raise FixtureError(
-                f"{folder / case.id}.json names the twin {twin!r} at /rejects/twin, but there is no such case."
+                f"{folder / case.id}.json names the twin {counterpart!r} at /rejects/twin, but there is no such case."
             )
-        twins[twin] = _read_case(folder, twin, entries[twin])
-    return Suite(folder, suite_digest(entries), cases, twins)
+        counterparts[counterpart] = _read_case(folder, counterpart, entries[counterpart])
+    return Suite(folder, suite_digest(entries), cases, counterparts)
 
 
 def read_index(folder: Path) -> dict[str, Mapping[str, Any]]:

@@ -42,8 +42,13 @@ def suite_of_random(cases: Iterable[Case]) -> Suite:
         What was made of texts.
     """
     suite = suite_of(cases)
-    twins = dict.fromkeys(case.rejects.twin for case in suite.cases.values() if case.rejects is not None)
-    return replace(suite, twins={twin: random_case(twin) for twin in twins if twin not in suite.cases})
+    counterparts = dict.fromkeys(case.rejects.counterpart for case in suite.cases.values() if case.rejects is not None)
+    return replace(
+        suite,
+        counterparts={
+            counterpart: random_case(counterpart) for counterpart in counterparts if counterpart not in suite.cases
+        },
+    )
 
 
 def load_selected(
@@ -69,5 +74,7 @@ def load_selected(
         return load_suite(folder, profiles=profiles, select=select, whole=whole)
     suite = load_suite(folder, profiles=profiles, select=patterns, whole=whole)
     if not patterns and not profiles:
-        return replace(suite, cases=random.cases, twins=random.twins)
-    return replace(suite, cases={**suite.cases, **random.cases}, twins={**suite.twins, **random.twins})
+        return replace(suite, cases=random.cases, counterparts=random.counterparts)
+    return replace(
+        suite, cases={**suite.cases, **random.cases}, counterparts={**suite.counterparts, **random.counterparts}
+    )

@@ -140,7 +140,7 @@ def _explain_case(case: Case, mistakes: dict[str, Mistake]) -> None:
     click.echo(f"{case.id} (case of {case.operation}, profile {case.profile})\n{case.title}")
     click.echo(f"Source: {', '.join(case.source.values())}")
     if case.rejects is not None:
-        click.echo(f"It must be refused: {case.rejects.reason} Its valid twin is {case.rejects.twin}.")
+        click.echo(f"It must be refused: {case.rejects.reason} Its valid twin is {case.rejects.counterpart}.")
     click.echo("\nClauses:")
     for clause_id in case.clauses:
         click.echo(f"  {clause_id}: {clause_text(clause_id)}")

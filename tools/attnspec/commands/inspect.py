@@ -166,7 +166,7 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
             for name, array in outputs.items():
                 click.echo(f"\nexpected {name} {array.shape}, {dtype}\n{array}")
     if shown.rejects is not None:
-        click.echo(f"\nmust be refused: {shown.rejects.reason}\nits valid twin: {shown.rejects.twin}")
+        click.echo(f"\nmust be refused: {shown.rejects.reason}\nits valid twin: {shown.rejects.counterpart}")
     if shown.properties is not None:
         click.echo(f"\ngraded by properties: {dict(shown.properties)}")
     if shown.changed_argument is not None:

@@ -61,20 +61,20 @@ def protocol(
 
 def _check(command: str, timeout: float, start_timeout: float, *, as_json: bool) -> int:
     from attnspec.cases import canonical_json
-    from attnspec.process.protocol_checks import manners_of
+    from attnspec.process.protocol_checks import protocol_checks_of
 
     if as_json:
-        found = [*manners_of(command, timeout=timeout, start_timeout=start_timeout)]
-        entries = [{"manner": manner.name, "fault": manner.fault} for manner in found]
+        found = [*protocol_checks_of(command, timeout=timeout, start_timeout=start_timeout)]
+        entries = [{"manner": protocol_check.name, "fault": protocol_check.fault} for protocol_check in found]
         click.echo(canonical_json(entries), nl=False)
-        return int(any(manner.fault is not None for manner in found))
+        return int(any(protocol_check.fault is not None for protocol_check in found))
     tried = faults = 0
-    for manner in manners_of(command, timeout=timeout, start_timeout=start_timeout):
+    for protocol_check in protocol_checks_of(command, timeout=timeout, start_timeout=start_timeout):
         tried += 1
-        faults += manner.fault is not None
-        click.echo(f"{'ok   ' if manner.fault is None else 'FAULT'}  {manner.name}")
-        if manner.fault is not None:
-            click.echo(f"       {plain_text(manner.fault)}")
+        faults += protocol_check.fault is not None
+        click.echo(f"{'ok   ' if protocol_check.fault is None else 'FAULT'}  {protocol_check.name}")
+        if protocol_check.fault is not None:
+            click.echo(f"       {plain_text(protocol_check.fault)}")
     click.echo(f"{tried - faults} of {tried} manners kept." if faults else f"All {tried} manners are kept.")
     return 1 if faults else 0
 

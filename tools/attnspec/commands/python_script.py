@@ -73,7 +73,7 @@ def _script(case: Case, data: Sequence[str], computing: Sequence[str]) -> str:
 
 
 def _title(case: Case) -> str:
-    layouts = "; ".join(f"{name} is handed over {layout}" for name, layout in case.presentation.items())
+    layouts = "; ".join(f"{name} is handed over {layout}" for name, layout in case.memory_order.items())
     title = f"{case.id}: {case.title}" + (f" ({layouts})" if layouts else "")
     return title.replace("\\", "/").replace('"', "'")
 

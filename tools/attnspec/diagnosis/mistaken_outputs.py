@@ -11,7 +11,7 @@ from attnspec.cases import attributes_in
 from attnspec.contract.dtypes import ANY, to_run_dtype
 from attnspec.contract.implementation import Outputs, Request
 from attnspec.contract.layout import name_of
-from attnspec.runner import own_attributes, presented_all
+from attnspec.runner import in_memory_orders, own_attributes
 from attnspec.targets.calling import read_returned
 from attnspec.targets.in_process import InProcessImplementation
 from attnspec.targets.laid_out import laid_out
@@ -41,7 +41,7 @@ def outputs_of(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDAr
     """
     case, dtype = run.case, "float64" if run.dtype == ANY else run.dtype
     arrays = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
-    inputs = presented_all(arrays, case.presentation)
+    inputs = in_memory_orders(arrays, case.memory_order)
     if mistake.in_layout:
         return _in_layout(mistake, run, inputs, before)
     try:

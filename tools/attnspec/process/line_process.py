@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.process.last_words import LastWords
 from attnspec.process.pipes import PIECE, pipes_of
-from attnspec.process.watchdog import Keeper
+from attnspec.process.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ class LineProcess:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        self._keeper = Keeper(self._process.pid)
+        self._watchdog = Watchdog(self._process.pid)
         self._last_words = LastWords(show=show_stderr)
         self._pipes = pipes_of(self._process, self._last_words.hear)
         self._transcript = transcript
@@ -213,7 +213,7 @@ class LineProcess:
         if not self._is_open:
             return
         self._is_open = False
-        self._keeper.dismiss()
+        self._watchdog.dismiss()
         self._pipes.drain()
         self._pipes.close()
         with contextlib.suppress(subprocess.TimeoutExpired):

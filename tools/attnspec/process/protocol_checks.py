@@ -59,7 +59,7 @@ _UNKNOWN_OPERATION = "no_such_operation"
 _HINT = {"hint": "a later harness may say more"}
 
 
-class Manner(NamedTuple):
+class ProtocolCheck(NamedTuple):
     """One manner, and how a program keeps it.
 
     Attributes
@@ -78,7 +78,7 @@ class _FaultError(Exception):
     """The program lacks a manner; the text is a sentence."""
 
 
-def manners_of(command: str, *, timeout: float, start_timeout: float) -> Iterator[Manner]:
+def protocol_checks_of(command: str, *, timeout: float, start_timeout: float) -> Iterator[ProtocolCheck]:
     """Try a program's manners, one after the other; without an answer to start there are no others.
 
     Parameters
@@ -98,20 +98,20 @@ def manners_of(command: str, *, timeout: float, start_timeout: float) -> Iterato
         first = _tried("answers start, of whose versions it knows one", talk, _starts)
         yield first
         if first.fault is None:
-            for name, manner in _MANNERS.items():
-                yield _tried(name, talk, manner)
+            for name, protocol_check in _PROTOCOL_CHECKS.items():
+                yield _tried(name, talk, protocol_check)
     finally:
         talk.kill()
 
 
-def _tried(name: str, talk: _Talk, manner: Callable[[_Talk], None]) -> Manner:
+def _tried(name: str, talk: _Talk, protocol_check: Callable[[_Talk], None]) -> ProtocolCheck:
     try:
-        manner(talk)
+        protocol_check(talk)
     except _FaultError as fault:
         # Out of step or not, the next manner begins with a fresh program.
         talk.kill()
-        return Manner(name, str(fault))
-    return Manner(name, None)
+        return ProtocolCheck(name, str(fault))
+    return ProtocolCheck(name, None)
 
 
 class _Talk:
@@ -326,7 +326,7 @@ def _starts_again(talk: _Talk) -> None:
     talk.ask(talk.request)
 
 
-_MANNERS: Mapping[str, Callable[[_Talk], None]] = {
+_PROTOCOL_CHECKS: Mapping[str, Callable[[_Talk], None]] = {
     "answers a request, and says nothing more": _answers,
     "echoes a large seq": _echoes_a_large_seq,
     "ignores a field that it does not know": _ignores_unknown_fields,

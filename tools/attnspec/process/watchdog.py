@@ -9,7 +9,7 @@ _KEEP = 'read -r _; kill -s KILL -- "-$1"'
 """The keeper's stdin is open for as long as the harness lives: not even a SIGKILL can leave it open."""
 
 
-class Keeper:
+class Watchdog:
     """A shell that waits for the end of this process, where there are process groups.
 
     Parameters

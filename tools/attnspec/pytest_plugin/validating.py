@@ -131,7 +131,7 @@ class Validating:
 
     def run(self, case: Case, dtype: str) -> Result:
         """Run and grade one case in one dtype, twice in a row; a refusal together with its valid twin."""
-        alone = replace(self._suite, cases={case.id: case}, twins=self._twin_of(case))
+        alone = replace(self._suite, cases={case.id: case}, counterparts=self._counterpart_of(case))
         dtypes = self._dtypes if dtype == ANY else (dtype,)
         (result,) = run_suite(alone, self._implementation, dtypes=dtypes, conventions=self._conventions, goes_on=True)
         if self.is_debugged and isinstance(self._seen.raised, pytest.exit.Exception):
@@ -190,11 +190,11 @@ class Validating:
         """Release the implementation."""
         self._implementation.close()
 
-    def _twin_of(self, case: Case) -> dict[str, Case]:
+    def _counterpart_of(self, case: Case) -> dict[str, Case]:
         if case.rejects is None:
             return {}
-        twin = case.rejects.twin
-        return {twin: self._suite.cases.get(twin) or self._suite.twins[twin]}
+        counterpart = case.rejects.counterpart
+        return {counterpart: self._suite.cases.get(counterpart) or self._suite.counterparts[counterpart]}
 
 
 def conventions_asked_for(options: Any) -> dict[str, str]:

@@ -97,7 +97,7 @@ def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
     if diagnosis["erratum"] is not None:
         lines.append(wording.same_erratum(diagnosis["erratum"]))
     if diagnosis.get("same"):
-        lines.append(wording.not_told_apart(diagnosis["same"]))
+        lines.append(wording.not_distinguished(diagnosis["same"]))
     return [*lines, *measured, *attended, *facts]
 
 

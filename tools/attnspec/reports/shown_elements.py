@@ -69,8 +69,8 @@ def _table(compared: Compared, most: int) -> list[str]:
 
 def _row(compared: Compared, place: int) -> tuple[str, ...]:
     element = compared.element(place)
-    told_apart = f"{element.owed:.9g}" != f"{element.got:.9g}" or element.owed == element.got
-    digits = 9 if told_apart else 17
+    distinguished = f"{element.owed:.9g}" != f"{element.got:.9g}" or element.owed == element.got
+    digits = 9 if distinguished else 17
     return (
         f"[{', '.join(map(str, element.index))}]",
         f"{element.owed:.{digits}g}",

@@ -403,7 +403,7 @@ def how_sure(certainty: str) -> str:
     return {"most likely": "Most likely: ", "one of these": "Perhaps: "}.get(certainty, "")
 
 
-def not_told_apart(others: Sequence[str]) -> str:
+def not_distinguished(others: Sequence[str]) -> str:
     """Return which other mistakes that break the same clause give these results, too."""
     return f"These results do not tell it from {', '.join(others)}, which {_break(others)} the same clause."
 

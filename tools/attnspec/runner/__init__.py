@@ -3,7 +3,7 @@
 from attnspec.grading import Run
 from attnspec.runner.checks import beside_counterparts
 from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
-from attnspec.runner.memory_order import arrays_of, inputs_of, own_attributes, presented_all, request_of
+from attnspec.runner.memory_order import arrays_of, in_memory_orders, inputs_of, own_attributes, request_of
 from attnspec.runner.planning import (
     Offered,
     Resolved,
@@ -33,6 +33,7 @@ __all__ = [
     "arrays_of",
     "asked_in_layout",
     "beside_counterparts",
+    "in_memory_orders",
     "inputs_of",
     "not_graded",
     "offered_part",
@@ -40,7 +41,6 @@ __all__ = [
     "planned_dtypes",
     "planned_runs",
     "prepare_suite",
-    "presented_all",
     "request_of",
     "resolved_for",
     "run_once",

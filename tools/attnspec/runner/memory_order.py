@@ -28,7 +28,7 @@ FUSED = "fused"
 """The layout of inputs that are sections of one array, as one projection to query, key and value gives them."""
 
 
-def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+def in_memory_orders(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]) -> dict[str, NDArray[Any]]:
     """Return the inputs of a call, each in its memory layout, and those that share one as that one, or parts of it.
 
     Parameters
@@ -36,7 +36,7 @@ def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]
     arrays
         Input name to a fresh array in C order, which may be given away.
     layouts
-        Input name to one of `PRESENTATIONS`; the ordinary layout where it is missing. Inputs that are `SHARED` hold
+        Input name to one of `MEMORY_ORDERS`; the ordinary layout where it is missing. Inputs that are `SHARED` hold
         the same numbers; those that are `FUSED` lie side by side along the last axis where all other axes agree.
 
     Notes
@@ -51,7 +51,7 @@ def presented_all(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]
             shared = array if shared is None else shared
             handed[name] = shared
         else:
-            handed[name] = presented(array, layout)
+            handed[name] = in_memory_order(array, layout)
     return handed | _side_by_side({name: arrays[name] for name in arrays if layouts.get(name) == FUSED})
 
 
@@ -89,7 +89,7 @@ def request_of(
 def inputs_of(run: Run) -> dict[str, NDArray[Any]]:
     """Return the inputs of a run as they are handed over: fresh arrays, in the memory layouts of its case."""
     arrays = arrays_of(run)
-    return presented_all(arrays, run.case.presentation) if run.case.presentation else arrays
+    return in_memory_orders(arrays, run.case.memory_order) if run.case.memory_order else arrays
 
 
 def arrays_of(run: Run) -> dict[str, NDArray[Any]]:
@@ -105,7 +105,7 @@ def own_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: [*value] if isinstance(value, list) else value for name, value in attributes.items()}
 
 
-def presented(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
+def in_memory_order(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
     """Return an array in a memory layout.
 
     Parameters
@@ -113,13 +113,13 @@ def presented(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
     array
         A fresh array in C order, which may be given away.
     layout
-        One of `PRESENTATIONS`; None for the ordinary layout.
+        One of `MEMORY_ORDERS`; None for the ordinary layout.
 
     Notes
     -----
     Clauses ``memory_layout`` and ``inputs_unchanged`` of each operation, such as ``sdpa.memory_layout``.
     """
-    return array if layout is None else PRESENTATIONS[layout](array)
+    return array if layout is None else MEMORY_ORDERS[layout](array)
 
 
 def heads_last(array: NDArray[Any]) -> NDArray[Any]:
@@ -195,7 +195,7 @@ def readonly(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-PRESENTATIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+MEMORY_ORDERS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "fortran": np.asfortranarray,
     "heads_last": heads_last,
     "heads_last_gapped": heads_last_gapped,

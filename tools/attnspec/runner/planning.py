@@ -91,7 +91,7 @@ def share_of(suite: Suite, share: Share) -> Suite:
 
 def _first(case: Case) -> str:
     """Return the id of the case that decides where a case goes."""
-    return case.id if case.rejects is None else case.rejects.twin
+    return case.id if case.rejects is None else case.rejects.counterpart
 
 
 @dataclass(frozen=True)

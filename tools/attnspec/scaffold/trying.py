@@ -196,7 +196,7 @@ def _is_plain(operation: Operation, case: Case) -> bool:
     given = {*case.inputs, *case.attributes}
     return (
         given == set(OPERATIONS[operation.name].required_arguments)
-        and not (case.rejects or case.properties or case.sample or case.presentation)
+        and not (case.rejects or case.properties or case.sample or case.memory_order)
         and all(min(array.shape, default=2) > 1 for array in case.inputs.values())
         and all(np.all(np.abs(array) < _LARGEST) for array in case.inputs.values() if array.dtype.kind == "f")
     )

@@ -20,7 +20,7 @@ from attnspec.contract.implementation import (
     Request,
 )
 from attnspec.contract.layout import name_of
-from attnspec.targets.handed_out import imprint
+from attnspec.targets.handed_out import fingerprint
 from attnspec.targets.layers import Wrapped
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _edited(request: Request, call: Request, axes: Mapping[str, Axes], entry: Ma
     return tuple(
         name
         for name, known in axes.items()
-        if imprint(call.inputs[name]) != imprint(known.to_layout(request.inputs[name], entry))
+        if fingerprint(call.inputs[name]) != fingerprint(known.to_layout(request.inputs[name], entry))
     )
 
 

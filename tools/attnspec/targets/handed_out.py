@@ -24,7 +24,7 @@ _MOST = 4096
 """Sets of shapes that are remembered: more than golden cases have, and a bound for draws, each of which has its own."""
 
 
-def imprint(array: NDArray[Any]) -> bytes:
+def fingerprint(array: NDArray[Any]) -> bytes:
     """Return what tells an array from one of another shape or dtype, or with any other bit.
 
     These are its bytes, or of a large one a digest of them, behind its shape and dtype: a call can reshape in place
@@ -49,7 +49,9 @@ class _Call(NamedTuple):
     held: Mapping[str, NDArray[Any]]
 
     def overwritten(self) -> tuple[str, ...]:
-        return tuple(name for name, array in self.returned.items() if imprint(array) != imprint(self.held[name]))
+        return tuple(
+            name for name, array in self.returned.items() if fingerprint(array) != fingerprint(self.held[name])
+        )
 
 
 @dataclass

@@ -20,7 +20,7 @@ from attnspec.contract.implementation import Answer, Declaration, Declined, Outp
 from attnspec.contract.layout import operation_in, read_layout
 from attnspec.targets.calling import read_returned, read_signature
 from attnspec.targets.differentiating import differentiated
-from attnspec.targets.handed_out import HandedOut, imprint
+from attnspec.targets.handed_out import HandedOut, fingerprint
 from attnspec.targets.where_raised import place_of
 from attnspec.tensors import TENSORS
 
@@ -110,7 +110,7 @@ class InProcessImplementation:
         lacking = signature.lacks(arguments)
         if lacking is not None:
             return Declined(f"it has no argument {lacking!r}")
-        pristine = {name: imprint(array) for name, array in request.inputs.items()}
+        pristine = {name: fingerprint(array) for name, array in request.inputs.items()}
         try:
             given = request.inputs if self._tensors is None else self._given(request.inputs, self._tensors)
         except Unsupported as refusal:
@@ -142,7 +142,7 @@ class InProcessImplementation:
         if isinstance(answer, Outputs):
             held = given if self._tensors is None else {name: self._tensors.held(each) for name, each in given.items()}
             changed = (
-                *(name for name, array in held.items() if imprint(array) != pristine[name]),
+                *(name for name, array in held.items() if fingerprint(array) != pristine[name]),
                 *(name for name in lists if repr(request.attributes[name]) != listed[name]),
             )
             kept = {name: array.copy() for name, array in answer.values.items()}

@@ -116,7 +116,7 @@ def held_to_others(implementation: Implementation, target: Target, dtypes: Colle
     return Declaring(implementation, replace(declared, conventions=conventions, dtypes=kept))
 
 
-class Patience(Wrapped):
+class Timeouts(Wrapped):
     """An implementation that is asked until it has timed out some times in a row.
 
     Parameters
@@ -149,4 +149,4 @@ class Patience(Wrapped):
 
 def patient(implementation: Implementation, target: Target, timeouts: int | None) -> Implementation:
     """Give an implementation up that times out; what runs in this process cannot."""
-    return implementation if target.is_imported else Patience(implementation, timeouts or TIMEOUTS_IN_A_ROW)
+    return implementation if target.is_imported else Timeouts(implementation, timeouts or TIMEOUTS_IN_A_ROW)

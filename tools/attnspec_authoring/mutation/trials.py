@@ -90,7 +90,7 @@ class Examiner:
         cases = self._ordered(implementation)
         for in_first_dtype in (True, False):
             for part in _parts(cases):
-                runs = [run for case in self._with_twins(part) for run in self._runs(case, in_first_dtype)]
+                runs = [run for case in self._with_counterparts(part) for run in self._runs(case, in_first_dtype)]
                 for result in run_once(runs, self.suite, implementation):
                     if result.is_wrong:
                         self.failures[result.case.id] += 1
@@ -104,11 +104,11 @@ class Examiner:
         cases = [case for case in self.suite.cases.values() if case.operation in operations]
         return sorted(cases, key=lambda case: -self.failures[case.id])
 
-    def _with_twins(self, part: Sequence[Case]) -> list[Case]:
+    def _with_counterparts(self, part: Sequence[Case]) -> list[Case]:
         """Add the valid twins of refusals, which are graded with them."""
-        known = {**self.suite.twins, **self.suite.cases}
-        twins = [known[case.rejects.twin] for case in part if case.rejects is not None]
-        return [*{case.id: case for case in (*part, *twins)}.values()]
+        known = {**self.suite.counterparts, **self.suite.cases}
+        counterparts = [known[case.rejects.counterpart] for case in part if case.rejects is not None]
+        return [*{case.id: case for case in (*part, *counterparts)}.values()]
 
     def _runs(self, case: Case, in_first_dtype: bool) -> Sequence[Run]:
         key = (case.id, in_first_dtype)

@@ -125,7 +125,7 @@ class Cache:
     def _digest(self, case: Case, suite: Suite) -> str:
         """Return the digest of a case's file, and of that of its twin where it has one."""
         if case.id not in self._cases:
-            files = [case.id] if case.rejects is None else [case.id, case.rejects.twin]
+            files = [case.id] if case.rejects is None else [case.id, case.rejects.counterpart]
             contents = [(suite.folder / f"{name}.json").read_bytes() for name in files]
             self._cases[case.id] = _digest_of(hashlib.sha256(content).hexdigest() for content in contents)
         return self._cases[case.id]

@@ -91,7 +91,7 @@ class Rejects:
     """
 
     reason: str
-    twin: str
+    counterpart: str
     convention: tuple[str, str] | None = None
 
 
@@ -162,7 +162,7 @@ class AuthoredCase:
     conventions: tuple[str, ...] = ()
     printed: tuple[Printed, ...] = ()
     errata: tuple[str, ...] = ()
-    presentation: Mapping[str, str] = field(default_factory=dict[str, str])
+    memory_order: Mapping[str, str] = field(default_factory=dict[str, str])
     sample: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
     whole_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
     revision: int = 1

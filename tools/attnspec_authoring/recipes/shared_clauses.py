@@ -35,9 +35,9 @@ def clauses_of(case: AuthoredCase) -> tuple[str, ...]:
         f"{short_name}.{name}" for name in ("inputs_unchanged", "memory_layout", "repeatable")
     )
     exercised = {
-        unchanged: not SHOWING_EDITS.isdisjoint(case.presentation.values())
+        unchanged: not SHOWING_EDITS.isdisjoint(case.memory_order.values())
         or any(broken_by(target) == unchanged for target in case.targets),
-        layout: bool(case.presentation),
+        layout: bool(case.memory_order),
         repeatable: case.changed_argument is not None,
     }
     return tuple(clause for clause, holds in exercised.items() if holds and clause in clauses())

@@ -85,13 +85,13 @@ def authored_document(case: AuthoredCase) -> dict[str, Any]:
         "conventions": list(case.conventions),
     }
     if case.rejects is not None:
-        rejects: dict[str, Any] = {"reason": case.rejects.reason, "twin": case.rejects.twin}
+        rejects: dict[str, Any] = {"reason": case.rejects.reason, "twin": case.rejects.counterpart}
         if case.rejects.convention is not None:
             name, choice = case.rejects.convention
             rejects["convention"] = {"name": name, "choice": choice}
         document["rejects"] = rejects
-    if case.presentation:
-        document["presentation"] = dict(case.presentation)
+    if case.memory_order:
+        document["presentation"] = dict(case.memory_order)
     if case.sample:
         document["sample"] = {name: list(indices) for name, indices in case.sample.items()}
     if case.properties is not None:

@@ -197,8 +197,8 @@ def _by_id(cases: tuple[AuthoredCase, ...]) -> dict[str, AuthoredCase]:
             raise RecipeError(f"Two recipes make the case {case.id!r}; an id is used once.")
         by_id[case.id] = case
     for case in cases:
-        if case.rejects is not None and case.rejects.twin not in by_id:
-            raise RecipeError(f"{case.id} names the twin {case.rejects.twin!r}, which no recipe makes.")
+        if case.rejects is not None and case.rejects.counterpart not in by_id:
+            raise RecipeError(f"{case.id} names the twin {case.rejects.counterpart!r}, which no recipe makes.")
     return by_id
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PROFILE = "found"
 """The folder of what nobody has named yet: an author gives each case the profile and the name that it shall keep."""
 
-TWIN = "twin"
+COUNTERPART = "twin"
 """How the name of the valid case ends beside one that must be refused."""
 
 _USUAL_DTYPES = ("float64", "float32")
@@ -40,7 +40,7 @@ class FoundCase:
 
     case: Case
     command: str
-    twin: Case | None
+    counterpart: Case | None
 
 
 def authored_cases(found: Sequence[FoundCase]) -> str:
@@ -54,11 +54,13 @@ def authored_cases(found: Sequence[FoundCase]) -> str:
     made: list[str] = []
     for number, each in enumerate(found):
         own = f"{PROFILE}/{each.case.operation}_{number}"
-        valid = f"{own}_{TWIN}"
+        valid = f"{own}_{COUNTERPART}"
         made.append(_call(own, each.case, each.command, valid))
-        made += [] if each.twin is None else [_call(valid, each.twin, f"The twin of {own}.", valid)]
+        made += [] if each.counterpart is None else [_call(valid, each.counterpart, f"The twin of {own}.", valid)]
     body = "".join(made)
-    forms = ("AuthoredCase", "Rejects", "Source") if any(each.twin for each in found) else ("AuthoredCase", "Source")
+    forms = (
+        ("AuthoredCase", "Rejects", "Source") if any(each.counterpart for each in found) else ("AuthoredCase", "Source")
+    )
     names = [name for name in ("inf", "nan") if re.search(rf"(?<![.\w]){name}\b", body)]
     return "\n".join(
         (
@@ -79,7 +81,7 @@ def authored_cases(found: Sequence[FoundCase]) -> str:
     )
 
 
-def _call(own: str, case: Case, comment: str, twin: str) -> str:
+def _call(own: str, case: Case, comment: str, counterpart: str) -> str:
     inputs = ",\n".join(f'                "{name}": {array_literal(array)}' for name, array in case.inputs.items())
     stated = {
         "id": own,
@@ -92,7 +94,7 @@ def _call(own: str, case: Case, comment: str, twin: str) -> str:
     lines += [f"            inputs={{\n{inputs},\n            }},"] if inputs else []
     lines += [f"            {name}={value!r}," for name, value in _others(case)]
     if case.rejects is not None:
-        refusal = f"{case.rejects.reason!r}, {twin!r}, {case.rejects.convention!r}"
+        refusal = f"{case.rejects.reason!r}, {counterpart!r}, {case.rejects.convention!r}"
         lines.append(f"            rejects=Rejects({refusal}),")
     return "\n".join((f"        # {comment}", "        AuthoredCase(", *lines, "        ),", ""))
 
@@ -106,5 +108,5 @@ def _others(case: Case) -> Iterator[tuple[str, object]]:
         yield "dtypes", case.dtypes
     if case.conventions:
         yield "conventions", case.conventions
-    if case.presentation:
-        yield "presentation", dict(case.presentation)
+    if case.memory_order:
+        yield "presentation", dict(case.memory_order)

@@ -61,8 +61,8 @@ def write_recipes(path: Path, recipes: Sequence[str]) -> None:
     found: list[FoundCase] = []
     for recipe in recipes:
         case = draw(recipe_from_text(recipe))
-        twin = None if case.rejects is None else draw(recipe_from_text(case.rejects.twin))
-        found.append(FoundCase(case, f"attnspec show --python {shlex.quote(recipe)}", twin))
+        counterpart = None if case.rejects is None else draw(recipe_from_text(case.rejects.counterpart))
+        found.append(FoundCase(case, f"attnspec show --python {shlex.quote(recipe)}", counterpart))
     _write(path, authored_cases(found))
 
 

@@ -5,7 +5,7 @@ This room holds what all families draw with; what is drawn, and how often, is in
 
 from attnspec_draws.generators.alike import ALIKE, make_alike
 from attnspec_draws.generators.beyond_float16 import BEYOND_FLOAT16, Resized, beyond_float16
-from attnspec_draws.generators.case_generator import Lattice
+from attnspec_draws.generators.case_generator import CaseGenerator
 from attnspec_draws.generators.changing import CHANGED, argument_to_change, other_value
 from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.lengths import as_stated, lengthened
@@ -13,7 +13,7 @@ from attnspec_draws.generators.limits import FEWEST, NO_AXES, Limits
 from attnspec_draws.generators.memory import ONE_ARRAY, ONE_PART, share_memory
 from attnspec_draws.generators.misfitting import Misfit, of_another_value
 from attnspec_draws.generators.numbers import coarse, full_width, whole_numbers
-from attnspec_draws.generators.presenting import draw_presentation
+from attnspec_draws.generators.presenting import draw_memory_order
 from attnspec_draws.generators.refusing import REFUSED, TWICE, Refusals, malformed
 from attnspec_draws.generators.spoiling_one import HOLDING, spoil_one
 from attnspec_draws.generators.words import REVERSED, Stream, Words
@@ -30,8 +30,8 @@ __all__ = [
     "REFUSED",
     "REVERSED",
     "TWICE",
+    "CaseGenerator",
     "Drawn",
-    "Lattice",
     "Limits",
     "Misfit",
     "Refusals",
@@ -42,7 +42,7 @@ __all__ = [
     "as_stated",
     "beyond_float16",
     "coarse",
-    "draw_presentation",
+    "draw_memory_order",
     "full_width",
     "lengthened",
     "make_alike",

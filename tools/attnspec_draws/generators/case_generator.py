@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Lattice:
+class CaseGenerator:
     """What draws the cases of one operation.
 
     Attributes

@@ -59,7 +59,7 @@ class Drawn:
     extents: Mapping[str, int]
     clauses: tuple[str, ...]
     conventions: tuple[str, ...] = ()
-    presentation: Mapping[str, str] = field(default_factory=dict[str, str])
+    memory_order: Mapping[str, str] = field(default_factory=dict[str, str])
     sample: Mapping[str, NDArray[np.int64]] = field(default_factory=dict[str, "NDArray[np.int64]"])
     thinned: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     left_open: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ _FEWEST, _MOST = 20, 60
 """Of a hundred inputs, how many have that layout elsewhere, at least and at most."""
 
 
-def draw_presentation(words: Words, inputs: Mapping[str, NDArray[Any]], limits: Limits) -> dict[str, str]:
+def draw_memory_order(words: Words, inputs: Mapping[str, NDArray[Any]], limits: Limits) -> dict[str, str]:
     """Draw the memory layouts of a case: the ordinary one for the most part, else another for some or for all."""
     stream = words.of("presentation")
     if not stream.percent(_PRESENTED) or not limits.allow("presentation"):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from attnspec.cases import Case
-    from attnspec_draws.generators.case_generator import Lattice
-    from attnspec_draws.generators.trivial_answers import Impostor, Part
+    from attnspec_draws.generators.case_generator import CaseGenerator
+    from attnspec_draws.generators.trivial_answers import Part, TrivialAnswer
 
 
 def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
@@ -49,8 +49,8 @@ class RandomCases:
         Given a case with generated inputs: the part of it that impostors answer; None where that would take too long.
     """
 
-    lattices: Mapping[str, Lattice]
-    impostors: Mapping[str, tuple[Impostor, ...]]
+    case_generators: Mapping[str, CaseGenerator]
+    trivial_answers: Mapping[str, tuple[TrivialAnswer, ...]]
     extents_of: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, int]] = _no_extents
     with_few_heads: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, tuple[int, ...]]] = _as_they_are
     part_of: Callable[[Case], Part | None] = _no_part

@@ -116,7 +116,7 @@ def refused(drawn: Drawn, clause: str, **changed: Any) -> Drawn:
         features=(*wrong.features, REFUSED),
         clauses=(clause,),
         conventions=(),
-        presentation={},
+        memory_order={},
         is_refused=True,
         changed=None,
     )

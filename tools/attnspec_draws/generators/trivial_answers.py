@@ -60,7 +60,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Impostor:
+class TrivialAnswer:
     """A wrong answer that is cheap to give. Who holds answers to a set of inputs should know that it would be noticed.
 
     Attributes

@@ -16,7 +16,7 @@ from attnspec_draws.judge.certificate import certificate
 from attnspec_draws.judge.questions import asked_again, smaller
 from attnspec_draws.judge.recognising import recognised
 from attnspec_draws.judge.tally import Tally, tally_of
-from attnspec_draws.judge.telling_apart import answering_of, tell_apart
+from attnspec_draws.judge.telling_apart import answering_of, distinguish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,7 +126,7 @@ class Asking:
         results = tuple(_without_what_is_too_large(result) for result in results)
         self._recognise(results)
         if is_first and question.where == "at":
-            self._tell_apart(results[0], question)
+            self._distinguish(results[0], question)
         self.results += results
         self._places += [question.where] * len(results)
         self._seconds += sum(result.seconds for result in results)
@@ -150,7 +150,7 @@ class Asking:
         is_whole = not results[0].case.thinned
         self._wrong += trick is not None or (is_whole and any(result.is_wrong for result in results))
 
-    def _tell_apart(self, result: Result, question: Question) -> None:
+    def _distinguish(self, result: Result, question: Question) -> None:
         """Find what a draw is worth that was answered, and is small enough to be answered otherwise."""
         run = result.run
         if not isinstance(run.expected, Values) or question.shape.text in self._too_large:
@@ -163,7 +163,7 @@ class Asking:
         except ValueError:
             self._too_large.add(question.shape.text)
             return
-        self._told.setdefault(about, []).append(tell_apart(run, self._before.get(about), answering=answering))
+        self._told.setdefault(about, []).append(distinguish(run, self._before.get(about), answering=answering))
         self._before[about] = answering.call.right
 
     @property

@@ -10,7 +10,7 @@ from attnspec.validation.one_case import run_of
 from attnspec_draws import draw
 from attnspec_draws.generators import REFUSED
 from attnspec_draws.generators.random_cases import random_cases_of
-from attnspec_draws.judge.telling_apart import THE_SAME, TOLD_APART, UNDECIDED, tell_apart
+from attnspec_draws.judge.telling_apart import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ in bfloat16 (spec/studies/impostors.md)."""
 
 
 @dataclass(frozen=True)
-class ImpostorTold:
+class TrivialAnswerTold:
     """What a set of draws says of one impostor.
 
     Attributes
@@ -43,7 +43,7 @@ class ImpostorTold:
 
     name: str
     sentence: str
-    told_apart: int
+    distinguished: int
     undecided: int
     the_same: int
     best_ratio: float
@@ -52,7 +52,7 @@ class ImpostorTold:
     @property
     def applies(self) -> bool:
         """Whether its arithmetic is another in any draw; where nothing is causal, that of who looks ahead is not."""
-        return self.told_apart + self.undecided > 0
+        return self.distinguished + self.undecided > 0
 
 
 @dataclass(frozen=True)
@@ -78,41 +78,45 @@ class Certificate:
     draws: int
     left_out: tuple[str, ...]
     graded_share: float
-    impostors: tuple[ImpostorTold, ...]
+    trivial_answers: tuple[TrivialAnswerTold, ...]
 
     @property
-    def told_apart(self) -> tuple[ImpostorTold, ...]:
+    def distinguished(self) -> tuple[TrivialAnswerTold, ...]:
         """The impostors that a draw tells apart."""
-        return tuple(impostor for impostor in self.impostors if impostor.told_apart)
+        return tuple(trivial_answer for trivial_answer in self.trivial_answers if trivial_answer.distinguished)
 
     @property
-    def not_told_apart(self) -> tuple[ImpostorTold, ...]:
+    def not_distinguished(self) -> tuple[TrivialAnswerTold, ...]:
         """The impostors that differ from what is right in some draw, and that none tells apart."""
-        return tuple(impostor for impostor in self.impostors if impostor.applies and not impostor.told_apart)
+        return tuple(
+            trivial_answer
+            for trivial_answer in self.trivial_answers
+            if trivial_answer.applies and not trivial_answer.distinguished
+        )
 
     @property
-    def not_applicable(self) -> tuple[ImpostorTold, ...]:
+    def not_applicable(self) -> tuple[TrivialAnswerTold, ...]:
         """The impostors whose arithmetic is right in every draw."""
-        return tuple(impostor for impostor in self.impostors if not impostor.applies)
+        return tuple(trivial_answer for trivial_answer in self.trivial_answers if not trivial_answer.applies)
 
     @property
     def is_complete(self) -> bool:
         """Whether every impostor that differs from what is right is told apart, and there is any."""
-        return bool(self.told_apart) and not self.not_told_apart
+        return bool(self.distinguished) and not self.not_distinguished
 
     def sentence(self) -> str:
         """Say what the set is worth."""
         if not self.draws:
             return f"In {self.dtype}, no draw counts: in each of them, too much is not graded."
-        of = len(self.told_apart) + len(self.not_told_apart)
+        of = len(self.distinguished) + len(self.not_distinguished)
         draws = f"In {self.dtype}, {'1 draw tells' if self.draws == 1 else f'{self.draws} draws tell'}"
         if not of:
             return f"{draws} nothing: every cheap wrong answer that was tried is right there."
-        if not self.not_told_apart:
+        if not self.not_distinguished:
             return f"{draws} every one of {of} cheap wrong answers from the right ones."
-        passing = "; ".join(impostor.sentence for impostor in self.not_told_apart)
+        passing = "; ".join(trivial_answer.sentence for trivial_answer in self.not_distinguished)
         return (
-            f"{draws} {len(self.told_apart)} of {of} cheap wrong answers from the right ones; "
+            f"{draws} {len(self.distinguished)} of {of} cheap wrong answers from the right ones; "
             f"these could have passed: {passing}."
         )
 
@@ -126,23 +130,23 @@ class Certificate:
             "graded_share": self.graded_share,
             "complete": self.is_complete,
             "sentence": self.sentence(),
-            "told_apart": [impostor.name for impostor in self.told_apart],
-            "not_told_apart": [impostor.name for impostor in self.not_told_apart],
-            "not_applicable": [impostor.name for impostor in self.not_applicable],
-            "impostors": [_impostor_json(impostor) for impostor in self.impostors],
+            "told_apart": [trivial_answer.name for trivial_answer in self.distinguished],
+            "not_told_apart": [trivial_answer.name for trivial_answer in self.not_distinguished],
+            "not_applicable": [trivial_answer.name for trivial_answer in self.not_applicable],
+            "impostors": [_trivial_answer_json(trivial_answer) for trivial_answer in self.trivial_answers],
         }
 
 
-def _impostor_json(impostor: ImpostorTold) -> dict[str, Any]:
+def _trivial_answer_json(trivial_answer: TrivialAnswerTold) -> dict[str, Any]:
     """Return what stands for an impostor; every ratio is finite."""
     return {
-        "name": impostor.name,
-        "sentence": impostor.sentence,
-        "told_apart": impostor.told_apart,
-        "undecided": impostor.undecided,
-        "the_same": impostor.the_same,
-        "best_ratio": impostor.best_ratio,
-        "first": impostor.first,
+        "name": trivial_answer.name,
+        "sentence": trivial_answer.sentence,
+        "told_apart": trivial_answer.distinguished,
+        "undecided": trivial_answer.undecided,
+        "the_same": trivial_answer.the_same,
+        "best_ratio": trivial_answer.best_ratio,
+        "first": trivial_answer.first,
     }
 
 
@@ -159,13 +163,13 @@ def certificate(operation: str, dtype: str, told: Sequence[DrawTold]) -> Certifi
     counting = [each for each in told if each.counts]
     owed = sum(each.owed for each in counting)
     graded = sum(each.graded for each in counting)
-    impostors = tuple(
-        _of_impostor(impostor.name, impostor.sentence, counting)
-        for impostor in random_cases_of(operation).impostors.get(operation, ())
-        if dtype in impostor.dtypes
+    trivial_answers = tuple(
+        _of_trivial_answer(trivial_answer.name, trivial_answer.sentence, counting)
+        for trivial_answer in random_cases_of(operation).trivial_answers.get(operation, ())
+        if dtype in trivial_answer.dtypes
     )
     left_out = tuple(each.case for each in told if not each.counts)
-    return Certificate(operation, dtype, len(counting), left_out, graded / owed if owed else 0.0, impostors)
+    return Certificate(operation, dtype, len(counting), left_out, graded / owed if owed else 0.0, trivial_answers)
 
 
 def certify(
@@ -202,18 +206,18 @@ def _told_in_turn(
     for recipe in recipes:
         # What must be refused tells no answers apart; the draw as it is right does.
         case = draw(recipe.leaving_out((REFUSED,)))
-        yield tell_apart(run_of(case, recipe.limits.dtype, conventions), before, outputs=outputs)
+        yield distinguish(run_of(case, recipe.limits.dtype, conventions), before, outputs=outputs)
         before = case.golden(recipe.limits.dtype)
 
 
-def _of_impostor(name: str, sentence: str, told: Sequence[DrawTold]) -> ImpostorTold:
-    tellings = [each.impostors[name].telling for each in told]
-    return ImpostorTold(
+def _of_trivial_answer(name: str, sentence: str, told: Sequence[DrawTold]) -> TrivialAnswerTold:
+    tellings = [each.trivial_answers[name].telling for each in told]
+    return TrivialAnswerTold(
         name,
         sentence,
-        told_apart=tellings.count(TOLD_APART),
+        distinguished=tellings.count(DISTINGUISHED),
         undecided=tellings.count(UNDECIDED),
         the_same=tellings.count(THE_SAME),
-        best_ratio=max((each.impostors[name].ratio for each in told), default=0.0),
-        first=next((each.case for each in told if each.impostors[name].telling == TOLD_APART), None),
+        best_ratio=max((each.trivial_answers[name].ratio for each in told), default=0.0),
+        first=next((each.case for each in told if each.trivial_answers[name].telling == DISTINGUISHED), None),
     )

@@ -111,7 +111,9 @@ def tried(check: OwnCheck, shape: Shape) -> OwnCheckFound:
     dtype = shape.dtypes[0]
     inputs = _read(check, shape) if check.numbers not in KINDS else _drawn(check, shape, dtype)
     try:
-        wrong, passing = _impostors(shape.operation, inputs, shape.attributes, dtype, check.atol, check.rtol, None)
+        wrong, passing = _trivial_answers(
+            shape.operation, inputs, shape.attributes, dtype, check.atol, check.rtol, None
+        )
     except ValueError as error:
         raise UsageError(f"{check.numbers}: {error}.") from None
     return OwnCheckFound(check, shape.text, dtype, wrong, passing)
@@ -142,7 +144,7 @@ def _read(check: OwnCheck, shape: Shape) -> dict[str, NDArray[Any]]:
     return {name: inputs[name] for name in shape.shapes}
 
 
-def passing_impostors(
+def passing_trivial_answers(
     operation: str,
     inputs: Mapping[str, NDArray[Any]],
     attributes: Mapping[str, Any],
@@ -173,10 +175,10 @@ def passing_impostors(
         If inputs and attributes do not fit each other.
     """
     dtype = next((array.dtype.name for array in inputs.values() if is_float(array.dtype)), REFERENCE_DTYPE)
-    return _impostors(operation, inputs, attributes, dtype, atol, rtol, output)[1]
+    return _trivial_answers(operation, inputs, attributes, dtype, atol, rtol, output)[1]
 
 
-def _impostors(
+def _trivial_answers(
     operation: str,
     inputs: Mapping[str, NDArray[Any]],
     attributes: Mapping[str, Any],
@@ -192,17 +194,17 @@ def _impostors(
     call = Answered(wide, attributes, right)
     wrong = 0
     found: list[Passing] = []
-    for impostor in random_cases_of(operation).impostors.get(operation, ()):
-        if dtype not in impostor.dtypes:
+    for trivial_answer in random_cases_of(operation).trivial_answers.get(operation, ()):
+        if dtype not in trivial_answer.dtypes:
             continue
         with np.errstate(all="ignore"):
-            answer = impostor.answer(call).get(name)
+            answer = trivial_answer.answer(call).get(name)
         if answer is None or np.array_equal(answer, right[name], equal_nan=True):
             continue
         wrong += 1
         if np.allclose(answer, right[name], rtol=rtol, atol=atol, equal_nan=True):
             error = float(np.nanmax(np.abs(answer - right[name]), initial=0.0))
-            found.append(Passing(impostor.name, impostor.sentence, error))
+            found.append(Passing(trivial_answer.name, trivial_answer.sentence, error))
     return wrong, tuple(found)
 
 

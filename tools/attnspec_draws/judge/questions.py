@@ -63,7 +63,7 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
     """
     limits = limits_at(shape, dtype)
     about = (shape.text, dtype)
-    classes = random_cases_of(shape.operation).lattices[shape.operation].classes_of_large
+    classes = random_cases_of(shape.operation).case_generators[shape.operation].classes_of_large
     large = bool(classes) and bool(drawn_of(Recipe(shape.operation, seed_of(seed, *about), 0, limits)).thinned)
     many = min(draws, LARGE_DRAWS) if large else draws
 

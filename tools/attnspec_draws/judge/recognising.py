@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.runner import Result
-    from attnspec_draws.generators.trivial_answers import Impostor
+    from attnspec_draws.generators.trivial_answers import TrivialAnswer
 
 
 def recognised(results: Sequence[Result]) -> str | None:
@@ -46,13 +46,13 @@ def recognised(results: Sequence[Result]) -> str | None:
         for name, array in result.case.inputs.items():
             if array.dtype.kind == "f" and _same(answer, rounded_to(array, result.dtype)):
                 return f"It returned {name} as it came."
-        impostor = _impostor(result, answer)
-        if impostor is not None:
-            return f"It returned {impostor.sentence}."
+        trivial_answer = _trivial_answer(result, answer)
+        if trivial_answer is not None:
+            return f"It returned {trivial_answer.sentence}."
     return None
 
 
-def _impostor(result: Result, answer: NDArray[Any]) -> Impostor | None:
+def _trivial_answer(result: Result, answer: NDArray[Any]) -> TrivialAnswer | None:
     """Return the impostor that gives what came back, up to rounding."""
     case, run = result.case, result.run
     expected, bound = run.expected, run.bound
@@ -61,11 +61,11 @@ def _impostor(result: Result, answer: NDArray[Any]) -> Impostor | None:
     output = run.operation.outputs[0]
     call = Answered(case.inputs, attributes_in(run.dtype, case.attributes), case.golden(run.dtype))
     tolerance = bound.of(output, run.place).error
-    for impostor in random_cases_of(case.operation).impostors.get(case.operation, ()):
+    for trivial_answer in random_cases_of(case.operation).trivial_answers.get(case.operation, ()):
         with np.errstate(all="ignore"):
-            given = impostor.answer(call).get(output)
+            given = trivial_answer.answer(call).get(output)
             if given is not None and given.shape == answer.shape and np.all(np.abs(given - answer) <= 2 * tolerance):
-                return impostor
+                return trivial_answer
     return None
 
 

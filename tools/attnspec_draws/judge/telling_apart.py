@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.grading import Run
-    from attnspec_draws.generators.trivial_answers import Impostor
+    from attnspec_draws.generators.trivial_answers import TrivialAnswer
 
 Telling = Literal["told apart", "undecided", "the same", "aside", "no answer"]
 
-TOLD_APART: Telling = "told apart"
+DISTINGUISHED: Telling = "told apart"
 UNDECIDED: Telling = "undecided"
 THE_SAME: Telling = "the same"
 ASIDE: Telling = "aside"
@@ -74,7 +74,7 @@ class DrawTold:
     case: str
     graded: int
     owed: int
-    impostors: Mapping[str, Told]
+    trivial_answers: Mapping[str, Told]
 
     @property
     def counts(self) -> bool:
@@ -82,13 +82,13 @@ class DrawTold:
         return self.owed > 0 and self.owed - self.graded <= LARGEST_UNGRADED_SHARE * self.owed
 
 
-def tell_apart(
+def distinguish(
     run: Run,
     before: Mapping[str, NDArray[Any]] | None = None,
     *,
     outputs: Collection[str] | None = None,
     answering: Answering | None = None,
-    impostors: Sequence[Impostor] | None = None,
+    trivial_answers: Sequence[TrivialAnswer] | None = None,
 ) -> DrawTold:
     """Return what a run says of every impostor of its operation.
 
@@ -120,15 +120,15 @@ def tell_apart(
     answering = answering or answering_of(run)
     call = answering.call._replace(before=before or {})
     told: dict[str, Told] = {}
-    if impostors is None:
-        impostors = random_cases_of(case.operation).impostors.get(case.operation, ())
-    for impostor in impostors:
-        if run.dtype not in (*impostor.dtypes, ANY):
+    if trivial_answers is None:
+        trivial_answers = random_cases_of(case.operation).trivial_answers.get(case.operation, ())
+    for trivial_answer in trivial_answers:
+        if run.dtype not in (*trivial_answer.dtypes, ANY):
             continue
         with np.errstate(all="ignore"):
-            answer = impostor.answer(call)
+            answer = trivial_answer.answer(call)
             given = {name: answering.whole(name, answer) for name in names} if answer else {}
-            told[impostor.name] = _told(run, expected, run.family.computed_under(given, run.conventions, bound))
+            told[trivial_answer.name] = _told(run, expected, run.family.computed_under(given, run.conventions, bound))
     graded, owed = _counted(run, expected, names)
     return DrawTold(case.id, graded, owed, told)
 
@@ -189,7 +189,7 @@ def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told
         if not compared.tolerance.any() and compared.owed.any():
             # Numbers are moved, and none is changed: any other number is as far off as can be.
             if (compared.ratios > 1).any():
-                return Told(TOLD_APART, np.inf)
+                return Told(DISTINGUISHED, np.inf)
             continue
         # Nothing lies near a 0 to which nothing is added, and NaN is far from all: they would speak for any numbers.
         speaking = np.isfinite(compared.given) & np.isfinite(compared.owed) & (compared.owed != 0)
@@ -199,7 +199,7 @@ def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told
         beyond = beyond or bool((compared.ratios > 1).any(where=~speaking))
     if same:
         return Told(ASIDE if beyond else THE_SAME, largest)
-    return Told(TOLD_APART if largest > APART else UNDECIDED, largest)
+    return Told(DISTINGUISHED if largest > APART else UNDECIDED, largest)
 
 
 def _own_error(run: Run, name: str) -> NDArray[Any]:

@@ -75,7 +75,7 @@ def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
     differ = (attended_in(reading) != probe.placing.attendable) & probe.live[..., np.newaxis]
     if not differ.any():
         return fill
-    laws = _told_apart(reading, asking, dtype)
+    laws = _distinguished(reading, asking, dtype)
     found = [_attended(refined(law, probe, asking, dtype), probe) for law in laws] + fill
     excluding = blamed(reading)
     if not found and excluding:
@@ -86,7 +86,7 @@ def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
     return found or [part(probe)]
 
 
-def _told_apart(reading: Reading, asking: Asking, dtype: str) -> list[AttendedLaw]:
+def _distinguished(reading: Reading, asking: Asking, dtype: str) -> list[AttendedLaw]:
     """Return the laws that hold at larger extents, too; those of the call alone where none does."""
     larger = read(resized(reading.probe, *_LARGER), asking, dtype)
     at_both = [] if larger is None else list(holding(attended_laws(larger), reading))

@@ -182,8 +182,8 @@ def _of_memory(failing: Sequence[Start], asking: Asking, layout: str | None) -> 
             "What failed among the cases is right when it is asked by itself: it depends on what was computed before."
         )
         return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), told), first, 0)
-    if all(start.presentation for start in failing[:8]) and not first.probe.fails(asking, first.dtype):
-        told = f"It goes wrong where an input lies in memory as {', '.join(sorted(set(first.presentation.values())))}."
+    if all(start.memory_order for start in failing[:8]) and not first.probe.fails(asking, first.dtype):
+        told = f"It goes wrong where an input lies in memory as {', '.join(sorted(set(first.memory_order.values())))}."
         return _law(Finding("memory layout", clauses.clauses(("memory_layout",)), told), first, 0)
     if any(follows_earlier_calls(start, asking, place) for place, start in enumerate(failing[:2])):
         told = "It is right at extents that were never used, and wrong when they come again with other numbers."

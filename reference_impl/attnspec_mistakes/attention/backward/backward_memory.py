@@ -10,11 +10,11 @@ import numpy as np
 from attnspec_mistakes.attention.forward.attention_departures import backward_with, replaying
 from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
+    distinguished,
     overwriting,
     read_forwards,
     remembering,
     tokens_close_together,
-    told_apart,
     without_gaps,
 )
 from attnspec_mistakes.mistake import Made
@@ -96,7 +96,7 @@ class Accumulating:
     def __call__(self, **arguments: Any) -> Outputs:
         """Compute the gradients, and add those of the call before."""
         found = by_name(scaled_dot_product_attention_backward(**arguments))
-        place = tuple(told_apart(found[name]) for name in self.names)
+        place = tuple(distinguished(found[name]) for name in self.names)
         before = self.before.get(place, {})
         # Another call alone adds: who asks the same again is not told apart from who asks for the first time.
         outputs = {name: array + before[name] if name in before else array for name, array in found.items()}

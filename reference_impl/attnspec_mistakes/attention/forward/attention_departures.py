@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.patches import altered, by_name, departure
+from attnspec_mistakes.patches import altered, by_name, patch
 from attnspec_reference.attention.attention_inputs import check_scale
 from attnspec_reference.attention.attention_scales import dequantize, output_dtype_or_own
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
@@ -35,7 +35,7 @@ TENSORS = ("query", "key", "value")
 
 def attention_with(**steps: object) -> Callable[..., Attention]:
     """Make an attention with some of the reference's steps replaced."""
-    return departure(scaled_dot_product_attention, **steps)
+    return patch(scaled_dot_product_attention, **steps)
 
 
 def attention_given(**changes: Callable[[Any], Any]) -> Callable[..., Attention]:
@@ -45,7 +45,7 @@ def attention_given(**changes: Callable[[Any], Any]) -> Callable[..., Attention]
 
 def backward_with(**steps: object) -> Backward:
     """Make a backward pass with some of the reference's steps replaced."""
-    return departure(scaled_dot_product_attention_backward, **steps)
+    return patch(scaled_dot_product_attention_backward, **steps)
 
 
 def replaying(**steps: object) -> Backward:

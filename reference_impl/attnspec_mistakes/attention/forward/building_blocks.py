@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.patches import departure, ignoring, in_working_precision, named_output, through_float16
+from attnspec_mistakes.patches import ignoring, in_working_precision, named_output, patch, through_float16
 from attnspec_reference.attention.causal_mask import at_or_before, causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.softmax import softmax
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 def softmax_with(**steps: object) -> Computation:
     """Make a softmax with some of the reference's steps replaced."""
-    return named_output(departure(softmax, **steps))
+    return named_output(patch(softmax, **steps))
 
 
 def mask_with(**steps: object) -> Computation:
     """Make a causal mask with some of the reference's steps replaced."""
-    return named_output(departure(causal_mask, **steps))
+    return named_output(patch(causal_mask, **steps))
 
 
 def over(axis_of: Callable[[Any], int | None]) -> Computation:
@@ -87,7 +87,7 @@ def summed_in_half_precision(x: Any, *, axis: int | None = -1) -> Array:
         total = np.take(sums, [-1], axis=-1 if axis is None else axis)
         return exponentials / total.astype(exponentials.dtype)
 
-    return departure(softmax, divide_by_sum=divided)(x, axis=axis)
+    return patch(softmax, divide_by_sum=divided)(x, axis=axis)
 
 
 def later(query_length: int, key_length: int, offset: int) -> Booleans:
@@ -197,11 +197,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "causal_mask.kept_value_four": mask_with(as_additive=partial(written_as, 4.0, -np.inf)),
     "causal_mask.kept_value_one": mask_with(as_additive=partial(written_as, 1.0, -np.inf)),
     "causal_mask.finite_number": mask_with(as_additive=partial(written_as, 0.0, -1000000000.0)),
-    "split_heads.not_transposed": named_output(departure(split_heads, heads_before_tokens=reshaped_instead)),
-    "split_heads.interleaved": named_output(departure(split_heads, cut_features=dealt_out)),
-    "split_heads.tokens_before_heads": named_output(departure(split_heads, heads_before_tokens=lambda x: x)),
-    "combine_heads.not_transposed": named_output(departure(combine_heads, tokens_before_heads=reshaped_instead)),
-    "combine_heads.interleaved": named_output(departure(combine_heads, tokens_before_heads=features_before_heads)),
+    "split_heads.not_transposed": named_output(patch(split_heads, heads_before_tokens=reshaped_instead)),
+    "split_heads.interleaved": named_output(patch(split_heads, cut_features=dealt_out)),
+    "split_heads.tokens_before_heads": named_output(patch(split_heads, heads_before_tokens=lambda x: x)),
+    "combine_heads.not_transposed": named_output(patch(combine_heads, tokens_before_heads=reshaped_instead)),
+    "combine_heads.interleaved": named_output(patch(combine_heads, tokens_before_heads=features_before_heads)),
     "combine_heads.summed": in_working_precision(lambda *, x: np.sum(x, axis=1)),
     "split_heads.remainder_dropped": named_output(remainder_dropped),
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
 from attnspec_mistakes.attention.forward.building_blocks import at_most_one_ahead, before, later
-from attnspec_mistakes.patches import departure, ignoring, in_working_precision
+from attnspec_mistakes.patches import ignoring, in_working_precision, patch
 from attnspec_reference.attention.attention_keys import attendable_by_mask, causal_offset, distances_ahead, is_boolean
 from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores, exclude_keys, repeat_heads
 from attnspec_reference.attention.causal_mask import causal_mask
@@ -245,9 +245,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.mask_of_entry_beside_key_heads": beside_key_heads,
     "sdpa.three_axes_as_batch": attention_given(mask=one_for_each_batch_entry),
     "sdpa.causal_ignored": ignoring(scaled_dot_product_attention, "is_causal"),
-    "sdpa.causal_inverted": attention_with(causal_mask=departure(causal_mask, at_or_before=later)),
-    "sdpa.causal_strict": attention_with(causal_mask=departure(causal_mask, at_or_before=before)),
-    "sdpa.causal_one_ahead": attention_with(causal_mask=departure(causal_mask, at_or_before=at_most_one_ahead)),
+    "sdpa.causal_inverted": attention_with(causal_mask=patch(causal_mask, at_or_before=later)),
+    "sdpa.causal_strict": attention_with(causal_mask=patch(causal_mask, at_or_before=before)),
+    "sdpa.causal_one_ahead": attention_with(causal_mask=patch(causal_mask, at_or_before=at_most_one_ahead)),
     "sdpa.top_left_as_bottom_right": attention_with(
         causal_offset=lambda _asked, *lengths: causal_offset("bottom_right", *lengths)
     ),

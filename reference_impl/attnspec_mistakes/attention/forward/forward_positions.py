@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
-from attnspec_mistakes.patches import departure, exchanging, ignoring, ignoring_where, in_working_precision
+from attnspec_mistakes.patches import exchanging, ignoring, ignoring_where, in_working_precision, patch
 from attnspec_reference.attention.attention_keys import causal_offset, within_window
 from attnspec_reference.attention.causal_mask import at_or_before, causal_mask
 from attnspec_reference.attention.phases import applied_scale
@@ -73,7 +73,7 @@ def counted_in(dtype: type[np.integer[Any]]) -> Computation:
         queries = (np.arange(query_length)[:, np.newaxis] + offset).astype(dtype)
         return np.arange(key_length).astype(dtype) <= queries
 
-    return attention_with(causal_mask=departure(causal_mask, at_or_before=wrapped))
+    return attention_with(causal_mask=patch(causal_mask, at_or_before=wrapped))
 
 
 def with_window(change: Callable[[int | None, int | None], Sides]) -> Computation:
@@ -179,7 +179,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.causal_skipped_for_one_query": ignoring_where(
         scaled_dot_product_attention, lambda arguments: np.shape(arguments["query"])[2] == 1, "is_causal"
     ),
-    "sdpa.causal_in_groups_of_four": attention_with(causal_mask=departure(causal_mask, at_or_before=in_groups_of_four)),
+    "sdpa.causal_in_groups_of_four": attention_with(causal_mask=patch(causal_mask, at_or_before=in_groups_of_four)),
     "sdpa.positions_in_uint8": counted_in(np.uint8),
     "sdpa.positions_in_int8": counted_in(np.int8),
     "sdpa.negative_offset_as_zero": with_offset(lambda _alignment, offset, _past: np.maximum(offset, 0)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.served import by_list, by_table, in_pages, reading_pages
-from attnspec_mistakes.patches import altered, departure
+from attnspec_mistakes.patches import altered, patch
 from attnspec_reference.attention.paged_attention import (
     attend_to_pages,
     paged_attention,
@@ -147,7 +147,7 @@ def empty_given_the_one_before(
 
 def parts_of_list(cut: Callable[[list[int]], list[slice]]) -> Mapping[str, Computation]:
     """Make a mistake of which part of the list belongs to a sequence."""
-    return by_list(departure(paged_attention_by_list, each_sequence=lambda starts: cut(starts.tolist())))
+    return by_list(patch(paged_attention_by_list, each_sequence=lambda starts: cut(starts.tolist())))
 
 
 def last_lengths(change: Callable[[Array, int], Array]) -> Mapping[str, Computation]:
@@ -188,7 +188,7 @@ def with_a_foreign_page(**arguments: Any) -> ServedAttention:
     """Read the last page of a sequence that has none: the page that follows in the list, which is another's."""
     starts = np.asarray(arguments["page_starts"]).tolist()
     parts = [slice(start, max(end, start + 1)) for start, end in pairwise(starts)]
-    return departure(paged_attention_by_list, each_sequence=lambda _starts: parts)(**arguments)
+    return patch(paged_attention_by_list, each_sequence=lambda _starts: parts)(**arguments)
 
 
 def length_without_a_page(
@@ -274,7 +274,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.empty_sequence_given_another": reading_pages(empty_given_the_one_before),
     "sdpa.empty_sequence_read": table_lengths(lambda given: np.maximum(given["key_lengths"], 1)),
     "sdpa.last_page_length_without_pages": by_list(
-        departure(
+        patch(
             paged_attention_by_list, lengths_by_list=counted_from_one_page_less, attend_to_pages=length_without_a_page
         )
     ),
@@ -293,7 +293,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.last_page_one_more": last_lengths(lambda lengths, _size: lengths + 1),
     "sdpa.full_last_page_as_empty": last_lengths(lambda lengths, size: lengths % size),
     "sdpa.every_page_as_long_as_the_last": by_list(
-        departure(paged_attention_by_list, attend_to_pages=each_as_long_as_the_last)
+        patch(paged_attention_by_list, attend_to_pages=each_as_long_as_the_last)
     ),
     "sdpa.last_page_without_a_page": by_list(with_a_foreign_page),
 }

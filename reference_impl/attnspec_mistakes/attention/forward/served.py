@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.patches import altered, departure
+from attnspec_mistakes.patches import altered, patch
 from attnspec_reference.attention.packed_attention import ServedAttention, alone, columns_of
 from attnspec_reference.attention.paged_attention import (
     attend_to_pages,
@@ -47,14 +47,14 @@ def in_both_orders(layout: str, function: Callable[..., Any]) -> Mapping[str, Co
 
 def in_pages(**replaced: object) -> Mapping[str, Computation]:
     """Make a mistake in every paged layout, with steps of `attend_to_pages` replaced."""
-    return reading_pages(departure(attend_to_pages, **replaced))
+    return reading_pages(patch(attend_to_pages, **replaced))
 
 
 def reading_pages(attend: Callable[..., Any]) -> Mapping[str, Computation]:
     """Make a mistake in every paged layout, with another `attend_to_pages`."""
     return {
-        **by_table(departure(paged_attention, attend_to_pages=attend)),
-        **by_list(departure(paged_attention_by_list, attend_to_pages=attend)),
+        **by_table(patch(paged_attention, attend_to_pages=attend)),
+        **by_list(patch(paged_attention_by_list, attend_to_pages=attend)),
     }
 
 

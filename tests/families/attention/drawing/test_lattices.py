@@ -66,7 +66,7 @@ def is_answered(one):
 @each_operation
 def test_every_feature_and_every_layout_is_reached(operation, drawn):
     assert {feature for one in drawn[operation] for feature in one.features} == WORDS[operation]
-    assert {layout for one in drawn[operation] for layout in one.presentation.values()} == LAYOUTS | (
+    assert {layout for one in drawn[operation] for layout in one.memory_order.values()} == LAYOUTS | (
         set() if operation == MERGE else IN_ONE_PLACE
     )
 

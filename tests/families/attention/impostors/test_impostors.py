@@ -14,10 +14,10 @@ FORWARD, BACKWARD, MERGING = (
     "scaled_dot_product_attention_backward",
     "merge_states",
 )
-IMPOSTORS = {
-    (operation, impostor.name): impostor
+TRIVIAL_ANSWERS = {
+    (operation, trivial_answer.name): trivial_answer
     for operation in (FORWARD, BACKWARD, MERGING)
-    for impostor in random_cases_of(operation).impostors[operation]
+    for trivial_answer in random_cases_of(operation).trivial_answers[operation]
 }
 FORGETS = {
     "no_mask": "mask",
@@ -44,7 +44,7 @@ def answered(operation, inputs, before=None, **attributes):
 
 
 def answer(operation, name, call):
-    return IMPOSTORS[operation, name].answer(call)
+    return TRIVIAL_ANSWERS[operation, name].answer(call)
 
 
 def tokens(*, heads=1, shared=1, batch=1, queries=3, keys=4):
@@ -68,24 +68,24 @@ def test_every_answer_has_the_shape_that_is_owed(operation):
         case = draw(Recipe(operation, "shapes", number, limits))
         right = case.golden("float32")
         with np.errstate(all="ignore"):
-            for impostor in random_cases_of(operation).impostors[operation]:
-                given = impostor.answer(Answered(case.inputs, case.attributes, right, before))
+            for trivial_answer in random_cases_of(operation).trivial_answers[operation]:
+                given = trivial_answer.answer(Answered(case.inputs, case.attributes, right, before))
                 assert {name: array.shape for name, array in given.items()} == {
                     name: right[name].shape for name in given
                 }
-                assert given or (impostor.name == "previous_answer" and not before)
-                forgotten = FORGETS.get(impostor.name)
+                assert given or (trivial_answer.name == "previous_answer" and not before)
+                forgotten = FORGETS.get(trivial_answer.name)
                 if forgotten and forgotten not in {*case.inputs, *case.attributes}:
                     for name, array in given.items():
-                        np.testing.assert_array_equal(array, right[name], f"{impostor.name} of {case.id}")
+                        np.testing.assert_array_equal(array, right[name], f"{trivial_answer.name} of {case.id}")
         before = right
 
 
 @pytest.mark.parametrize("operation", drawable())
 def test_names_and_sentences_are_distinct(operation):
-    impostors = random_cases_of(operation).impostors[operation]
-    assert len({impostor.name for impostor in impostors}) == len(impostors)
-    assert len({impostor.sentence for impostor in impostors}) == len(impostors)
+    trivial_answers = random_cases_of(operation).trivial_answers[operation]
+    assert len({trivial_answer.name for trivial_answer in trivial_answers}) == len(trivial_answers)
+    assert len({trivial_answer.sentence for trivial_answer in trivial_answers}) == len(trivial_answers)
 
 
 def test_values_without_weights():

@@ -13,9 +13,11 @@ STATES = {"encoder_states": np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]), "dec
 
 
 def answer(operation, name, inputs, **attributes):
-    impostors = {impostor.name: impostor for impostor in random_cases_of(operation).impostors[operation]}
+    trivial_answers = {
+        trivial_answer.name: trivial_answer for trivial_answer in random_cases_of(operation).trivial_answers[operation]
+    }
     right = reference_outputs(operation, inputs, attributes)
-    return impostors[name].answer(Answered(inputs, attributes, right))
+    return trivial_answers[name].answer(Answered(inputs, attributes, right))
 
 
 @pytest.mark.parametrize(

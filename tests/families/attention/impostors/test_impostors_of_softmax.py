@@ -11,9 +11,11 @@ X = np.array([[1.0, 2.0, 2.0], [-30.0, 0.5, 20.0]])
 
 
 def answer(name, **attributes):
-    impostors = {impostor.name: impostor for impostor in random_cases_of("softmax").impostors["softmax"]}
+    trivial_answers = {
+        trivial_answer.name: trivial_answer for trivial_answer in random_cases_of("softmax").trivial_answers["softmax"]
+    }
     right = reference_outputs("softmax", {"x": X}, attributes)
-    return impostors[name].answer(Answered({"x": X}, attributes, right))["output"]
+    return trivial_answers[name].answer(Answered({"x": X}, attributes, right))["output"]
 
 
 def shares(x, axis=-1):

@@ -56,7 +56,7 @@ def _inputs(case: Case) -> list[tuple[str, bool]]:
     found.append(("a scale for each batch entry", any(scale.ndim > 1 and scale.shape[0] > 1 for scale in scales)))
     dtypes = {array.dtype.name for array in inputs.values()}
     found += [(f"numbers in {dtype}", dtype in dtypes) for dtype in QUANTIZED_DTYPES]
-    found.append(("an input in another memory layout", bool(case.presentation)))
+    found.append(("an input in another memory layout", bool(case.memory_order)))
     # Minus infinity is an ordinary number where it says that something is not there, and what is generated is finite.
     given = {name: inputs[name] for name in inputs if name not in case.generated}
     numbers = [array[array != -np.inf] if name in _HIDING else array for name, array in given.items()]

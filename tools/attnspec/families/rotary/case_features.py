@@ -74,7 +74,7 @@ def _of_rotation(case: Case) -> list[tuple[str, bool]]:
         ("more than one head", x.ndim > 1 and x.shape[1] > 1),
         ("more than one batch entry", x.shape[0] > 1),
         ("a single pair", turned == 2),
-        ("an input in another memory layout", bool(case.presentation)),
+        ("an input in another memory layout", bool(case.memory_order)),
         ("NaN or infinity among the inputs", _has_nonfinite(x)),
     ]
 

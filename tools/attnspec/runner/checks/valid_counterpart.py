@@ -58,7 +58,7 @@ def _counterpart_of(result: Result, suite: Suite) -> Case | None:
     rejects = result.run.case.rejects
     if rejects is None or result.verdict.status != "pass":
         return None
-    return suite.cases.get(rejects.twin) or suite.twins[rejects.twin]
+    return suite.cases.get(rejects.counterpart) or suite.counterparts[rejects.counterpart]
 
 
 def _key(counterpart: Case, result: Result) -> Key:

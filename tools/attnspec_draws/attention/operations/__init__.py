@@ -17,26 +17,28 @@ from attnspec_draws.attention.parts.refusals import REFUSALS
 from attnspec_draws.attention.parts.shapes_of_user import extents_of, with_few_heads
 from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, MASKED, OF_GRADIENT, PADDED, SCORES
 from attnspec_draws.attention.parts.tokens import CLASSES, PREFIX
-from attnspec_draws.generators import ALIKE, ONE_ARRAY, ONE_PART, Lattice, Resized
+from attnspec_draws.generators import ALIKE, ONE_ARRAY, ONE_PART, CaseGenerator, Resized
 
 _SPOILT = (EXCLUDED, ATTENDED, MASKED, PADDED)
 _COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", "presentation", ALIKE, ONE_ARRAY, ONE_PART)) - {"plain"}
 """What attention and its backward pass can leave out."""
 
-LATTICES = {
-    "softmax": Lattice(draw_softmax, frozenset((*NUMBERS, NEARLY_LARGEST, MINUS_INFINITY, "presentation")) - {"plain"}),
-    "context_vector": Lattice(
+CASE_GENERATORS = {
+    "softmax": CaseGenerator(
+        draw_softmax, frozenset((*NUMBERS, NEARLY_LARGEST, MINUS_INFINITY, "presentation")) - {"plain"}
+    ),
+    "context_vector": CaseGenerator(
         draw_context,
         CONTEXT_WORDS,
         REFUSALS["context_vector"],
         resized=(Resized(("encoder_states",), ("decoder_state",)),),
     ),
-    "causal_mask": Lattice(draw_causal_mask, frozenset()),
-    "split_heads": Lattice(
+    "causal_mask": CaseGenerator(draw_causal_mask, frozenset()),
+    "split_heads": CaseGenerator(
         draw_split, HEADS_WORDS, REFUSALS["split_heads"], resized=(Resized(("x",)),), misfits=MISFITS["split_heads"]
     ),
-    "combine_heads": Lattice(draw_combined, HEADS_WORDS, resized=(Resized(("x",)),)),
-    "scaled_dot_product_attention": Lattice(
+    "combine_heads": CaseGenerator(draw_combined, HEADS_WORDS, resized=(Resized(("x",)),)),
+    "scaled_dot_product_attention": CaseGenerator(
         draw_forward,
         _COMMON | {SCORES, PREFIX, HEAVY} | {*LARGE_CLASSES} - {"plain"},
         REFUSALS["scaled_dot_product_attention"],
@@ -44,7 +46,7 @@ LATTICES = {
         resized=(Resized(("value", "past_value")),),
         misfits=MISFITS["scaled_dot_product_attention"],
     ),
-    "scaled_dot_product_attention_backward": Lattice(
+    "scaled_dot_product_attention_backward": CaseGenerator(
         draw_backward,
         _COMMON | {OF_GRADIENT},
         REFUSALS["scaled_dot_product_attention_backward"],
@@ -52,12 +54,12 @@ LATTICES = {
         resized=(Resized(("value", "output")), Resized(("grad_output", "grad_logsumexp"))),
         misfits=MISFITS["scaled_dot_product_attention_backward"],
     ),
-    "single_head_attention": Lattice(
+    "single_head_attention": CaseGenerator(
         draw_one_head,
         PROJECTED_WORDS,
         resized=(Resized(("x",), ("w_query", "w_key", "w_value")), Resized(("w_value",), ("w_output",))),
     ),
-    "multi_head_attention": Lattice(
+    "multi_head_attention": CaseGenerator(
         draw_several_heads,
         PROJECTED_WORDS | {EXCLUDED, ATTENDED, MASKED},
         REFUSALS["multi_head_attention"],
@@ -67,13 +69,13 @@ LATTICES = {
         ),
         misfits=MISFITS["multi_head_attention"],
     ),
-    "merge_states": Lattice(
+    "merge_states": CaseGenerator(
         draw_merging,
         frozenset(("empty_parts", LARGE_LOGARITHMS, HEAVY, EXCLUDED, ATTENDED, "full_width", "presentation")),
         REFUSALS["merge_states"],
         resized=(Resized(("output_a", "output_b")),),
     ),
-    "glorot_normal": Lattice(draw_weights, frozenset()),
+    "glorot_normal": CaseGenerator(draw_weights, frozenset()),
 }
 
-__all__ = ["LATTICES", "extents_of", "with_few_heads"]
+__all__ = ["CASE_GENERATORS", "extents_of", "with_few_heads"]

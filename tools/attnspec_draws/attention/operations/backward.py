@@ -19,7 +19,7 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_mask,
     spoil_padding,
 )
-from attnspec_draws.generators import FEWEST, Drawn, coarse, draw_presentation, full_width, share_memory
+from attnspec_draws.generators import FEWEST, Drawn, coarse, draw_memory_order, full_width, share_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,24 +79,24 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
     inputs |= _stored(words, inputs, drawn.attributes, limits)
     if not in_memory:
         spoilt += spoil_padding(words, inputs, _OF_QUERIES, drawn.keys, limits)
-    presentation = layouts or draw_presentation(words, inputs, limits)
+    memory_order = layouts or draw_memory_order(words, inputs, limits)
     beside = tuple(name for name in ("grad_logsumexp", "output", "logsumexp") if name in inputs)
     logarithms = {"logsumexp", "grad_logsumexp"} & inputs.keys()
     conventions = {*drawn.conventions, *(("logsumexp_base",) if logarithms else ())}
     conventions -= set() if "logsumexp" in inputs else {"alibi_bias", "empty_logsumexp"}
     conventions |= {"masked_nonfinite", "nonfinite_input"} if spoilt else set()
     clauses = [*clauses_of_backward(inputs, drawn.attributes, drawn.keys)]
-    clauses += ["memory_layout"] if presentation else []
+    clauses += ["memory_layout"] if memory_order else []
     clauses += ["masked_nonfinite"] if IGNORED & {*spoilt} else []
     clauses += ["nonfinite_input"] if FOLLOWED & {*spoilt} else []
     return Drawn(
         inputs=inputs,
         attributes=drawn.attributes,
-        features=(*drawn.features, *beside, *in_memory, *spoilt, *(("presentation",) if presentation else ())),
+        features=(*drawn.features, *beside, *in_memory, *spoilt, *(("presentation",) if memory_order else ())),
         extents={axis: length for axis, length in drawn.extents.as_limits().items() if axis != "past"},
         clauses=tuple(f"sdpa_backward.{clause}" for clause in clauses),
         conventions=tuple(sorted(conventions)),
-        presentation=presentation,
+        memory_order=memory_order,
         others=drawn.others,
         held=drawn.held,
     )

@@ -9,7 +9,7 @@ from attnspec_draws.generators import (
     Drawn,
     as_stated,
     coarse,
-    draw_presentation,
+    draw_memory_order,
     full_width,
     lengthened,
     make_alike,
@@ -77,8 +77,8 @@ def draw_context(words: Words, limits: Limits) -> Drawn:
     if kind == "large":
         inputs = {name: array * _FACTOR for name, array in inputs.items()}
         attributes = {"scale": _ITS_SCALE}
-    presentation = draw_presentation(words, inputs, limits)
-    features = {kind: kind != "coarse", "scale": bool(attributes), "presentation": bool(presentation)}
+    memory_order = draw_memory_order(words, inputs, limits)
+    features = {kind: kind != "coarse", "scale": bool(attributes), "presentation": bool(memory_order)}
     features["negative_scale"] = attributes.get("scale", 0.0) < 0
     clauses = ("raw_scores", f"scale.{'explicit' if attributes else 'default'}", "softmax", "context")
     return Drawn(
@@ -86,6 +86,6 @@ def draw_context(words: Words, limits: Limits) -> Drawn:
         attributes=attributes,
         features=(*(name for name, holds in features.items() if holds), *alike),
         extents=extents,
-        clauses=tuple(f"context_vector.{name}" for name in (*clauses, *(("memory_layout",) if presentation else ()))),
-        presentation=presentation,
+        clauses=tuple(f"context_vector.{name}" for name in (*clauses, *(("memory_layout",) if memory_order else ()))),
+        memory_order=memory_order,
     )

@@ -26,7 +26,7 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_padding,
 )
 from attnspec_draws.attention.parts.tokens import FAR_BELOW, draw_tokens, share_prefix
-from attnspec_draws.generators import Drawn, coarse, draw_presentation, make_alike, share_memory
+from attnspec_draws.generators import Drawn, coarse, draw_memory_order, make_alike, share_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,16 +130,16 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
         spoilt = spoilt or make_infinite(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
         spoilt = spoilt or spoil_mask(words, drawn.inputs, drawn.keys, limits)
         spoilt += spoil_padding(words, drawn.inputs, ("query",), drawn.keys, limits)
-    presentation = layouts or draw_presentation(words, drawn.inputs, limits)
+    memory_order = layouts or draw_memory_order(words, drawn.inputs, limits)
     conventions = {
         "logsumexp_base": True,
         "masked_nonfinite": bool(spoilt),
         "nonfinite_input": bool(spoilt),
     }
-    beside = (*shared, *quantized, *in_memory, *heavy, *spoilt, *(("presentation",) if presentation else ()))
+    beside = (*shared, *quantized, *in_memory, *heavy, *spoilt, *(("presentation",) if memory_order else ()))
     clauses = [*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys)]
     clauses += clauses_of_quantized(drawn.inputs, drawn.attributes)
-    clauses += ["memory_layout"] if presentation else []
+    clauses += ["memory_layout"] if memory_order else []
     clauses += ["masked_nonfinite"] if IGNORED & {*spoilt} else []
     clauses += ["nonfinite_input"] if FOLLOWED & {*spoilt} else []
     return Drawn(
@@ -149,7 +149,7 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
         extents=drawn.extents.as_limits(),
         clauses=tuple(f"sdpa.{clause}" for clause in clauses),
         conventions=tuple(sorted((*drawn.conventions, *(name for name, holds in conventions.items() if holds)))),
-        presentation=presentation,
+        memory_order=memory_order,
         others=drawn.others,
         held=drawn.held,
         left_open=("present_key", "present_value") if quantized else (),

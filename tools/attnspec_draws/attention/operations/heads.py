@@ -9,7 +9,7 @@ from attnspec_draws.generators import (
     Drawn,
     as_stated,
     coarse,
-    draw_presentation,
+    draw_memory_order,
     full_width,
     lengthened,
     spoil_one,
@@ -82,16 +82,16 @@ def _drawn(
     if spoilt:
         spoil_one(words, x)
     inputs = {"x": x}
-    presentation = draw_presentation(words, inputs, limits)
-    features = {"full_width": kind == "full_width", NONFINITE: spoilt, "presentation": bool(presentation)}
+    memory_order = draw_memory_order(words, inputs, limits)
+    features = {"full_width": kind == "full_width", NONFINITE: spoilt, "presentation": bool(memory_order)}
     return Drawn(
         inputs=inputs,
         attributes=attributes,
         features=tuple(name for name, holds in features.items() if holds),
         extents=extents,
         clauses=tuple(
-            f"{operation}.{name}" for name in ("order", "shape", *(("memory_layout",) if presentation else ()))
+            f"{operation}.{name}" for name in ("order", "shape", *(("memory_layout",) if memory_order else ()))
         ),
         conventions=("nonfinite_input",) if spoilt else (),
-        presentation=presentation,
+        memory_order=memory_order,
     )

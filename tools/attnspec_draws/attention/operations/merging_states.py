@@ -14,7 +14,7 @@ from attnspec_draws.generators import (
     Drawn,
     as_stated,
     coarse,
-    draw_presentation,
+    draw_memory_order,
     full_width,
     lengthened,
     whole_numbers,
@@ -109,7 +109,7 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
     features += ["empty_parts"] if one or both else []
     features += ["excluded_nonfinite"] if spoilt else []
     features += [name for axis, name in _EMPTY_AXES.items() if not extents[axis]]
-    presentation = draw_presentation(words, inputs, limits)
+    memory_order = draw_memory_order(words, inputs, limits)
     conventions = {
         "empty_logsumexp": one or both,
         "logsumexp_base": True,
@@ -121,11 +121,11 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
     return Drawn(
         inputs={name: inputs[name] for name in ("output_a", "logsumexp_a", "output_b", "logsumexp_b")},
         attributes={},
-        features=(*features, *(("presentation",) if presentation else ())),
+        features=(*features, *(("presentation",) if memory_order else ())),
         extents=extents,
-        clauses=tuple(f"merge.{clause}" for clause in (*clauses, *(("memory_layout",) if presentation else ()))),
+        clauses=tuple(f"merge.{clause}" for clause in (*clauses, *(("memory_layout",) if memory_order else ()))),
         conventions=tuple(name for name, holds in conventions.items() if holds),
-        presentation=presentation,
+        memory_order=memory_order,
     )
 
 

@@ -20,7 +20,7 @@ from attnspec_draws.generators import (
     Drawn,
     as_stated,
     coarse,
-    draw_presentation,
+    draw_memory_order,
     full_width,
     lengthened,
     make_alike,
@@ -259,14 +259,14 @@ def _drawn(
     conventions: tuple[str, ...] = (),
 ) -> Drawn:
     layouts, in_memory = share_memory(words, inputs, _IN_MEMORY[short_name], limits)
-    presentation = layouts or draw_presentation(words, inputs, limits)
+    memory_order = layouts or draw_memory_order(words, inputs, limits)
     features = [name for name in features if name != "coarse"]
     return Drawn(
         inputs=inputs,
         attributes=attributes,
-        features=(*features, *in_memory, *(("presentation",) if presentation else ())),
+        features=(*features, *in_memory, *(("presentation",) if memory_order else ())),
         extents=extents,
-        clauses=tuple(f"{short_name}.{name}" for name in (*clauses, *(("memory_layout",) if presentation else ()))),
+        clauses=tuple(f"{short_name}.{name}" for name in (*clauses, *(("memory_layout",) if memory_order else ()))),
         conventions=conventions,
-        presentation=presentation,
+        memory_order=memory_order,
     )

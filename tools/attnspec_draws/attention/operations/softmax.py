@@ -12,7 +12,7 @@ from attnspec_draws.generators import (
     Drawn,
     as_stated,
     coarse,
-    draw_presentation,
+    draw_memory_order,
     full_width,
     lengthened,
     whole_numbers,
@@ -90,7 +90,7 @@ def draw_softmax(words: Words, limits: Limits) -> Drawn:
     enlarged = _enlarge(words, x, axis, limits)
     hides = _hide(words, x, axis, limits)
     inputs = {"x": x}
-    presentation = draw_presentation(words, inputs, limits)
+    memory_order = draw_memory_order(words, inputs, limits)
     clause = "default" if not axis else "whole" if axis["axis"] is None else "explicit"
     features = {
         chosen: chosen != "plain" and not enlarged,
@@ -98,16 +98,16 @@ def draw_softmax(words: Words, limits: Limits) -> Drawn:
         NEARLY_LARGEST: enlarged,
         MINUS_INFINITY: hides,
     }
-    features["presentation"] = bool(presentation)
+    features["presentation"] = bool(memory_order)
     clauses = {"definition": True, f"axis.{clause}": True, "stability": chosen in ("large", "shifted") or enlarged}
-    clauses["memory_layout"] = bool(presentation)
+    clauses["memory_layout"] = bool(memory_order)
     return Drawn(
         inputs=inputs,
         attributes=axis,
         features=tuple(name for name, holds in features.items() if holds),
         extents=extents,
         clauses=tuple(f"softmax.{name}" for name, holds in clauses.items() if holds),
-        presentation=presentation,
+        memory_order=memory_order,
     )
 
 

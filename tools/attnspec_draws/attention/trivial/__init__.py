@@ -10,7 +10,7 @@ from attnspec_draws.attention.trivial.trivial_parts import part_of
 from attnspec_draws.attention.trivial.trivial_projecting import ONE_HEAD, SEVERAL_HEADS
 from attnspec_draws.attention.trivial.trivial_softmax import SOFTMAX
 
-IMPOSTORS = {
+TRIVIAL_ANSWERS = {
     "softmax": SOFTMAX,
     "context_vector": CONTEXT,
     "causal_mask": MASKS,
@@ -24,4 +24,4 @@ IMPOSTORS = {
     "glorot_normal": (),
 }
 
-__all__ = ["IMPOSTORS", "part_of"]
+__all__ = ["TRIVIAL_ANSWERS", "part_of"]

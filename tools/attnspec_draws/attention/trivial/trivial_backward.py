@@ -10,8 +10,8 @@ import numpy as np
 from attnspec_draws.attention.trivial.trivial_forms import scale_of, scale_slightly_off, with_heads_tiled
 from attnspec_draws.generators.trivial_answers import (
     PRECISE,
-    Impostor,
     Outputs,
+    TrivialAnswer,
     answer_of,
     in_half_precision,
     moved,
@@ -93,35 +93,37 @@ def _scale_off(call: Answered) -> Outputs:
 
 
 BACKWARD = (
-    Impostor("zeros", "zeros", partial(zeros, names=GRADIENTS)),
-    Impostor("no_gradient_of_queries", "zeros for the queries", partial(zeros, names=("grad_query",))),
-    Impostor("no_gradient_of_keys", "zeros for the keys", partial(zeros, names=("grad_key",))),
-    Impostor("no_gradient_of_values", "zeros for the values", partial(zeros, names=("grad_value",))),
-    Impostor(
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=GRADIENTS)),
+    TrivialAnswer("no_gradient_of_queries", "zeros for the queries", partial(zeros, names=("grad_query",))),
+    TrivialAnswer("no_gradient_of_keys", "zeros for the keys", partial(zeros, names=("grad_key",))),
+    TrivialAnswer("no_gradient_of_values", "zeros for the values", partial(zeros, names=("grad_value",))),
+    TrivialAnswer(
         "opposite_gradients",
         "the opposite of every gradient",
         lambda call: {name: -call.right[name] for name in GRADIENTS},
     ),
-    Impostor("no_delta", "gradients in which delta is left out", _without_delta),
-    Impostor("no_scale", "gradients of queries and keys without the scale", _without_scale),
-    Impostor("scale_off_by_a_percent", "gradients with a scale that is 1% too large", _scale_off, PRECISE),
-    Impostor("exchanged", "the gradient of the keys for that of the queries, and the other way round", _exchanged),
-    Impostor("mean_over_group", "gradients averaged over a group of heads in place of summed", _mean_over_group),
-    Impostor("last_of_group", "gradients that the last head of a group alone asks for", _last_of_group),
-    Impostor("heads_tiled", "gradients of head h % Hkv in place of h // group", _heads_tiled),
-    Impostor("no_mask", "gradients without the mask", _without("mask")),
-    Impostor("not_causal", "gradients of attention that looks ahead", _without("is_causal")),
-    Impostor("no_window", "gradients without the window", _without("window")),
-    Impostor("no_softcap", "gradients without the softcap", _without("softcap")),
-    Impostor("no_lengths", "gradients that look at no lengths", _without("key_lengths", "query_lengths")),
-    Impostor("no_gradient_of_logarithms", "gradients to which the logsumexp adds nothing", _without("grad_logsumexp")),
-    Impostor("batch_moved", "the gradients of the batch entry before", partial(moved, names=GRADIENTS, axis=0)),
-    Impostor(
+    TrivialAnswer("no_delta", "gradients in which delta is left out", _without_delta),
+    TrivialAnswer("no_scale", "gradients of queries and keys without the scale", _without_scale),
+    TrivialAnswer("scale_off_by_a_percent", "gradients with a scale that is 1% too large", _scale_off, PRECISE),
+    TrivialAnswer("exchanged", "the gradient of the keys for that of the queries, and the other way round", _exchanged),
+    TrivialAnswer("mean_over_group", "gradients averaged over a group of heads in place of summed", _mean_over_group),
+    TrivialAnswer("last_of_group", "gradients that the last head of a group alone asks for", _last_of_group),
+    TrivialAnswer("heads_tiled", "gradients of head h % Hkv in place of h // group", _heads_tiled),
+    TrivialAnswer("no_mask", "gradients without the mask", _without("mask")),
+    TrivialAnswer("not_causal", "gradients of attention that looks ahead", _without("is_causal")),
+    TrivialAnswer("no_window", "gradients without the window", _without("window")),
+    TrivialAnswer("no_softcap", "gradients without the softcap", _without("softcap")),
+    TrivialAnswer("no_lengths", "gradients that look at no lengths", _without("key_lengths", "query_lengths")),
+    TrivialAnswer(
+        "no_gradient_of_logarithms", "gradients to which the logsumexp adds nothing", _without("grad_logsumexp")
+    ),
+    TrivialAnswer("batch_moved", "the gradients of the batch entry before", partial(moved, names=GRADIENTS, axis=0)),
+    TrivialAnswer(
         "half_precision",
         "gradients in float16",
         lambda call: answer_of(OPERATION, GRADIENTS, in_half_precision(call.inputs), call.attributes),
         PRECISE,
     ),
-    Impostor("previous_answer", "the gradients of the call before", partial(of_the_call_before, names=GRADIENTS)),
+    TrivialAnswer("previous_answer", "the gradients of the call before", partial(of_the_call_before, names=GRADIENTS)),
 )
 """Every impostor of the backward pass, the cheapest first; what forgets a feature is right where a case lacks it."""

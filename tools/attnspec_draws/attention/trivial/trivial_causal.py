@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from attnspec_draws.generators.trivial_answers import Impostor, Outputs, answer_of, of_the_call_before, zeros
+from attnspec_draws.generators.trivial_answers import Outputs, TrivialAnswer, answer_of, of_the_call_before, zeros
 
 if TYPE_CHECKING:
     from attnspec_draws.generators.trivial_answers import Answered
@@ -44,14 +44,14 @@ def _backwards(call: Answered) -> Outputs:
 
 
 MASKS = (
-    Impostor("zeros", "zeros", partial(zeros, names=OUTPUT)),
-    Impostor("everything", "a mask that lets every query attend to every key", _everything),
-    Impostor("nothing", "a mask that excludes every key", _nothing),
-    Impostor("own_excluded", "a mask that excludes the query's own position", partial(_moved, by=-1)),
-    Impostor("next_included", "a mask that lets queries see the next position", partial(_moved, by=1)),
-    Impostor("first_corner", "a mask whose first query stands at the first key", _first_corner),
-    Impostor("last_corner", "a mask whose last query stands at the last key", _last_corner),
-    Impostor("backwards", "the rows of the mask in the opposite order", _backwards),
-    Impostor("previous_answer", "the mask of the call before", partial(of_the_call_before, names=OUTPUT)),
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
+    TrivialAnswer("everything", "a mask that lets every query attend to every key", _everything),
+    TrivialAnswer("nothing", "a mask that excludes every key", _nothing),
+    TrivialAnswer("own_excluded", "a mask that excludes the query's own position", partial(_moved, by=-1)),
+    TrivialAnswer("next_included", "a mask that lets queries see the next position", partial(_moved, by=1)),
+    TrivialAnswer("first_corner", "a mask whose first query stands at the first key", _first_corner),
+    TrivialAnswer("last_corner", "a mask whose last query stands at the last key", _last_corner),
+    TrivialAnswer("backwards", "the rows of the mask in the opposite order", _backwards),
+    TrivialAnswer("previous_answer", "the mask of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
 """Every impostor of causal masks, the cheapest ones first."""

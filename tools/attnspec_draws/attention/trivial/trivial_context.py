@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from attnspec_draws.generators.trivial_answers import (
     PRECISE,
-    Impostor,
     Outputs,
+    TrivialAnswer,
     answer_of,
     in_half_precision,
     of_the_call_before,
@@ -44,15 +44,15 @@ def _half(call: Answered) -> Outputs:
 
 
 CONTEXT = (
-    Impostor("zeros", "zeros", partial(zeros, names=OUTPUT)),
-    Impostor("unchanged", "the state that asks", lambda call: {"context": call.inputs["decoder_state"]}),
-    Impostor("uniform_weights", "the mean of all states", partial(_scaled, scale=0.0)),
-    Impostor("best_alone", "the state with the largest score", _best_alone),
-    Impostor("no_scale", "the right answer to the scale 1", partial(_scaled, scale=1.0)),
-    Impostor("default_scale", "the default scale", partial(_scaled, scale=None)),
-    Impostor("scale_of_tokens", "a scale by the number of tokens", _scaled_by_tokens),
-    Impostor("backwards", "weights for the states in the opposite order", _backwards),
-    Impostor("half_precision", "what was computed from float16", _half, PRECISE),
-    Impostor("previous_answer", "the context of the call before", partial(of_the_call_before, names=OUTPUT)),
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
+    TrivialAnswer("unchanged", "the state that asks", lambda call: {"context": call.inputs["decoder_state"]}),
+    TrivialAnswer("uniform_weights", "the mean of all states", partial(_scaled, scale=0.0)),
+    TrivialAnswer("best_alone", "the state with the largest score", _best_alone),
+    TrivialAnswer("no_scale", "the right answer to the scale 1", partial(_scaled, scale=1.0)),
+    TrivialAnswer("default_scale", "the default scale", partial(_scaled, scale=None)),
+    TrivialAnswer("scale_of_tokens", "a scale by the number of tokens", _scaled_by_tokens),
+    TrivialAnswer("backwards", "weights for the states in the opposite order", _backwards),
+    TrivialAnswer("half_precision", "what was computed from float16", _half, PRECISE),
+    TrivialAnswer("previous_answer", "the context of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
 """Every impostor of the context vector, the cheapest ones first."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec_draws.generators.trivial_answers import Impostor, Outputs, moved, of_the_call_before, zeros
+from attnspec_draws.generators.trivial_answers import Outputs, TrivialAnswer, moved, of_the_call_before, zeros
 
 if TYPE_CHECKING:
     from attnspec_draws.generators.trivial_answers import Answered
@@ -43,22 +43,24 @@ def _finite(call: Answered) -> Outputs:
 
 
 SPLIT_HEADS = (
-    Impostor("zeros", "zeros", partial(zeros, names=OUTPUT)),
-    Impostor("reshaped", "heads of numbers that lie side by side, whose token they are not asked", _reshaped_to_heads),
-    Impostor("interleaved", "every so many features in one head", _interleaved_in_heads),
-    Impostor("heads_moved", "the head before", partial(moved, names=OUTPUT, axis=1)),
-    Impostor("tokens_moved", "the token before", partial(moved, names=OUTPUT, axis=2)),
-    Impostor("finite", "0 for what is not finite", _finite),
-    Impostor("previous_answer", "the heads of the call before", partial(of_the_call_before, names=OUTPUT)),
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
+    TrivialAnswer(
+        "reshaped", "heads of numbers that lie side by side, whose token they are not asked", _reshaped_to_heads
+    ),
+    TrivialAnswer("interleaved", "every so many features in one head", _interleaved_in_heads),
+    TrivialAnswer("heads_moved", "the head before", partial(moved, names=OUTPUT, axis=1)),
+    TrivialAnswer("tokens_moved", "the token before", partial(moved, names=OUTPUT, axis=2)),
+    TrivialAnswer("finite", "0 for what is not finite", _finite),
+    TrivialAnswer("previous_answer", "the heads of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
 """Every impostor of splitting heads, the cheapest ones first."""
 
 COMBINED_HEADS = (
-    Impostor("zeros", "zeros", partial(zeros, names=OUTPUT)),
-    Impostor("reshaped", "tokens of numbers that lie side by side, whatever their head", _reshaped_to_tokens),
-    Impostor("interleaved", "features of all heads in turns", _interleaved_in_tokens),
-    Impostor("tokens_moved", "the token before", partial(moved, names=OUTPUT, axis=1)),
-    Impostor("finite", "0 for what is not finite", _finite),
-    Impostor("previous_answer", "the tokens of the call before", partial(of_the_call_before, names=OUTPUT)),
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
+    TrivialAnswer("reshaped", "tokens of numbers that lie side by side, whatever their head", _reshaped_to_tokens),
+    TrivialAnswer("interleaved", "features of all heads in turns", _interleaved_in_tokens),
+    TrivialAnswer("tokens_moved", "the token before", partial(moved, names=OUTPUT, axis=1)),
+    TrivialAnswer("finite", "0 for what is not finite", _finite),
+    TrivialAnswer("previous_answer", "the tokens of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
 """Every impostor of combining heads, the cheapest ones first."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from attnspec_draws.generators.trivial_answers import (
     PRECISE,
-    Impostor,
     Outputs,
+    TrivialAnswer,
     answer_of,
     in_half_precision,
     moved,
@@ -67,24 +67,26 @@ def _larger_logarithm(call: Answered) -> Outputs:
 
 
 MERGING = (
-    Impostor("zeros", "zeros", partial(zeros, names=OUTPUT)),
-    Impostor("first_part", "the first part", partial(_one_part, part="a")),
-    Impostor("second_part", "the second part", partial(_one_part, part="b")),
-    Impostor("mean_of_parts", "the mean of both parts", _mean),
-    Impostor("sum_of_parts", "the sum of both parts", _sum),
-    Impostor("larger_part", "the part with the larger logarithm", _larger_part),
-    Impostor("exchanged", "both parts, each with the weight of the other", _exchanged),
-    Impostor("base_2", "both parts, weighed by powers of 2", _to_base_2),
-    Impostor("weights_of_first_head", "both parts, weighed in every head as in the first one", _weights_of_first_head),
-    Impostor("larger_logarithm", "the right output, and the larger of the two logarithms", _larger_logarithm),
-    Impostor("heads_moved", "the output of the head before", partial(moved, names=OUTPUT, axis=1)),
-    Impostor("batch_moved", "the output of the batch entry before", partial(moved, names=OUTPUT, axis=0)),
-    Impostor(
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
+    TrivialAnswer("first_part", "the first part", partial(_one_part, part="a")),
+    TrivialAnswer("second_part", "the second part", partial(_one_part, part="b")),
+    TrivialAnswer("mean_of_parts", "the mean of both parts", _mean),
+    TrivialAnswer("sum_of_parts", "the sum of both parts", _sum),
+    TrivialAnswer("larger_part", "the part with the larger logarithm", _larger_part),
+    TrivialAnswer("exchanged", "both parts, each with the weight of the other", _exchanged),
+    TrivialAnswer("base_2", "both parts, weighed by powers of 2", _to_base_2),
+    TrivialAnswer(
+        "weights_of_first_head", "both parts, weighed in every head as in the first one", _weights_of_first_head
+    ),
+    TrivialAnswer("larger_logarithm", "the right output, and the larger of the two logarithms", _larger_logarithm),
+    TrivialAnswer("heads_moved", "the output of the head before", partial(moved, names=OUTPUT, axis=1)),
+    TrivialAnswer("batch_moved", "the output of the batch entry before", partial(moved, names=OUTPUT, axis=0)),
+    TrivialAnswer(
         "half_precision",
         "both parts, merged in float16",
         lambda call: answer_of(OPERATION, BOTH, in_half_precision(call.inputs), {}),
         PRECISE,
     ),
-    Impostor("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
+    TrivialAnswer("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
 """Every impostor of merging, the cheapest ones first."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from attnspec_draws.generators.trivial_answers import (
     PRECISE,
-    Impostor,
     Outputs,
+    TrivialAnswer,
     answer_of,
     in_half_precision,
     moved,
@@ -75,37 +75,39 @@ def _exchanged(call: Answered) -> Outputs:
 
 
 ONE_HEAD = (
-    Impostor("zeros", "zeros", partial(zeros, names=OUTPUT)),
-    Impostor("uniform_weights", "the mean of all values", partial(_with_attributes, operation=ONE, scale=0.0)),
-    Impostor("no_scale", "the right answer to the scale 1", partial(_with_attributes, operation=ONE, scale=1.0)),
-    Impostor("default_scale", "the default scale", partial(_with_attributes, operation=ONE, scale=None)),
-    Impostor("exchanged", "queries and keys exchanged", _exchanged),
-    Impostor("over_queries", "weights that sum to one over the queries", _weighed_over_queries),
-    Impostor("tokens_moved", "the output of the token before", partial(moved, names=OUTPUT, axis=0)),
-    Impostor("half_precision", "what was computed from float16", partial(_half, operation=ONE), PRECISE),
-    Impostor("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
+    TrivialAnswer("uniform_weights", "the mean of all values", partial(_with_attributes, operation=ONE, scale=0.0)),
+    TrivialAnswer("no_scale", "the right answer to the scale 1", partial(_with_attributes, operation=ONE, scale=1.0)),
+    TrivialAnswer("default_scale", "the default scale", partial(_with_attributes, operation=ONE, scale=None)),
+    TrivialAnswer("exchanged", "queries and keys exchanged", _exchanged),
+    TrivialAnswer("over_queries", "weights that sum to one over the queries", _weighed_over_queries),
+    TrivialAnswer("tokens_moved", "the output of the token before", partial(moved, names=OUTPUT, axis=0)),
+    TrivialAnswer("half_precision", "what was computed from float16", partial(_half, operation=ONE), PRECISE),
+    TrivialAnswer("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
 """Every impostor of one head, the cheapest ones first."""
 
 SEVERAL_HEADS = (
-    Impostor("zeros", "zeros", partial(zeros, names=OUTPUT)),
-    Impostor("uniform_weights", "equal weights", partial(_with_attributes, operation=SEVERAL, scale=0.0)),
-    Impostor("no_scale", "the right answer to the scale 1", partial(_with_attributes, operation=SEVERAL, scale=1.0)),
-    Impostor("default_scale", "the default scale", partial(_with_attributes, operation=SEVERAL, scale=None)),
-    Impostor("scale_of_token", "a scale by the features of a token", _scaled_by_token),
-    Impostor("one_head", "a single head", _one_head),
-    Impostor("transposed", "weight matrices that are transposed", _transposed),
-    Impostor("unprojected", "heads that are not projected in the end", _unprojected),
-    Impostor("no_biases", "no biases at all", partial(_with_inputs, operation=SEVERAL, **dict.fromkeys(_BIASES))),
-    Impostor("no_mask", "the right answer without the mask", partial(_with_inputs, operation=SEVERAL, mask=None)),
-    Impostor(
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
+    TrivialAnswer("uniform_weights", "equal weights", partial(_with_attributes, operation=SEVERAL, scale=0.0)),
+    TrivialAnswer(
+        "no_scale", "the right answer to the scale 1", partial(_with_attributes, operation=SEVERAL, scale=1.0)
+    ),
+    TrivialAnswer("default_scale", "the default scale", partial(_with_attributes, operation=SEVERAL, scale=None)),
+    TrivialAnswer("scale_of_token", "a scale by the features of a token", _scaled_by_token),
+    TrivialAnswer("one_head", "a single head", _one_head),
+    TrivialAnswer("transposed", "weight matrices that are transposed", _transposed),
+    TrivialAnswer("unprojected", "heads that are not projected in the end", _unprojected),
+    TrivialAnswer("no_biases", "no biases at all", partial(_with_inputs, operation=SEVERAL, **dict.fromkeys(_BIASES))),
+    TrivialAnswer("no_mask", "the right answer without the mask", partial(_with_inputs, operation=SEVERAL, mask=None)),
+    TrivialAnswer(
         "not_causal",
         "the right answer without causality",
         partial(_with_attributes, operation=SEVERAL, is_causal=False),
     ),
-    Impostor("batch_moved", "the output of the batch entry before", partial(moved, names=OUTPUT, axis=0)),
-    Impostor("tokens_moved", "the output of the token before", partial(moved, names=OUTPUT, axis=1)),
-    Impostor("half_precision", "what was computed from float16", partial(_half, operation=SEVERAL), PRECISE),
-    Impostor("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
+    TrivialAnswer("batch_moved", "the output of the batch entry before", partial(moved, names=OUTPUT, axis=0)),
+    TrivialAnswer("tokens_moved", "the output of the token before", partial(moved, names=OUTPUT, axis=1)),
+    TrivialAnswer("half_precision", "what was computed from float16", partial(_half, operation=SEVERAL), PRECISE),
+    TrivialAnswer("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
 """Every impostor of several heads, the cheapest ones first."""

@@ -11,8 +11,8 @@ import numpy as np
 from attnspec.grading.reference_answers import reference_outputs
 from attnspec_draws.generators.trivial_answers import (
     PRECISE,
-    Impostor,
     Outputs,
+    TrivialAnswer,
     in_half_precision,
     of_the_call_before,
     zeros,
@@ -67,22 +67,24 @@ def _capped(call: Answered) -> Outputs:
 
 
 SOFTMAX = (
-    Impostor("zeros", "zeros", partial(zeros, names=OUTPUT)),
-    Impostor("unchanged", "its input", lambda call: {"output": call.inputs["x"]}),
-    Impostor("uniform", "equal weights", _uniform),
-    Impostor("largest_alone", "all weight on the largest number", _largest_alone),
-    Impostor("last_axis", "sums along the last axis, whatever is asked for", partial(_on_another_axis, axis=-1)),
-    Impostor("first_axis", "sums along the first axis, whatever is asked for", partial(_on_another_axis, axis=0)),
-    Impostor("whole_array", "a sum over the whole array, whatever is asked for", partial(_on_another_axis, axis=None)),
-    Impostor("exponentials_alone", "exponentials that are not divided by their sum", _exponentials_alone),
-    Impostor("base_2", "powers of 2", _to_base_2),
-    Impostor("clipped", "weights of numbers that are clipped at 8", _capped),
-    Impostor(
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
+    TrivialAnswer("unchanged", "its input", lambda call: {"output": call.inputs["x"]}),
+    TrivialAnswer("uniform", "equal weights", _uniform),
+    TrivialAnswer("largest_alone", "all weight on the largest number", _largest_alone),
+    TrivialAnswer("last_axis", "sums along the last axis, whatever is asked for", partial(_on_another_axis, axis=-1)),
+    TrivialAnswer("first_axis", "sums along the first axis, whatever is asked for", partial(_on_another_axis, axis=0)),
+    TrivialAnswer(
+        "whole_array", "a sum over the whole array, whatever is asked for", partial(_on_another_axis, axis=None)
+    ),
+    TrivialAnswer("exponentials_alone", "exponentials that are not divided by their sum", _exponentials_alone),
+    TrivialAnswer("base_2", "powers of 2", _to_base_2),
+    TrivialAnswer("clipped", "weights of numbers that are clipped at 8", _capped),
+    TrivialAnswer(
         "half_precision",
         "weights that were computed in float16",
         lambda call: _called(in_half_precision(call.inputs), _axis(call)),
         PRECISE,
     ),
-    Impostor("previous_answer", "the weights of the call before", partial(of_the_call_before, names=OUTPUT)),
+    TrivialAnswer("previous_answer", "the weights of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
 """Every impostor of softmax, the cheapest ones first."""

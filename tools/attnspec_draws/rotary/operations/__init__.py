@@ -1,6 +1,6 @@
 """The lattice of rotary positions: what a drawn case of each operation may have, and how often."""
 
-from attnspec_draws.generators import ALIKE, ONE_ARRAY, ONE_PART, Lattice, Refusals, Resized
+from attnspec_draws.generators import ALIKE, ONE_ARRAY, ONE_PART, CaseGenerator, Refusals, Resized
 from attnspec_draws.rotary.operations.frequencies import draw_frequencies
 from attnspec_draws.rotary.operations.rotary_misfits import MISFITS
 from attnspec_draws.rotary.operations.rotation import HEAVY, NONFINITE, PARTIAL, STANDING, draw_rotation
@@ -10,8 +10,8 @@ _TABLE = Refusals(("apply_rotary.rejects.tables",) * 3, "apply_rotary.rejects.ra
 _TOKENS, _WIDTH = "apply_rotary.rejects.tokens", "apply_rotary.rejects.width"
 _RANK = Refusals(rank="rotary_tables.rejects.rank")
 
-LATTICES = {
-    "apply_rotary": Lattice(
+CASE_GENERATORS = {
+    "apply_rotary": CaseGenerator(
         draw_rotation,
         frozenset(
             (
@@ -27,12 +27,12 @@ LATTICES = {
         resized=(Resized(("x",)),),
         misfits=MISFITS["apply_rotary"],
     ),
-    "rotary_frequencies": Lattice(draw_frequencies, frozenset(), misfits=MISFITS["rotary_frequencies"]),
-    "rotary_tables": Lattice(
+    "rotary_frequencies": CaseGenerator(draw_frequencies, frozenset(), misfits=MISFITS["rotary_frequencies"]),
+    "rotary_tables": CaseGenerator(
         draw_tables,
         frozenset(("full_width", TURNED, "presentation")),
         {"position_ids": _RANK, "inverse_frequencies": _RANK},
     ),
 }
 
-__all__ = ["LATTICES"]
+__all__ = ["CASE_GENERATORS"]

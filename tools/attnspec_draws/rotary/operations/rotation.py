@@ -13,7 +13,7 @@ from attnspec_draws.generators import (
     Drawn,
     as_stated,
     coarse,
-    draw_presentation,
+    draw_memory_order,
     full_width,
     lengthened,
     make_alike,
@@ -88,20 +88,20 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
     layouts, in_memory = share_memory(words, inputs, ("cos", "sin"), limits)
     is_plain = not (alike or spoilt or stands or in_memory)
     heavy = is_plain and _make_heavy(words, inputs, extents, pairing if stated else "half", limits)
-    presentation = layouts or draw_presentation(words, inputs, limits)
+    memory_order = layouts or draw_memory_order(words, inputs, limits)
     features = {kind: kind != "coarse", PARTIAL: extents["untouched"] > 0, "pairing": stated, NONFINITE: spoilt}
     features |= {STANDING: stands, HEAVY: heavy}
-    features["presentation"] = bool(presentation)
+    features["presentation"] = bool(memory_order)
     clauses = {"tokens": True, "rotation": True, "shape": True, "untouched": extents["untouched"] > 0}
     clauses[f"pairing.{pairing if stated else 'default'}"] = True
-    clauses |= {"nonfinite": spoilt, "memory_layout": bool(presentation)}
+    clauses |= {"nonfinite": spoilt, "memory_layout": bool(memory_order)}
     return Drawn(
         inputs=inputs,
         attributes={"pairing": pairing} if stated else {},
         features=(*(name for name, holds in features.items() if holds), *alike, *in_memory),
         extents=extents,
         clauses=tuple(f"apply_rotary.{name}" for name, holds in clauses.items() if holds),
-        presentation=presentation,
+        memory_order=memory_order,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators import Drawn, as_stated, draw_presentation, full_width, lengthened, whole_numbers
+from attnspec_draws.generators import Drawn, as_stated, draw_memory_order, full_width, lengthened, whole_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,22 +64,22 @@ def draw_tables(words: Words, limits: Limits) -> Drawn:
         "position_ids": positions,
         "inverse_frequencies": _frequencies(words, extents["pairs"], kind, limits),
     }
-    presentation = draw_presentation(words, inputs, limits)
+    memory_order = draw_memory_order(words, inputs, limits)
     features = {
         "full_width": kind != "halving",
         "attention_factor": factor,
         TURNED: turned,
-        "presentation": bool(presentation),
+        "presentation": bool(memory_order),
     }
     clauses = {"positions": True, "batch": extents["batch"] > 1, "precision.phases": True, "cosine": True, "sine": True}
-    clauses |= {"attention_factor": True, "shape": True, "memory_layout": bool(presentation)}
+    clauses |= {"attention_factor": True, "shape": True, "memory_layout": bool(memory_order)}
     return Drawn(
         inputs=inputs,
         attributes=stated,
         features=tuple(name for name, holds in features.items() if holds),
         extents=extents,
         clauses=tuple(f"rotary_tables.{name}" for name, holds in clauses.items() if holds),
-        presentation=presentation,
+        memory_order=memory_order,
     )
 
 

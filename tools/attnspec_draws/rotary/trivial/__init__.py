@@ -4,6 +4,6 @@ from attnspec_draws.rotary.trivial.trivial_frequencies import FREQUENCY
 from attnspec_draws.rotary.trivial.trivial_rotation import ROTATION
 from attnspec_draws.rotary.trivial.trivial_tables import TABLES
 
-IMPOSTORS = {"apply_rotary": ROTATION, "rotary_frequencies": FREQUENCY, "rotary_tables": TABLES}
+TRIVIAL_ANSWERS = {"apply_rotary": ROTATION, "rotary_frequencies": FREQUENCY, "rotary_tables": TABLES}
 
-__all__ = ["IMPOSTORS"]
+__all__ = ["TRIVIAL_ANSWERS"]

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_draws.generators.trivial_answers import Impostor, Outputs, answer_of, moved, of_the_call_before, zeros
+from attnspec_draws.generators.trivial_answers import (
+    Outputs,
+    TrivialAnswer,
+    answer_of,
+    moved,
+    of_the_call_before,
+    zeros,
+)
 
 if TYPE_CHECKING:
     from attnspec_draws.generators.trivial_answers import Answered
@@ -38,16 +45,16 @@ def _of_odd_powers(call: Answered) -> Outputs:
 
 
 FREQUENCY = (
-    Impostor("zeros", "zeros", partial(zeros, names=BOTH)),
-    Impostor("unscaled", "frequencies and a factor without any scaling", partial(_with, scaling=None)),
-    Impostor("linear", "frequencies that are all divided by the factor", _linear),
-    Impostor("usual_base", "powers of 10000, whatever the base", partial(_with, theta=None)),
-    Impostor("short", "what holds for texts as long as those in training", _short),
-    Impostor("half_powers", "powers that fall half as fast", _of_odd_powers),
-    Impostor("pairs_moved", "the frequency of the pair before", partial(moved, names=FREQUENCIES, axis=0)),
-    Impostor(
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=BOTH)),
+    TrivialAnswer("unscaled", "frequencies and a factor without any scaling", partial(_with, scaling=None)),
+    TrivialAnswer("linear", "frequencies that are all divided by the factor", _linear),
+    TrivialAnswer("usual_base", "powers of 10000, whatever the base", partial(_with, theta=None)),
+    TrivialAnswer("short", "what holds for texts as long as those in training", _short),
+    TrivialAnswer("half_powers", "powers that fall half as fast", _of_odd_powers),
+    TrivialAnswer("pairs_moved", "the frequency of the pair before", partial(moved, names=FREQUENCIES, axis=0)),
+    TrivialAnswer(
         "no_attention_factor", "an attention factor of 1", lambda _: {"attention_factor": np.ones((), np.float64)}
     ),
-    Impostor("previous_answer", "the frequencies of the call before", partial(of_the_call_before, names=BOTH)),
+    TrivialAnswer("previous_answer", "the frequencies of the call before", partial(of_the_call_before, names=BOTH)),
 )
 """Every impostor of rotary frequencies, the cheapest ones first."""

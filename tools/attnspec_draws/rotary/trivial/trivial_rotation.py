@@ -9,8 +9,8 @@ import numpy as np
 
 from attnspec_draws.generators.trivial_answers import (
     PRECISE,
-    Impostor,
     Outputs,
+    TrivialAnswer,
     answer_of,
     in_half_precision,
     moved,
@@ -75,23 +75,23 @@ def _first_feature_first(call: Answered) -> Outputs:
 
 
 ROTATION = (
-    Impostor("zeros", "zeros", partial(zeros, names=OUTPUT)),
-    Impostor("unchanged", "its input, not turned at all", lambda call: {"output": call.inputs["x"]}),
-    Impostor("other_pairs", "the pairs of the other pairing", _with_other_pairs),
-    Impostor("other_way", "pairs that are turned the other way", _other_way),
-    Impostor("exchanged", "cosine and sine exchanged", _exchanged),
-    Impostor("in_place", "second features that are turned with the turned first ones", _first_feature_first),
-    Impostor("first_token", "every token turned as the first one", partial(_as_the_first, axis=_TOKENS)),
-    Impostor("token_before", "every token turned as the one before it", partial(_as_the_one_before, axis=_TOKENS)),
-    Impostor("first_entry", "every batch entry turned as the first one", partial(_as_the_first, axis=_BATCH)),
-    Impostor("heads_moved", "the output of the head before", partial(moved, names=OUTPUT, axis=1)),
-    Impostor("batch_moved", "the output of the batch entry before", partial(moved, names=OUTPUT, axis=0)),
-    Impostor(
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
+    TrivialAnswer("unchanged", "its input, not turned at all", lambda call: {"output": call.inputs["x"]}),
+    TrivialAnswer("other_pairs", "the pairs of the other pairing", _with_other_pairs),
+    TrivialAnswer("other_way", "pairs that are turned the other way", _other_way),
+    TrivialAnswer("exchanged", "cosine and sine exchanged", _exchanged),
+    TrivialAnswer("in_place", "second features that are turned with the turned first ones", _first_feature_first),
+    TrivialAnswer("first_token", "every token turned as the first one", partial(_as_the_first, axis=_TOKENS)),
+    TrivialAnswer("token_before", "every token turned as the one before it", partial(_as_the_one_before, axis=_TOKENS)),
+    TrivialAnswer("first_entry", "every batch entry turned as the first one", partial(_as_the_first, axis=_BATCH)),
+    TrivialAnswer("heads_moved", "the output of the head before", partial(moved, names=OUTPUT, axis=1)),
+    TrivialAnswer("batch_moved", "the output of the batch entry before", partial(moved, names=OUTPUT, axis=0)),
+    TrivialAnswer(
         "half_precision",
         "pairs that were turned in float16",
         lambda call: answer_of("apply_rotary", OUTPUT, in_half_precision(call.inputs), call.attributes),
         PRECISE,
     ),
-    Impostor("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
+    TrivialAnswer("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
 """Every impostor of applying rotary positions, the cheapest ones first."""

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators.trivial_answers import PRECISE, Impostor, Outputs, answer_of, of_the_call_before, zeros
+from attnspec_draws.generators.trivial_answers import (
+    PRECISE,
+    Outputs,
+    TrivialAnswer,
+    answer_of,
+    of_the_call_before,
+    zeros,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,21 +63,21 @@ def _with_coarse_phases(call: Answered) -> Outputs:
 
 
 TABLES = (
-    Impostor("zeros", "zeros", partial(zeros, names=BOTH)),
-    Impostor(
+    TrivialAnswer("zeros", "zeros", partial(zeros, names=BOTH)),
+    TrivialAnswer(
         "exchanged", "cosine and sine exchanged", lambda call: {"cos": call.right["sin"], "sin": call.right["cos"]}
     ),
-    Impostor("other_way", "sines of the other sign", lambda call: {"sin": -call.right["sin"]}),
-    Impostor("counted", "tables for the positions 0, 1, 2, ...", _counted),
-    Impostor("counted_on", "tables for positions that are counted on from the first one", _counted_on),
-    Impostor("first_entry", "tables of the first batch entry for all", _of_first_entry),
-    Impostor(
+    TrivialAnswer("other_way", "sines of the other sign", lambda call: {"sin": -call.right["sin"]}),
+    TrivialAnswer("counted", "tables for the positions 0, 1, 2, ...", _counted),
+    TrivialAnswer("counted_on", "tables for positions that are counted on from the first one", _counted_on),
+    TrivialAnswer("first_entry", "tables of the first batch entry for all", _of_first_entry),
+    TrivialAnswer(
         "next_position", "tables for the position behind", lambda call: _at(call, call.inputs["position_ids"] + 1)
     ),
-    Impostor("byte", "tables for positions below 256", _of_a_byte),
-    Impostor("no_factor", "tables without the attention factor", partial(_times, power=0)),
-    Impostor("factor_twice", "tables that are multiplied by the attention factor twice", partial(_times, power=2)),
-    Impostor("coarse_phases", "cosines and sines of phases in bfloat16", _with_coarse_phases, PRECISE),
-    Impostor("previous_answer", "the tables of the call before", partial(of_the_call_before, names=BOTH)),
+    TrivialAnswer("byte", "tables for positions below 256", _of_a_byte),
+    TrivialAnswer("no_factor", "tables without the attention factor", partial(_times, power=0)),
+    TrivialAnswer("factor_twice", "tables that are multiplied by the attention factor twice", partial(_times, power=2)),
+    TrivialAnswer("coarse_phases", "cosines and sines of phases in bfloat16", _with_coarse_phases, PRECISE),
+    TrivialAnswer("previous_answer", "the tables of the call before", partial(of_the_call_before, names=BOTH)),
 )
 """Every impostor of rotary tables, the cheapest ones first."""

@@ -22,7 +22,7 @@ _EXTENTS = ((19, 31), (23, 37))
 
 def asked_again(start: Start, asking: Asking) -> bool:
     """Ask a failing case once more, in its own dtype and memory layout; tell whether it fails again."""
-    answer = asking(OPERATION, start.dtype, start.probe.inputs, start.probe.attributes, start.presentation)
+    answer = asking(OPERATION, start.dtype, start.probe.inputs, start.probe.attributes, start.memory_order)
     return bool(start.probe.wrong(start.probe.output_in(answer), start.dtype).any())
 
 

@@ -50,7 +50,7 @@ class Start(NamedTuple):
     case: str
     dtype: str
     probe: Probe
-    presentation: Mapping[str, str]
+    memory_order: Mapping[str, str]
     got: NDArray[Any]
 
 
@@ -86,7 +86,7 @@ def _ordered(results: Sequence[Result]) -> list[Start]:
         probe = probe_of(result)
         if probe.is_finite and probe.live.any():
             got = _NOTHING if result.got is None else result.got.get("output", _NOTHING).astype(np.float64)
-            start = Start(case.id, result.dtype, probe, case.presentation, got)
+            start = Start(case.id, result.dtype, probe, case.memory_order, got)
             found.append(((not probe.is_moderate, len(probe.arguments), products, case.id), start))
     return [start for _, start in sorted(found, key=lambda entry: entry[0])]
 

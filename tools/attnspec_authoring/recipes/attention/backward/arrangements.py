@@ -31,7 +31,7 @@ def one_order_cases() -> tuple[AuthoredCase, ...]:
                     f"The {tensor} alone lies {order.replace('_', ' ')} in memory, in two entries, four heads over two",
                     SIZES,
                     clauses=_LAYOUT,
-                    presentation={tensor: order},
+                    memory_order={tensor: order},
                     derived=STORED if tensor == "output" else (),
                     **(arguments if tensor == "mask" else {}),
                 )
@@ -46,11 +46,11 @@ def mixed_cases() -> tuple[AuthoredCase, ...]:
         name = f"orders_{turn}"
         shape = (2, 4, 2, 3)
         mask = (boolean_mask if turn % 2 else float_mask)(f"backward/{name}", shape)
-        presentation = {tensor: ORDERS[(turn + place) % len(ORDERS)] for place, tensor in enumerate(TENSORS)}
+        memory_order = {tensor: ORDERS[(turn + place) % len(ORDERS)] for place, tensor in enumerate(TENSORS)}
         # Those of three axes or fewer have no heads to put last.
         others = tuple(order for order in ORDERS if order != "heads_last")
         of_rows = ("grad_logsumexp", "logsumexp", "sinks", "alibi_slopes")
-        presentation |= {tensor: others[(turn + place) % len(others)] for place, tensor in enumerate(of_rows)}
+        memory_order |= {tensor: others[(turn + place) % len(others)] for place, tensor in enumerate(of_rows)}
         made.append(
             gradients(
                 name,
@@ -58,7 +58,7 @@ def mixed_cases() -> tuple[AuthoredCase, ...]:
                 SIZES,
                 clauses=_LAYOUT,
                 derived=STORED,
-                presentation=presentation,
+                memory_order=memory_order,
                 with_grad_logsumexp=True,
                 mask=mask,
                 sinks=[0.5, -1.0, 2.0, 0.25],
@@ -83,7 +83,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
                     f"The {tensor.replace('_', ' ')} of one {what} stands for those of all in memory",
                     SIZES,
                     clauses=_LAYOUT,
-                    presentation={tensor: layout},
+                    memory_order={tensor: layout},
                     **arguments,
                 )
             )
@@ -95,7 +95,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
                 f"The float mask of one {what} stands for those of all in memory, and each has its own gradient",
                 SIZES,
                 clauses=_LAYOUT,
-                presentation={"mask": layout},
+                memory_order={"mask": layout},
                 mask=np.broadcast_to(mask, shape).copy(),
             )
         )

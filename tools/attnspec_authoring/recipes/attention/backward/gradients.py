@@ -59,7 +59,7 @@ def gradients(
     derived: tuple[str, ...] = (),
     outputs: tuple[str, ...] = (),
     dtypes: tuple[str, ...] = EVERY_DTYPE,
-    presentation: Mapping[str, str] | None = None,
+    memory_order: Mapping[str, str] | None = None,
     changed_argument: ChangedArgument | None = None,
     with_grad_logsumexp: bool = False,
     **arguments: Any,
@@ -117,7 +117,7 @@ def gradients(
         outputs=stored,
         dtypes=dtypes,
         conventions=conventions(inputs, attributes, given),
-        presentation=presentation or {},
+        memory_order=memory_order or {},
         changed_argument=changed_argument,
     )
 

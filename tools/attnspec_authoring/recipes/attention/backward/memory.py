@@ -51,14 +51,14 @@ def layout_cases() -> tuple[AuthoredCase, ...]:
                 f"The gradient of the output lies {how}",
                 PLAIN,
                 clauses=_LAYOUT,
-                presentation={"grad_output": layout},
+                memory_order={"grad_output": layout},
             ),
             gradients(
                 name,
                 f"All inputs lie {how}",
                 PLAIN,
                 clauses=_LAYOUT,
-                presentation=dict.fromkeys(every, layout),
+                memory_order=dict.fromkeys(every, layout),
                 **stored,
             ),
         ]
@@ -112,7 +112,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             "One number stands for the whole gradient of the output, as that of a sum",
             PLAIN,
             clauses=_LAYOUT,
-            presentation={"grad_output": "one_number"},
+            memory_order={"grad_output": "one_number"},
             grad_output=np.ones((1, 2, 4, 2)),
         ),
         gradients(
@@ -121,7 +121,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             GROUPED,
             clauses=_LAYOUT,
             derived=STORED,
-            presentation={"grad_output": "one_number"},
+            memory_order={"grad_output": "one_number"},
             grad_output=np.full((1, 6, 4, 1), 0.25),
         ),
         gradients(
@@ -129,7 +129,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             "One number stands for the whole gradient of the logsumexp",
             PLAIN,
             clauses=_LAYOUT,
-            presentation={"grad_logsumexp": "one_number"},
+            memory_order={"grad_logsumexp": "one_number"},
             grad_logsumexp=np.ones((1, 2, 4)),
         ),
         gradients(
@@ -137,7 +137,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             "The gradient of one batch entry stands for those of all",
             BATCH,
             clauses=_LAYOUT,
-            presentation={"grad_output": "broadcast"},
+            memory_order={"grad_output": "broadcast"},
             grad_output=one_entry,
         ),
         gradients(
@@ -145,7 +145,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             "The gradient of one head stands for those of all",
             BATCH,
             clauses=_LAYOUT,
-            presentation={"grad_output": "heads_broadcast"},
+            memory_order={"grad_output": "heads_broadcast"},
             grad_output=one_head,
         ),
         *(
@@ -155,7 +155,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
                 sizes,
                 clauses=_LAYOUT,
                 derived=derived,
-                presentation={name: layout},
+                memory_order={name: layout},
                 **repeated(f"backward/{layout}_{name}/one", name, part, shape),
             )
             for layout, one, name, what, sizes, part, shape, derived, beside in REPEATED
@@ -165,7 +165,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             "The gradient of one feature stands for those of all in memory, in six heads over two",
             GROUPED_WIDE,
             clauses=_LAYOUT,
-            presentation={"grad_output": _FEATURES},
+            memory_order={"grad_output": _FEATURES},
             **repeated("backward/features_broadcast_gradients_of_heads/one", "grad_output", (2, 6, 4, 1), (2, 6, 4, 2)),
         ),
         gradients(
@@ -173,7 +173,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             "The mask lies with its first axis first in memory",
             PLAIN,
             clauses=_LAYOUT,
-            presentation={"mask": "fortran"},
+            memory_order={"mask": "fortran"},
             mask=boolean_mask("backward/fortran_mask", (2, 4, 5)),
         ),
         gradients(
@@ -181,7 +181,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             "The mask lies with gaps in memory",
             PLAIN,
             clauses=_LAYOUT,
-            presentation={"mask": "gapped"},
+            memory_order={"mask": "gapped"},
             mask=float_mask("backward/gapped_mask", (4, 5)),
         ),
         gradients(
@@ -189,7 +189,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             "One key head and one value head stand for all",
             PLAIN,
             clauses=_LAYOUT,
-            presentation=dict.fromkeys(("key", "value"), "heads_broadcast"),
+            memory_order=dict.fromkeys(("key", "value"), "heads_broadcast"),
             **same,
         ),
     )
@@ -206,7 +206,7 @@ def shared_cases() -> tuple[AuthoredCase, ...]:
             "Gradient, query, key and value are one array",
             sizes,
             clauses=("inputs_unchanged",),
-            presentation=dict.fromkeys(MATRICES, "shared"),
+            memory_order=dict.fromkeys(MATRICES, "shared"),
             **tensors,
         ),
         *(
@@ -215,7 +215,7 @@ def shared_cases() -> tuple[AuthoredCase, ...]:
                 f"{what} are sections of one array",
                 sizes,
                 clauses=_LAYOUT,
-                presentation=dict.fromkeys(names, "fused"),
+                memory_order=dict.fromkeys(names, "fused"),
                 derived=STORED if "output" in names else (),
             )
             for name, what, names in (
@@ -235,7 +235,7 @@ def shared_cases() -> tuple[AuthoredCase, ...]:
             query_lengths=[4, 1, 3],
             sinks=[0.5, -1.25],
             alibi_slopes=[0.25, 1.5],
-            presentation=dict.fromkeys(("key_lengths", "query_lengths", "sinks", "alibi_slopes"), "readonly"),
+            memory_order=dict.fromkeys(("key_lengths", "query_lengths", "sinks", "alibi_slopes"), "readonly"),
         ),
     )
 

@@ -8,25 +8,28 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, float_mask
 from attnspec_authoring.recipes.attention.backward.gradients import gradients
-from attnspec_authoring.recipes.attention.backward.rejects import TWINS, of_shape, refused
+from attnspec_authoring.recipes.attention.backward.rejects import COUNTERPARTS, of_shape, refused
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-TWIN = gradients(
+COUNTERPART = gradients(
     "twin_heads",
     "Valid twin: two heads, two features of values, a gradient of the logsumexp",
     Sizes(3, 2, 2, 4, 5, 2, 2),
     with_grad_logsumexp=True,
 )
-FLOAT_TWIN = gradients(
+FLOAT_COUNTERPART = gradients(
     "twin_float_mask",
     "Valid twin: a float mask",
     Sizes(3, 4, 2, 4, 5, 1, 1),
     mask=float_mask("backward/twin_float_mask", (4, 4, 5)),
 )
 """More query heads than key heads, so that a mask of the key heads is another one."""
-_INPUTS = {twin.id.partition("/")[2]: twin.inputs for twin in (*TWINS, TWIN, FLOAT_TWIN)}
+_INPUTS = {
+    counterpart.id.partition("/")[2]: counterpart.inputs
+    for counterpart in (*COUNTERPARTS, COUNTERPART, FLOAT_COUNTERPART)
+}
 _MATRICES = ("grad_output", "query", "key", "value")
 
 SHAPES: tuple[tuple[str, str, str, str, tuple[int, ...], bool], ...] = (
@@ -128,7 +131,7 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
                 f"The {tensor} has the shape {shape}.",
                 {tensor: of_shape(name, *shape)},
                 strict=strict,
-                twins=_INPUTS,
+                counterparts=_INPUTS,
             )
             for name, title, clause, tensor, shape, strict in SHAPES
         ),
@@ -139,7 +142,7 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
             "twin_heads",
             "All tensors have an axis too many.",
             {name: array[np.newaxis] for name, array in matrices.items()},
-            twins=_INPUTS,
+            counterparts=_INPUTS,
         ),
         *(
             refused(
@@ -149,7 +152,7 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
                 "twin_heads",
                 f"The {tensor} lacks an axis.",
                 {tensor: plain[tensor][0]},
-                twins=_INPUTS,
+                counterparts=_INPUTS,
             )
             for tensor in ("query", "key", "value")
         ),
@@ -160,7 +163,7 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
             "twin_heads",
             "The query has batch 1; key and value have batch 3.",
             {name: plain[name][:1] for name in ("query", "grad_output", "grad_logsumexp")},
-            twins=_INPUTS,
+            counterparts=_INPUTS,
         ),
         *(
             refused(
@@ -174,7 +177,7 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
                     **{tensor: of_shape(f"{name}/{tensor}", 1, shared, 5, 2) for tensor in ("key", "value")},
                 },
                 strict=shared != 2,
-                twins=_INPUTS,
+                counterparts=_INPUTS,
             )
             for name, heads, shared in (("five_over_two", 5, 2), ("seven_over_two", 7, 2), ("one_over_two", 1, 2))
         ),
@@ -184,8 +187,8 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the refusals, and the twins that the others do not have."""
     return (
-        TWIN,
-        FLOAT_TWIN,
+        COUNTERPART,
+        FLOAT_COUNTERPART,
         *shape_misfits(),
         *(
             refused(
@@ -196,7 +199,7 @@ def cases() -> tuple[AuthoredCase, ...]:
                 f"The {tensor} has the shape {shape}.",
                 {tensor: of_shape(name, *shape)},
                 strict=strict,
-                twins=_INPUTS,
+                counterparts=_INPUTS,
             )
             for name, title, tensor, shape, strict in GRADIENTS
         ),
@@ -209,13 +212,13 @@ def cases() -> tuple[AuthoredCase, ...]:
                 name,
                 title,
                 "mask_shape",
-                twin,
+                counterpart,
                 f"The mask has the shape {shape}.",
-                {"mask": (boolean_mask if twin == "twin_mask" else float_mask)(f"backward/{name}", shape)},
+                {"mask": (boolean_mask if counterpart == "twin_mask" else float_mask)(f"backward/{name}", shape)},
                 # The rules of NumPy repeat a single column.
                 strict=shape[-1] == 1,
-                twins=_INPUTS,
+                counterparts=_INPUTS,
             )
-            for name, title, twin, shape in MASKS
+            for name, title, counterpart, shape in MASKS
         ),
     )

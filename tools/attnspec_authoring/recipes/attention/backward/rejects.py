@@ -16,28 +16,31 @@ if TYPE_CHECKING:
 
 STRICT = ("input_checks", "strict")
 SIZES = Sizes(3, 1, 1, 4, 5, 2, 1)
-TWINS = (
+COUNTERPARTS = (
     gradients("twin_plain", "Valid twin: gradient, query, key and value", SIZES, with_grad_logsumexp=True),
     gradients("twin_grouped", "Valid twin: six query heads over two", Sizes(1, 6, 2, 4, 5, 2)),
     gradients("twin_mask", "Valid twin: a Boolean mask", SIZES, mask=boolean_mask("backward/twin_mask", SIZES.mask)),
     gradients("twin_lengths", "Valid twin: lengths", SIZES, key_lengths=[5, 2, 3], query_lengths=[4, 1, 3]),
 )
-_INPUTS = {twin.id.partition("/")[2]: twin.inputs for twin in TWINS}
+_INPUTS = {counterpart.id.partition("/")[2]: counterpart.inputs for counterpart in COUNTERPARTS}
 
 
 def refused(
     name: str,
     title: str,
     clause: str,
-    twin: str,
+    counterpart: str,
     reason: str,
     replaced: Mapping[str, Any],
     *,
     strict: bool = True,
-    twins: Mapping[str, Mapping[str, Any]] | None = None,
+    counterparts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> AuthoredCase:
     """Make a case that must be refused: its twin with some inputs replaced; by all, or by who checks strictly."""
-    inputs = {**(twins or _INPUTS)[twin], **{tensor: np.asarray(array) for tensor, array in replaced.items()}}
+    inputs = {
+        **(counterparts or _INPUTS)[counterpart],
+        **{tensor: np.asarray(array) for tensor, array in replaced.items()},
+    }
     return AuthoredCase(
         id=f"{PROFILE}/rejects_{name}",
         title=f"Gradients: {title} {'are' if title.endswith('s') else 'is'} refused",
@@ -47,7 +50,7 @@ def refused(
         inputs=inputs,
         outputs=BACKWARD.outputs[:1],
         dtypes=EVERY_DTYPE,
-        rejects=Rejects(reason, f"{PROFILE}/{twin}", STRICT if strict else None),
+        rejects=Rejects(reason, f"{PROFILE}/{counterpart}", STRICT if strict else None),
     )
 
 
@@ -228,4 +231,4 @@ def gradient_refusals() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the refusals and their twins."""
-    return (*TWINS, *shape_refusals(), *gradient_refusals())
+    return (*COUNTERPARTS, *shape_refusals(), *gradient_refusals())

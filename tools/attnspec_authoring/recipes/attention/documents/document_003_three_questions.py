@@ -133,7 +133,7 @@ def context_vector_cases() -> tuple[AuthoredCase, ...]:
             dtypes=SINGLE_AND_DOUBLE,
             rejects=Rejects(
                 reason="The encoder states have width 4 and the decoder state has width 3.",
-                twin="documents/003/context_vector",
+                counterpart="documents/003/context_vector",
             ),
             errata=("E003.dimension_of_itself",),
         ),

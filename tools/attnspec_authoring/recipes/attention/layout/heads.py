@@ -206,7 +206,7 @@ def layout(
     profile: str = "layout",
     x: NDArray[np.float64] | None = None,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
-    presentation: str | None = None,
+    memory_order: str | None = None,
     url: str | None = None,
     changed_argument: ChangedArgument | None = None,
     revision: int = 1,
@@ -222,7 +222,7 @@ def layout(
         inputs={"x": counted(shape, start) if x is None else x},
         attributes={} if num_heads is None else {"num_heads": num_heads},
         dtypes=dtypes,
-        presentation={} if presentation is None else {"x": presentation},
+        memory_order={} if memory_order is None else {"x": memory_order},
         changed_argument=changed_argument,
         revision=revision,
     )

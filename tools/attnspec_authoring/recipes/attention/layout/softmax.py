@@ -27,7 +27,7 @@ def softmax(
     clauses: tuple[str, ...] = ("softmax.definition", "softmax.axis.default"),
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     profile: str = "layout",
-    presentation: str | None = None,
+    memory_order: str | None = None,
     sample: tuple[int, ...] = (),
     changed_argument: ChangedArgument | None = None,
     revision: int = 1,
@@ -45,7 +45,7 @@ def softmax(
         inputs={"x": require_exact(drawn, dtypes, named=case_id)},
         attributes=attributes,
         dtypes=dtypes,
-        presentation={} if presentation is None else {"x": presentation},
+        memory_order={} if memory_order is None else {"x": memory_order},
         sample={"output": sample} if sample else {},
         changed_argument=changed_argument,
         revision=revision,
@@ -151,8 +151,8 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
         ),
         softmax("minus_infinity", "minus infinity gets the weight zero", hidden),
         softmax("rising", "forty numbers that rise by one quarter", np.arange(40.0)[np.newaxis] / 4.0),
-        softmax("fortran_ordered", "a table held column by column", (3, 5), presentation="fortran"),
-        softmax("reversed_axes", "a table held backwards", (4, 6), presentation="reversed"),
+        softmax("fortran_ordered", "a table held column by column", (3, 5), memory_order="fortran"),
+        softmax("reversed_axes", "a table held backwards", (4, 6), memory_order="reversed"),
     )
 
 
@@ -241,7 +241,7 @@ def context(
     profile: str = "layout",
     replaced: Mapping[str, NDArray[Any]] | None = None,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
-    presentation: Mapping[str, str] | None = None,
+    memory_order: Mapping[str, str] | None = None,
     changed_argument: ChangedArgument | None = None,
     revision: int = 1,
     **attributes: Any,
@@ -262,7 +262,7 @@ def context(
         attributes=attributes,
         outputs=("context", "weights", "scores", "raw_scores"),
         dtypes=dtypes,
-        presentation=presentation or {},
+        memory_order=memory_order or {},
         changed_argument=changed_argument,
         revision=revision,
     )

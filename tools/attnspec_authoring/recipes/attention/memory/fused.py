@@ -35,7 +35,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
                 f"{listed(names).capitalize()} are sections of one array",
                 square,
                 clauses=("sdpa.memory_layout",),
-                presentation=_fused(names),
+                memory_order=_fused(names),
             )
             for names in (_TOKENS, _TOKENS[:2], _TOKENS[1:], _TOKENS[::2])
         ),
@@ -45,7 +45,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             wider,
             clauses=("sdpa.memory_layout",),
             is_causal=True,
-            presentation=_fused(_TOKENS),
+            memory_order=_fused(_TOKENS),
         ),
         attention(
             "memory/fused_grouped",
@@ -53,7 +53,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             grouped,
             clauses=("sdpa.memory_layout", "sdpa.heads.grouped"),
             mask=float_mask("memory/fused_grouped", grouped.mask),
-            presentation=_fused(_TOKENS[1:]),
+            memory_order=_fused(_TOKENS[1:]),
         ),
         attention(
             "memory/fused_past",
@@ -61,7 +61,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             after_past,
             clauses=("sdpa.memory_layout",),
             outputs=("output", "present_key", "present_value"),
-            presentation=_fused((*_TOKENS[1:], *of_past)),
+            memory_order=_fused((*_TOKENS[1:], *of_past)),
         ),
         attention(
             "memory/fused_for_each_head",
@@ -70,7 +70,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.memory_layout",),
             sinks=[0.5, -1.0],
             alibi_slopes=[0.5, 0.25],
-            presentation=_fused(("sinks", "alibi_slopes")),
+            memory_order=_fused(("sinks", "alibi_slopes")),
         ),
     )
 
@@ -86,7 +86,7 @@ def projecting_cases() -> tuple[AuthoredCase, ...]:
                 lengths,
                 profile=MEMORY,
                 biases=BIASES,
-                presentation=_fused(names),
+                memory_order=_fused(names),
             )
             for names in (_TOKENS, _TOKENS[1:], WEIGHTS[:3], WEIGHTS, BIASES)
         ),
@@ -97,7 +97,7 @@ def projecting_cases() -> tuple[AuthoredCase, ...]:
                 4,
                 (4, 3, 2, None),
                 profile=MEMORY,
-                presentation=_fused(names),
+                memory_order=_fused(names),
             )
             for names in (WEIGHTS[:3], WEIGHTS[1:3], ("x", "w_query"))
         ),

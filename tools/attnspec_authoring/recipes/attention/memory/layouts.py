@@ -41,17 +41,17 @@ def same_for_every_entry(tensor: NDArray[Any]) -> NDArray[Any]:
     return np.broadcast_to(tensor[:1], tensor.shape)
 
 
-def sizes_for(presentation: dict[str, str]) -> Sizes:
+def sizes_for(memory_order: dict[str, str]) -> Sizes:
     """Return three batch entries where one is to stand for all or they lie apart, else a single one."""
-    return SIZES if {"broadcast", "prefix"}.isdisjoint(presentation.values()) else BATCH
+    return SIZES if {"broadcast", "prefix"}.isdisjoint(memory_order.values()) else BATCH
 
 
-def laid_out(case_id: str, presentation: dict[str, str]) -> dict[str, Any]:
+def laid_out(case_id: str, memory_order: dict[str, str]) -> dict[str, Any]:
     """Draw inputs and a float mask, repeating the first batch entry where the presentation needs it."""
-    sizes = sizes_for(presentation)
+    sizes = sizes_for(memory_order)
     tensors: dict[str, Any] = {**sizes.drawn(case_id), "mask": float_mask(case_id, sizes.mask)}
     return {
-        name: same_for_every_entry(tensor) if presentation.get(name) == "broadcast" else tensor
+        name: same_for_every_entry(tensor) if memory_order.get(name) == "broadcast" else tensor
         for name, tensor in tensors.items()
     }
 
@@ -63,18 +63,18 @@ def layout_cases() -> tuple[AuthoredCase, ...]:
         clauses = ("sdpa.memory_layout", *(("sdpa.inputs_unchanged",) if layout == "readonly" else ()))
         for tensor in TENSORS:
             case_id = f"memory/{layout}_{tensor}"
-            presentation = {tensor: layout}
-            tensors = laid_out(case_id, presentation)
+            memory_order = {tensor: layout}
+            tensors = laid_out(case_id, memory_order)
             if tensor != "mask":
                 del tensors["mask"]
             made.append(
                 attention(
                     case_id,
                     f"The {tensor} {what}",
-                    sizes_for(presentation),
+                    sizes_for(memory_order),
                     clauses=clauses,
                     url=REPORTS.get((layout, tensor)),
-                    presentation=presentation,
+                    memory_order=memory_order,
                     **tensors,
                 )
             )
@@ -86,7 +86,7 @@ def layout_cases() -> tuple[AuthoredCase, ...]:
                 f"Each of query, key, value and mask {what}",
                 sizes_for(together),
                 clauses=clauses,
-                presentation=together,
+                memory_order=together,
                 **laid_out(case_id, together),
             )
         )
@@ -120,7 +120,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             "Each input lies in memory in its own way, the key of the only key head with gaps",
             only_head,
             url="https://github.com/NVIDIA/TransformerEngine/issues/1195",
-            presentation=mixed,
+            memory_order=mixed,
             mask=float_mask("memory/mixed", only_head.mask),
         ),
         attention(
@@ -129,7 +129,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             grouped,
             clauses=("sdpa.memory_layout", "sdpa.heads.grouped"),
             url="https://github.com/PrimeIntellect-ai/prime-rl/pull/2681",
-            presentation={"query": "heads_last", "key": "heads_last", "value": "heads_last"},
+            memory_order={"query": "heads_last", "key": "heads_last", "value": "heads_last"},
         ),
         attention(
             "memory/past_readonly",
@@ -137,7 +137,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             past,
             clauses=("sdpa.inputs_unchanged",),
             outputs=("output", "present_key", "present_value"),
-            presentation={"past_key": "readonly", "past_value": "readonly"},
+            memory_order={"past_key": "readonly", "past_value": "readonly"},
         ),
         attention(
             "memory/past_gapped",
@@ -145,7 +145,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             past,
             clauses=("sdpa.memory_layout",),
             is_causal=True,
-            presentation={"past_key": "gapped", "past_value": "heads_last"},
+            memory_order={"past_key": "gapped", "past_value": "heads_last"},
         ),
         attention(
             "memory/boolean_mask_gapped",
@@ -153,7 +153,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             BATCH,
             clauses=("sdpa.memory_layout",),
             mask=boolean_mask("memory/boolean_mask_gapped", (3, 1, 4, 5)),
-            presentation={"mask": "gapped"},
+            memory_order={"mask": "gapped"},
         ),
         attention(
             "memory/boolean_mask_reversed",
@@ -161,7 +161,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             SIZES,
             clauses=("sdpa.memory_layout",),
             mask=boolean_mask("memory/boolean_mask_reversed", (4, 5)),
-            presentation={"mask": "reversed"},
+            memory_order={"mask": "reversed"},
         ),
         attention(
             "memory/broadcast_33_keys",
@@ -172,7 +172,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             mask=float_mask("memory/broadcast_33_keys", (1, 33)),
             key=same_for_every_entry(repeated["key"]),
             value=same_for_every_entry(repeated["value"]),
-            presentation={"key": "broadcast", "value": "broadcast"},
+            memory_order={"key": "broadcast", "value": "broadcast"},
         ),
         attention(
             "memory/lengths_readonly",
@@ -181,21 +181,21 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             clauses=("sdpa.inputs_unchanged",),
             key_lengths=[5, 2, 3],
             sinks=[0.5, -1.0],
-            presentation={"key_lengths": "readonly", "sinks": "readonly"},
+            memory_order={"key_lengths": "readonly", "sinks": "readonly"},
         ),
         attention(
             "memory/values_wider_fortran",
             "Values wider than the keys, with their first axis first in memory",
             Sizes(1, 2, 2, 4, 5, 3, 7),
             clauses=("sdpa.memory_layout",),
-            presentation={"value": "fortran"},
+            memory_order={"value": "fortran"},
         ),
         attention(
             "memory/wide_rows_reversed",
             "Sixteen features that run backwards through memory",
             Sizes(1, 2, 2, 3, 4, 16),
             clauses=("sdpa.memory_layout",),
-            presentation={"query": "reversed", "key": "reversed", "value": "reversed"},
+            memory_order={"query": "reversed", "key": "reversed", "value": "reversed"},
         ),
     )
 

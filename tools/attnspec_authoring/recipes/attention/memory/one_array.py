@@ -49,10 +49,10 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
 
     def sharing(names: Sequence[str], sizes: Sizes, case_id: str, **more: Any) -> AuthoredCase:
         array = grid(f"{case_id}/shared", (sizes.batch, sizes.heads, sizes.keys, sizes.width))
-        inputs, presentation = shared(names, array)
+        inputs, memory_order = shared(names, array)
         clauses = ("sdpa.inputs_unchanged",)
         title = f"One array is given as {listed(names)}"
-        return attention(case_id, title, sizes, clauses=clauses, presentation=presentation, **inputs, **more)
+        return attention(case_id, title, sizes, clauses=clauses, memory_order=memory_order, **inputs, **more)
 
     of_past = (
         ("past_key", "past_value"),
@@ -62,7 +62,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
         ("key", "value", "past_key", "past_value"),
     )
     three = "memory/one_array_three_times"
-    same, presentation = shared(("query", "key", "value"), Sizes(1, 2, 2, 5, 5).drawn(three)["query"])
+    same, memory_order = shared(("query", "key", "value"), Sizes(1, 2, 2, 5, 5).drawn(three)["query"])
     numbers, of_numbers = shared(("sinks", "alibi_slopes"), np.array([0.5, 1.25]))
     lengths, of_lengths = shared(("key_lengths", "query_lengths"), np.array([3, 5, 2]))
     return (
@@ -71,7 +71,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             "One array is given as query, key and value",
             Sizes(1, 2, 2, 5, 5),
             clauses=("sdpa.inputs_unchanged",),
-            presentation=presentation,
+            memory_order=memory_order,
             revision=2,
             **same,
         ),
@@ -85,7 +85,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             "One array is given as sinks and alibi_slopes",
             Sizes(1, 2, 1, 4, 4),
             clauses=("sdpa.inputs_unchanged",),
-            presentation=of_numbers,
+            memory_order=of_numbers,
             **numbers,
         ),
         attention(
@@ -93,7 +93,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             "One array is given as key_lengths and query_lengths",
             Sizes(3, 1, 1, 5, 5),
             clauses=("sdpa.inputs_unchanged",),
-            presentation=of_lengths,
+            memory_order=of_lengths,
             **lengths,
         ),
         attention(
@@ -101,7 +101,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             "One array is given as query and key, with a negative scale and a cap",
             SIZES,
             clauses=("sdpa.inputs_unchanged",),
-            presentation=dict.fromkeys(("query", "key"), "shared"),
+            memory_order=dict.fromkeys(("query", "key"), "shared"),
             scale=-0.75,
             softcap=2.0,
             **dict.fromkeys(("query", "key"), SIZES.drawn("memory/one_array_scaled")["query"]),
@@ -116,11 +116,11 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
     def sharing(names: Sequence[str], shape: tuple[int, ...], **more: Any) -> AuthoredCase:
         name = f"one_array_as_{joined(names)}"
         factor = 1.0 if len(shape) == 3 else QUARTER
-        inputs, presentation = shared(names, grid(f"memory/multi_head_{name}/shared", shape) * factor)
+        inputs, memory_order = shared(names, grid(f"memory/multi_head_{name}/shared", shape) * factor)
         title = f"one array is given as {listed(names)}"
         lengths = (1, 4, 4)
         return multi_head(
-            name, title, lengths, profile=MEMORY, width=width, replaced=inputs, presentation=presentation, **more
+            name, title, lengths, profile=MEMORY, width=width, replaced=inputs, memory_order=memory_order, **more
         )
 
     pairs = tuple((one, other) for number, one in enumerate(WEIGHTS) for other in WEIGHTS[number + 1 :])
@@ -139,10 +139,10 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
 
     def sharing(names: Sequence[str], output: int | None) -> AuthoredCase:
         name = f"one_array_as_{joined(names)}"
-        inputs, presentation = shared(names, grid(f"memory/single_head_{name}/shared", (4, 4)) * QUARTER)
+        inputs, memory_order = shared(names, grid(f"memory/single_head_{name}/shared", (4, 4)) * QUARTER)
         title = f"one array is given as {listed(names)}"
         widths = (4, 4, 4, output)
-        return single_head(name, title, 4, widths, profile=MEMORY, replaced=inputs, presentation=presentation)
+        return single_head(name, title, 4, widths, profile=MEMORY, replaced=inputs, memory_order=memory_order)
 
     return (
         *(sharing(names, None) for names in (WEIGHTS[:2], WEIGHTS[1:3], WEIGHTS[::2], WEIGHTS[:3])),

@@ -65,7 +65,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
                 past,
                 clauses=clauses,
                 outputs=("output", "present_key", "present_value"),
-                presentation={f"past_{tensor}": layout},
+                memory_order={f"past_{tensor}": layout},
             )
             for layout, how in LAYOUTS.items()
             for tensor in ("key", "value")
@@ -76,7 +76,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
                 f"The {name} lie {LAYOUTS[layout]}",
                 Sizes(1, 2, 1, 4, 5),
                 clauses=clauses,
-                presentation={tensor: layout for tensor in inputs if tensor != "causal_alignment"},
+                memory_order={tensor: layout for tensor in inputs if tensor != "causal_alignment"},
                 **inputs,
             )
             for layout in ONE_AXIS
@@ -88,7 +88,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
                 f"The {name.replace('_', ' ')} lie {LAYOUTS[layout]}",
                 Sizes(3, 1, 1, 4, 5),
                 clauses=clauses,
-                presentation={name: layout},
+                memory_order={name: layout},
                 key_lengths=[5, 2, 4],
                 query_lengths=[1, 4, 3],
                 is_causal=True,
@@ -103,7 +103,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
                 f"The {tensor} lies inside of a larger array",
                 sizes,
                 clauses=clauses,
-                presentation={tensor: "inside"},
+                memory_order={tensor: "inside"},
             )
             for tensor in ("query", "key", "value")
         ),
@@ -112,7 +112,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             "The mask lies inside of a larger array",
             sizes,
             clauses=clauses,
-            presentation={"mask": "inside"},
+            memory_order={"mask": "inside"},
             mask=float_mask("memory/inside_mask", sizes.mask),
         ),
         *(
@@ -121,7 +121,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
                 f"The {tensor} is one head in memory that stands for several",
                 sizes if tensor == "query" else grouped,
                 clauses=clauses,
-                presentation={tensor: "heads_broadcast"},
+                memory_order={tensor: "heads_broadcast"},
                 **one_head_for_all(f"memory/one_head_of_{tensor}", tensor, shape),
             )
             for tensor, shape in (("query", (3, 2, 4, 3)), ("key", (1, 2, 5, 3)), ("value", (1, 2, 5, 3)))
@@ -131,7 +131,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             "Past keys and values are one head each in memory that stands for several",
             past,
             clauses=clauses,
-            presentation=every(("past_key", "past_value"), "heads_broadcast"),
+            memory_order=every(("past_key", "past_value"), "heads_broadcast"),
             **one_head_for_all("memory/one_head_of_past_key", "past_key", (1, 2, 3, 3)),
             **one_head_for_all("memory/one_head_of_past_value", "past_value", (1, 2, 3, 3)),
         ),
@@ -140,7 +140,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             "A Boolean mask of four rows that are one row in memory",
             Sizes(1, 2, 2, 4, 5),
             clauses=clauses,
-            presentation={"mask": "broadcast"},
+            memory_order={"mask": "broadcast"},
             mask=np.broadcast_to(boolean_mask("memory/one_row_of_mask", (1, 5)), (4, 5)).copy(),
         ),
     )
@@ -159,7 +159,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
                 width=4,
                 num_heads=2,
                 profile=MEMORY,
-                presentation=every(names, layout),
+                memory_order=every(names, layout),
             )
             for layout, how in LAYOUTS.items()
             for part, what, names in (
@@ -176,7 +176,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
                 num_heads=2,
                 biases=BIASES,
                 profile=MEMORY,
-                presentation=every(BIASES, layout),
+                memory_order=every(BIASES, layout),
             )
             for layout in ONE_AXIS
         ),
@@ -189,7 +189,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
                 num_heads=2,
                 mask=mask,
                 profile=MEMORY,
-                presentation={"mask": layout},
+                memory_order={"mask": layout},
             )
             for layout, how in LAYOUTS.items()
         ),
@@ -205,7 +205,7 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
             4,
             (5, 3, 2, 6),
             profile=MEMORY,
-            presentation=every(names, layout),
+            memory_order=every(names, layout),
         )
         for layout, how in LAYOUTS.items()
         for part, what, names in (("tokens", "the tokens lie", ("x",)), ("weights", "the weight matrices lie", WEIGHTS))
@@ -222,7 +222,7 @@ def state_cases() -> tuple[AuthoredCase, ...]:
                 6,
                 3,
                 profile=MEMORY,
-                presentation={"encoder_states": layout},
+                memory_order={"encoder_states": layout},
             )
             for layout, how in LAYOUTS.items()
         ),
@@ -233,7 +233,7 @@ def state_cases() -> tuple[AuthoredCase, ...]:
                 6,
                 3,
                 profile=MEMORY,
-                presentation={"decoder_state": layout},
+                memory_order={"decoder_state": layout},
             )
             for layout in ONE_AXIS
         ),
@@ -247,7 +247,7 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
     equal_heads = np.broadcast_to(counted((2, 1, 3, 2), 0), heads).copy()
     return (
         *(
-            of_heads(f"{layout}", f"tokens that lie {how}", tokens, num_heads=4, profile=MEMORY, presentation=layout)
+            of_heads(f"{layout}", f"tokens that lie {how}", tokens, num_heads=4, profile=MEMORY, memory_order=layout)
             for layout, how in LAYOUTS.items()
         ),
         of_heads(
@@ -256,7 +256,7 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
             (3, 2, 6),
             num_heads=3,
             profile=MEMORY,
-            presentation="prefix",
+            memory_order="prefix",
         ),
         of_heads(
             "broadcast",
@@ -265,10 +265,10 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
             num_heads=4,
             profile=MEMORY,
             x=equal,
-            presentation="broadcast",
+            memory_order="broadcast",
         ),
         *(
-            of_heads(f"{layout}", f"heads that lie {how}, joined", heads, profile=MEMORY, presentation=layout)
+            of_heads(f"{layout}", f"heads that lie {how}, joined", heads, profile=MEMORY, memory_order=layout)
             for layout, how in (LAYOUTS | OF_HEADS).items()
         ),
         *(
@@ -277,7 +277,7 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
                 f"heads of {what} that lie {how}, joined",
                 shape,
                 profile=MEMORY,
-                presentation=layout,
+                memory_order=layout,
             )
             for layout, how in (LAYOUTS | OF_HEADS).items()
             for name, what, shape in (
@@ -293,7 +293,7 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
                 shape,
                 num_heads=3,
                 profile=MEMORY,
-                presentation=layout,
+                memory_order=layout,
             )
             for layout, how in LAYOUTS.items()
             for name, what, shape in (
@@ -307,10 +307,10 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
             heads,
             profile=MEMORY,
             x=equal_heads,
-            presentation="heads_broadcast",
+            memory_order="heads_broadcast",
         ),
         *(
-            softmax(f"{layout}_rows", f"rows that lie {how}", (4, 6), profile=MEMORY, presentation=layout)
+            softmax(f"{layout}_rows", f"rows that lie {how}", (4, 6), profile=MEMORY, memory_order=layout)
             for layout, how in LAYOUTS.items()
             if layout in ONE_AXIS[1:]
         ),
@@ -321,7 +321,7 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
                 (4, 6),
                 clauses=AXIS,
                 profile=MEMORY,
-                presentation=layout,
+                memory_order=layout,
                 axis=0,
             )
             for layout, how in LAYOUTS.items()
@@ -333,7 +333,7 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
                 (4, 6),
                 clauses=AXIS,
                 profile=MEMORY,
-                presentation=layout,
+                memory_order=layout,
                 axis=axis,
             )
             for layout in ("fortran", "reversed")
@@ -346,7 +346,7 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
                 (2, 3, 4),
                 clauses=AXIS,
                 profile=MEMORY,
-                presentation=layout,
+                memory_order=layout,
                 axis=axis,
             )
             for layout in ("fortran", "reversed")
@@ -359,7 +359,7 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
                 (2, 3, 4),
                 clauses=("softmax.axis.whole",),
                 profile=MEMORY,
-                presentation=layout,
+                memory_order=layout,
                 axis=None,
             )
             for layout, how in LAYOUTS.items()

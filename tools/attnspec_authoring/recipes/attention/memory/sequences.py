@@ -33,7 +33,7 @@ def cases() -> tuple[AuthoredCase, ...]:
                 f"Keys and values of {of.batch} sequences lie {how}",
                 of,
                 clauses=CLAUSES,
-                presentation=dict.fromkeys(("key", "value"), layout),
+                memory_order=dict.fromkeys(("key", "value"), layout),
                 key_lengths=own,
             )
             for layout, how in KEYS.items()
@@ -46,7 +46,7 @@ def cases() -> tuple[AuthoredCase, ...]:
                 f"Lengths of queries and keys of three sequences lie {KEYS[layout]}",
                 Sizes(3, 2, 1, 2, 13, 1),
                 clauses=CLAUSES,
-                presentation=dict.fromkeys(("key_lengths", "query_lengths"), layout),
+                memory_order=dict.fromkeys(("key_lengths", "query_lengths"), layout),
                 key_lengths=[13, 4, 7],
                 query_lengths=[1, 2, 1],
                 is_causal=True,

@@ -10,21 +10,21 @@ from attnspec_authoring.recipes.attention.merge.rejects import refused
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-TWIN = "rejects_twin_of_equal_axes"
+COUNTERPART = "rejects_twin_of_equal_axes"
 SHAPE = (2, 2, 2, 2)
 """All axes have one length, so that axes too few and too many still match."""
 
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return outputs of other ranks, whose first three axes are those of the logarithms."""
-    valid = drawn(TWIN, SHAPE)
+    valid = drawn(COUNTERPART, SHAPE)
     outputs, logarithms = ("output_a", "output_b"), ("logsumexp_a", "logsumexp_b")
     three = {name: valid[name][0] for name in outputs}
     five = {name: valid[name][None] for name in outputs} | {name: valid[name][:1] for name in logarithms}
     return (
-        merging(TWIN, "valid twin of outputs of three and five axes", SHAPE),
+        merging(COUNTERPART, "valid twin of outputs of three and five axes", SHAPE),
         refused(
-            TWIN,
+            COUNTERPART,
             valid,
             "outputs_of_three_axes",
             "rank",
@@ -34,7 +34,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             strict=True,
         ),
         refused(
-            TWIN,
+            COUNTERPART,
             valid,
             "outputs_of_five_axes",
             "rank",

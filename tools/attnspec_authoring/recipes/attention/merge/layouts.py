@@ -40,7 +40,7 @@ def cases() -> tuple[AuthoredCase, ...]:
                 f"{layout}_{which}",
                 f"{which} that lie {how}",
                 SHAPE,
-                presentation=dict.fromkeys(names, layout),
+                memory_order=dict.fromkeys(names, layout),
                 url=STRIDES if layout == "heads_last" else None,
             )
             for layout, how in LAYOUTS.items()
@@ -53,7 +53,7 @@ def cases() -> tuple[AuthoredCase, ...]:
                 f"{layout}_everything",
                 f"outputs and logarithms that lie {LAYOUTS[layout]}",
                 SHAPE,
-                presentation=dict.fromkeys(NAMES, layout),
+                memory_order=dict.fromkeys(NAMES, layout),
             )
             for layout in ("fortran", "reversed")
         ),
@@ -61,21 +61,21 @@ def cases() -> tuple[AuthoredCase, ...]:
             "heads_last_gapped_second_output",
             "the second output alone lies with gaps between tokens",
             BATCH,
-            presentation={"output_b": "heads_last_gapped"},
+            memory_order={"output_b": "heads_last_gapped"},
         ),
         merging(
             "one_entry_of_outputs",
             "one batch entry of the first output in memory stands for all",
             BATCH,
             output_a=grid("merge/one_entry", (1, *BATCH[1:])),
-            presentation={"output_a": "broadcast"},
+            memory_order={"output_a": "broadcast"},
         ),
         merging(
             "one_head_of_outputs",
             "one head of the second output in memory stands for all",
             SHAPE,
             output_b=outputs[:, :1],
-            presentation={"output_b": "heads_broadcast"},
+            memory_order={"output_b": "heads_broadcast"},
         ),
         merging(
             "one_entry_of_logarithms",
@@ -83,14 +83,14 @@ def cases() -> tuple[AuthoredCase, ...]:
             BATCH,
             logsumexp_a=logarithms[:1],
             logsumexp_b=logarithms[1:],
-            presentation={"logsumexp_a": "broadcast", "logsumexp_b": "broadcast"},
+            memory_order={"logsumexp_a": "broadcast", "logsumexp_b": "broadcast"},
         ),
         *(
             merging(
                 f"fused_{name}",
                 f"both {name} are sections of one array",
                 SHAPE,
-                presentation=dict.fromkeys(inputs, "fused"),
+                memory_order=dict.fromkeys(inputs, "fused"),
             )
             for name, inputs in PARTS.items()
         ),
@@ -100,7 +100,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             SHAPE,
             output_a=outputs,
             output_b=outputs,
-            presentation={"output_a": "shared", "output_b": "shared"},
+            memory_order={"output_a": "shared", "output_b": "shared"},
         ),
         merging(
             "one_array_as_both_logarithms",
@@ -109,7 +109,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             ("average", "empty.both"),
             logsumexp_a=some_empty,
             logsumexp_b=some_empty,
-            presentation={"logsumexp_a": "shared", "logsumexp_b": "shared"},
+            memory_order={"logsumexp_a": "shared", "logsumexp_b": "shared"},
         ),
         merging(
             "one_array_as_both_numbers",
@@ -117,6 +117,6 @@ def cases() -> tuple[AuthoredCase, ...]:
             SHAPE,
             logsumexp_a=grid("merge/one_row_of_logarithms", SHAPE[:3]),
             logsumexp_b=grid("merge/one_row_of_logarithms", SHAPE[:3]),
-            presentation={"logsumexp_a": "shared", "logsumexp_b": "shared"},
+            memory_order={"logsumexp_a": "shared", "logsumexp_b": "shared"},
         ),
     )

@@ -43,7 +43,7 @@ def merging(
     clauses: tuple[str, ...] = ("average",),
     *,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
-    presentation: Mapping[str, str] | None = None,
+    memory_order: Mapping[str, str] | None = None,
     url: str | None = None,
     **given: Any,
 ) -> AuthoredCase:
@@ -61,7 +61,7 @@ def merging(
         inputs={tensor: require_exact(array, dtypes, named=case_id) for tensor, array in inputs.items()},
         outputs=BOTH,
         dtypes=dtypes,
-        presentation=presentation or {},
+        memory_order=memory_order or {},
         conventions=sensitive_to(inputs),
     )
 

@@ -142,8 +142,8 @@ def of_other_sizes() -> tuple[AuthoredCase, ...]:
 
 def of_other_order() -> tuple[AuthoredCase, ...]:
     """Return what has as many numbers as is due, in another order of axes or in fewer, longer ones."""
-    twin = "rejects_twin_of_unlike_axes"
-    valid = drawn(twin, UNLIKE)
+    counterpart = "rejects_twin_of_unlike_axes"
+    valid = drawn(counterpart, UNLIKE)
     batch, heads, queries, width = UNLIKE
     logarithms = {name: valid[name] for name in ("logsumexp_a", "logsumexp_b")}
     both_parts = {name: valid[name].swapaxes(1, 2).copy() for name in ("output_a", "output_b")}
@@ -230,13 +230,13 @@ def of_other_order() -> tuple[AuthoredCase, ...]:
         ),
     )
     return (
-        merging(twin, "valid twin of what is refused for the order of its axes", UNLIKE),
-        *(refused(twin, valid, *entry) for entry in wrong),
+        merging(counterpart, "valid twin of what is refused for the order of its axes", UNLIKE),
+        *(refused(counterpart, valid, *entry) for entry in wrong),
     )
 
 
 def refused(
-    twin: str,
+    counterpart: str,
     valid: Mapping[str, NDArray[Any]],
     name: str,
     clause: str,
@@ -254,5 +254,5 @@ def refused(
         source=made_for(PROFILE),
         inputs={**valid, **changed},
         dtypes=EVERY_DTYPE,
-        rejects=Rejects(reason, f"{PROFILE}/{twin}", STRICT if strict else None),
+        rejects=Rejects(reason, f"{PROFILE}/{counterpart}", STRICT if strict else None),
     )

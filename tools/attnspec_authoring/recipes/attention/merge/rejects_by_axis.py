@@ -12,19 +12,19 @@ from attnspec_authoring.recipes.attention.merge.rejects import refused
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-TWIN = "rejects_twin_by_axis"
+COUNTERPART = "rejects_twin_by_axis"
 SHAPE = (2, 3, 2, 2)
 AXES = ("entry", "head", "query", "feature")
 
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the refused cases and their twin."""
-    return (merging(TWIN, "valid twin of what is refused axis by axis", SHAPE), *of_one_axis(), *of_one_rank())
+    return (merging(COUNTERPART, "valid twin of what is refused axis by axis", SHAPE), *of_one_axis(), *of_one_rank())
 
 
 def of_one_axis() -> tuple[AuthoredCase, ...]:
     """Return each input with one axis of length 1, and with one that is longer than is due."""
-    valid = drawn(TWIN, SHAPE)
+    valid = drawn(COUNTERPART, SHAPE)
     made: list[AuthoredCase] = []
     for name in NAMES:
         clause = "outputs" if name.startswith("output") else "logsumexp"
@@ -36,7 +36,7 @@ def of_one_axis() -> tuple[AuthoredCase, ...]:
             }
             made += [
                 refused(
-                    TWIN,
+                    COUNTERPART,
                     valid,
                     f"{how}_{of_axis}_of_{name}",
                     clause,
@@ -52,10 +52,10 @@ def of_one_axis() -> tuple[AuthoredCase, ...]:
 
 def of_one_rank() -> tuple[AuthoredCase, ...]:
     """Return each input with an axis less, and with one more at either end."""
-    valid = drawn(TWIN, SHAPE)
+    valid = drawn(COUNTERPART, SHAPE)
     return tuple(
         refused(
-            TWIN,
+            COUNTERPART,
             valid,
             f"{how}_of_{name}",
             "rank",

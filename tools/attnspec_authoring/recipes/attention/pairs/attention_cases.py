@@ -52,8 +52,8 @@ def case_of(case_id: str, levels: Mapping[str, str], seed: int) -> AuthoredCase:
     tensors: dict[str, Any] = attention_numbers(numbers, name, {"query": shapes["query"], **joined}, past=sizes.past)
     if levels["value_layout"] == "the_key":
         tensors["value"] = tensors["key"]
-    presentation = presentation_of(levels)
-    for tensor, layout in presentation.items():
+    memory_order = memory_order_of(levels)
+    for tensor, layout in memory_order.items():
         if layout == "broadcast":
             tensors[tensor] = np.broadcast_to(tensors[tensor][:1], tensors[tensor].shape)
     arguments: dict[str, Any] = {**tensors, **optional_inputs(levels, sizes, name), **attributes_of(levels, sizes)}
@@ -70,14 +70,14 @@ def case_of(case_id: str, levels: Mapping[str, str], seed: int) -> AuthoredCase:
         sizes,
         outputs=outputs,
         dtypes=dtypes_of(numbers),
-        presentation=presentation,
+        memory_order=memory_order,
         sample=sample_of("output", sizes.batch * sizes.heads * sizes.queries * values, values),
         exact=is_exact(numbers),
         **arguments,
     )
 
 
-def presentation_of(levels: Mapping[str, str]) -> dict[str, str]:
+def memory_order_of(levels: Mapping[str, str]) -> dict[str, str]:
     """Return the memory layout of every input of a row that does not lie there as usual."""
     layouts = {name: levels[f"{name}_layout"] for name in ("query", "key", "value", "mask")}
     if levels["cache"].startswith("past"):

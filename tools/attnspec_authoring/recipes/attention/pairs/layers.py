@@ -136,7 +136,7 @@ def multi_head_case(case_id: str, levels: Mapping[str, str], seed: int) -> Autho
         dtypes=dtypes_of(numbers),
         conventions=("fully_masked_row",) if levels["mask"] == "dead" else (),
         sample=sample_of("output", batch * queries * width, width),
-        presentation={key: layout for key, layout in layouts.items() if layout != "plain"},
+        memory_order={key: layout for key, layout in layouts.items() if layout != "plain"},
     )
 
 
@@ -180,7 +180,7 @@ def single_head_case(case_id: str, levels: Mapping[str, str], seed: int) -> Auth
         inputs={key: drawn(f"{name}/{key}", shape, numbers) for key, shape in shapes.items()},
         attributes=attributes,
         dtypes=dtypes_of(numbers),
-        presentation={key: layout for key, layout in layouts.items() if layout != "plain"},
+        memory_order={key: layout for key, layout in layouts.items() if layout != "plain"},
     )
 
 

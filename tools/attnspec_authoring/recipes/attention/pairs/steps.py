@@ -79,7 +79,7 @@ def softmax_case(case_id: str, levels: Mapping[str, str], seed: int) -> Authored
         inputs={"x": np.round(x, 4) if numbers == "large" else x},
         attributes=attributes,
         dtypes=dtypes_of(numbers),
-        presentation={} if levels["layout"] == "plain" else {"x": levels["layout"]},
+        memory_order={} if levels["layout"] == "plain" else {"x": levels["layout"]},
         sample=sample_of("output", x.size, x.shape[-1] if x.shape[-1] < 100 else 1),
     )
 
@@ -114,7 +114,7 @@ def context_vector_case(case_id: str, levels: Mapping[str, str], seed: int) -> A
         attributes=attributes,
         outputs=("context",),
         dtypes=dtypes_of(numbers),
-        presentation={key: layout for key, layout in layouts.items() if layout != "plain"},
+        memory_order={key: layout for key, layout in layouts.items() if layout != "plain"},
     )
 
 
@@ -148,7 +148,7 @@ def heads_case(case_id: str, levels: Mapping[str, str], seed: int) -> AuthoredCa
         inputs={"x": x},
         attributes={"num_heads": heads} if splits else {},
         dtypes=EVERY_DTYPE,
-        presentation={} if levels["layout"] == "plain" else {"x": levels["layout"]},
+        memory_order={} if levels["layout"] == "plain" else {"x": levels["layout"]},
         sample=sample_of("output", x.size, width),
     )
 

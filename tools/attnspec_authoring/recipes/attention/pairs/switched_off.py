@@ -49,7 +49,7 @@ def _attention(case: AuthoredCase) -> dict[str, Call]:
         made["heads in turn"] = (_with_heads(inputs, in_turn), attributes)
     if inputs["query"].shape[0] > 1:
         for name in ("query", "key", "value"):
-            if case.presentation.get(name) != "broadcast":
+            if case.memory_order.get(name) != "broadcast":
                 first = np.broadcast_to(inputs[name][:1], inputs[name].shape)
                 made[f"entries of {name}"] = ({**inputs, name: first}, attributes)
     if "past_key" in inputs:

@@ -57,8 +57,8 @@ def in_memory() -> tuple[AuthoredCase, ...]:
         ),
     )
     made = [
-        quantized(f"memory_{name}", title, SMALL, presentation=presentation, **scales)
-        for name, title, scales, presentation in layouts
+        quantized(f"memory_{name}", title, SMALL, memory_order=memory_order, **scales)
+        for name, title, scales, memory_order in layouts
     ]
     sizes = Sizes(1, 2, 2, 3, 4, 2)
     shared = held("quantized/memory_shared/key", sizes.shapes()["key"], INT8)
@@ -70,7 +70,7 @@ def in_memory() -> tuple[AuthoredCase, ...]:
             key=INT8,
             value=INT8,
             given={"key": shared, "value": shared},
-            presentation={"key": "shared", "value": "shared"},
+            memory_order={"key": "shared", "value": "shared"},
             **PER_HEAD,
         )
     )
@@ -83,7 +83,7 @@ def in_memory() -> tuple[AuthoredCase, ...]:
             value=INT8,
             key_scale=(0.0415, 0.0123),
             value_scale=(0.0415, 0.0123),
-            presentation={"key_scale": "shared", "value_scale": "shared"},
+            memory_order={"key_scale": "shared", "value_scale": "shared"},
         )
     )
     return tuple(made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.attention.rejects import (
+    counterparts,
     lengths_and_masks,
     other_operations,
     others,
@@ -12,7 +13,6 @@ from attnspec_authoring.recipes.attention.rejects import (
     scales,
     shapes,
     sizes,
-    twins,
 )
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile rejects, twins included."""
     return (
-        *twins.twins(),
+        *counterparts.counterparts(),
         *shapes.cases(),
         *sizes.cases(),
         *lengths_and_masks.cases(),

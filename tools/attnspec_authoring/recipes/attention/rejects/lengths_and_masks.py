@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.rejects.counterparts import STRICT, drawn, refused
 from attnspec_authoring.recipes.attention.rejects.sizes import rows
-from attnspec_authoring.recipes.attention.rejects.twins import STRICT, drawn, refused
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -144,13 +144,16 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
             name,
             f"{title} is refused",
             "sdpa.rejects.mask_shape",
-            twin,
-            {**drawn(twin), "mask": (float_mask if twin == added else boolean_mask)(f"rejects/{name}", shape)},
+            counterpart,
+            {
+                **drawn(counterpart),
+                "mask": (float_mask if counterpart == added else boolean_mask)(f"rejects/{name}", shape),
+            },
             reason=f"{title} does not fit.",
             # The rules of NumPy repeat a single column, and the scores of one entry, head or query.
-            convention=STRICT if shape[-1] == 1 or twin in single else None,
+            convention=STRICT if shape[-1] == 1 or counterpart in single else None,
         )
-        for name, title, twin, shape in wrong
+        for name, title, counterpart, shape in wrong
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.rejects.twins import PLAIN, STRICT, drawn, of_new_shape, refused
+from attnspec_authoring.recipes.attention.rejects.counterparts import PLAIN, STRICT, drawn, of_new_shape, refused
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase

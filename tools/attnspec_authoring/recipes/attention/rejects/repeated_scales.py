@@ -15,20 +15,20 @@ from attnspec_authoring.recipes.attention.quantized.numbers import (
     as_scale,
     quantized,
 )
+from attnspec_authoring.recipes.attention.rejects.counterparts import STRICT, refused
 from attnspec_authoring.recipes.attention.rejects.scales import CLAUSE
-from attnspec_authoring.recipes.attention.rejects.twins import STRICT, refused
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 SCALES = {"query": QUERY_SCALES, "key": KEY_SCALES, "value": VALUE_SCALES}
-TWIN = "twin_scales"
+COUNTERPART = "twin_scales"
 
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return scales of two batch entries for one, and scales of rank 3, beside scales of the heads alone."""
     valid = quantized(
-        TWIN,
+        COUNTERPART,
         "Valid twin: scales for each of two key heads, in one batch entry",
         Sizes(1, 2, 2, 3, 4, 2),
         query=INT8,

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.quantized import granularity
 from attnspec_authoring.recipes.attention.quantized.numbers import as_scale
-from attnspec_authoring.recipes.attention.rejects.twins import STRICT, refused
+from attnspec_authoring.recipes.attention.rejects.counterparts import STRICT, refused
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -42,13 +42,13 @@ def of_every_scale() -> tuple[AuthoredCase, ...]:
             f"{tensor}_scale_{name}",
             f"{title} are refused, as those of the {tensor}",
             CLAUSE,
-            twin.id,
-            {**twin.inputs, f"{tensor}_scale": as_scale(scale)},
+            counterpart.id,
+            {**counterpart.inputs, f"{tensor}_scale": as_scale(scale)},
             reason=f"{title} do not fit.",
             convention=convention,
-            attributes=twin.attributes,
+            attributes=counterpart.attributes,
         )
-        for name, title, twin, scale, convention in shapes
+        for name, title, counterpart, scale, convention in shapes
         for tensor in ("query", "key", "value")
     )
 
@@ -109,11 +109,11 @@ def of_some_shapes() -> tuple[AuthoredCase, ...]:
             name,
             f"{title} {'is' if title.startswith('A ') else 'are'} refused",
             CLAUSE,
-            twin,
-            {**valid[twin].inputs, tensor: as_scale(scale)},
+            counterpart,
+            {**valid[counterpart].inputs, tensor: as_scale(scale)},
             reason=f"{title} {'does' if title.startswith('A ') else 'do'} not fit.",
             convention=convention,
-            attributes=valid[twin].attributes,
+            attributes=valid[counterpart].attributes,
         )
-        for name, title, twin, tensor, scale, convention in wrong
+        for name, title, counterpart, tensor, scale, convention in wrong
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask
-from attnspec_authoring.recipes.attention.rejects.twins import PLAIN, STRICT, drawn, of_new_shape, refused
+from attnspec_authoring.recipes.attention.rejects.counterparts import PLAIN, STRICT, drawn, of_new_shape, refused
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -154,16 +154,16 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
         ("mask_without_past", "A mask of the new keys alone is refused where there is a past", past, (4, 5), None),
     )
     made: list[AuthoredCase] = []
-    for name, title, twin, shape, url in rows:
-        draw = float_mask if twin == added else boolean_mask
-        against = "(3, 2, 4, 8)" if twin == past else "(3, 2, 4, 5)"
+    for name, title, counterpart, shape, url in rows:
+        draw = float_mask if counterpart == added else boolean_mask
+        against = "(3, 2, 4, 8)" if counterpart == past else "(3, 2, 4, 5)"
         made.append(
             refused(
                 name,
                 title,
                 "sdpa.rejects.mask_shape",
-                twin,
-                {**drawn(twin), "mask": draw(f"rejects/{name}", shape)},
+                counterpart,
+                {**drawn(counterpart), "mask": draw(f"rejects/{name}", shape)},
                 reason=f"A mask of shape {shape} does not fit scores of shape {against}.",
                 url=url,
                 # Libraries that broadcast by the rules of NumPy repeat a single column, and take any rank.

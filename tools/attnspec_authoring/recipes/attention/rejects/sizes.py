@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.rejects.twins import PLAIN, STRICT, drawn, of_new_shape, refused
+from attnspec_authoring.recipes.attention.rejects.counterparts import PLAIN, STRICT, drawn, of_new_shape, refused
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -27,15 +27,15 @@ def sentence(title: str) -> str:
     return f"{title} {'is' if title.startswith(('A ', 'One ', 'No ')) else 'are'} refused"
 
 
-def rows(twin: str, *wrong: Row) -> tuple[AuthoredCase, ...]:
+def rows(counterpart: str, *wrong: Row) -> tuple[AuthoredCase, ...]:
     """Make refused cases of one twin."""
-    inputs = drawn(twin)
+    inputs = drawn(counterpart)
     return tuple(
         refused(
             name,
             sentence(title),
             f"sdpa.rejects.{clause}",
-            twin,
+            counterpart,
             {**inputs, **changed},
             reason=f"{title} do not fit.",
             convention=STRICT if strict else None,

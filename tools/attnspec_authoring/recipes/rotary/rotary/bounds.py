@@ -37,7 +37,7 @@ PARAMETERS = "rotary_frequencies.rejects.parameters"
 LISTS = "rotary_frequencies.rejects.factor_lists"
 
 
-def twin_of(scaling: str) -> str:
+def counterpart_of(scaling: str) -> str:
     """Return the name of a scaling's valid twin."""
     return "frequencies_width_6" if scaling == "none" else f"frequencies_twin_{scaling}"
 
@@ -107,7 +107,7 @@ def of_widths() -> tuple[AuthoredCase, ...]:
                 f"width_{width}_of_{scaling}",
                 f"A width of {width} is refused under {scaling}",
                 WIDTH,
-                twin_of(scaling),
+                counterpart_of(scaling),
                 f"{width} is odd: the last feature has no partner.",
                 attributes=without(ALL[scaling], width=width),
                 strict=True,
@@ -119,7 +119,7 @@ def of_widths() -> tuple[AuthoredCase, ...]:
                 f"{name}_width_of_{scaling}",
                 f"A width of {width} is refused under {scaling}",
                 WIDTH,
-                twin_of(scaling),
+                counterpart_of(scaling),
                 "There are no features.",
                 attributes=without(ALL[scaling], width=width),
                 strict=True,
@@ -186,7 +186,7 @@ def of_ranges() -> tuple[AuthoredCase, ...]:
             name,
             title,
             RANGE,
-            twin_of(scaling),
+            counterpart_of(scaling),
             f"{title.removesuffix(' is refused')}.",
             attributes=changed,
             strict=True,
@@ -218,7 +218,7 @@ def of_parameters() -> tuple[AuthoredCase, ...]:
                 f"{scaling}_without_{name}",
                 f"The scaling {scaling} without {name} is refused",
                 PARAMETERS,
-                twin_of(scaling),
+                counterpart_of(scaling),
                 f"{name} is not given.",
                 attributes=without(ALL[scaling], name),
             )
@@ -229,11 +229,11 @@ def of_parameters() -> tuple[AuthoredCase, ...]:
                 f"scaling_{name}",
                 f"The scaling {scaling!r} is refused",
                 "rotary_frequencies.rejects.scaling",
-                twin_of(twin),
+                counterpart_of(counterpart),
                 "There is no scaling of that name.",
-                attributes=without(ALL[twin], scaling=scaling),
+                attributes=without(ALL[counterpart], scaling=scaling),
             )
-            for name, scaling, twin in names
+            for name, scaling, counterpart in names
         ),
     )
 
@@ -274,7 +274,7 @@ def of_lists() -> tuple[AuthoredCase, ...]:
                 name,
                 f"{what} are refused",
                 LISTS,
-                twin_of("longrope"),
+                counterpart_of("longrope"),
                 f"{what}.",
                 attributes=without(LONGROPE, **changed),
                 strict=strict,
@@ -286,7 +286,7 @@ def of_lists() -> tuple[AuthoredCase, ...]:
                 name,
                 f"{name.replace('_', ' ').capitalize()} are refused",
                 LISTS,
-                twin_of("longrope"),
+                counterpart_of("longrope"),
                 "One list does not have a factor for each of three pairs.",
                 attributes=without(LONGROPE, sequence_length=128, **changed),
                 strict=strict,

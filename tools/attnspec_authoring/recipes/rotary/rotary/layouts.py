@@ -41,7 +41,7 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
                 f"{name} that lie {how}",
                 SHAPE,
                 4,
-                presentation=dict.fromkeys(inputs, layout),
+                memory_order=dict.fromkeys(inputs, layout),
             )
         ),
         *(
@@ -51,13 +51,13 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
                 SHAPE,
                 4,
                 pairing="half",
-                presentation={table_name: layout},
+                memory_order={table_name: layout},
             )
             for layout, how in LAYOUTS.items()
             for name, table_name in (("cosines", "cos"), ("sines", "sin"))
         ),
         *both(
-            "one_head", "one head in memory stands for all", SHAPE, 4, x=one_head, presentation={"x": "heads_broadcast"}
+            "one_head", "one head in memory stands for all", SHAPE, 4, x=one_head, memory_order={"x": "heads_broadcast"}
         ),
         *both(
             "one_entry_of_tables",
@@ -66,14 +66,14 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
             4,
             cos=one_entry,
             sin=one_entry[:, ::-1].copy(),
-            presentation={"cos": "broadcast", "sin": "broadcast"},
+            memory_order={"cos": "broadcast", "sin": "broadcast"},
         ),
         *both(
             "fused_tables",
             "cosines and sines that are sections of one array",
             SHAPE,
             4,
-            presentation={"cos": "fused", "sin": "fused"},
+            memory_order={"cos": "fused", "sin": "fused"},
         ),
         *both(
             "one_array_as_both_tables",
@@ -82,7 +82,7 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
             4,
             cos=one_table,
             sin=one_table,
-            presentation={"cos": "shared", "sin": "shared"},
+            memory_order={"cos": "shared", "sin": "shared"},
         ),
     )
 
@@ -94,19 +94,19 @@ def of_tables() -> tuple[AuthoredCase, ...]:
         *(
             replace(
                 tables(f"{layout}_positions", f"positions that lie {how}", POSITIONS, clauses=("positions", "batch")),
-                presentation={"position_ids": layout},
+                memory_order={"position_ids": layout},
             )
             for layout, how in LAYOUTS.items()
         ),
         *(
             replace(
                 tables(f"{layout}_frequencies", f"frequencies that lie {how}", POSITIONS),
-                presentation={"inverse_frequencies": layout},
+                memory_order={"inverse_frequencies": layout},
             )
             for layout, how in LAYOUTS.items()
             if layout not in ("fortran", "prefix")
         ),
-        replace(one_row, presentation={"position_ids": "broadcast"}),
+        replace(one_row, memory_order={"position_ids": "broadcast"}),
     )
 
 

@@ -89,7 +89,7 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
                 odd,
                 10,
                 pairing="interleaved",
-                presentation=dict.fromkeys(inputs, layout),
+                memory_order=dict.fromkeys(inputs, layout),
                 **turned("5_pairs", odd, 10),
             )
             for layout, how in (("gapped", "with gaps in memory"), ("reversed", "backwards in memory"))
@@ -100,7 +100,7 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
             "five pairs, one batch entry of the tables stands for all",
             (3, 1, 2, 10),
             10,
-            presentation={"cos": "broadcast", "sin": "broadcast"},
+            memory_order={"cos": "broadcast", "sin": "broadcast"},
             x=coarse("5_pairs_one_entry/x", (3, 1, 2, 10)),
             **shared,
         ),

@@ -79,7 +79,7 @@ def refused(
     name: str,
     title: str,
     clause: str,
-    twin: str,
+    counterpart: str,
     reason: str,
     *,
     inputs: Mapping[str, NDArray[Any]] | None = None,
@@ -98,11 +98,11 @@ def refused(
         attributes=attributes or {},
         outputs=OPERATIONS[operation].outputs[:1],
         dtypes=EVERY_DTYPE if inputs else (),
-        rejects=Rejects(reason, f"{PROFILE}/{twin}", STRICT if strict else None),
+        rejects=Rejects(reason, f"{PROFILE}/{counterpart}", STRICT if strict else None),
     )
 
 
-def twins() -> tuple[AuthoredCase, ...]:
+def counterparts() -> tuple[AuthoredCase, ...]:
     """Return the valid cases beside which others are refused."""
     one = "attention_factor.one"
     return (
@@ -283,8 +283,10 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            refused(name, title, clause, f"frequencies_twin_{twin}", reason, attributes=attributes, strict=strict)
-            for name, title, clause, twin, reason, attributes, strict in wrong
+            refused(
+                name, title, clause, f"frequencies_twin_{counterpart}", reason, attributes=attributes, strict=strict
+            )
+            for name, title, clause, counterpart, reason, attributes, strict in wrong
         ),
         *(
             refused(
@@ -495,4 +497,4 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the refused cases and their twins."""
-    return (*twins(), *of_frequencies(), *of_tables(), *of_rotations())
+    return (*counterparts(), *of_frequencies(), *of_tables(), *of_rotations())

@@ -37,7 +37,7 @@ def rotation(
     cos: NDArray[np.float64] | None = None,
     sin: NDArray[np.float64] | None = None,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
-    presentation: dict[str, str] | None = None,
+    memory_order: dict[str, str] | None = None,
     url: str | None = None,
 ) -> AuthoredCase:
     """Make a case of a rotation of the first `width` features of a shape; what is not given is drawn.
@@ -64,7 +64,7 @@ def rotation(
         inputs={key: require_exact(array, dtypes, named=case_id) for key, array in inputs.items()},
         attributes={} if pairing is None else {"pairing": pairing},
         dtypes=dtypes,
-        presentation=presentation or {},
+        memory_order=memory_order or {},
     )
 
 
@@ -179,7 +179,7 @@ def numbers() -> tuple[AuthoredCase, ...]:
             (2, 3, 2, 4),
             4,
             pairing="half",
-            presentation={"x": "heads_last"},
+            memory_order={"x": "heads_last"},
         ),
         rotation(
             "heads_last_gapped",
@@ -187,7 +187,7 @@ def numbers() -> tuple[AuthoredCase, ...]:
             (2, 3, 2, 4),
             4,
             pairing="half",
-            presentation={"x": "heads_last_gapped"},
+            memory_order={"x": "heads_last_gapped"},
         ),
     )
 

@@ -150,13 +150,13 @@ def cases() -> tuple[AuthoredCase, ...]:
                 f"{name}_{pairing}",
                 f"{title}, {pairing}",
                 clause,
-                twin,
+                counterpart,
                 f"{title.removesuffix(' are refused')}.",
                 inputs={**valid, **changed},
                 attributes={"pairing": pairing},
                 strict=strict,
             )
-            for pairing, twin in (("half", "apply_twin"), ("interleaved", "apply_twin_interleaved"))
+            for pairing, counterpart in (("half", "apply_twin"), ("interleaved", "apply_twin_interleaved"))
             for name, title, clause, changed, strict in of_rotations
         ),
         *(

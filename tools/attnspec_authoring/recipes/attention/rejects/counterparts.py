@@ -33,7 +33,7 @@ PLAIN = "rejects/twin_plain"
 
 
 @cache
-def twins() -> tuple[AuthoredCase, ...]:
+def counterparts() -> tuple[AuthoredCase, ...]:
     """Return the valid cases beside which others are refused."""
     return (
         attention(PLAIN, "Valid twin: query, key and value", SIZES, clauses=("sdpa.scores", "sdpa.output")),
@@ -84,16 +84,16 @@ def twins() -> tuple[AuthoredCase, ...]:
     )
 
 
-def drawn(twin: str) -> dict[str, Any]:
+def drawn(counterpart: str) -> dict[str, Any]:
     """Return the inputs of a twin, to be changed."""
-    return {name: array for case in twins() if case.id == twin for name, array in case.inputs.items()}
+    return {name: array for case in counterparts() if case.id == counterpart for name, array in case.inputs.items()}
 
 
 def refused(
     name: str,
     title: str,
     clause: str,
-    twin: str,
+    counterpart: str,
     inputs: Mapping[str, NDArray[Any]],
     *,
     reason: str,
@@ -114,7 +114,7 @@ def refused(
         attributes=attributes or {},
         outputs=(first,),
         dtypes=EVERY_DTYPE,
-        rejects=Rejects(reason, twin, convention),
+        rejects=Rejects(reason, counterpart, convention),
     )
 
 
