@@ -2,14 +2,7 @@
 
 from functools import cache
 
-from attnspec_authoring.recipes.authoring import (
-    EVERY_DTYPE,
-    SINGLE_AND_DOUBLE,
-    AuthoredCase,
-    Printed,
-    Rejects,
-    Source,
-)
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Printed, Rejects, Source
 
 __all__ = [
     "EVERY_DTYPE",

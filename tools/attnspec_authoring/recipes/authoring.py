@@ -7,14 +7,18 @@ expected values from the certified oracle and writes the JSON; nobody types a go
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from attnspec.cases import ChangedArgument
+
+Contents = ParamSpec("Contents")
+Made = TypeVar("Made")
 
 EVERY_DTYPE = ("float64", "float32", "float16", "bfloat16")
 SINGLE_AND_DOUBLE = ("float64", "float32")
@@ -171,3 +175,11 @@ class AuthoredCase:
     def profile(self) -> str:
         """The profile is the first folder of the id."""
         return self.id.split("/", 1)[0]
+
+
+def headed(make: Callable[Concatenate[str, str, Contents], Made]) -> Callable[[str, str], Callable[Contents, Made]]:
+    """Take the name and the title of a case first, then what it is made of: a row of a table with its heading.
+
+    ``attention("core/scale", "A stated scale")(SMALL, scale=2.0)`` calls the decorated function with all four.
+    """
+    return lambda name, title: partial(make, name, title)

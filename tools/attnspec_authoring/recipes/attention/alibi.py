@@ -34,20 +34,13 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
     three = Sizes(1, 3, 3, 4, 4)
     seven = Sizes(1, 7, 7, 3, 3)
     return (
-        attention(
-            "alibi/causal",
-            "Two slopes, causal",
-            SQUARE,
-            clauses=("sdpa.alibi.distance",),
-            is_causal=True,
-            alibi_slopes=SLOPES,
+        attention("alibi/causal", "Two slopes, causal")(
+            SQUARE, clauses=("sdpa.alibi.distance",), is_causal=True, alibi_slopes=SLOPES
         ),
-        attention(
-            "alibi/causal_other_values", "Two slopes, causal, other values", SQUARE, is_causal=True, alibi_slopes=SLOPES
+        attention("alibi/causal_other_values", "Two slopes, causal, other values")(
+            SQUARE, is_causal=True, alibi_slopes=SLOPES
         ),
-        attention(
-            "alibi/causal_powers",
-            "Zero scores and powers of two as values: distance is punished, not rewarded",
+        attention("alibi/causal_powers", "Zero scores and powers of two as values: distance is punished, not rewarded")(
             powers,
             clauses=("sdpa.alibi.distance",),
             url="https://github.com/meta-pytorch/attention-gym/pull/86",
@@ -55,56 +48,33 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
             alibi_slopes=[0.25, 1.0],
             **counting(powers),
         ),
-        attention(
-            "alibi/both_sides",
-            "Not causal: keys to the right are as far away as keys to the left",
-            powers,
-            clauses=("sdpa.alibi.distance",),
-            alibi_slopes=[0.25, 1.0],
-            **counting(powers),
+        attention("alibi/both_sides", "Not causal: keys to the right are as far away as keys to the left")(
+            powers, clauses=("sdpa.alibi.distance",), alibi_slopes=[0.25, 1.0], **counting(powers)
         ),
-        attention(
-            "alibi/both_sides_drawn",
-            "Not causal, with drawn numbers",
-            SQUARE,
-            alibi_slopes=SLOPES,
-            changed_argument=ChangedArgument("alibi_slopes", reversed=True),
-            revision=2,
+        attention("alibi/both_sides_drawn", "Not causal, with drawn numbers")(
+            SQUARE, alibi_slopes=SLOPES, changed_argument=ChangedArgument("alibi_slopes", reversed=True), revision=2
         ),
-        attention(
-            "alibi/three_heads",
-            "Three heads, not a power of two",
+        attention("alibi/three_heads", "Three heads, not a power of two")(
             three,
             clauses=("sdpa.alibi.heads",),
             url="https://github.com/ggml-org/llama.cpp/pull/20031",
             is_causal=True,
             alibi_slopes=[0.0625, 0.00390625, 0.25],
         ),
-        attention("alibi/seven_heads", "Seven slopes", seven, is_causal=True, alibi_slopes=2.0 ** -np.arange(7.0)),
-        attention(
-            "alibi/slope_zero",
-            "A head with the slope zero",
-            SQUARE,
-            is_causal=True,
-            alibi_slopes=[0.0, 1.0],
-            revision=2,
+        attention("alibi/seven_heads", "Seven slopes")(seven, is_causal=True, alibi_slopes=2.0 ** -np.arange(7.0)),
+        attention("alibi/slope_zero", "A head with the slope zero")(
+            SQUARE, is_causal=True, alibi_slopes=[0.0, 1.0], revision=2
         ),
-        attention("alibi/steep", "A slope that leaves little but the nearest key", SQUARE, alibi_slopes=[8.0, 2.0]),
-        attention(
-            "alibi/steps",
-            "Logits and logsumexp of causal attention with slopes",
+        attention("alibi/steep", "A slope that leaves little but the nearest key")(SQUARE, alibi_slopes=[8.0, 2.0]),
+        attention("alibi/steps", "Logits and logsumexp of causal attention with slopes")(
             Sizes(1, 2, 2, 5, 5),
             clauses=("sdpa.alibi.distance",),
             outputs=("output", "weights", "logsumexp", "scores", "logits"),
             is_causal=True,
             alibi_slopes=SLOPES,
         ),
-        attention(
-            "alibi/weights",
-            "Weights with slopes, not causal",
-            Sizes(1, 2, 2, 5, 5),
-            outputs=("output", "weights"),
-            alibi_slopes=SLOPES,
+        attention("alibi/weights", "Weights with slopes, not causal")(
+            Sizes(1, 2, 2, 5, 5), outputs=("output", "weights"), alibi_slopes=SLOPES
         ),
     )
 
@@ -116,9 +86,7 @@ def position_cases() -> tuple[AuthoredCase, ...]:
         short = alignment.split("_", maxsplit=1)[0]
         for name, sizes in (("fewer", FEWER), ("more", MORE)):
             made.append(
-                attention(
-                    f"alibi/{name}_queries_{short}",
-                    f"{name.capitalize()} queries than keys, {short}",
+                attention(f"alibi/{name}_queries_{short}", f"{name.capitalize()} queries than keys, {short}")(
                     sizes,
                     clauses=("sdpa.alibi.position",) if alignment == BOTTOM_RIGHT else (),
                     alibi_slopes=SLOPES,
@@ -126,45 +94,29 @@ def position_cases() -> tuple[AuthoredCase, ...]:
                 )
             )
         made.append(
-            attention(
-                f"alibi/causal_fewer_queries_{short}",
-                f"Fewer queries than keys, causal with slopes, {short}",
-                FEWER,
-                alibi_slopes=SLOPES,
-                is_causal=True,
-                causal_alignment=alignment,
+            attention(f"alibi/causal_fewer_queries_{short}", f"Fewer queries than keys, causal with slopes, {short}")(
+                FEWER, alibi_slopes=SLOPES, is_causal=True, causal_alignment=alignment
             )
         )
     return (
         *made,
-        attention(
-            "alibi/decode",
-            "One query at the last of six keys",
-            Sizes(3, 2, 2, 1, 6),
-            clauses=("sdpa.alibi.position",),
-            alibi_slopes=SLOPES,
-            causal_alignment=BOTTOM_RIGHT,
+        attention("alibi/decode", "One query at the last of six keys")(
+            Sizes(3, 2, 2, 1, 6), clauses=("sdpa.alibi.position",), alibi_slopes=SLOPES, causal_alignment=BOTTOM_RIGHT
         ),
-        attention(
-            "alibi/past",
-            "Distances to past keys",
+        attention("alibi/past", "Distances to past keys")(
             Sizes(1, 2, 2, 4, 4, past=3),
             clauses=("sdpa.alibi.position", "sdpa.past.position"),
             alibi_slopes=SLOPES,
             is_causal=True,
         ),
-        attention(
-            "alibi/key_lengths",
-            "Distances from the last counted key of each batch entry",
+        attention("alibi/key_lengths", "Distances from the last counted key of each batch entry")(
             Sizes(3, 2, 2, 1, 6),
             clauses=("sdpa.alibi.position", "sdpa.key_lengths.alignment"),
             alibi_slopes=SLOPES,
             key_lengths=[6, 4, 1],
             causal_alignment=BOTTOM_RIGHT,
         ),
-        attention(
-            "alibi/lengths_both_sides",
-            "Distances to both sides of queries that the lengths place",
+        attention("alibi/lengths_both_sides", "Distances to both sides of queries that the lengths place")(
             Sizes(2, 1, 1, 3, 5),
             url="https://github.com/microsoft/onnxruntime/pull/29247",
             alibi_slopes=[0.5],
@@ -179,43 +131,31 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put slopes together with masks, windows, scales and sinks."""
     added, boolean = "alibi/float_mask", "alibi/boolean_mask"
     return (
-        attention(
-            added,
-            "Slopes and a float mask are both added",
+        attention(added, "Slopes and a float mask are both added")(
             BATCH,
             clauses=("sdpa.alibi.distance", "sdpa.mask.additive"),
             alibi_slopes=SLOPES,
             mask=float_mask(added, (3, 1, 5, 5)),
         ),
-        attention(
-            boolean, "Slopes and a Boolean mask", SQUARE, alibi_slopes=SLOPES, mask=boolean_mask(boolean, (2, 5, 5))
+        attention(boolean, "Slopes and a Boolean mask")(
+            SQUARE, alibi_slopes=SLOPES, mask=boolean_mask(boolean, (2, 5, 5))
         ),
-        attention("alibi/window", "Slopes within a window", SQUARE, alibi_slopes=SLOPES, window=[2, 1]),
-        attention(
-            "alibi/not_scaled",
-            "The scale does not touch the slopes",
-            SQUARE,
-            clauses=("sdpa.alibi.distance", "sdpa.scale.explicit"),
-            alibi_slopes=SLOPES,
-            scale=0.125,
+        attention("alibi/window", "Slopes within a window")(SQUARE, alibi_slopes=SLOPES, window=[2, 1]),
+        attention("alibi/not_scaled", "The scale does not touch the slopes")(
+            SQUARE, clauses=("sdpa.alibi.distance", "sdpa.scale.explicit"), alibi_slopes=SLOPES, scale=0.125
         ),
-        attention(
-            "alibi/scale_zero", "With the scale zero only the distances count", SQUARE, alibi_slopes=SLOPES, scale=0.0
+        attention("alibi/scale_zero", "With the scale zero only the distances count")(
+            SQUARE, alibi_slopes=SLOPES, scale=0.0
         ),
-        attention("alibi/sinks", "Slopes and sinks", SQUARE, alibi_slopes=SLOPES, sinks=[0.5, -1.0], is_causal=True),
-        attention(
-            "alibi/grouped_causal",
-            "Six slopes over two shared heads, causal",
+        attention("alibi/sinks", "Slopes and sinks")(SQUARE, alibi_slopes=SLOPES, sinks=[0.5, -1.0], is_causal=True),
+        attention("alibi/grouped_causal", "Six slopes over two shared heads, causal")(
             Sizes(1, 6, 2, 4, 4),
             clauses=("sdpa.alibi.heads", "sdpa.heads.grouped"),
             alibi_slopes=[0.25, 0.0625, 0.015625, 0.5, 0.125, 1.0],
             is_causal=True,
         ),
-        attention(
-            "alibi/values_wider",
-            "Slopes and values wider than the keys",
-            Sizes(1, 2, 2, 5, 5, 3, 6),
-            alibi_slopes=SLOPES,
+        attention("alibi/values_wider", "Slopes and values wider than the keys")(
+            Sizes(1, 2, 2, 5, 5, 3, 6), alibi_slopes=SLOPES
         ),
     )
 
@@ -226,38 +166,19 @@ def beyond_the_keys() -> tuple[AuthoredCase, ...]:
     slopes: dict[str, Any] = {"alibi_slopes": SLOPES, "causal_alignment": TOP_LEFT}
     several = Sizes(3, 2, 2, 7, 4)
     return (
-        attention("alibi/beyond_the_keys", "Seven queries, four keys", several, outputs=shown, **slopes),
-        attention("alibi/beyond_the_keys_sinks", "The same with sinks", several, sinks=[0.5, -1.0], **slopes),
-        attention(
-            "alibi/beyond_one_key_sinks",
-            "Five queries, one key, and sinks",
-            Sizes(3, 2, 2, 5, 1),
-            sinks=[0.0, -2.0],
-            **slopes,
+        attention("alibi/beyond_the_keys", "Seven queries, four keys")(several, outputs=shown, **slopes),
+        attention("alibi/beyond_the_keys_sinks", "The same with sinks")(several, sinks=[0.5, -1.0], **slopes),
+        attention("alibi/beyond_one_key_sinks", "Five queries, one key, and sinks")(
+            Sizes(3, 2, 2, 5, 1), sinks=[0.0, -2.0], **slopes
         ),
-        attention(
-            "alibi/beyond_the_lengths",
-            "Queries beyond the keys that count",
-            Sizes(3, 2, 2, 5, 6),
-            outputs=shown,
-            key_lengths=[1, 6, 3],
-            **slopes,
+        attention("alibi/beyond_the_lengths", "Queries beyond the keys that count")(
+            Sizes(3, 2, 2, 5, 6), outputs=shown, key_lengths=[1, 6, 3], **slopes
         ),
-        attention(
-            "alibi/beyond_the_lengths_sinks",
-            "Queries beyond the keys that count, and sinks",
-            Sizes(3, 2, 2, 5, 6),
-            key_lengths=[1, 6, 3],
-            sinks=[0.5, -1.0],
-            **slopes,
+        attention("alibi/beyond_the_lengths_sinks", "Queries beyond the keys that count, and sinks")(
+            Sizes(3, 2, 2, 5, 6), key_lengths=[1, 6, 3], sinks=[0.5, -1.0], **slopes
         ),
-        attention(
-            "alibi/before_the_keys_sinks",
-            "The last of seven queries at the last of four keys, and sinks",
-            several,
-            sinks=[0.5, -1.0],
-            alibi_slopes=SLOPES,
-            causal_alignment=BOTTOM_RIGHT,
+        attention("alibi/before_the_keys_sinks", "The last of seven queries at the last of four keys, and sinks")(
+            several, sinks=[0.5, -1.0], alibi_slopes=SLOPES, causal_alignment=BOTTOM_RIGHT
         ),
     )
 
@@ -281,6 +202,7 @@ def padded_cases() -> tuple[AuthoredCase, ...]:
                     attention(
                         f"alibi/padded_{kind}_{name}_{form}",
                         f"Slopes beside a {form} mask of padded keys for each entry, {kind}, {name.replace('_', ' ')}",
+                    )(
                         Sizes(3, 2, 2, 4, 5),
                         alibi_slopes=[1.0, 0.25],
                         mask=mask if form == "boolean" else np.where(mask, 0.0, -np.inf),

@@ -21,7 +21,7 @@ from attnspec_authoring.recipes.attention.attendance import (
     holds_nonfinite,
     is_positional,
 )
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Source
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Source, headed
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def made_for(profile: str) -> Source:
     return Source(section=f"made for the profile {profile}")
 
 
+@headed
 def attention(
     case_id: str,
     title: str,

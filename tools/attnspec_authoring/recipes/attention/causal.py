@@ -53,9 +53,7 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
             sizes = Sizes(batch, 2, 2, queries, keys)
             probed = probe_sizes(batch, 2, 2, queries, keys)
             made.append(
-                attention(
-                    f"causal/{name}_{alignment}",
-                    f"{what}, causal, {where}",
+                attention(f"causal/{name}_{alignment}", f"{what}, causal, {where}")(
                     sizes,
                     clauses=(clause,),
                     url=REPORTS.get((name, alignment)),
@@ -66,23 +64,15 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
                 )
             )
             made.append(
-                attention(
-                    f"causal/{name}_{alignment}_probe",
-                    f"{what}, causal, {where}: which keys are seen",
-                    probed,
-                    clauses=(clause,),
-                    is_causal=True,
-                    causal_alignment=alignment,
-                    **probe(probed),
+                attention(f"causal/{name}_{alignment}_probe", f"{what}, causal, {where}: which keys are seen")(
+                    probed, clauses=(clause,), is_causal=True, causal_alignment=alignment, **probe(probed)
                 )
             )
     far = "causal/more_positions_than_a_byte"
     return (
         *made,
         # Equal scores and drawn values: the output tells which keys were attended.
-        attention(
-            far,
-            "Positions beyond 255, aligned to the last key",
+        attention(far, "Positions beyond 255, aligned to the last key")(
             Sizes(1, 2, 1, 3, 260, width=1),
             query=np.zeros((1, 2, 3, 1)),
             key=np.zeros((1, 1, 260, 1)),
@@ -104,34 +94,21 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         }
         stated: dict[str, Any] = {"is_causal": True, "causal_alignment": alignment, "clauses": (clause,)}
         made += [
-            attention(
-                names["boolean_mask"],
-                f"A key must be allowed by the mask and by causality ({short})",
+            attention(names["boolean_mask"], f"A key must be allowed by the mask and by causality ({short})")(
                 BATCH,
                 url="https://github.com/huggingface/transformers/pull/41966" if alignment == TOP_LEFT else None,
                 mask=boolean_mask(names["boolean_mask"], (3, 1, 4, 6)),
                 **stated,
             ),
-            attention(
-                names["float_mask"],
-                f"A float mask is added where causality leaves keys ({short})",
-                FEWER,
-                mask=float_mask(names["float_mask"], (2, 4, 6)),
-                **stated,
+            attention(names["float_mask"], f"A float mask is added where causality leaves keys ({short})")(
+                FEWER, mask=float_mask(names["float_mask"], (2, 4, 6)), **stated
             ),
-            attention(names["scale"], f"Causal with a negative scale ({short})", FEWER, scale=-0.5, **stated),
-            attention(
-                names["values_wider"],
-                f"Causal with values wider than the keys ({short})",
-                Sizes(1, 2, 2, 4, 6, 3, 5),
-                **stated,
+            attention(names["scale"], f"Causal with a negative scale ({short})")(FEWER, scale=-0.5, **stated),
+            attention(names["values_wider"], f"Causal with values wider than the keys ({short})")(
+                Sizes(1, 2, 2, 4, 6, 3, 5), **stated
             ),
-            attention(
-                names["steps"],
-                f"Weights, logits and logsumexp of causal attention ({short})",
-                Sizes(1, 2, 2, 4, 6),
-                outputs=("output", "weights", "logsumexp", "logits"),
-                **stated,
+            attention(names["steps"], f"Weights, logits and logsumexp of causal attention ({short})")(
+                Sizes(1, 2, 2, 4, 6), outputs=("output", "weights", "logsumexp", "logits"), **stated
             ),
         ]
     return tuple(made)
@@ -147,66 +124,38 @@ def square_cases() -> tuple[AuthoredCase, ...]:
     for name in ("key", "value"):
         changed[name][:, :, 3:] = -changed[name][:, :, 3:] * 2.0
     return (
-        attention(
-            "causal/square",
-            "As many queries as keys, causal",
-            SQUARE,
-            clauses=("sdpa.causal.top_left",),
-            url="https://github.com/jax-ml/jax/issues/19237",
-            is_causal=True,
+        attention("causal/square", "As many queries as keys, causal")(
+            SQUARE, clauses=("sdpa.causal.top_left",), url="https://github.com/jax-ml/jax/issues/19237", is_causal=True
         ),
-        attention("causal/square_other_values", "Causal, the same shapes with other values", SQUARE, is_causal=True),
-        attention(
-            "causal/square_off", "The inputs of causal/square with causality off", SQUARE, drawn_as="causal/square"
+        attention("causal/square_other_values", "Causal, the same shapes with other values")(SQUARE, is_causal=True),
+        attention("causal/square_off", "The inputs of causal/square with causality off")(
+            SQUARE, drawn_as="causal/square"
         ),
-        attention(
-            "causal/square_as_mask",
-            "The inputs of causal/square with the same exclusions as a Boolean mask",
-            SQUARE,
-            url="https://github.com/pytorch/pytorch/issues/165838",
-            drawn_as="causal/square",
-            mask=lower,
+        attention("causal/square_as_mask", "The inputs of causal/square with the same exclusions as a Boolean mask")(
+            SQUARE, url="https://github.com/pytorch/pytorch/issues/165838", drawn_as="causal/square", mask=lower
         ),
-        attention(
-            "causal/square_future_changed",
-            "Other keys and values in the future change no earlier output",
-            SQUARE,
-            clauses=("sdpa.causal.top_left",),
-            is_causal=True,
-            **changed,
+        attention("causal/square_future_changed", "Other keys and values in the future change no earlier output")(
+            SQUARE, clauses=("sdpa.causal.top_left",), is_causal=True, **changed
+        ),
+        attention("causal/square_probe", "Causal: query i sees the keys 0 to i")(
+            probed, is_causal=True, **probe(probed)
+        ),
+        attention("causal/square_powers", "Causal, with powers of two as values")(
+            powers, is_causal=True, **counting(powers)
         ),
         attention(
-            "causal/square_probe", "Causal: query i sees the keys 0 to i", probed, is_causal=True, **probe(probed)
-        ),
-        attention(
-            "causal/square_powers",
-            "Causal, with powers of two as values",
-            powers,
-            is_causal=True,
-            **counting(powers),
-        ),
-        attention(
-            "causal/square_mask_of_the_rest",
-            "A mask of the other half and causality leave each query only itself",
-            SQUARE,
-            is_causal=True,
-            mask=~np.tri(5, k=-1, dtype=np.bool_),
-        ),
-        attention(
-            "causal/square_dead_row",
-            "A mask takes away the only key of the first query",
+            "causal/square_mask_of_the_rest", "A mask of the other half and causality leave each query only itself"
+        )(SQUARE, is_causal=True, mask=~np.tri(5, k=-1, dtype=np.bool_)),
+        attention("causal/square_dead_row", "A mask takes away the only key of the first query")(
             SQUARE,
             clauses=("sdpa.fully_masked_row",),
             outputs=("output", "weights"),
             is_causal=True,
             mask=np.arange(5)[np.newaxis, :] != 0,
         ),
-        attention("causal/one_token", "One query, one key, causal", Sizes(3, 2, 2, 1, 1), is_causal=True),
-        attention(
-            "causal/wide",
-            "Causal with eight features and eleven in the values",
-            Sizes(1, 2, 2, 5, 5, 8, 11),
-            is_causal=True,
+        attention("causal/one_token", "One query, one key, causal")(Sizes(3, 2, 2, 1, 1), is_causal=True),
+        attention("causal/wide", "Causal with eight features and eleven in the values")(
+            Sizes(1, 2, 2, 5, 5, 8, 11), is_causal=True
         ),
     )
 

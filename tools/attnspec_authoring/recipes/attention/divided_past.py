@@ -26,6 +26,7 @@ def divided_cases() -> tuple[AuthoredCase, ...]:
             f"cache/divided_{name}_after_{past}_{alignment}",
             f"Three queries on eight keys of which {past} are past, {name.replace('_', ' ')}, "
             f"{alignment.replace('_', ' ')}",
+        )(
             Sizes(2, 5, 1, 3, 8 - past, past=past),
             outputs=("output", "logits", "logsumexp"),
             causal_alignment=alignment,

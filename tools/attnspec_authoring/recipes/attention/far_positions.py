@@ -20,6 +20,7 @@ from attnspec_authoring.recipes.attention.attention import (
 from attnspec_authoring.recipes.attention.layout.heads import layout as of_heads
 from attnspec_authoring.recipes.attention.layout.projections import multi_head
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, context, softmax
+from attnspec_authoring.recipes.authoring import headed
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -38,10 +39,11 @@ def around_bytes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
     return {"output": tuple(start + row for start in of_heads for row in rows)}
 
 
+@headed
 def far(case_id: str, title: str, sizes: Sizes, **arguments: Any) -> AuthoredCase:
     """Make a case of drawn halves, and store of many queries those around the bytes."""
     sample = around_bytes(sizes) if sizes.queries > 100 else None
-    return attention(case_id, title, sizes, sample=sample, **coarse(case_id, sizes), **arguments)
+    return attention(case_id, title)(sizes, sample=sample, **coarse(case_id, sizes), **arguments)
 
 
 def square_cases() -> tuple[AuthoredCase, ...]:
@@ -58,9 +60,7 @@ def square_cases() -> tuple[AuthoredCase, ...]:
         far(
             f"tails/far_{name}_{tokens}",
             f"{tokens} queries and keys, more than {byte} counts: {name.replace('_', ' ')}",
-            Sizes(1, 2, 1, tokens, tokens, 1),
-            **arguments,
-        )
+        )(Sizes(1, 2, 1, tokens, tokens, 1), **arguments)
         for tokens, byte in BYTES.items()
         for name, arguments in named.items()
     )
@@ -76,13 +76,11 @@ def placed_cases() -> tuple[AuthoredCase, ...]:
                 far(
                     f"tails/far_bottom_right_{name}_{keys}",
                     f"Three queries at the last of {keys} keys, more than {byte} counts: {name}",
-                    Sizes(1, 2, 1, 3, keys, 1),
-                    causal_alignment=BOTTOM_RIGHT,
-                    **arguments,
-                ),
+                )(Sizes(1, 2, 1, 3, keys, 1), causal_alignment=BOTTOM_RIGHT, **arguments),
                 far(
                     f"tails/far_past_{name}_{keys}",
                     f"Three queries after a past of {keys} keys, more than {byte} counts: {name}",
+                )(
                     Sizes(1, 2, 1, 3, 4, 1, past=keys),
                     # One key more than queries, which the bottom-right corner makes visible.
                     causal_alignment=TOP_LEFT,
@@ -91,38 +89,21 @@ def placed_cases() -> tuple[AuthoredCase, ...]:
                 far(
                     f"tails/far_queries_{name}_{keys}",
                     f"{keys} queries, more than {byte} counts, that end at the last of five keys: {name}",
-                    Sizes(1, 2, 1, keys, 5, 1),
-                    causal_alignment=BOTTOM_RIGHT,
-                    **arguments,
-                ),
+                )(Sizes(1, 2, 1, keys, 5, 1), causal_alignment=BOTTOM_RIGHT, **arguments),
             ]
     lengths = Sizes(3, 2, 1, 4, 300, 1)
     queries = Sizes(3, 2, 1, 300, 4, 1)
     return (
         *made,
-        far(
-            "tails/far_key_lengths",
-            "Of 300 keys 256, 129 and 257 count",
-            lengths,
-            clauses=("sdpa.key_lengths.exclusion",),
-            key_lengths=[256, 129, 257],
+        far("tails/far_key_lengths", "Of 300 keys 256, 129 and 257 count")(
+            lengths, clauses=("sdpa.key_lengths.exclusion",), key_lengths=[256, 129, 257]
+        ),
+        far("tails/far_key_lengths_causal", "Of 300 keys 257, 128 and 300 count, the last query at the last of them")(
+            lengths, key_lengths=[257, 128, 300], is_causal=True, causal_alignment=BOTTOM_RIGHT
         ),
         far(
-            "tails/far_key_lengths_causal",
-            "Of 300 keys 257, 128 and 300 count, the last query at the last of them",
-            lengths,
-            key_lengths=[257, 128, 300],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
-        ),
-        far(
-            "tails/far_query_lengths_causal",
-            "Of 300 queries 257, 128 and 300 count, the last of them at the last key",
-            queries,
-            query_lengths=[257, 128, 300],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
-        ),
+            "tails/far_query_lengths_causal", "Of 300 queries 257, 128 and 300 count, the last of them at the last key"
+        )(queries, query_lengths=[257, 128, 300], is_causal=True, causal_alignment=BOTTOM_RIGHT),
     )
 
 
@@ -132,65 +113,34 @@ def counted_cases() -> tuple[AuthoredCase, ...]:
     for row, seen in enumerate((256, 128, 255)):
         mask[row, row : row + seen] = True
     return (
-        far("tails/far_256_keys", "256 keys, all of which are seen", Sizes(1, 2, 1, 3, 256, 1)),
-        far("tails/far_512_keys", "512 keys, all of which are seen", Sizes(1, 2, 1, 3, 512, 1)),
-        far(
-            "tails/far_256_keys_seen",
-            "Of 300 keys a Boolean mask shows 256, 128 and 255",
-            Sizes(1, 2, 1, 3, 300, 1),
-            mask=mask,
+        far("tails/far_256_keys", "256 keys, all of which are seen")(Sizes(1, 2, 1, 3, 256, 1)),
+        far("tails/far_512_keys", "512 keys, all of which are seen")(Sizes(1, 2, 1, 3, 512, 1)),
+        far("tails/far_256_keys_seen", "Of 300 keys a Boolean mask shows 256, 128 and 255")(
+            Sizes(1, 2, 1, 3, 300, 1), mask=mask
         ),
-        far(
-            "tails/far_256_keys_in_a_window",
-            "A window of 256 keys among 300",
-            Sizes(1, 2, 1, 3, 300, 1),
-            window=[254, 1],
-            causal_alignment=BOTTOM_RIGHT,
+        far("tails/far_256_keys_in_a_window", "A window of 256 keys among 300")(
+            Sizes(1, 2, 1, 3, 300, 1), window=[254, 1], causal_alignment=BOTTOM_RIGHT
         ),
-        far("tails/far_entries", "130 batch entries of two heads, more than a byte counts", Sizes(130, 2, 1, 1, 3, 1)),
-        far("tails/far_heads", "260 heads over one, more than a byte counts", Sizes(1, 260, 1, 2, 3, 1)),
-        multi_head(
-            "far_causal",
-            "131 tokens, causal, more than a signed byte counts",
-            (1, 131, 131),
-            profile=PROFILE,
-            width=2,
-            num_heads=2,
-            is_causal=True,
+        far("tails/far_entries", "130 batch entries of two heads, more than a byte counts")(Sizes(130, 2, 1, 1, 3, 1)),
+        far("tails/far_heads", "260 heads over one, more than a byte counts")(Sizes(1, 260, 1, 2, 3, 1)),
+        multi_head("far_causal", "131 tokens, causal, more than a signed byte counts")(
+            (1, 131, 131), profile=PROFILE, width=2, num_heads=2, is_causal=True
         ),
-        multi_head("far_keys", "three queries, 256 keys", (1, 3, 256), profile=PROFILE, width=2, num_heads=1),
-        context("far_tokens", "256 states of one feature", 256, 1, profile=PROFILE),
-        softmax("far_rows", "three hundred rows of two", (300, 2), profile=PROFILE),
-        softmax("far_columns", "three hundred columns of two", (2, 300), clauses=AXIS, profile=PROFILE, axis=0),
-        of_heads(
-            "far_tokens",
-            "three hundred tokens of four features in two heads",
-            (1, 300, 4),
-            num_heads=2,
-            profile=PROFILE,
-            x=grid("tails/split_far", (1, 300, 4)),
+        multi_head("far_keys", "three queries, 256 keys")((1, 3, 256), profile=PROFILE, width=2, num_heads=1),
+        context("far_tokens", "256 states of one feature")(256, 1, profile=PROFILE),
+        softmax("far_rows", "three hundred rows of two")((300, 2), profile=PROFILE),
+        softmax("far_columns", "three hundred columns of two")((2, 300), clauses=AXIS, profile=PROFILE, axis=0),
+        of_heads("far_tokens", "three hundred tokens of four features in two heads")(
+            (1, 300, 4), num_heads=2, profile=PROFILE, x=grid("tails/split_far", (1, 300, 4))
         ),
-        of_heads(
-            "far_heads",
-            "two tokens of 260 heads of one feature",
-            (1, 2, 260),
-            num_heads=260,
-            profile=PROFILE,
-            x=grid("tails/split_far_heads", (1, 2, 260)),
+        of_heads("far_heads", "two tokens of 260 heads of one feature")(
+            (1, 2, 260), num_heads=260, profile=PROFILE, x=grid("tails/split_far_heads", (1, 2, 260))
         ),
-        of_heads(
-            "far_tokens",
-            "two heads of three hundred tokens, joined",
-            (1, 2, 300, 2),
-            profile=PROFILE,
-            x=grid("tails/combine_far", (1, 2, 300, 2)),
+        of_heads("far_tokens", "two heads of three hundred tokens, joined")(
+            (1, 2, 300, 2), profile=PROFILE, x=grid("tails/combine_far", (1, 2, 300, 2))
         ),
-        of_heads(
-            "far_heads",
-            "260 heads of two tokens, joined",
-            (1, 260, 2, 1),
-            profile=PROFILE,
-            x=grid("tails/combine_far_heads", (1, 260, 2, 1)),
+        of_heads("far_heads", "260 heads of two tokens, joined")(
+            (1, 260, 2, 1), profile=PROFILE, x=grid("tails/combine_far_heads", (1, 260, 2, 1))
         ),
     )
 
@@ -207,11 +157,8 @@ def many_heads() -> tuple[AuthoredCase, ...]:
             "masks": {"mask": boolean_mask(f"tails/heads_{heads}", (heads, 2, 5))},
         }
         made += [
-            attention(
-                f"tails/heads_{heads}_{name}",
-                f"{heads} query heads over {shared}, with {name} of their own",
-                sizes,
-                **arguments,
+            attention(f"tails/heads_{heads}_{name}", f"{heads} query heads over {shared}, with {name} of their own")(
+                sizes, **arguments
             )
             for name, arguments in own.items()
         ]

@@ -55,6 +55,7 @@ def alone_cases() -> tuple[AuthoredCase, ...]:
                             case_id if alignment is None else f"{case_id}_{alignment}",
                             f"{kind.replace('_', ' ').capitalize()}, {sizes.queries} queries and {sizes.keys} keys, "
                             f"{feature}{at}",
+                        )(
                             sizes,
                             drawn_as=case_id,
                             **({} if alignment is None else {"causal_alignment": alignment}),
@@ -93,12 +94,8 @@ def coinciding_cases() -> tuple[AuthoredCase, ...]:
     for name, (what, lengths) in named.items():
         for feature, arguments in ways.items():
             made.append(
-                attention(
-                    f"varlen/{name}{feature}",
-                    f"{what}{', causal, bottom right' if feature else ''}",
-                    sizes,
-                    **lengths,
-                    **arguments,
+                attention(f"varlen/{name}{feature}", f"{what}{', causal, bottom right' if feature else ''}")(
+                    sizes, **lengths, **arguments
                 )
             )
     return tuple(made)
@@ -114,17 +111,13 @@ def all_short_cases() -> tuple[AuthoredCase, ...]:
         "both": ("Keys and queries", several, {"key_lengths": [4, 2, 1], "query_lengths": [2, 1, 3]}),
         "of_one_entry": ("Keys and queries of one entry", one, {"key_lengths": [2], "query_lengths": [2]}),
         "and_none": ("Keys, of one entry none", several, {"key_lengths": [0, 4, 3]}),
-        "beside_mask": (
-            "Keys beside a mask",
-            several,
-            {"key_lengths": [2, 4, 3], "mask": mask},
-        ),
+        "beside_mask": ("Keys beside a mask", several, {"key_lengths": [2, 4, 3], "mask": mask}),
         "beside_sinks": ("Keys beside sinks", several, {"key_lengths": [2, 4, 3], "sinks": [0.5, -1.0]}),
     }
     return tuple(
         attention(
-            f"varlen/all_short_{name}",
-            f"{what} that are fewer than there is room for in every entry, and every step",
+            f"varlen/all_short_{name}", f"{what} that are fewer than there is room for in every entry, and every step"
+        )(
             sizes,
             # Of queries that do not count no page owes the steps.
             outputs=("output", "weights") if "query_lengths" in arguments else STEPS,

@@ -29,9 +29,6 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
                     name,
                     f"Tiles of {of_queries} queries and {of_keys} keys are hidden, others for each of two "
                     f"{kind.replace('_', ' ')}",
-                    sizes,
-                    clauses=("sdpa.mask.boolean", "sdpa.mask.broadcast"),
-                    mask=seen,
-                )
+                )(sizes, clauses=("sdpa.mask.boolean", "sdpa.mask.broadcast"), mask=seen)
             )
     return tuple(made)

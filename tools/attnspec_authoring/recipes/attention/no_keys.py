@@ -37,12 +37,8 @@ def no_keys_cases() -> tuple[AuthoredCase, ...]:
         ("past_of_none", "a past of none", NARROWER, past),
     )
     return tuple(
-        attention(
-            f"masking/no_keys_{name}",
-            f"No key at all, and {what}",
-            sizes,
-            clauses=("sdpa.no_keys",),
-            **arguments,
+        attention(f"masking/no_keys_{name}", f"No key at all, and {what}")(
+            sizes, clauses=("sdpa.no_keys",), **arguments
         )
         for name, what, sizes, arguments in features
     )

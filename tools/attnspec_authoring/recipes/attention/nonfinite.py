@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import (
-    BOTTOM_RIGHT,
-    HIDDEN,
-    Sizes,
-    attention,
-    float_mask,
-)
+from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, Sizes, attention, float_mask
 from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
 from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.attention.nonfinite_kept import kept_cases, many_keys_cases
@@ -119,18 +113,10 @@ def attended_cases() -> tuple[AuthoredCase, ...]:
             {"past_key": ((1, 0, 0, 0), NAN)},
             None,
         ),
-        (
-            "nan_in_past",
-            "NaN in a past key",
-            Sizes(3, 2, 2, 4, 4, past=3),
-            {"past_key": ((1, 0, 2, 0), NAN)},
-            None,
-        ),
+        ("nan_in_past", "NaN in a past key", Sizes(3, 2, 2, 4, 4, past=3), {"past_key": ((1, 0, 2, 0), NAN)}, None),
     )
     return tuple(
-        attention(
-            f"nonfinite/{name}",
-            title,
+        attention(f"nonfinite/{name}", title)(
             sizes,
             clauses=ATTENDED,
             url=url,
@@ -152,13 +138,8 @@ def first_scores() -> tuple[AuthoredCase, ...]:
         tensors["key"][:, :, :hidden, 0] = -INFINITY
         made.append(
             attention(
-                case_id,
-                f"Scores of minus infinity for the first {hidden} of {keys} keys, which all may be attended",
-                sizes,
-                clauses=ATTENDED,
-                outputs=("output", "weights", "logsumexp"),
-                **tensors,
-            )
+                case_id, f"Scores of minus infinity for the first {hidden} of {keys} keys, which all may be attended"
+            )(sizes, clauses=ATTENDED, outputs=("output", "weights", "logsumexp"), **tensors)
         )
     return tuple(made)
 
@@ -171,8 +152,8 @@ def moved_cases() -> tuple[AuthoredCase, ...]:
         of_tokens[1, 0, 3], of_heads[0, 1, 1, 0] = number, number
         said = name.replace("_", " ")
         made += [
-            layout(name, f"{said} in one feature", of_tokens.shape, num_heads=3, profile="nonfinite", x=of_tokens),
-            layout(name, f"{said} in one feature", of_heads.shape, profile="nonfinite", x=of_heads),
+            layout(name, f"{said} in one feature")(of_tokens.shape, num_heads=3, profile="nonfinite", x=of_tokens),
+            layout(name, f"{said} in one feature")(of_heads.shape, profile="nonfinite", x=of_heads),
         ]
     return tuple(made)
 
@@ -191,9 +172,7 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
         ("beside_a_sink", "beside sinks", np.where(one, NAN, 0.5), {"sinks": [0.5, 1.0]}),
     )
     return (
-        attention(
-            "nonfinite/float_mask_beside_nan",
-            "A float mask hides other keys than the one that holds NaN",
+        attention("nonfinite/float_mask_beside_nan", "A float mask hides other keys than the one that holds NaN")(
             SMALL,
             clauses=ATTENDED,
             mask=np.where(np.arange(5) == 1, HIDDEN, float_mask("nonfinite/beside", (4, 5), hides=False)),
@@ -203,64 +182,37 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
             attention(
                 f"nonfinite/nan_in_float_mask_{name}",
                 f"NaN in a float mask, {what}: the queries to which it is added become NaN, no other",
-                SMALL,
-                clauses=ATTENDED,
-                mask=mask,
-                **more,
-            )
+            )(SMALL, clauses=ATTENDED, mask=mask, **more)
             for name, what, mask, more in masks_with_nan
         ),
-        attention(
-            "nonfinite/float_mask_beside_nan_query",
-            "A float mask with minus infinity and a query of NaN",
+        attention("nonfinite/float_mask_beside_nan_query", "A float mask with minus infinity and a query of NaN")(
             SMALL,
             clauses=ATTENDED,
             mask=np.where(np.arange(5) == 1, HIDDEN, float_mask("nonfinite/beside", (4, 5), hides=False)),
             **spoilt("nonfinite/float_mask_beside_nan_query", SMALL, query=((0, 0, 2, ALL), NAN)),
         ),
-        attention(
-            "nonfinite/one_row_may_not",
-            "Every query but one may attend to a key of NaN",
+        attention("nonfinite/one_row_may_not", "Every query but one may attend to a key of NaN")(
             SMALL,
             clauses=(*ATTENDED, *EXCLUDED),
             mask=seen,
             **spoilt("nonfinite/one_row_may_not", SMALL, key=((0, ALL, 2), NAN), value=((0, ALL, 2), NAN)),
         ),
-        attention(
-            "nonfinite/softcap",
-            "A cap on a score of NaN",
-            SMALL,
-            clauses=ATTENDED,
-            softcap=2.0,
-            **spoilt("nonfinite/softcap", SMALL, query=((0, 0, 2, 1), NAN)),
+        attention("nonfinite/softcap", "A cap on a score of NaN")(
+            SMALL, clauses=ATTENDED, softcap=2.0, **spoilt("nonfinite/softcap", SMALL, query=((0, 0, 2, 1), NAN))
         ),
-        attention(
-            "nonfinite/sinks",
-            "A sink does not swallow NaN",
-            SMALL,
-            clauses=ATTENDED,
-            sinks=[0.5, 1.0],
-            **spoilt("nonfinite/sinks", SMALL, key=((0, 0, 2, 1), NAN)),
+        attention("nonfinite/sinks", "A sink does not swallow NaN")(
+            SMALL, clauses=ATTENDED, sinks=[0.5, 1.0], **spoilt("nonfinite/sinks", SMALL, key=((0, 0, 2, 1), NAN))
         ),
-        attention(
-            "nonfinite/scale_zero",
-            "Zero times infinity is NaN",
-            SMALL,
-            clauses=ATTENDED,
-            scale=0.0,
-            **spoilt("nonfinite/scale_zero", SMALL, query=((0, 0, 2, 1), INFINITY)),
+        attention("nonfinite/scale_zero", "Zero times infinity is NaN")(
+            SMALL, clauses=ATTENDED, scale=0.0, **spoilt("nonfinite/scale_zero", SMALL, query=((0, 0, 2, 1), INFINITY))
         ),
-        attention(
-            steps,
-            "Every step with a query of NaN",
+        attention(steps, "Every step with a query of NaN")(
             SMALL,
             clauses=ATTENDED,
             outputs=("output", "weights", "logsumexp", "scores", "logits"),
             **spoilt(steps, SMALL, query=((0, 1, 1, 0), NAN)),
         ),
-        attention(
-            "nonfinite/one_key",
-            "A single key with an infinite value",
+        attention("nonfinite/one_key", "A single key with an infinite value")(
             Sizes(3, 2, 2, 4, 1),
             clauses=ATTENDED,
             **spoilt("nonfinite/one_key", Sizes(3, 2, 2, 4, 1), value=((1, 0, 0, 1), INFINITY)),
@@ -271,25 +223,19 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
 def causal_cases() -> tuple[AuthoredCase, ...]:
     """Put one into the last keys: earlier queries may not attend to it, later ones may."""
     return (
-        attention(
-            "nonfinite/causal_future",
-            "NaN in the last key and value: only the last query may attend to it",
+        attention("nonfinite/causal_future", "NaN in the last key and value: only the last query may attend to it")(
             SQUARE,
             clauses=(*ATTENDED, *EXCLUDED),
             is_causal=True,
             **spoilt("nonfinite/causal_future", SQUARE, key=((ALL, ALL, 4), NAN), value=((ALL, ALL, 4), NAN)),
         ),
-        attention(
-            "nonfinite/causal_future_value",
-            "Infinity in the values of the last two keys, causal",
+        attention("nonfinite/causal_future_value", "Infinity in the values of the last two keys, causal")(
             SQUARE,
             clauses=(*ATTENDED, *EXCLUDED),
             is_causal=True,
             **spoilt("nonfinite/causal_future_value", SQUARE, value=((ALL, 1, slice(3, 5)), INFINITY)),
         ),
-        attention(
-            "nonfinite/window",
-            "NaN in the first key: queries whose window does not reach it stay clean",
+        attention("nonfinite/window", "NaN in the first key: queries whose window does not reach it stay clean")(
             SQUARE,
             clauses=(*ATTENDED, *EXCLUDED),
             url="https://github.com/vllm-project/vllm/pull/30887",
@@ -304,9 +250,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
     made: list[AuthoredCase] = []
     allowed = np.broadcast_to(np.arange(5) != 3, (4, 5))
     masks = {"boolean": allowed, "float": np.where(allowed, 0.5, HIDDEN)}
-    reports = {
-        ("boolean", "nan"): "https://github.com/pytorch/pytorch/issues/101967",
-    }
+    reports = {("boolean", "nan"): "https://github.com/pytorch/pytorch/issues/101967"}
     for kind, mask in masks.items():
         for name, number in (("nan", NAN), ("infinity", INFINITY), ("minus_infinity", -INFINITY)):
             case_id = f"nonfinite/hidden_by_{kind}_mask_{name}"
@@ -315,6 +259,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
                     case_id,
                     f"{name.replace('_', ' ').capitalize() if name != 'nan' else 'NaN'} in a key and value that a "
                     f"{'Boolean' if kind == 'boolean' else kind} mask hides",
+                )(
                     SMALL,
                     clauses=EXCLUDED,
                     url=reports.get((kind, name)),
@@ -331,27 +276,21 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
     )
     return (
         *made,
-        attention(
-            "nonfinite/hidden_value_alone",
-            "NaN in a hidden value whose key is finite",
+        attention("nonfinite/hidden_value_alone", "NaN in a hidden value whose key is finite")(
             SMALL,
             clauses=EXCLUDED,
             outputs=("output", "weights"),
             mask=allowed,
             **spoilt("nonfinite/hidden_value_alone", SMALL, value=((ALL, ALL, 3), NAN)),
         ),
-        attention(
-            "nonfinite/hidden_key_alone",
-            "NaN in a hidden key whose value is finite",
+        attention("nonfinite/hidden_key_alone", "NaN in a hidden key whose value is finite")(
             SMALL,
             clauses=EXCLUDED,
             outputs=("output", "logsumexp"),
             mask=allowed,
             **spoilt("nonfinite/hidden_key_alone", SMALL, key=((ALL, ALL, 3), NAN)),
         ),
-        attention(
-            "nonfinite/beyond_key_lengths",
-            "NaN and infinities in keys and values beyond the lengths",
+        attention("nonfinite/beyond_key_lengths", "NaN and infinities in keys and values beyond the lengths")(
             PLAIN,
             clauses=EXCLUDED,
             url="https://github.com/Dao-AILab/flash-attention/issues/1745",
@@ -359,8 +298,8 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
             **behind,
         ),
         attention(
-            "nonfinite/beyond_key_lengths_causal",
-            "NaN beyond the lengths, causal and aligned to the last counted key",
+            "nonfinite/beyond_key_lengths_causal", "NaN beyond the lengths, causal and aligned to the last counted key"
+        )(
             PLAIN,
             clauses=EXCLUDED,
             url="https://github.com/pytorch/xla/pull/9219",
@@ -372,6 +311,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "nonfinite/one_query_beyond_key_lengths",
             "NaN behind the lengths of keys that three query heads share, one query, a cap and sinks",
+        )(
             Sizes(2, 3, 1, 1, 4, 1),
             clauses=EXCLUDED,
             url="https://github.com/pytorch/pytorch/issues/101967",
@@ -381,9 +321,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
             sinks=[0.5, -0.5, 1.0],
             softcap=2.0,
         ),
-        attention(
-            "nonfinite/beyond_query_lengths",
-            "NaN in queries beyond the lengths: those that count stay clean",
+        attention("nonfinite/beyond_query_lengths", "NaN in queries beyond the lengths: those that count stay clean")(
             PLAIN,
             clauses=("sdpa.query_lengths.rows",),
             query_lengths=[4, 2, 1],
@@ -393,9 +331,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
                 query=[((1, ALL, slice(2, 4)), NAN), ((2, ALL, slice(1, 4)), NAN)],
             ),
         ),
-        attention(
-            "nonfinite/future_of_everyone",
-            "NaN in keys that stand behind every query",
+        attention("nonfinite/future_of_everyone", "NaN in keys that stand behind every query")(
             Sizes(3, 2, 2, 4, 6),
             clauses=EXCLUDED,
             is_causal=True,
@@ -407,9 +343,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
                 value=((ALL, ALL, slice(4, 6)), NAN),
             ),
         ),
-        attention(
-            "nonfinite/hidden_past",
-            "NaN in a past key that a mask hides",
+        attention("nonfinite/hidden_past", "NaN in a past key that a mask hides")(
             Sizes(3, 2, 2, 4, 4, past=3),
             clauses=EXCLUDED,
             mask=np.broadcast_to(np.arange(7) != 1, (1, 7)),
@@ -420,9 +354,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
                 past_value=((ALL, ALL, 1), NAN),
             ),
         ),
-        attention(
-            "nonfinite/hidden_with_softcap_and_sinks",
-            "NaN in a hidden key with a cap and sinks",
+        attention("nonfinite/hidden_with_softcap_and_sinks", "NaN in a hidden key with a cap and sinks")(
             SMALL,
             clauses=EXCLUDED,
             mask=allowed,
@@ -430,17 +362,13 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
             sinks=[0.5, 1.0],
             **spoilt("nonfinite/hidden_with_softcap_and_sinks", SMALL, key=((ALL, ALL, 3), NAN)),
         ),
-        attention(
-            "nonfinite/dead_row",
-            "A row without keys whose hidden keys hold NaN",
+        attention("nonfinite/dead_row", "A row without keys whose hidden keys hold NaN")(
             SMALL,
             clauses=(*EXCLUDED, "sdpa.fully_masked_row"),
             mask=allowed & (np.arange(4) != 2)[:, np.newaxis],
             **spoilt("nonfinite/dead_row", SMALL, key=((ALL, ALL, 3), NAN), value=((ALL, ALL, 3), NAN)),
         ),
-        attention(
-            "nonfinite/no_row_may",
-            "A mask hides every key, and all of them hold NaN",
+        attention("nonfinite/no_row_may", "A mask hides every key, and all of them hold NaN")(
             Sizes(2, 3, 3, 4, 5),
             clauses=(*EXCLUDED, "sdpa.fully_masked_row"),
             mask=np.zeros((4, 5), np.bool_),

@@ -47,7 +47,7 @@ def kept_cases() -> tuple[AuthoredCase, ...]:
             tensors = holding(case_id, sizes, names, number)
             shown: dict[str, Any] = {name: np.broadcast_to(array, (4, array.size)) for name, array in mask.items()}
             title = f"{what} in {where}, which are given back"
-            made.append(attention(case_id, title, sizes, clauses=CLAUSES, outputs=PRESENT, **tensors, **shown))
+            made.append(attention(case_id, title)(sizes, clauses=CLAUSES, outputs=PRESENT, **tensors, **shown))
     return tuple(made)
 
 
@@ -61,12 +61,8 @@ def many_keys_cases() -> tuple[AuthoredCase, ...]:
             tensors = sizes.drawn(case_id)
             tensors[name][0, 0, keys // 2, 1] = float("nan")
             made.append(
-                attention(
-                    case_id,
-                    f"NaN in one of {keys} {name}s that every query may attend, of {queries} queries",
-                    sizes,
-                    clauses=("sdpa.nonfinite_input",),
-                    **tensors,
+                attention(case_id, f"NaN in one of {keys} {name}s that every query may attend, of {queries} queries")(
+                    sizes, clauses=("sdpa.nonfinite_input",), **tensors
                 )
             )
     return tuple(made)

@@ -34,6 +34,7 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
                 multi_head(
                     name,
                     f"NaN in one token of the {tensor}s, to which some queries may not attend: {way.replace('_', ' ')}",
+                )(
                     (1, 5, 5),
                     profile="nonfinite",
                     replaced={tensor: np.where(third[:, np.newaxis], np.nan, tokens)},
@@ -47,9 +48,7 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
         tokens = grid(f"nonfinite/multi_head_{name}/{tensor}", (2, length, 6))
         tokens[1, 0, 2] = np.nan
         made.append(
-            multi_head(
-                name,
-                f"NaN in a {tensor} beside a single key, whose weight is NaN and not 1",
+            multi_head(name, f"NaN in a {tensor} beside a single key, whose weight is NaN and not 1")(
                 (2, 3, 1),
                 profile="nonfinite",
                 replaced={tensor: tokens},
@@ -64,9 +63,7 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
             for tensor in ("key", "value")
         }
         made.append(
-            multi_head(
-                name,
-                f"{word} in a token that no query may attend to",
+            multi_head(name, f"{word} in a token that no query may attend to")(
                 (2, 4, 5),
                 profile="nonfinite",
                 mask=np.broadcast_to(~third, (1, 5)).copy().reshape(1, 1, 1, 5),

@@ -29,9 +29,7 @@ def quantized_cases() -> tuple[AuthoredCase, ...]:
             numbers[0, :, 3:], numbers[1, :, 2:] = strange, np.nan
             given[tensor] = numbers
         made.append(
-            quantized(
-                name,
-                f"NaN and infinities of {dtype} beyond the lengths",
+            quantized(name, f"NaN and infinities of {dtype} beyond the lengths")(
                 sizes,
                 profile=PROFILE,
                 key=dtype,
@@ -50,26 +48,18 @@ def quantized_cases() -> tuple[AuthoredCase, ...]:
     reached = np.tri(3, 4, 0, dtype=np.bool_)
     return (
         *made,
-        quantized(
-            "quantized_behind_a_mask",
-            "NaN of float8_e4m3fn in keys and values that a mask excludes",
+        quantized("quantized_behind_a_mask", "NaN of float8_e4m3fn in keys and values that a mask excludes")(
             one,
             profile=PROFILE,
             given={"key": np.where(np.arange(4)[:, np.newaxis] == 1, np.nan, hidden), "value": hidden},
             mask=np.broadcast_to(np.arange(4) != 1, (3, 4)).copy(),
         ),
         quantized(
-            "quantized_not_a_number_attended",
-            "NaN of float8_e4m3fn in a value that one query of three may attend to",
-            one,
-            profile=PROFILE,
-            clauses=(NUMBERS,),
-            given={"value": attended},
-            mask=reached,
-        ),
+            "quantized_not_a_number_attended", "NaN of float8_e4m3fn in a value that one query of three may attend to"
+        )(one, profile=PROFILE, clauses=(NUMBERS,), given={"value": attended}, mask=reached),
         quantized(
-            "quantized_key_that_is_no_number",
-            "NaN of float8_e4m3fn in a key that two queries of three may attend to",
+            "quantized_key_that_is_no_number", "NaN of float8_e4m3fn in a key that two queries of three may attend to"
+        )(
             one,
             profile=PROFILE,
             clauses=(NUMBERS,),
@@ -78,8 +68,8 @@ def quantized_cases() -> tuple[AuthoredCase, ...]:
             mask=reached,
         ),
         quantized(
-            "quantized_infinity_attended",
-            "An infinity of float8_e5m2 in a value that one query of three may attend to",
+            "quantized_infinity_attended", "An infinity of float8_e5m2 in a value that one query of three may attend to"
+        )(
             one,
             profile=PROFILE,
             clauses=(NUMBERS,),

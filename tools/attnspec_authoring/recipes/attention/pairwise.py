@@ -106,9 +106,7 @@ def case_of(number: int, levels: Mapping[str, str]) -> AuthoredCase:
         arguments["causal_alignment"] = by_number if levels["causal"] == "off" else levels["causal"]
     usual = {"off", "none", "default", "equal"}
     named = [f"{feature} {level}".replace("_", " ") for feature, level in levels.items() if level not in usual]
-    return attention(
-        case_id,
-        f"Features that meet: {', '.join(named)}",
+    return attention(case_id, f"Features that meet: {', '.join(named)}")(
         sizes,
         outputs=("output", "logsumexp") if levels["logsumexp"] == "on" else ("output",),
         revision=2 if case_id in REVISED else 1,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes, attention, coarse
+from attnspec_authoring.recipes.authoring import headed
 from attnspec_authoring.recipes.generator import decimals
 
 if TYPE_CHECKING:
@@ -37,13 +38,8 @@ def of_all_digits() -> tuple[AuthoredCase, ...]:
             tensor: decimals(f"{case_id}/{tensor}", shape) for tensor, shape in sizes.shapes().items()
         }
         made.append(
-            attention(
-                case_id,
-                f"Keys and values of all digits, stored whole: {what}",
-                sizes,
-                outputs=PRESENT,
-                dtypes=("float64",),
-                **drawn,
+            attention(case_id, f"Keys and values of all digits, stored whole: {what}")(
+                sizes, outputs=PRESENT, dtypes=("float64",), **drawn
             )
         )
     return tuple(made)
@@ -76,12 +72,7 @@ def lengths() -> Mapping[str, tuple[str, dict[str, Any]]]:
         "query_lengths": ("lengths of queries", {"query_lengths": [1, 2]}),
         "both_lengths": (
             "lengths of keys and queries, causal",
-            {
-                "key_lengths": [3, 1],
-                "query_lengths": [2, 1],
-                "is_causal": True,
-                "causal_alignment": BOTTOM_RIGHT,
-            },
+            {"key_lengths": [3, 1], "query_lengths": [2, 1], "is_causal": True, "causal_alignment": BOTTOM_RIGHT},
         ),
         "key_lengths_sinks": ("lengths of keys, and sinks", {"key_lengths": [1, 3], "sinks": [1.0]}),
         "key_lengths_mask": (
@@ -91,11 +82,12 @@ def lengths() -> Mapping[str, tuple[str, dict[str, Any]]]:
     }
 
 
+@headed
 def beside(name: str, title: str, sizes: Sizes, arguments: dict[str, Any]) -> AuthoredCase:
     """Make a case of present outputs."""
     case_id = f"cache/present_{name}"
     drawn = coarse(case_id, sizes)
-    return attention(case_id, f"Present keys and values, {title}", sizes, outputs=PRESENT, **(drawn | arguments))
+    return attention(case_id, f"Present keys and values, {title}")(sizes, outputs=PRESENT, **(drawn | arguments))
 
 
 def window_cases() -> tuple[AuthoredCase, ...]:
@@ -122,28 +114,17 @@ def window_cases() -> tuple[AuthoredCase, ...]:
     return (
         *(
             beside(
-                f"{name}_{alignment}",
-                f"{'a past and ' if sizes.past else ''}{what}, {alignment.replace('_', '-')}",
-                sizes,
-                {**arguments, "causal_alignment": alignment},
-            )
+                f"{name}_{alignment}", f"{'a past and ' if sizes.past else ''}{what}, {alignment.replace('_', '-')}"
+            )(sizes, {**arguments, "causal_alignment": alignment})
             for name, sizes, (what, arguments), alignment in placed
         ),
-        beside(
-            "beside_a_window_square",
-            "as many queries, causality and a window",
-            Sizes(1, 2, 1, 4, 4, 1),
-            {"is_causal": True, "window": [2, 0]},
+        beside("beside_a_window_square", "as many queries, causality and a window")(
+            Sizes(1, 2, 1, 4, 4, 1), {"is_causal": True, "window": [2, 0]}
         ),
-        beside(
-            "one_query_beside_a_window",
-            "one query behind a past that a window cuts",
-            Sizes(2, 3, 1, 1, 1, 1, past=5),
-            {"is_causal": True, "window": [2, 0]},
+        beside("one_query_beside_a_window", "one query behind a past that a window cuts")(
+            Sizes(2, 3, 1, 1, 1, 1, past=5), {"is_causal": True, "window": [2, 0]}
         ),
-        beside(
-            "beside_a_window_and_key_lengths",
-            "lengths of keys and a window that counts back from them",
+        beside("beside_a_window_and_key_lengths", "lengths of keys and a window that counts back from them")(
             Sizes(2, 1, 1, 3, 5, 1),
             {"is_causal": True, "window": [1, 0], "key_lengths": [5, 3], "causal_alignment": BOTTOM_RIGHT},
         ),
@@ -154,20 +135,17 @@ def present_output_cases() -> tuple[AuthoredCase, ...]:
     """Return present outputs without a past and behind one, each beside one feature more."""
     alone = {**features(ALONE), **lengths()}
     return (
-        *(beside(f"beside_{name}", what, ALONE, arguments) for name, (what, arguments) in alone.items()),
+        *(beside(f"beside_{name}", what)(ALONE, arguments) for name, (what, arguments) in alone.items()),
         *(
-            beside(f"after_a_past_beside_{name}", f"a past and {what}", AFTER_A_PAST, arguments)
+            beside(f"after_a_past_beside_{name}", f"a past and {what}")(AFTER_A_PAST, arguments)
             for name, (what, arguments) in features(AFTER_A_PAST).items()
         ),
-        beside("without_keys", "of which there are none", EMPTY, {}),
-        beside(
-            "after_a_past_of_none",
-            "a past of none",
-            ALONE,
-            {name: np.zeros((2, 1, 0, 1)) for name in ("past_key", "past_value")},
+        beside("without_keys", "of which there are none")(EMPTY, {}),
+        beside("after_a_past_of_none", "a past of none")(
+            ALONE, {name: np.zeros((2, 1, 0, 1)) for name in ("past_key", "past_value")}
         ),
-        beside("without_new_keys", "a past and no new keys", Sizes(2, 1, 1, 3, 0, 1, past=3), {}),
-        beside("one_query", "one query behind a past, grouped", Sizes(2, 3, 1, 1, 1, 1, past=2), {}),
+        beside("without_new_keys", "a past and no new keys")(Sizes(2, 1, 1, 3, 0, 1, past=3), {}),
+        beside("one_query", "one query behind a past, grouped")(Sizes(2, 3, 1, 1, 1, 1, past=2), {}),
         *window_cases(),
         *of_all_digits(),
     )

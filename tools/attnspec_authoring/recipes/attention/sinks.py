@@ -33,40 +33,25 @@ def size_cases() -> tuple[AuthoredCase, ...]:
     shapes = one.shapes()
     zeros: dict[str, Any] = {name: np.zeros(shapes[name]) for name in ("query", "key")}
     return (
-        attention(
-            "sinks/plain", "A sink for each of two heads", BATCH, clauses=("sdpa.sinks.denominator",), sinks=SINKS
+        attention("sinks/plain", "A sink for each of two heads")(
+            BATCH, clauses=("sdpa.sinks.denominator",), sinks=SINKS
         ),
-        attention("sinks/plain_other_values", "Sinks, the same shapes with other values", SMALL, sinks=[2.0, 0.25]),
-        attention(
-            "sinks/steps",
-            "Weights that sum to less than one, and a logsumexp that counts the sink",
-            SMALL,
-            outputs=STEPS,
-            sinks=SINKS,
+        attention("sinks/plain_other_values", "Sinks, the same shapes with other values")(SMALL, sinks=[2.0, 0.25]),
+        attention("sinks/steps", "Weights that sum to less than one, and a logsumexp that counts the sink")(
+            SMALL, outputs=STEPS, sinks=SINKS
         ),
-        attention(
-            "sinks/halves_a_single_key",
-            "One key with the score 0 and a sink of 0: half of the value comes out",
-            one,
-            outputs=STEPS,
-            sinks=[0.0, 0.0],
-            value=np.full(shapes["value"], 2.0),
-            **zeros,
+        attention("sinks/halves_a_single_key", "One key with the score 0 and a sink of 0: half of the value comes out")(
+            one, outputs=STEPS, sinks=[0.0, 0.0], value=np.full(shapes["value"], 2.0), **zeros
+        ),
+        attention("sinks/zero", "A sink of zero still counts")(
+            SMALL, clauses=("sdpa.sinks.denominator",), sinks=[0.0, 0.0]
+        ),
+        attention("sinks/hundred", "A sink of 100 leaves almost nothing, and nothing overflows")(
+            SMALL, url="https://github.com/Dao-AILab/flash-attention/pull/2752", outputs=STEPS, sinks=[100.0, 96.0]
         ),
         attention(
-            "sinks/zero", "A sink of zero still counts", SMALL, clauses=("sdpa.sinks.denominator",), sinks=[0.0, 0.0]
-        ),
-        attention(
-            "sinks/hundred",
-            "A sink of 100 leaves almost nothing, and nothing overflows",
-            SMALL,
-            url="https://github.com/Dao-AILab/flash-attention/pull/2752",
-            outputs=STEPS,
-            sinks=[100.0, 96.0],
-        ),
-        attention(
-            "sinks/twelve_above",
-            "Sinks of twelve over keys with large values: exp(12) lies beyond half precision",
+            "sinks/twelve_above", "Sinks of twelve over keys with large values: exp(12) lies beyond half precision"
+        )(
             Sizes(3, 2, 2, 1, 4, 1),
             url="https://github.com/sgl-project/sgl-kernel-npu/pull/216",
             query=np.zeros((3, 2, 1, 1)),
@@ -74,15 +59,11 @@ def size_cases() -> tuple[AuthoredCase, ...]:
             value=np.full((3, 2, 4, 1), 1024.0),
             sinks=[12.0, 12.5],
         ),
-        attention(
-            "sinks/minus_hundred", "A sink of -100 takes almost nothing", SMALL, outputs=STEPS, sinks=[-100.0, -96.0]
+        attention("sinks/minus_hundred", "A sink of -100 takes almost nothing")(
+            SMALL, outputs=STEPS, sinks=[-100.0, -96.0]
         ),
-        attention(
-            "sinks/between_the_logits",
-            "A sink above some and below other logits",
-            SMALL,
-            outputs=("output", "logsumexp"),
-            sinks=[1.0, -0.5],
+        attention("sinks/between_the_logits", "A sink above some and below other logits")(
+            SMALL, outputs=("output", "logsumexp"), sinks=[1.0, -0.5]
         ),
     )
 
@@ -92,55 +73,34 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     added, boolean = "sinks/float_mask", "sinks/boolean_mask"
     everything, one_query = "sinks/one_query_with_everything", Sizes(2, 6, 2, 1, 4, 1, 2)
     return (
-        attention(
-            "sinks/not_scaled",
-            "The scale does not touch the sink",
-            SMALL,
-            clauses=("sdpa.sinks.denominator",),
-            outputs=STEPS,
-            scale=0.125,
-            sinks=[3.0, -2.0],
+        attention("sinks/not_scaled", "The scale does not touch the sink")(
+            SMALL, clauses=("sdpa.sinks.denominator",), outputs=STEPS, scale=0.125, sinks=[3.0, -2.0]
         ),
-        attention("sinks/scale_negative", "A sink under a negative scale", SMALL, scale=-0.5, sinks=SINKS),
-        attention("sinks/scale_zero", "A sink under the scale zero", SMALL, outputs=STEPS, scale=0.0, sinks=SINKS),
-        attention(
-            added, "The float mask does not touch the sink", BATCH, mask=float_mask(added, (3, 1, 4, 5)), sinks=SINKS
+        attention("sinks/scale_negative", "A sink under a negative scale")(SMALL, scale=-0.5, sinks=SINKS),
+        attention("sinks/scale_zero", "A sink under the scale zero")(SMALL, outputs=STEPS, scale=0.0, sinks=SINKS),
+        attention(added, "The float mask does not touch the sink")(
+            BATCH, mask=float_mask(added, (3, 1, 4, 5)), sinks=SINKS
         ),
-        attention(
-            boolean, "A Boolean mask never hides the sink", SMALL, mask=boolean_mask(boolean, (2, 4, 5)), sinks=SINKS
+        attention(boolean, "A Boolean mask never hides the sink")(
+            SMALL, mask=boolean_mask(boolean, (2, 4, 5)), sinks=SINKS
         ),
         *(
-            attention(
-                f"sinks/causal_{alignment}",
-                f"Sinks, causal, {alignment.replace('_', '-')}",
-                SMALL,
-                outputs=("output", "logsumexp"),
-                is_causal=True,
-                causal_alignment=alignment,
-                sinks=SINKS,
+            attention(f"sinks/causal_{alignment}", f"Sinks, causal, {alignment.replace('_', '-')}")(
+                SMALL, outputs=("output", "logsumexp"), is_causal=True, causal_alignment=alignment, sinks=SINKS
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        attention(
-            "sinks/window",
-            "A window does not hide the sink",
-            Sizes(1, 2, 2, 5, 5),
-            url="https://github.com/vllm-project/vllm/pull/49815",
-            window=[1, 0],
-            sinks=SINKS,
+        attention("sinks/window", "A window does not hide the sink")(
+            Sizes(1, 2, 2, 5, 5), url="https://github.com/vllm-project/vllm/pull/49815", window=[1, 0], sinks=SINKS
         ),
-        attention(
-            "sinks/dead_row",
-            "With a sink a row without keys gives zeros, and its logsumexp is the sink",
+        attention("sinks/dead_row", "With a sink a row without keys gives zeros, and its logsumexp is the sink")(
             SMALL,
             clauses=("sdpa.sinks.fully_masked_row",),
             outputs=STEPS,
             mask=np.broadcast_to((np.arange(4) != 1)[:, np.newaxis], (4, 5)),
             sinks=[0.5, 100.0],
         ),
-        attention(
-            "sinks/dead_rows_before_the_keys",
-            "Causality leaves the first queries nothing but the sink",
+        attention("sinks/dead_rows_before_the_keys", "Causality leaves the first queries nothing but the sink")(
             Sizes(1, 2, 2, 6, 4),
             clauses=("sdpa.sinks.fully_masked_row",),
             outputs=STEPS,
@@ -148,9 +108,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             causal_alignment=BOTTOM_RIGHT,
             sinks=SINKS,
         ),
-        attention(
-            "sinks/no_keys",
-            "No key at all, but a sink",
+        attention("sinks/no_keys", "No key at all, but a sink")(
             Sizes(3, 2, 2, 4, 0),
             clauses=("sdpa.sinks.fully_masked_row",),
             url="https://github.com/Dao-AILab/flash-attention/pull/2752",
@@ -158,20 +116,13 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             sinks=[0.5, -1.25],
             revision=2,
         ),
-        attention(
-            "sinks/past", "Sinks over past and new keys", Sizes(1, 2, 2, 4, 4, past=3), is_causal=True, sinks=SINKS
+        attention("sinks/past", "Sinks over past and new keys")(
+            Sizes(1, 2, 2, 4, 4, past=3), is_causal=True, sinks=SINKS
         ),
-        attention(
-            "sinks/key_lengths",
-            "Sinks with keys beyond the length",
-            BATCH,
-            outputs=("output", "logsumexp"),
-            key_lengths=[5, 2, 3],
-            sinks=SINKS,
+        attention("sinks/key_lengths", "Sinks with keys beyond the length")(
+            BATCH, outputs=("output", "logsumexp"), key_lengths=[5, 2, 3], sinks=SINKS
         ),
-        attention(
-            "sinks/both_lengths",
-            "Sinks with sequences of several lengths, causal from the last query",
+        attention("sinks/both_lengths", "Sinks with sequences of several lengths, causal from the last query")(
             BATCH,
             outputs=("output", "logsumexp"),
             key_lengths=[5, 2, 3],
@@ -180,29 +131,25 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             causal_alignment=BOTTOM_RIGHT,
             sinks=SINKS,
         ),
-        attention(
-            "sinks/grouped_steps",
-            "Six sinks for six query heads over two shared heads",
+        attention("sinks/grouped_steps", "Six sinks for six query heads over two shared heads")(
             Sizes(1, 6, 2, 3, 5),
             clauses=("sdpa.sinks.denominator", "sdpa.heads.grouped"),
             outputs=STEPS,
             sinks=[1.0, -1.0, 0.0, 2.0, 0.5, -0.5],
         ),
         attention(
-            "sinks/grouped_window",
-            "Six sinks for six query heads over two shared heads under a window and a mask",
+            "sinks/grouped_window", "Six sinks for six query heads over two shared heads under a window and a mask"
+        )(
             Sizes(1, 6, 2, 4, 4),
             clauses=("sdpa.sinks.denominator", "sdpa.heads.grouped"),
             window=[2, 1],
             mask=boolean_mask("sinks/grouped_window", (4, 4)) | np.eye(4, dtype=np.bool_),
             sinks=[1.0, -1.0, 0.0, 2.0, 0.5, -0.5],
         ),
-        attention(
-            "sinks/values_wider", "Sinks and values wider than the keys", Sizes(1, 2, 2, 4, 5, 3, 6), sinks=SINKS
+        attention("sinks/values_wider", "Sinks and values wider than the keys")(
+            Sizes(1, 2, 2, 4, 5, 3, 6), sinks=SINKS
         ),
-        attention(
-            "sinks/rising",
-            "Logits that rise from key to key past the sink",
+        attention("sinks/rising", "Logits that rise from key to key past the sink")(
             Sizes(1, 2, 2, 3, 33, 1),
             url="https://github.com/ROCm/fleet-chiplet-megakernel/pull/8",
             outputs=("output", "logsumexp"),
@@ -210,9 +157,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             key=np.broadcast_to((np.arange(33.0) / 2.0)[:, np.newaxis], (1, 2, 33, 1)),
             sinks=[15.0, 8.0],
         ),
-        attention(
-            everything,
-            "One query with a cap, a float mask, distances ahead, sinks, and an entry without keys",
+        attention(everything, "One query with a cap, a float mask, distances ahead, sinks, and an entry without keys")(
             one_query,
             url="https://github.com/ROCm/rocm-libraries/pull/12229",
             outputs=("output", "logsumexp"),

@@ -72,13 +72,8 @@ def key_cases() -> tuple[AuthoredCase, ...]:
                 continue
             name = f"tails/keys_{length}_{kind}"
             made.append(
-                attention(
-                    name,
-                    f"{words}: {what}",
-                    sizes,
-                    clauses=("sdpa.softmax.keys", "sdpa.output"),
-                    url=url,
-                    **make(name, sizes),
+                attention(name, f"{words}: {what}")(
+                    sizes, clauses=("sdpa.softmax.keys", "sdpa.output"), url=url, **make(name, sizes)
                 )
             )
     return tuple(made)
@@ -90,10 +85,10 @@ def decoding_cases() -> tuple[AuthoredCase, ...]:
     for length in (8, 16, 32, 64):
         name, sizes = f"tails/decode_{length}", Sizes(2, 3, 1, 1, length, 1)
         url = "https://github.com/microsoft/onnxruntime/pull/26715" if length == 16 else None
-        made.append(attention(name, f"One query against {length} keys", sizes, url=url, **winner_last(name, sizes)))
+        made.append(attention(name, f"One query against {length} keys")(sizes, url=url, **winner_last(name, sizes)))
     for past in (15, 63):
         sizes = Sizes(2, 3, 1, 1, 1, 1, past=past)
-        made.append(attention(f"tails/decode_past_{past}", f"One new token after {past}", sizes, is_causal=True))
+        made.append(attention(f"tails/decode_past_{past}", f"One new token after {past}")(sizes, is_causal=True))
     return tuple(made)
 
 
@@ -110,12 +105,8 @@ def query_cases() -> tuple[AuthoredCase, ...]:
             sorted({*range(0, count, 7), *range(count - width, count), *range(length * width - width, length * width)})
         )
         made.append(
-            attention(
-                f"tails/queries_{length}",
-                f"{length} queries",
-                sizes,
-                clauses=("sdpa.scores", "sdpa.output"),
-                sample={"output": sample} if length > 33 else None,
+            attention(f"tails/queries_{length}", f"{length} queries")(
+                sizes, clauses=("sdpa.scores", "sdpa.output"), sample={"output": sample} if length > 33 else None
             )
         )
     return tuple(made)
@@ -131,10 +122,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             attention(
                 f"tails/causal_{queries}_{keys}_{alignment}",
                 f"{queries} queries, {keys} keys, causal, {alignment.replace('_', '-')}",
-                Sizes(1, 2, 1, queries, keys, 2),
-                is_causal=True,
-                causal_alignment=alignment,
-            )
+            )(Sizes(1, 2, 1, queries, keys, 2), is_causal=True, causal_alignment=alignment)
             for queries, keys, alignment in (
                 (17, 33, TOP_LEFT),
                 (17, 33, BOTTOM_RIGHT),
@@ -143,67 +131,38 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
                 (18, 9, BOTTOM_RIGHT),
             )
         ),
-        attention("tails/causal_17", "Seventeen queries and keys, causal", Sizes(1, 2, 2, 17, 17), is_causal=True),
-        attention(
-            boolean,
-            "Thirty-three keys under a Boolean mask",
-            Sizes(1, 2, 1, 5, 33),
-            mask=boolean_mask(boolean, (5, 33)),
+        attention("tails/causal_17", "Seventeen queries and keys, causal")(Sizes(1, 2, 2, 17, 17), is_causal=True),
+        attention(boolean, "Thirty-three keys under a Boolean mask")(
+            Sizes(1, 2, 1, 5, 33), mask=boolean_mask(boolean, (5, 33))
         ),
-        attention(
-            added,
-            "Forty-three keys under a float mask whose rows are no multiple of eight",
+        attention(added, "Forty-three keys under a float mask whose rows are no multiple of eight")(
             Sizes(1, 2, 1, 3, 43),
             url="https://github.com/facebookresearch/xformers/issues/813",
             mask=float_mask(added, (3, 43)),
         ),
-        attention(
-            "tails/boolean_mask_97",
-            "Ninety-seven keys under a Boolean mask",
-            Sizes(1, 2, 1, 3, 97, 1),
-            mask=boolean_mask("tails/boolean_mask_97", (3, 97)),
+        attention("tails/boolean_mask_97", "Ninety-seven keys under a Boolean mask")(
+            Sizes(1, 2, 1, 3, 97, 1), mask=boolean_mask("tails/boolean_mask_97", (3, 97))
         ),
-        attention(
-            "tails/window_33",
-            "Thirty-three queries and keys under a window",
-            Sizes(1, 2, 1, 33, 33, 1),
-            window=[9, 4],
+        attention("tails/window_33", "Thirty-three queries and keys under a window")(
+            Sizes(1, 2, 1, 33, 33, 1), window=[9, 4]
         ),
-        attention("tails/decode_49", "One query against forty-nine keys", Sizes(2, 3, 1, 1, 49, 1)),
-        attention(
-            "tails/past_31",
-            "Three new tokens after thirty-one past ones",
-            Sizes(1, 4, 1, 3, 3, past=31),
-            is_causal=True,
+        attention("tails/decode_49", "One query against forty-nine keys")(Sizes(2, 3, 1, 1, 49, 1)),
+        attention("tails/past_31", "Three new tokens after thirty-one past ones")(
+            Sizes(1, 4, 1, 3, 3, past=31), is_causal=True
         ),
-        attention(
-            "tails/key_lengths",
-            "Buffers of thirty-three keys of which 33, 17 and 16 count",
-            Sizes(3, 2, 1, 4, 33, 2),
-            clauses=("sdpa.key_lengths.exclusion",),
-            key_lengths=[33, 17, 16],
+        attention("tails/key_lengths", "Buffers of thirty-three keys of which 33, 17 and 16 count")(
+            Sizes(3, 2, 1, 4, 33, 2), clauses=("sdpa.key_lengths.exclusion",), key_lengths=[33, 17, 16]
         ),
-        attention(
-            "tails/sinks_33",
-            "Thirty-three keys and sinks",
-            Sizes(1, 2, 1, 4, 33),
-            outputs=("output", "logsumexp"),
-            sinks=[0.5, 2.0],
+        attention("tails/sinks_33", "Thirty-three keys and sinks")(
+            Sizes(1, 2, 1, 4, 33), outputs=("output", "logsumexp"), sinks=[0.5, 2.0]
         ),
-        attention("tails/grouped_33", "Thirty-three keys of two shared heads for six", Sizes(1, 6, 2, 3, 33, 2)),
+        attention("tails/grouped_33", "Thirty-three keys of two shared heads for six")(Sizes(1, 6, 2, 3, 33, 2)),
         attention(
-            wide,
-            "Forty keys, of which the last wins, and values of 130 features: tiles of keys and of features",
-            Sizes(1, 2, 1, 3, 40, 1, 130),
-            **(winner_last(wide, narrow) | halves),
-        ),
-        attention("tails/values_wider_17", "Seventeen keys and values of width 9", Sizes(1, 2, 2, 4, 17, 3, 9)),
-        attention(
-            "tails/alibi_33",
-            "Thirty-three queries and keys with slopes, causal",
-            Sizes(1, 2, 1, 33, 33, 1),
-            alibi_slopes=[0.25, 0.03125],
-            is_causal=True,
+            wide, "Forty keys, of which the last wins, and values of 130 features: tiles of keys and of features"
+        )(Sizes(1, 2, 1, 3, 40, 1, 130), **(winner_last(wide, narrow) | halves)),
+        attention("tails/values_wider_17", "Seventeen keys and values of width 9")(Sizes(1, 2, 2, 4, 17, 3, 9)),
+        attention("tails/alibi_33", "Thirty-three queries and keys with slopes, causal")(
+            Sizes(1, 2, 1, 33, 33, 1), alibi_slopes=[0.25, 0.03125], is_causal=True
         ),
     )
 

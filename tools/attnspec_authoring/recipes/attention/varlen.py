@@ -50,78 +50,49 @@ def padded(name: str, sizes: Sizes, key_lengths: list[int]) -> dict[str, Any]:
 def length_cases() -> tuple[AuthoredCase, ...]:
     """Hold lengths of keys, of queries, and of both."""
     return (
-        attention(
-            "varlen/key_lengths",
-            "Five, two and three keys count; behind them stand large numbers",
+        attention("varlen/key_lengths", "Five, two and three keys count; behind them stand large numbers")(
             HEADS,
             clauses=("sdpa.key_lengths.exclusion",),
             url="https://github.com/deepspeedai/DeepSpeed/issues/1967",
             key_lengths=KEY_LENGTHS,
             **padded("varlen/key_lengths", HEADS, KEY_LENGTHS),
         ),
-        attention(
-            "varlen/key_lengths_other_values",
-            "The same lengths with other values",
-            HEADS,
-            key_lengths=KEY_LENGTHS,
-            **padded("varlen/key_lengths_other_values", HEADS, KEY_LENGTHS),
+        attention("varlen/key_lengths_other_values", "The same lengths with other values")(
+            HEADS, key_lengths=KEY_LENGTHS, **padded("varlen/key_lengths_other_values", HEADS, KEY_LENGTHS)
         ),
-        attention(
-            "varlen/key_lengths_changed",
-            "The shapes of varlen/key_lengths with other lengths",
-            HEADS,
-            drawn_as="varlen/key_lengths",
-            key_lengths=[1, 4, 2],
+        attention("varlen/key_lengths_changed", "The shapes of varlen/key_lengths with other lengths")(
+            HEADS, drawn_as="varlen/key_lengths", key_lengths=[1, 4, 2]
         ),
-        attention(
-            "varlen/key_lengths_probe",
-            "Which keys the lengths leave",
-            SEEN,
-            clauses=("sdpa.key_lengths.exclusion",),
-            key_lengths=KEY_LENGTHS,
-            **probe(SEEN),
+        attention("varlen/key_lengths_probe", "Which keys the lengths leave")(
+            SEEN, clauses=("sdpa.key_lengths.exclusion",), key_lengths=KEY_LENGTHS, **probe(SEEN)
         ),
-        attention("varlen/query_lengths", "Four, one and three queries count", SIZES, query_lengths=QUERY_LENGTHS),
-        attention(
-            "varlen/both", "Lengths of queries and keys", HEADS, **BOTH, **padded("varlen/both", HEADS, KEY_LENGTHS)
+        attention("varlen/query_lengths", "Four, one and three queries count")(SIZES, query_lengths=QUERY_LENGTHS),
+        attention("varlen/both", "Lengths of queries and keys")(
+            HEADS, **BOTH, **padded("varlen/both", HEADS, KEY_LENGTHS)
         ),
-        attention(
-            "varlen/steps",
-            "Weights, logits and logsumexp with keys behind the length",
+        attention("varlen/steps", "Weights, logits and logsumexp with keys behind the length")(
             Sizes(3, 1, 1, 4, 5),
             outputs=("output", "weights", "logsumexp", "logits"),
             key_lengths=KEY_LENGTHS,
             **padded("varlen/steps", Sizes(3, 1, 1, 4, 5), KEY_LENGTHS),
         ),
-        attention(
-            "varlen/no_keys_in_one_entry",
-            "A batch entry of which no key counts",
+        attention("varlen/no_keys_in_one_entry", "A batch entry of which no key counts")(
             HEADS,
             clauses=("sdpa.fully_masked_row", "sdpa.key_lengths.exclusion"),
             url="https://github.com/pytorch/pytorch/issues/81077",
             key_lengths=[5, 0, 3],
         ),
-        attention(
-            "varlen/no_keys_in_one_entry_steps",
-            "Weights and logsumexp of a batch entry of which no key counts",
+        attention("varlen/no_keys_in_one_entry_steps", "Weights and logsumexp of a batch entry of which no key counts")(
             Sizes(3, 1, 1, 2, 5),
             url="https://github.com/HabanaAI/vllm-fork/pull/318",
             outputs=("output", "weights", "logsumexp"),
             key_lengths=[5, 0, 3],
         ),
-        attention(
-            "varlen/no_queries_in_one_entry",
-            "A batch entry of which no query counts",
-            SIZES,
-            clauses=("sdpa.query_lengths.rows",),
-            query_lengths=[4, 0, 2],
-            key_lengths=KEY_LENGTHS,
+        attention("varlen/no_queries_in_one_entry", "A batch entry of which no query counts")(
+            SIZES, clauses=("sdpa.query_lengths.rows",), query_lengths=[4, 0, 2], key_lengths=KEY_LENGTHS
         ),
-        attention(
-            "varlen/one_key_each",
-            "One key of each batch entry counts: its value comes out",
-            SIZES,
-            key_lengths=[1, 1, 1],
+        attention("varlen/one_key_each", "One key of each batch entry counts: its value comes out")(
+            SIZES, key_lengths=[1, 1, 1]
         ),
     )
 
@@ -136,9 +107,7 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
         # Rows beyond the length may hold anything. The others change because the last query that counts has a place.
         lengths_changed = ChangedArgument("query_lengths", reversed=True) if alignment == BOTTOM_RIGHT else None
         made += [
-            attention(
-                names["causal"],
-                f"Causal with lengths of queries and keys, {short}",
+            attention(names["causal"], f"Causal with lengths of queries and keys, {short}")(
                 HEADS,
                 url="https://github.com/AI-Hypercomputer/maxtext/issues/4476" if alignment == BOTTOM_RIGHT else None,
                 is_causal=True,
@@ -146,18 +115,10 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
                 **BOTH,
                 **padded(names["causal"], HEADS, KEY_LENGTHS),
             ),
-            attention(
-                f"{names['causal']}_probe",
-                f"Which keys causality and lengths leave, {short}",
-                SEEN,
-                is_causal=True,
-                **aligned,
-                **BOTH,
-                **probe(SEEN),
+            attention(f"{names['causal']}_probe", f"Which keys causality and lengths leave, {short}")(
+                SEEN, is_causal=True, **aligned, **BOTH, **probe(SEEN)
             ),
-            attention(
-                names["causal_queries"],
-                f"Causal with lengths of queries alone, {short}",
+            attention(names["causal_queries"], f"Causal with lengths of queries alone, {short}")(
                 SIZES,
                 is_causal=True,
                 query_lengths=QUERY_LENGTHS,
@@ -165,27 +126,13 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
                 revision=2 if lengths_changed else 1,
                 **aligned,
             ),
-            attention(
-                f"{names['window']}_probe",
-                f"Which keys a window and lengths leave, {short}",
-                SEEN,
-                window=[1, 0],
-                **aligned,
-                **BOTH,
-                **probe(SEEN),
+            attention(f"{names['window']}_probe", f"Which keys a window and lengths leave, {short}")(
+                SEEN, window=[1, 0], **aligned, **BOTH, **probe(SEEN)
             ),
-            attention(
-                names["alibi"],
-                f"Distances counted from the lengths, {short}",
-                SIZES,
-                alibi_slopes=[0.5],
-                is_causal=True,
-                **aligned,
-                **BOTH,
+            attention(names["alibi"], f"Distances counted from the lengths, {short}")(
+                SIZES, alibi_slopes=[0.5], is_causal=True, **aligned, **BOTH
             ),
-            attention(
-                names["mask"],
-                f"A mask, causality and lengths, {short}",
+            attention(names["mask"], f"A mask, causality and lengths, {short}")(
                 SIZES,
                 clauses=("sdpa.key_lengths.exclusion", "sdpa.mask.boolean"),
                 mask=boolean_mask(names["mask"], (3, 1, 4, 5)),
@@ -205,9 +152,7 @@ def packed_cases() -> tuple[AuthoredCase, ...]:
     together = padded("varlen/packed", sizes, lengths)
     stated: dict[str, Any] = {"is_causal": True}
     made = [
-        attention(
-            "varlen/packed",
-            "Sequences of five, three and one token in one batch, causal",
+        attention("varlen/packed", "Sequences of five, three and one token in one batch, causal")(
             sizes,
             clauses=("sdpa.key_lengths.exclusion", "sdpa.query_lengths.rows"),
             url="https://github.com/Tencent-Hunyuan/HunyuanVideo/pull/310",
@@ -220,13 +165,8 @@ def packed_cases() -> tuple[AuthoredCase, ...]:
     for entry, (length, words) in enumerate(((5, "five tokens"), (3, "three tokens"), (1, "one token"))):
         alone: dict[str, Any] = {name: array[entry : entry + 1, :, :length] for name, array in together.items()}
         made.append(
-            attention(
-                f"varlen/alone_{length}",
-                f"The sequence of {words}, alone",
-                sizes,
-                drawn_as="varlen/packed",
-                **stated,
-                **alone,
+            attention(f"varlen/alone_{length}", f"The sequence of {words}, alone")(
+                sizes, drawn_as="varlen/packed", **stated, **alone
             )
         )
     return tuple(made)
@@ -238,8 +178,8 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
     half_of_them = (np.arange(32) % 5 != 3) | (np.arange(32) % 3 == 0)
     return (
         attention(
-            "varlen/whole_tiles_alibi",
-            "192 keys in whole tiles, of which 150 count, at distances beyond a signed byte",
+            "varlen/whole_tiles_alibi", "192 keys in whole tiles, of which 150 count, at distances beyond a signed byte"
+        )(
             Sizes(1, 2, 1, 3, 192, 1),
             url="https://github.com/flashinfer-ai/flashinfer/pull/5090",
             query=np.zeros((1, 2, 3, 1)),
@@ -249,9 +189,7 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
             alibi_slopes=[0.0078125, 0.015625],
             causal_alignment=TOP_LEFT,
         ),
-        attention(
-            aligned,
-            "16 queries and 32 keys with lengths, a window, a mask for each entry, a cap and sinks",
+        attention(aligned, "16 queries and 32 keys with lengths, a window, a mask for each entry, a cap and sinks")(
             padded_tiles,
             url="https://github.com/Tencent-Hunyuan/HunyuanVideo/pull/310",
             **coarse(aligned, padded_tiles),
@@ -270,54 +208,40 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put lengths together with masks, sinks, caps, scales and grouped heads."""
     left_padding = (np.arange(5) >= np.array([0, 3, 2])[:, np.newaxis]).reshape(3, 1, 1, 5)
     return (
-        attention(
-            "varlen/left_padding",
-            "Padding on the left cannot be said by lengths; a mask says it",
+        attention("varlen/left_padding", "Padding on the left cannot be said by lengths; a mask says it")(
             SIZES,
             clauses=("sdpa.mask.boolean", "sdpa.mask.broadcast"),
             url="https://github.com/OpenNMT/OpenNMT-py/pull/2589",
             mask=left_padding,
         ),
-        attention(
-            "varlen/bias",
-            "A float mask over keys of which not all count",
+        attention("varlen/bias", "A float mask over keys of which not all count")(
             HEADS,
             clauses=("sdpa.key_lengths.exclusion", "sdpa.mask.additive"),
             key_lengths=KEY_LENGTHS,
             mask=float_mask("varlen/bias", (2, 4, 5), hides=False),
         ),
-        attention(
-            "varlen/sinks",
-            "Sinks with keys behind the length",
-            HEADS,
-            key_lengths=[5, 0, 3],
-            sinks=np.array([0.5, -1.0]),
+        attention("varlen/sinks", "Sinks with keys behind the length")(
+            HEADS, key_lengths=[5, 0, 3], sinks=np.array([0.5, -1.0])
         ),
-        attention(
-            "varlen/logsumexp_of_shorter_queries",
-            "Weights and logsumexp where not all queries count",
+        attention("varlen/logsumexp_of_shorter_queries", "Weights and logsumexp where not all queries count")(
             SIZES,
             url="https://github.com/Dao-AILab/flash-attention/pull/2573",
             outputs=("output", "weights", "logsumexp"),
             key_lengths=KEY_LENGTHS,
             query_lengths=[4, 2, 3],
         ),
-        attention("varlen/softcap", "A cap with keys behind the length", SIZES, key_lengths=KEY_LENGTHS, softcap=1.0),
-        attention(
-            "varlen/scale", "A negative scale with keys behind the length", SIZES, key_lengths=KEY_LENGTHS, scale=-0.75
+        attention("varlen/softcap", "A cap with keys behind the length")(SIZES, key_lengths=KEY_LENGTHS, softcap=1.0),
+        attention("varlen/scale", "A negative scale with keys behind the length")(
+            SIZES, key_lengths=KEY_LENGTHS, scale=-0.75
         ),
-        attention(
-            "varlen/grouped",
-            "Grouped heads with lengths, causal",
+        attention("varlen/grouped", "Grouped heads with lengths, causal")(
             Sizes(2, 6, 3, 4, 5),
             key_lengths=[5, 3],
             query_lengths=[4, 2],
             is_causal=True,
             causal_alignment=BOTTOM_RIGHT,
         ),
-        attention(
-            "varlen/values_wider",
-            "Lengths with values wider than the keys",
+        attention("varlen/values_wider", "Lengths with values wider than the keys")(
             Sizes(3, 1, 1, 4, 5, 3, 6),
             key_lengths=KEY_LENGTHS,
             changed_argument=ChangedArgument("key_lengths", reversed=True),
@@ -326,6 +250,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "varlen/as_many_heads_as_entries",
             "A mask and lengths for each of as many entries as heads; one has no query, and one no keys",
+        )(
             Sizes(3, 3, 1, 1, 2, 1),
             url="https://github.com/keras-team/keras-hub/issues/783",
             query=np.zeros((3, 3, 1, 1)),

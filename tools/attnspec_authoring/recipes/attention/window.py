@@ -59,7 +59,7 @@ def bound_cases() -> tuple[AuthoredCase, ...]:
         ([4, 4], "A window that misses only the two farthest pairs", None),
     )
     return tuple(
-        attention(f"window/bounds_{_name(window)}", title, SEEN, url=url, window=window, **probe(SEEN))
+        attention(f"window/bounds_{_name(window)}", title)(SEEN, url=url, window=window, **probe(SEEN))
         for window, title, url in windows
     )
 
@@ -68,26 +68,22 @@ def drawn_cases() -> tuple[AuthoredCase, ...]:
     """Hold windows over drawn numbers."""
     windows: tuple[Window, ...] = ([2, 1], [None, 1])
     made = [
-        attention(f"window/square_{_name(window)}", f"Drawn numbers under the window {window}", SQUARE, window=window)
+        attention(f"window/square_{_name(window)}", f"Drawn numbers under the window {window}")(SQUARE, window=window)
         for window in windows
     ]
     return (
         *made,
-        attention("window/square_2_1_other_values", "The window [2, 1] over other values", SQUARE, window=[2, 1]),
-        attention(
-            "window/steps",
-            "Weights, logits and logsumexp under a window",
-            Sizes(1, 2, 2, 5, 5),
-            outputs=("output", "weights", "logsumexp", "logits"),
-            window=[1, 1],
+        attention("window/square_2_1_other_values", "The window [2, 1] over other values")(SQUARE, window=[2, 1]),
+        attention("window/steps", "Weights, logits and logsumexp under a window")(
+            Sizes(1, 2, 2, 5, 5), outputs=("output", "weights", "logsumexp", "logits"), window=[1, 1]
         ),
-        attention(
-            "window/values_wider", "A window with values wider than the keys", Sizes(1, 2, 2, 5, 5, 3, 4), window=[1, 1]
+        attention("window/values_wider", "A window with values wider than the keys")(
+            Sizes(1, 2, 2, 5, 5, 3, 4), window=[1, 1]
         ),
-        attention("window/width_8", "A window over eight features", Sizes(1, 2, 2, 5, 5, 8), window=[2, 1]),
-        attention("window/scale_negative", "A window under a negative scale", SQUARE, window=[2, 1], scale=-0.5),
-        attention("window/grouped", "A window over grouped heads", Sizes(1, 6, 2, 5, 5), window=[1, 1], revision=2),
-        attention("window/softcap", "A window and a softcap", SQUARE, window=[2, 0], softcap=1.0),
+        attention("window/width_8", "A window over eight features")(Sizes(1, 2, 2, 5, 5, 8), window=[2, 1]),
+        attention("window/scale_negative", "A window under a negative scale")(SQUARE, window=[2, 1], scale=-0.5),
+        attention("window/grouped", "A window over grouped heads")(Sizes(1, 6, 2, 5, 5), window=[1, 1], revision=2),
+        attention("window/softcap", "A window and a softcap")(SQUARE, window=[2, 0], softcap=1.0),
     )
 
 
@@ -98,40 +94,25 @@ def position_cases() -> tuple[AuthoredCase, ...]:
         short = alignment.split("_", maxsplit=1)[0]
         made += [
             attention(
-                f"window/{name}_{short}",
-                f"The window {window} with {name.replace('_', ' ')} than keys, {short}",
-                sizes,
-                clauses=("sdpa.window.position",),
-                window=window,
-                causal_alignment=alignment,
-                **probe(sizes),
-            )
+                f"window/{name}_{short}", f"The window {window} with {name.replace('_', ' ')} than keys, {short}"
+            )(sizes, clauses=("sdpa.window.position",), window=window, causal_alignment=alignment, **probe(sizes))
             for name, sizes, window in (("fewer_queries", SEEN_FEWER, [1, 1]), ("more_queries", SEEN_MORE, [2, 0]))
         ]
         made += [
-            attention(
-                f"window/decode_{short}",
-                f"One query against seven keys under the window [2, 0], {short}",
+            attention(f"window/decode_{short}", f"One query against seven keys under the window [2, 0], {short}")(
                 Sizes(3, 2, 2, 1, 7),
                 clauses=("sdpa.window.position",),
                 url="https://github.com/ROCm/flash-attention/pull/185" if alignment == BOTTOM_RIGHT else None,
                 window=[2, 0],
                 causal_alignment=alignment,
             ),
-            attention(
-                f"window/drawn_{short}",
-                f"Drawn numbers with fewer queries than keys, {short}",
-                PLAIN,
-                clauses=("sdpa.window.position",),
-                window=[1, 2],
-                causal_alignment=alignment,
+            attention(f"window/drawn_{short}", f"Drawn numbers with fewer queries than keys, {short}")(
+                PLAIN, clauses=("sdpa.window.position",), window=[1, 2], causal_alignment=alignment
             ),
         ]
     beyond: tuple[tuple[str, str, Window], ...] = (("left", TOP_LEFT, [None, 0]), ("right", BOTTOM_RIGHT, [0, 2]))
     made += [
-        attention(
-            f"window/{side}_beyond_the_keys",
-            f"Three queries and one key, which the {side} side never hides",
+        attention(f"window/{side}_beyond_the_keys", f"Three queries and one key, which the {side} side never hides")(
             Sizes(1, 1, 1, 3, 1, 2, 1),
             url="https://github.com/Dao-AILab/flash-attention/issues/895",
             query=np.zeros((1, 1, 3, 2)),
@@ -151,33 +132,24 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     boolean, added = "window/boolean_mask", "window/float_mask"
     aligned, tiles = "window/aligned_tiles", Sizes(1, 2, 1, 16, 32, 1)
     return (
-        attention(
-            "window/causal_powers",
-            "Causal with one key to the left: the last of four queries sees 4 and 8",
+        attention("window/causal_powers", "Causal with one key to the left: the last of four queries sees 4 and 8")(
             four,
             url="https://github.com/microsoft/onnxruntime/pull/25927",
             is_causal=True,
             window=[1, 0],
             **counting(four),
         ),
-        attention(
-            "window/causal_cuts_the_right",
-            "Causality cuts off what a window allows on the right",
-            SQUARE,
-            is_causal=True,
-            window=[2, 3],
+        attention("window/causal_cuts_the_right", "Causality cuts off what a window allows on the right")(
+            SQUARE, is_causal=True, window=[2, 3]
         ),
-        attention(
-            "window/causal_open_left",
-            "Causal with an open left side and two on the right is causal alone",
-            SQUARE,
-            is_causal=True,
-            window=[None, 2],
+        attention("window/causal_open_left", "Causal with an open left side and two on the right is causal alone")(
+            SQUARE, is_causal=True, window=[None, 2]
         ),
         *(
             attention(
                 f"window/causal_{alignment}",
                 f"Causal with a window and fewer queries than keys, {alignment.replace('_', '-')}",
+            )(
                 powers,
                 clauses=("sdpa.window.position",),
                 is_causal=True,
@@ -187,35 +159,27 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        attention(
-            boolean,
-            "A Boolean mask and a window",
+        attention(boolean, "A Boolean mask and a window")(
             batch,
             clauses=("sdpa.window.left", "sdpa.mask.boolean"),
             window=[2, 2],
             mask=boolean_mask(boolean, (3, 1, 5, 5)) | np.eye(5, dtype=np.bool_),
             revision=2,
         ),
-        attention(
-            added,
-            "A float mask and a window",
+        attention(added, "A float mask and a window")(
             SQUARE,
             clauses=("sdpa.window.left", "sdpa.mask.additive"),
             window=[2, 1],
             mask=float_mask(added, (2, 5, 5), hides=False),
         ),
-        attention(
-            "window/mask_and_causal",
-            "A mask, causality and a window at once, over grouped heads",
+        attention("window/mask_and_causal", "A mask, causality and a window at once, over grouped heads")(
             Sizes(1, 6, 2, 4, 7),
             is_causal=True,
             window=[3, None],
             causal_alignment=BOTTOM_RIGHT,
             mask=boolean_mask("window/mask_and_causal", (6, 4, 7)),
         ),
-        attention(
-            "window/dead_rows_beyond_the_keys",
-            "Queries that stand too far behind the last key see nothing",
+        attention("window/dead_rows_beyond_the_keys", "Queries that stand too far behind the last key see nothing")(
             Sizes(1, 2, 2, 7, 4),
             clauses=("sdpa.fully_masked_row", "sdpa.window.left"),
             outputs=("output", "weights"),
@@ -223,23 +187,17 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             causal_alignment=TOP_LEFT,
         ),
         attention(
-            "window/dead_rows_before_the_keys",
-            "Queries that stand before the first key see nothing to the left",
+            "window/dead_rows_before_the_keys", "Queries that stand before the first key see nothing to the left"
+        )(
             Sizes(1, 2, 2, 7, 4, 1),
             clauses=("sdpa.fully_masked_row", "sdpa.window.right"),
             window=[None, 0],
             causal_alignment=BOTTOM_RIGHT,
         ),
-        attention(
-            "window/past",
-            "A window that reaches back into the past",
-            Sizes(3, 2, 2, 4, 4, past=3),
-            clauses=("sdpa.window.position", "sdpa.past.position"),
-            window=[2, 0],
+        attention("window/past", "A window that reaches back into the past")(
+            Sizes(3, 2, 2, 4, 4, past=3), clauses=("sdpa.window.position", "sdpa.past.position"), window=[2, 0]
         ),
-        attention(
-            "window/key_lengths",
-            "A window that counts back from the last key of each batch entry",
+        attention("window/key_lengths", "A window that counts back from the last key of each batch entry")(
             Sizes(3, 2, 2, 1, 7),
             clauses=("sdpa.window.position", "sdpa.key_lengths.alignment"),
             url="https://github.com/sgl-project/sglang/pull/32087",
@@ -251,6 +209,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             attention(
                 f"window/key_lengths_causal_{_name(window)}",
                 f"One query, causal, and a window {where} that counts back from the last key of each batch entry",
+            )(
                 Sizes(3, 2, 2, 1, 7),
                 clauses=("sdpa.window.position", "sdpa.key_lengths.alignment"),
                 window=window,
@@ -261,9 +220,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             for window, where in CAUSAL
         ),
         # Kernels have their fast paths where lengths are multiples of 16.
-        attention(
-            aligned,
-            "16 queries and 32 keys with window, causality, cap, distances, mask and sinks",
+        attention(aligned, "16 queries and 32 keys with window, causality, cap, distances, mask and sinks")(
             tiles,
             url="https://github.com/HKUSTDial/flash-sparse-attention/pull/363",
             **coarse(aligned, tiles),
@@ -292,10 +249,7 @@ def before_the_keys() -> tuple[AuthoredCase, ...]:
         attention(
             f"window/{queries}_queries_before_{keys}_keys_{name}",
             f"The last of {queries} queries at the last of {keys} keys, window {window}",
-            Sizes(1, 2, 1, queries, keys, 1),
-            window=list(window),
-            causal_alignment=BOTTOM_RIGHT,
-        )
+        )(Sizes(1, 2, 1, queries, keys, 1), window=list(window), causal_alignment=BOTTOM_RIGHT)
         for queries, keys in ((21, 9), (40, 19), (70, 35))
         for name, window in sides
     )

@@ -30,14 +30,8 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "rotary/apply_partial_odd_half": ("apply_rotary.rest_rotated",),
     "rotary/apply_nan_half": ("apply_rotary.nan_zeroed",),
     "rotary/apply_products_beyond_float16_half": ("apply_rotary.products_in_float16",),
-    "rotary/apply_one_pair_half": (
-        "apply_rotary.tokens_reversed",
-        "apply_rotary.first_token",
-    ),
-    "rotary/apply_still_half": (
-        "apply_rotary.second_from_wrong_products",
-        "apply_rotary.part_by_part",
-    ),
+    "rotary/apply_one_pair_half": ("apply_rotary.tokens_reversed", "apply_rotary.first_token"),
+    "rotary/apply_still_half": ("apply_rotary.second_from_wrong_products", "apply_rotary.part_by_part"),
     "rotary/apply_still_interleaved": ("apply_rotary.not_put_back",),
     "rotary/apply_whole_interleaved": ("apply_rotary.cosines_remembered",),
     "rotary/apply_width_64": ("apply_rotary.tables_for_other_pairing",),
@@ -51,10 +45,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "rotary_frequencies.dynamic_stretched_by_factor",
         "rotary_frequencies.dynamic_exponent_missing",
     ),
-    "rotary/frequencies_dynamic_long": (
-        "rotary_frequencies.dynamic_by_factor",
-        "rotary_frequencies.dynamic_ignored",
-    ),
+    "rotary/frequencies_dynamic_long": ("rotary_frequencies.dynamic_by_factor", "rotary_frequencies.dynamic_ignored"),
     "rotary/frequencies_dynamic_short": ("rotary_frequencies.dynamic_shrinks", "rotary_frequencies.length_remembered"),
     "rotary/frequencies_factor_beside_none": ("rotary_frequencies.attention_factor_of_others_heard",),
     "rotary/frequencies_lengths_beside_none": ("rotary_frequencies.factor_without_scaling",),
@@ -96,10 +87,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     ),
     "rotary/frequencies_proportional_quarter": ("rotary_frequencies.proportional_without_zeros",),
     "rotary/frequencies_proportional_three_quarters": ("rotary_frequencies.proportional_factor_ignored",),
-    "rotary/frequencies_theta_1": (
-        "rotary_frequencies.theta_ignored",
-        "rotary_frequencies.of_every_feature",
-    ),
+    "rotary/frequencies_theta_1": ("rotary_frequencies.theta_ignored", "rotary_frequencies.of_every_feature"),
     "rotary/frequencies_width_2": ("rotary_frequencies.counted_from_one",),
     "rotary/frequencies_width_4": (
         "rotary_frequencies.exponent_halved",

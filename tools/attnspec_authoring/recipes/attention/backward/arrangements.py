@@ -29,6 +29,7 @@ def one_order_cases() -> tuple[AuthoredCase, ...]:
                 gradients(
                     name,
                     f"The {tensor} alone lies {order.replace('_', ' ')} in memory, in two entries, four heads over two",
+                )(
                     SIZES,
                     clauses=_LAYOUT,
                     presentation={tensor: order},
@@ -52,9 +53,7 @@ def mixed_cases() -> tuple[AuthoredCase, ...]:
         of_rows = ("grad_logsumexp", "logsumexp", "sinks", "alibi_slopes")
         presentation |= {tensor: others[(turn + place) % len(others)] for place, tensor in enumerate(of_rows)}
         made.append(
-            gradients(
-                name,
-                f"Each input lies in another order in memory, {turn + 1} of {len(ORDERS)}",
+            gradients(name, f"Each input lies in another order in memory, {turn + 1} of {len(ORDERS)}")(
                 SIZES,
                 clauses=_LAYOUT,
                 derived=STORED,
@@ -81,11 +80,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
                 gradients(
                     f"{layout}_{tensor}_alone",
                     f"The {tensor.replace('_', ' ')} of one {what} stands for those of all in memory",
-                    SIZES,
-                    clauses=_LAYOUT,
-                    presentation={tensor: layout},
-                    **arguments,
-                )
+                )(SIZES, clauses=_LAYOUT, presentation={tensor: layout}, **arguments)
             )
         shape = (2, 4, 2, 3)
         mask = float_mask(f"backward/{layout}_mask_alone", (1, 4, 2, 3) if axis == 0 else (2, 1, 2, 3))
@@ -93,11 +88,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             gradients(
                 f"{layout}_mask_alone",
                 f"The float mask of one {what} stands for those of all in memory, and each has its own gradient",
-                SIZES,
-                clauses=_LAYOUT,
-                presentation={"mask": layout},
-                mask=np.broadcast_to(mask, shape).copy(),
-            )
+            )(SIZES, clauses=_LAYOUT, presentation={"mask": layout}, mask=np.broadcast_to(mask, shape).copy())
         )
     return tuple(made)
 

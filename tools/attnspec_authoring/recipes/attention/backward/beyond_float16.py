@@ -28,9 +28,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         ):
             name = f"{size}_beyond_float16_{tensor}{'_stored' if derived else ''}"
             made.append(
-                gradients(
-                    name,
-                    f"{what} too {size} for float16",
+                gradients(name, f"{what} too {size} for float16")(
                     PLAIN,
                     clauses=("precision.accumulation",),
                     dtypes=WITHOUT_FLOAT16,
@@ -41,9 +39,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             )
         name = f"{size}_beyond_float16_grad_logsumexp"
         made.append(
-            gradients(
-                name,
-                f"gradients of output and logsumexp too {size} for float16",
+            gradients(name, f"gradients of output and logsumexp too {size} for float16")(
                 PLAIN,
                 clauses=("precision.accumulation",),
                 dtypes=WITHOUT_FLOAT16,

@@ -47,64 +47,37 @@ def query_cases() -> tuple[AuthoredCase, ...]:
     """More queries than a block has: what is summed over them."""
     causal: dict[str, Any] = {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}
     return (
-        gradients(
-            f"queries_{MANY}_sinks_mask",
-            f"A sink and a float mask of one row sum over {MANY} queries",
-            Sizes(1, 1, 1, MANY, 2, 1, 1),
-            sinks=[0.5],
-            mask=np.array([[0.5, -0.25]]),
+        gradients(f"queries_{MANY}_sinks_mask", f"A sink and a float mask of one row sum over {MANY} queries")(
+            Sizes(1, 1, 1, MANY, 2, 1, 1), sinks=[0.5], mask=np.array([[0.5, -0.25]])
         ),
         gradients(
             "queries_271_stored",
             "A sink and a float mask of one row sum over 271 queries, and output and logsumexp are given",
-            Sizes(1, 1, 1, 271, 3, 1, 1),
-            sinks=[-0.25],
-            mask=np.array([[0.25, 0.0, -0.5]]),
-            derived=STORED,
-        ),
+        )(Sizes(1, 1, 1, 271, 3, 1, 1), sinks=[-0.25], mask=np.array([[0.25, 0.0, -0.5]]), derived=STORED),
         gradients(
             "queries_66_grouped",
             "Sinks of two heads that share a key, 66 queries and a mask for each head, and output and logsumexp",
+        )(
             Sizes(1, 2, 1, 66, 2, 1, 1),
             sinks=[0.5, -1.0],
             mask=float_mask("backward/queries_66_grouped", (2, 1, 2), hides=False),
             softcap=1.5,
             derived=STORED,
         ),
-        gradients(
-            "queries_68_lengths",
-            "Of 68 queries, 67 and 65 count; a sink and the row of a mask hear them alone",
-            Sizes(2, 1, 1, 68, 1, 1, 1),
-            sinks=[0.25],
-            mask=np.array([[0.5]]),
-            query_lengths=[67, 65],
+        gradients("queries_68_lengths", "Of 68 queries, 67 and 65 count; a sink and the row of a mask hear them alone")(
+            Sizes(2, 1, 1, 68, 1, 1, 1), sinks=[0.25], mask=np.array([[0.5]]), query_lengths=[67, 65]
         ),
-        gradients(
-            "queries_132_before_the_keys",
-            "Causality leaves the first 130 of 132 queries nothing but a sink",
-            Sizes(1, 1, 1, 132, 2, 1, 1),
-            sinks=[0.5],
-            with_grad_logsumexp=True,
-            **causal,
+        gradients("queries_132_before_the_keys", "Causality leaves the first 130 of 132 queries nothing but a sink")(
+            Sizes(1, 1, 1, 132, 2, 1, 1), sinks=[0.5], with_grad_logsumexp=True, **causal
         ),
-        gradients(
-            "queries_70_without_keys_first",
-            "Causality leaves the first 66 of 70 queries nothing",
-            Sizes(1, 1, 1, 70, 4, 1, 1),
-            **causal,
+        gradients("queries_70_without_keys_first", "Causality leaves the first 66 of 70 queries nothing")(
+            Sizes(1, 1, 1, 70, 4, 1, 1), **causal
         ),
-        gradients(
-            "queries_70_without_keys_last",
-            "A window leaves the last 62 of 70 queries nothing",
-            Sizes(1, 1, 1, 70, 5, 1, 1),
-            window=[3, 1],
-            causal_alignment=TOP_LEFT,
+        gradients("queries_70_without_keys_last", "A window leaves the last 62 of 70 queries nothing")(
+            Sizes(1, 1, 1, 70, 5, 1, 1), window=[3, 1], causal_alignment=TOP_LEFT
         ),
-        gradients(
-            "queries_72_hidden_blocks",
-            "Keys that are each heard by the queries of some blocks alone",
-            Sizes(1, 1, 1, 72, len(up_to(72)), 1, 1),
-            mask=reached(72, up_to(72)).T,
+        gradients("queries_72_hidden_blocks", "Keys that are each heard by the queries of some blocks alone")(
+            Sizes(1, 1, 1, 72, len(up_to(72)), 1, 1), mask=reached(72, up_to(72)).T
         ),
     )
 
@@ -112,46 +85,31 @@ def query_cases() -> tuple[AuthoredCase, ...]:
 def key_cases() -> tuple[AuthoredCase, ...]:
     """More keys than a block has: what is summed over them, and what counts once however many blocks there are."""
     return (
-        gradients(
-            "keys_269_sinks",
-            "Two sinks beside 269 keys, of which every third has a bias",
+        gradients("keys_269_sinks", "Two sinks beside 269 keys, of which every third has a bias")(
             Sizes(1, 2, 1, 1, 269, 1, 1),
             sinks=[2.0, 3.0],
             mask=np.where(np.arange(269) % 3 == 0, 0.5, 0.0).reshape(1, 269),
         ),
+        gradients("keys_75_sinks", "A sink beside 75 keys, for two queries")(Sizes(1, 1, 1, 2, 75, 1, 1), sinks=[2.5]),
         gradients(
-            "keys_75_sinks",
-            "A sink beside 75 keys, for two queries",
-            Sizes(1, 1, 1, 2, 75, 1, 1),
-            sinks=[2.5],
-        ),
-        gradients(
-            "keys_40_sinks",
-            "Sinks and a row of a float mask beside forty keys, and output and logsumexp are given",
+            "keys_40_sinks", "Sinks and a row of a float mask beside forty keys, and output and logsumexp are given"
+        )(
             Sizes(1, 2, 1, 3, 40, 1, 1),
             derived=STORED,
             sinks=[3.0, 1.5],
             mask=float_mask("backward/keys_40_sinks", (1, 40), hides=False),
         ),
-        gradients(
-            f"keys_{MANY}_sinks",
-            f"One sink beside {MANY} keys, and a gradient of the logsumexp",
-            Sizes(1, 1, 1, 2, MANY, 1, 1),
-            sinks=[5.0],
-            with_grad_logsumexp=True,
+        gradients(f"keys_{MANY}_sinks", f"One sink beside {MANY} keys, and a gradient of the logsumexp")(
+            Sizes(1, 1, 1, 2, MANY, 1, 1), sinks=[5.0], with_grad_logsumexp=True
         ),
-        gradients(
-            "keys_72_softcap_alibi",
-            "A softcap and biases by distance over 72 keys",
+        gradients("keys_72_softcap_alibi", "A softcap and biases by distance over 72 keys")(
             Sizes(1, 2, 1, 3, 72, 1, 1),
             softcap=1.5,
             alibi_slopes=[0.0625, 0.5],
             causal_alignment=BOTTOM_RIGHT,
             with_grad_logsumexp=True,
         ),
-        gradients(
-            "keys_36_lengths",
-            "Lengths at the borders of blocks, and a window from the bottom right",
+        gradients("keys_36_lengths", "Lengths at the borders of blocks, and a window from the bottom right")(
             Sizes(3, 1, 1, 4, 36, 1, 1),
             key_lengths=[34, 32, 17],
             query_lengths=[4, 3, 4],
@@ -164,21 +122,13 @@ def key_cases() -> tuple[AuthoredCase, ...]:
 def hidden_cases() -> tuple[AuthoredCase, ...]:
     """Blocks of keys that some queries may attend to and others may not, by each of the ways to exclude."""
     return (
-        gradients(
-            "hidden_blocks_boolean",
-            "A Boolean mask leaves each query the keys of some blocks",
-            Sizes(1, 1, 1, len(up_to(68)), 68, 1, 1),
-            mask=reached(68, up_to(68)),
+        gradients("hidden_blocks_boolean", "A Boolean mask leaves each query the keys of some blocks")(
+            Sizes(1, 1, 1, len(up_to(68)), 68, 1, 1), mask=reached(68, up_to(68))
         ),
-        gradients(
-            "hidden_blocks_float",
-            "A float mask leaves each query the keys of some blocks",
-            Sizes(1, 1, 1, len(up_to(34)), 34, 1, 1),
-            mask=np.where(reached(34, up_to(34)), 0.25, HIDDEN),
+        gradients("hidden_blocks_float", "A float mask leaves each query the keys of some blocks")(
+            Sizes(1, 1, 1, len(up_to(34)), 34, 1, 1), mask=np.where(reached(34, up_to(34)), 0.25, HIDDEN)
         ),
-        gradients(
-            "hidden_blocks_sinks",
-            "A Boolean mask leaves each query the keys of some blocks, and a sink",
+        gradients("hidden_blocks_sinks", "A Boolean mask leaves each query the keys of some blocks, and a sink")(
             Sizes(1, 1, 1, len(up_to(20)), 20, 1, 1),
             mask=reached(20, up_to(20)),
             sinks=[-0.5],
@@ -188,18 +138,13 @@ def hidden_cases() -> tuple[AuthoredCase, ...]:
             gradients(
                 f"hidden_blocks_window_{alignment}",
                 f"A window ends within a block for some queries and before it for others, {alignment}",
-                Sizes(1, 1, 1, *extents, 1, 1),
-                window=window,
-                causal_alignment=alignment,
-            )
-            for alignment, extents, window in (
-                (BOTTOM_RIGHT, (9, 69), [3, 0]),
-                (TOP_LEFT, (40, 38), [2, 1]),
-            )
+            )(Sizes(1, 1, 1, *extents, 1, 1), window=window, causal_alignment=alignment)
+            for alignment, extents, window in ((BOTTOM_RIGHT, (9, 69), [3, 0]), (TOP_LEFT, (40, 38), [2, 1]))
         ),
         gradients(
             "hidden_blocks_causal_window",
             "A window and causality, where the first block of some queries lies before their window",
+        )(
             Sizes(1, 1, 1, 8, 133, 1, 1),
             window=[4, None],
             is_causal=True,

@@ -30,11 +30,7 @@ def key_cases() -> tuple[AuthoredCase, ...]:
             gradients(
                 f"keys_border_{border}_{name}",
                 f"Three queries at the border of a tile of {border} keys, {name.replace('_', ' ')}",
-                sizes,
-                causal_alignment=BOTTOM_RIGHT,
-                derived=STORED if border == 16 else (),
-                **feature,
-            )
+            )(sizes, causal_alignment=BOTTOM_RIGHT, derived=STORED if border == 16 else (), **feature)
             for name, feature in edges
         ]
     return tuple(made)
@@ -46,26 +42,15 @@ def query_cases() -> tuple[AuthoredCase, ...]:
     for border in BORDERS:
         made += [
             gradients(
-                f"queries_border_{border}_until",
-                f"A window ends for three keys at the border of {border} queries",
-                Sizes(1, 1, 1, border + 4, 3, 1, 1),
-                window=[border - 2, 0],
-                causal_alignment=TOP_LEFT,
-            ),
+                f"queries_border_{border}_until", f"A window ends for three keys at the border of {border} queries"
+            )(Sizes(1, 1, 1, border + 4, 3, 1, 1), window=[border - 2, 0], causal_alignment=TOP_LEFT),
             gradients(
-                f"queries_border_{border}_from",
-                f"A window begins for three keys at the border of {border} queries",
-                Sizes(1, 1, 1, border + 2, 3, 1, 1),
-                window=[1, 0],
-                causal_alignment=BOTTOM_RIGHT,
-            ),
+                f"queries_border_{border}_from", f"A window begins for three keys at the border of {border} queries"
+            )(Sizes(1, 1, 1, border + 2, 3, 1, 1), window=[1, 0], causal_alignment=BOTTOM_RIGHT),
             gradients(
                 f"queries_border_{border}_before",
                 f"Queries before the keys reach forward, from the border of {border} on",
-                Sizes(1, 1, 1, border + 4, 3, 1, 1),
-                window=[None, 1],
-                causal_alignment=BOTTOM_RIGHT,
-            ),
+            )(Sizes(1, 1, 1, border + 4, 3, 1, 1), window=[None, 1], causal_alignment=BOTTOM_RIGHT),
         ]
     return tuple(made)
 
@@ -77,31 +62,18 @@ def square_cases() -> tuple[AuthoredCase, ...]:
             gradients(
                 f"square_18_{'_'.join('open' if side is None else str(side) for side in window)}",
                 f"Eighteen tokens and the window {window}",
-                Sizes(1, 1, 1, 18, 18, 1, 1),
-                window=window,
-            )
+            )(Sizes(1, 1, 1, 18, 18, 1, 1), window=window)
             for window in WINDOWS
         ),
-        gradients(
-            "more_18_causal_window",
-            "Causality and a window, 14 queries over 18 keys, bottom-right",
-            Sizes(1, 1, 1, 14, 18, 1, 1),
-            is_causal=True,
-            window=[3, 4],
-            causal_alignment=BOTTOM_RIGHT,
+        gradients("more_18_causal_window", "Causality and a window, 14 queries over 18 keys, bottom-right")(
+            Sizes(1, 1, 1, 14, 18, 1, 1), is_causal=True, window=[3, 4], causal_alignment=BOTTOM_RIGHT
+        ),
+        gradients("fewer_18_causal_window", "Causality and a window, 18 queries over 13 keys, bottom-right, and sinks")(
+            Sizes(1, 1, 1, 18, 13, 1, 1), is_causal=True, window=[4, None], sinks=[0.5], causal_alignment=BOTTOM_RIGHT
         ),
         gradients(
-            "fewer_18_causal_window",
-            "Causality and a window, 18 queries over 13 keys, bottom-right, and sinks",
-            Sizes(1, 1, 1, 18, 13, 1, 1),
-            is_causal=True,
-            window=[4, None],
-            sinks=[0.5],
-            causal_alignment=BOTTOM_RIGHT,
-        ),
-        gradients(
-            "lengths_18_window",
-            "A window beside lengths whose difference is another in each entry, bottom-right",
+            "lengths_18_window", "A window beside lengths whose difference is another in each entry, bottom-right"
+        )(
             Sizes(3, 1, 1, 9, 18, 1, 1),
             window=[3, 0],
             key_lengths=[18, 16, 9],
@@ -109,8 +81,8 @@ def square_cases() -> tuple[AuthoredCase, ...]:
             causal_alignment=BOTTOM_RIGHT,
         ),
         gradients(
-            "lengths_18_causal",
-            "Causality beside lengths, more queries than keys in some entries, bottom-right",
+            "lengths_18_causal", "Causality beside lengths, more queries than keys in some entries, bottom-right"
+        )(
             Sizes(3, 1, 1, 18, 9, 1, 1),
             is_causal=True,
             key_lengths=[9, 4, 8],
@@ -127,6 +99,7 @@ def width_cases() -> tuple[AuthoredCase, ...]:
         gradients(
             f"features_{width}_{of_values}",
             f"Queries and keys of {width} features, values of {of_values}: blocks and what is left",
+        )(
             Sizes(1, 1, 1, 1, 2, width, of_values),
             clauses=("scale.default", "grad_weights", "grad_query", "grad_key", "grad_value"),
             derived=STORED if of_values > 32 else (),

@@ -21,21 +21,14 @@ def hidden_cases() -> tuple[AuthoredCase, ...]:
     beyond = np.arange(5).reshape(1, 1, 5, 1) >= np.array([5, 2, 3]).reshape(3, 1, 1, 1)
     both = ("key", "value")
     return (
-        gradients(
-            "hidden_nan_softcap",
-            "A Boolean mask hides NaN in a key and its value from a softcap",
+        gradients("hidden_nan_softcap", "A Boolean mask hides NaN in a key and its value from a softcap")(
             PLAIN,
             mask=np.arange(5).reshape(1, 5) != 2,
             softcap=1.5,
             **spoilt("hidden_nan_softcap", PLAIN, both, third, np.nan),
         ),
-        gradients(
-            "beyond_nan_softcap",
-            "Keys and values beyond the key lengths hold NaN, beside a softcap",
-            BATCH,
-            key_lengths=[5, 2, 3],
-            softcap=2.0,
-            **spoilt("beyond_nan_softcap", BATCH, both, beyond, np.nan),
+        gradients("beyond_nan_softcap", "Keys and values beyond the key lengths hold NaN, beside a softcap")(
+            BATCH, key_lengths=[5, 2, 3], softcap=2.0, **spoilt("beyond_nan_softcap", BATCH, both, beyond, np.nan)
         ),
     )
 
@@ -45,9 +38,7 @@ def range_cases() -> tuple[AuthoredCase, ...]:
     # With one key the weight is 1, however the score is rounded, and the gradient of the logit that of the logsumexp.
     one_key = Sizes(1, 1, 1, 2, 1, 2, 1)
     return (
-        gradients(
-            "scores_beyond_float16_softcap",
-            "Scores lie beyond half precision, and a softcap brings them back",
+        gradients("scores_beyond_float16_softcap", "Scores lie beyond half precision, and a softcap brings them back")(
             one_key,
             clauses=("precision.accumulation",),
             outputs=STEPS,
@@ -67,9 +58,7 @@ def refusals() -> tuple[AuthoredCase, ...]:
         ("queries", "One gradient of the logsumexp for four queries", (3, 1, 1)),
     )
     return tuple(
-        refused(
-            f"one_grad_logsumexp_for_all_{what}",
-            title,
+        refused(f"one_grad_logsumexp_for_all_{what}", title)(
             "gradient_shape",
             "twin_plain",
             f"The grad_logsumexp has the shape {shape}.",

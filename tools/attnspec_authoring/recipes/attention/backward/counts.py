@@ -25,15 +25,9 @@ def entry_cases() -> tuple[AuthoredCase, ...]:
     queries = [1 + (5 * entry) % 2 for entry in range(16)] + [2]
     return (
         gradients(
-            "nine_entries",
-            "Key lengths of nine batch entries, the last the longest, and a Boolean mask for each",
-            Sizes(9, 1, 1, 3, 4, 1, 1),
-            mask=hidden_of_nine,
-            key_lengths=keys_of_nine,
-        ),
-        gradients(
-            "seventeen_entries",
-            "Lengths of seventeen batch entries, and causality, bottom-right",
+            "nine_entries", "Key lengths of nine batch entries, the last the longest, and a Boolean mask for each"
+        )(Sizes(9, 1, 1, 3, 4, 1, 1), mask=hidden_of_nine, key_lengths=keys_of_nine),
+        gradients("seventeen_entries", "Lengths of seventeen batch entries, and causality, bottom-right")(
             Sizes(17, 1, 1, 2, 3, 1, 1),
             key_lengths=keys,
             query_lengths=queries,
@@ -43,18 +37,15 @@ def entry_cases() -> tuple[AuthoredCase, ...]:
         gradients(
             "thirty_five_entries",
             "Lengths of thirty-five batch entries, the last ones the longest, a sink and a float mask for all",
+        )(
             Sizes(35, 1, 1, 2, 3, 1, 1),
             sinks=[0.75],
             mask=np.array([[0.25, -0.5, 0.0]]),
             key_lengths=[*(1 + (5 * entry) % 2 for entry in range(33)), 3, 3],
             query_lengths=[*([1] * 33), 2, 2],
         ),
-        gradients(
-            "thirty_three_entries",
-            "A sink and a float mask that thirty-three batch entries share",
-            Sizes(33, 1, 1, 1, 1, 1, 1),
-            sinks=[0.5],
-            mask=np.array([[0.25]]),
+        gradients("thirty_three_entries", "A sink and a float mask that thirty-three batch entries share")(
+            Sizes(33, 1, 1, 1, 1, 1, 1), sinks=[0.5], mask=np.array([[0.25]])
         ),
     )
 
@@ -65,9 +56,7 @@ def group_cases() -> tuple[AuthoredCase, ...]:
     for group, key_heads in ((5, 2), (6, 1), (7, 2), (17, 1), (19, 1)):
         name, heads = f"groups_of_{group}", group * key_heads
         made.append(
-            gradients(
-                name,
-                f"{heads} query heads over {key_heads}, a sink for each, and a float mask that they share",
+            gradients(name, f"{heads} query heads over {key_heads}, a sink for each, and a float mask that they share")(
                 Sizes(1, heads, key_heads, 3, 4, 1, 1),
                 sinks=drawn(f"backward/{name}/sinks", Sizes(1, heads, 1, 1, 1, 1, 1))["query"].reshape(heads),
                 mask=float_mask(f"backward/{name}", (3, 4), hides=False),
@@ -76,9 +65,7 @@ def group_cases() -> tuple[AuthoredCase, ...]:
     slopes = np.arange(1.0, 15.0) / 8
     return (
         *made,
-        gradients(
-            "groups_of_7_alibi",
-            "Fourteen query heads over two, each with a slope and a mask of its own",
+        gradients("groups_of_7_alibi", "Fourteen query heads over two, each with a slope and a mask of its own")(
             Sizes(1, 14, 2, 3, 3, 1, 1),
             alibi_slopes=slopes,
             mask=float_mask("backward/groups_of_7_alibi", (14, 1, 3), hides=False),
@@ -97,13 +84,8 @@ def square_cases() -> tuple[AuthoredCase, ...]:
     return (
         *(
             gradients(
-                f"square_lengths_{name}_{alignment}",
-                f"Other lengths in each entry of a square, {name}, {alignment}",
-                SQUARE_ENTRIES,
-                causal_alignment=alignment,
-                **feature,
-                **UNEQUAL,
-            )
+                f"square_lengths_{name}_{alignment}", f"Other lengths in each entry of a square, {name}, {alignment}"
+            )(SQUARE_ENTRIES, causal_alignment=alignment, **feature, **UNEQUAL)
             for name, feature in features.items()
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),

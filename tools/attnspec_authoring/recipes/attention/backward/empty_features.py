@@ -34,7 +34,7 @@ def features_of(sizes: Sizes) -> Mapping[str, dict[str, Any]]:
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of each feature."""
     return tuple(
-        gradients(f"{name}_{feature}", f"there is {what}, beside {feature.replace('_', ' ')}", sizes, **arguments)
+        gradients(f"{name}_{feature}", f"there is {what}, beside {feature.replace('_', ' ')}")(sizes, **arguments)
         for name, (what, sizes) in WITHOUT.items()
         for feature, arguments in features_of(sizes).items()
     )

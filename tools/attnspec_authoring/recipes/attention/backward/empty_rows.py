@@ -28,46 +28,26 @@ def length_cases() -> tuple[AuthoredCase, ...]:
     """Sequences of different lengths, also of none."""
     causal: dict[str, Any] = {"is_causal": True}
     return (
-        gradients("key_lengths", "Key lengths", BATCH, key_lengths=[5, 2, 3]),
-        gradients("key_lengths_of_none", "One batch entry has no keys", BATCH, key_lengths=[5, 0, 3]),
-        gradients("query_lengths", "Query lengths", BATCH, query_lengths=[4, 1, 3]),
-        gradients("query_lengths_of_none", "One batch entry has no queries", BATCH, query_lengths=[4, 0, 3]),
-        gradients("lengths", "Lengths of keys and queries", BATCH, outputs=("delta",), **LENGTHS),
+        gradients("key_lengths", "Key lengths")(BATCH, key_lengths=[5, 2, 3]),
+        gradients("key_lengths_of_none", "One batch entry has no keys")(BATCH, key_lengths=[5, 0, 3]),
+        gradients("query_lengths", "Query lengths")(BATCH, query_lengths=[4, 1, 3]),
+        gradients("query_lengths_of_none", "One batch entry has no queries")(BATCH, query_lengths=[4, 0, 3]),
+        gradients("lengths", "Lengths of keys and queries")(BATCH, outputs=("delta",), **LENGTHS),
         *(
-            gradients(
-                f"lengths_causal_{alignment}",
-                f"Lengths and causality, {alignment}",
-                BATCH,
-                causal_alignment=alignment,
-                **causal,
-                **LENGTHS,
+            gradients(f"lengths_causal_{alignment}", f"Lengths and causality, {alignment}")(
+                BATCH, causal_alignment=alignment, **causal, **LENGTHS
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        gradients(
-            "lengths_window_bottom",
-            "Lengths and a window, bottom-right",
-            BATCH,
-            window=[1, 0],
-            causal_alignment=BOTTOM_RIGHT,
-            **LENGTHS,
+        gradients("lengths_window_bottom", "Lengths and a window, bottom-right")(
+            BATCH, window=[1, 0], causal_alignment=BOTTOM_RIGHT, **LENGTHS
         ),
-        gradients(
-            "lengths_sinks",
-            "Queries beyond their length have no part in the gradient of a sink",
-            BATCH,
-            sinks=SINKS,
-            with_grad_logsumexp=True,
-            **LENGTHS,
+        gradients("lengths_sinks", "Queries beyond their length have no part in the gradient of a sink")(
+            BATCH, sinks=SINKS, with_grad_logsumexp=True, **LENGTHS
         ),
-        gradients("lengths_grouped", "Lengths and shared heads", Sizes(3, 6, 2, 4, 5, 1, 1), **LENGTHS),
-        gradients(
-            "lengths_alibi_bottom",
-            "Lengths and biases by distance, bottom-right",
-            BATCH,
-            alibi_slopes=[0.25, 1.5],
-            causal_alignment=BOTTOM_RIGHT,
-            **LENGTHS,
+        gradients("lengths_grouped", "Lengths and shared heads")(Sizes(3, 6, 2, 4, 5, 1, 1), **LENGTHS),
+        gradients("lengths_alibi_bottom", "Lengths and biases by distance, bottom-right")(
+            BATCH, alibi_slopes=[0.25, 1.5], causal_alignment=BOTTOM_RIGHT, **LENGTHS
         ),
     )
 
@@ -80,57 +60,33 @@ def dead_cases() -> tuple[AuthoredCase, ...]:
     made: list[AuthoredCase] = []
     for kind, mask in (("boolean", boolean), ("float", floats)):
         made += [
-            gradients(f"dead_{kind}", f"A {kind} mask leaves one query no key", PLAIN, mask=mask),
+            gradients(f"dead_{kind}", f"A {kind} mask leaves one query no key")(PLAIN, mask=mask),
             gradients(
                 f"dead_{kind}_grad_logsumexp",
                 f"A {kind} mask leaves one query no key, and its logsumexp has a gradient",
-                PLAIN,
-                mask=mask,
-                with_grad_logsumexp=True,
-            ),
-            gradients(
-                f"dead_{kind}_sinks",
-                f"A {kind} mask leaves one query nothing but a sink",
-                PLAIN,
-                mask=mask,
-                sinks=SINKS,
-                outputs=STEPS,
-                with_grad_logsumexp=True,
+            )(PLAIN, mask=mask, with_grad_logsumexp=True),
+            gradients(f"dead_{kind}_sinks", f"A {kind} mask leaves one query nothing but a sink")(
+                PLAIN, mask=mask, sinks=SINKS, outputs=STEPS, with_grad_logsumexp=True
             ),
         ]
     return (
         *made,
-        gradients("dead_everything", "No query may attend to a key", PLAIN, mask=none),
-        gradients(
-            "dead_everything_sinks",
-            "No query may attend to a key, and all have a sink",
-            PLAIN,
-            mask=none,
-            sinks=SINKS,
-            with_grad_logsumexp=True,
+        gradients("dead_everything", "No query may attend to a key")(PLAIN, mask=none),
+        gradients("dead_everything_sinks", "No query may attend to a key, and all have a sink")(
+            PLAIN, mask=none, sinks=SINKS, with_grad_logsumexp=True
         ),
-        gradients(
-            "dead_grouped",
-            "One query of one head has no key, and shares its key head with others",
-            Sizes(1, 6, 2, 4, 5, 2, 1),
-            mask=(np.arange(24) != 9).reshape(6, 4, 1) & np.ones((6, 4, 5), np.bool_),
+        gradients("dead_grouped", "One query of one head has no key, and shares its key head with others")(
+            Sizes(1, 6, 2, 4, 5, 2, 1), mask=(np.arange(24) != 9).reshape(6, 4, 1) & np.ones((6, 4, 5), np.bool_)
         ),
-        gradients(
-            "dead_before_the_keys",
-            "Causality leaves the first queries no key, and all they have is a sink",
+        gradients("dead_before_the_keys", "Causality leaves the first queries no key, and all they have is a sink")(
             Sizes(1, 2, 2, 6, 4, 3, 2),
             is_causal=True,
             causal_alignment=BOTTOM_RIGHT,
             sinks=SINKS,
             with_grad_logsumexp=True,
         ),
-        gradients(
-            "dead_beyond_the_window",
-            "A window ends before the keys begin",
-            Sizes(1, 2, 2, 6, 3, 3, 2),
-            window=[1, 1],
-            causal_alignment=TOP_LEFT,
-            derived=STORED,
+        gradients("dead_beyond_the_window", "A window ends before the keys begin")(
+            Sizes(1, 2, 2, 6, 3, 3, 2), window=[1, 1], causal_alignment=TOP_LEFT, derived=STORED
         ),
     )
 
@@ -139,17 +95,13 @@ def no_axis_cases() -> tuple[AuthoredCase, ...]:
     """Axes of length zero."""
     no_keys = Sizes(1, 2, 2, 4, 0, 3, 2)
     return (
-        gradients("no_keys", "No keys at all", no_keys),
-        gradients("no_keys_sinks", "No keys at all, but sinks", no_keys, sinks=SINKS, with_grad_logsumexp=True),
-        gradients("no_queries", "No queries at all", Sizes(1, 2, 2, 0, 5, 3, 2), clauses=("grad_key", "grad_value")),
-        gradients(
-            "no_queries_mask",
-            "No queries at all, and a float mask",
-            Sizes(3, 2, 2, 0, 5, 3, 2),
-            clauses=("grad_key", "grad_value"),
-            mask=np.zeros((2, 1, 5)),
+        gradients("no_keys", "No keys at all")(no_keys),
+        gradients("no_keys_sinks", "No keys at all, but sinks")(no_keys, sinks=SINKS, with_grad_logsumexp=True),
+        gradients("no_queries", "No queries at all")(Sizes(1, 2, 2, 0, 5, 3, 2), clauses=("grad_key", "grad_value")),
+        gradients("no_queries_mask", "No queries at all, and a float mask")(
+            Sizes(3, 2, 2, 0, 5, 3, 2), clauses=("grad_key", "grad_value"), mask=np.zeros((2, 1, 5))
         ),
-        gradients("no_batch", "A batch without entries", Sizes(0, 2, 2, 4, 5, 3, 2), clauses=("grad_query",)),
+        gradients("no_batch", "A batch without entries")(Sizes(0, 2, 2, 4, 5, 3, 2), clauses=("grad_query",)),
     )
 
 
@@ -167,21 +119,12 @@ def garbage_cases() -> tuple[AuthoredCase, ...]:
     dead = {**drawn("backward/dead_large", PLAIN)}
     dead["grad_output"] = np.where((np.arange(4) == 1)[:, np.newaxis], 4096.0, dead["grad_output"])
     return (
-        gradients("padding_large", "Padding holds large numbers", BATCH, sinks=SINKS, **LENGTHS, **tensors),
-        gradients(
-            "padding_large_stored",
-            "Padding holds large numbers, and output and logsumexp are given",
-            BATCH,
-            derived=STORED,
-            **LENGTHS,
-            **tensors,
+        gradients("padding_large", "Padding holds large numbers")(BATCH, sinks=SINKS, **LENGTHS, **tensors),
+        gradients("padding_large_stored", "Padding holds large numbers, and output and logsumexp are given")(
+            BATCH, derived=STORED, **LENGTHS, **tensors
         ),
-        gradients(
-            "dead_large",
-            "The query without keys has a large gradient",
-            PLAIN,
-            mask=np.broadcast_to((np.arange(4) != 1)[:, np.newaxis], (4, 5)),
-            **dead,
+        gradients("dead_large", "The query without keys has a large gradient")(
+            PLAIN, mask=np.broadcast_to((np.arange(4) != 1)[:, np.newaxis], (4, 5)), **dead
         ),
     )
 

@@ -37,8 +37,8 @@ def finite_cases() -> tuple[AuthoredCase, ...]:
     return (
         *(
             gradients(
-                f"lower_mask_{name}_{kind}",
-                f"A float mask lies below {'minus ' + name.replace('_', ' ')}, {what}",
+                f"lower_mask_{name}_{kind}", f"A float mask lies below {'minus ' + name.replace('_', ' ')}, {what}"
+            )(
                 PLAIN,
                 clauses=_STABLE,
                 # The spacing of float32 is an eighth there; beyond it, nothing would be left to grade.
@@ -48,69 +48,40 @@ def finite_cases() -> tuple[AuthoredCase, ...]:
             for name, number in LOWER
             for kind, what in (("hides", "and hides some keys"), ("whole", "and hides none"))
         ),
-        gradients(
-            "lower_mask_billion",
-            "A float mask lies below minus ten billion, and hides some keys",
-            PLAIN,
-            clauses=_STABLE,
-            dtypes=double,
-            mask=np.where(hidden, HIDDEN, -(2.0**34) + steps),
+        gradients("lower_mask_billion", "A float mask lies below minus ten billion, and hides some keys")(
+            PLAIN, clauses=_STABLE, dtypes=double, mask=np.where(hidden, HIDDEN, -(2.0**34) + steps)
         ),
-        gradients(
-            "lower_mask_one_row",
-            "One row of a float mask lies below minus ten thousand, the others near 0",
+        gradients("lower_mask_one_row", "One row of a float mask lies below minus ten thousand, the others near 0")(
             PLAIN,
             clauses=_STABLE,
             dtypes=SINGLE_AND_DOUBLE,
             mask=np.where(np.arange(4).reshape(4, 1) == 2, -(2.0**14), 0.0) + steps,
         ),
-        gradients(
-            "lower_mask_sinks",
-            "A float mask lies below minus ten thousand, and so does a sink",
+        gradients("lower_mask_sinks", "A float mask lies below minus ten thousand, and so does a sink")(
             PLAIN,
             clauses=_STABLE,
             dtypes=SINGLE_AND_DOUBLE,
             mask=np.where(hidden, HIDDEN, -(2.0**14) + steps),
             sinks=[-(2.0**14), 2.0 - 2.0**14],
         ),
-        gradients(
-            "higher_mask",
-            "A float mask lies above ten thousand, and hides some keys",
-            PLAIN,
-            clauses=_STABLE,
-            dtypes=SINGLE_AND_DOUBLE,
-            mask=np.where(hidden, HIDDEN, 2.0**14 + steps),
+        gradients("higher_mask", "A float mask lies above ten thousand, and hides some keys")(
+            PLAIN, clauses=_STABLE, dtypes=SINGLE_AND_DOUBLE, mask=np.where(hidden, HIDDEN, 2.0**14 + steps)
         ),
         *(
             gradients(
-                f"lower_scores_{name}",
-                f"All scores lie below minus ten thousand, and some keys are hidden: {name}",
-                SQUARE,
-                clauses=_STABLE,
-                dtypes=double,
-                scale=2.0**14,
-                **positive,
-                **exclusion,
+                f"lower_scores_{name}", f"All scores lie below minus ten thousand, and some keys are hidden: {name}"
+            )(SQUARE, clauses=_STABLE, dtypes=double, scale=2.0**14, **positive, **exclusion)
+            for name, exclusion in EXCLUSIONS.items()
+        ),
+        *(
+            gradients(f"scale_tiny_{name}", f"A scale near 0 with hidden keys: {name}")(
+                SQUARE, scale=2.0**-14, **exclusion
             )
             for name, exclusion in EXCLUSIONS.items()
         ),
         *(
-            gradients(
-                f"scale_tiny_{name}",
-                f"A scale near 0 with hidden keys: {name}",
-                SQUARE,
-                scale=2.0**-14,
-                **exclusion,
-            )
-            for name, exclusion in EXCLUSIONS.items()
-        ),
-        *(
-            gradients(
-                f"softcap_hides_{name}",
-                f"A softcap with hidden keys, which no cap brings near: {name}",
-                SQUARE,
-                softcap=2.0,
-                **exclusion,
+            gradients(f"softcap_hides_{name}", f"A softcap with hidden keys, which no cap brings near: {name}")(
+                SQUARE, softcap=2.0, **exclusion
             )
             for name, exclusion in EXCLUSIONS.items()
         ),
@@ -135,22 +106,12 @@ def sink_cases() -> tuple[AuthoredCase, ...]:
         (
             "above_alibi",
             "Sinks near 0, and biases by distance hundreds below",
-            {
-                "sinks": [0.5, -1.0],
-                "alibi_slopes": [512.0, 1024.0],
-                "window": [None, 0],
-                "causal_alignment": TOP_LEFT,
-            },
+            {"sinks": [0.5, -1.0], "alibi_slopes": [512.0, 1024.0], "window": [None, 0], "causal_alignment": TOP_LEFT},
         ),
     )
     return tuple(
-        gradients(
-            f"sinks_far_{name}{suffix}",
-            f"{title}{more}",
-            PLAIN,
-            clauses=_STABLE,
-            with_grad_logsumexp=with_grad_logsumexp,
-            **arguments,
+        gradients(f"sinks_far_{name}{suffix}", f"{title}{more}")(
+            PLAIN, clauses=_STABLE, with_grad_logsumexp=with_grad_logsumexp, **arguments
         )
         for name, title, arguments in far
         for suffix, more, with_grad_logsumexp in (
@@ -167,9 +128,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     return (
         *finite_cases(),
         *sink_cases(),
-        gradients(
-            "stored_logsumexp_of_zero",
-            "A logsumexp that is given is exactly 0",
+        gradients("stored_logsumexp_of_zero", "A logsumexp that is given is exactly 0")(
             sizes,
             derived=("logsumexp",),
             key=np.zeros((1, 1, 4, 1)),
@@ -177,12 +136,6 @@ def cases() -> tuple[AuthoredCase, ...]:
             with_grad_logsumexp=True,
         ),
         gradients(
-            "stored_largest_weight_small",
-            "The weights beside a sink that takes nearly everything, and both are given",
-            PLAIN,
-            derived=STORED,
-            dtypes=SINGLE_AND_DOUBLE,
-            sinks=[24.0, 48.0],
-            with_grad_logsumexp=True,
-        ),
+            "stored_largest_weight_small", "The weights beside a sink that takes nearly everything, and both are given"
+        )(PLAIN, derived=STORED, dtypes=SINGLE_AND_DOUBLE, sinks=[24.0, 48.0], with_grad_logsumexp=True),
     )

@@ -31,31 +31,24 @@ def plain_cases() -> tuple[AuthoredCase, ...]:
     """Nothing but queries, keys and values, and what the gradients of the results are."""
     zeros: dict[str, Any] = {"grad_output": np.zeros((1, 2, 4, 2))}
     return (
-        gradients("plain", "Gradients of two heads", PLAIN),
-        gradients("plain_other_values", "Gradients of the same shapes with other values", PLAIN),
-        gradients("batch", "Gradients of three batch entries", BATCH),
-        gradients("steps", "Delta and the gradients of the scores beside those that are owed", PLAIN, outputs=STEPS),
-        gradients("square", "As many queries as keys", SQUARE),
-        gradients("grad_logsumexp", "A gradient of the logsumexp", PLAIN, outputs=STEPS, with_grad_logsumexp=True),
-        gradients(
-            "grad_logsumexp_alone", "A gradient of the logsumexp alone", PLAIN, with_grad_logsumexp=True, **zeros
+        gradients("plain", "Gradients of two heads")(PLAIN),
+        gradients("plain_other_values", "Gradients of the same shapes with other values")(PLAIN),
+        gradients("batch", "Gradients of three batch entries")(BATCH),
+        gradients("steps", "Delta and the gradients of the scores beside those that are owed")(PLAIN, outputs=STEPS),
+        gradients("square", "As many queries as keys")(SQUARE),
+        gradients("grad_logsumexp", "A gradient of the logsumexp")(PLAIN, outputs=STEPS, with_grad_logsumexp=True),
+        gradients("grad_logsumexp_alone", "A gradient of the logsumexp alone")(
+            PLAIN, with_grad_logsumexp=True, **zeros
         ),
-        gradients("no_gradient", "Nothing depends on the output, so nothing on the inputs", PLAIN, **zeros),
-        gradients(
-            "gradient_of_ones",
-            "The gradient of a sum: the same number everywhere",
-            PLAIN,
-            grad_output=np.ones((1, 2, 4, 2)),
+        gradients("no_gradient", "Nothing depends on the output, so nothing on the inputs")(PLAIN, **zeros),
+        gradients("gradient_of_ones", "The gradient of a sum: the same number everywhere")(
+            PLAIN, grad_output=np.ones((1, 2, 4, 2))
         ),
-        gradients(
-            "one_gradient",
-            "One element of the output alone has a gradient",
-            PLAIN,
-            outputs=STEPS,
-            grad_output=np.where(np.arange(16) == 5, 1.0, 0.0).reshape(1, 2, 4, 2),
+        gradients("one_gradient", "One element of the output alone has a gradient")(
+            PLAIN, outputs=STEPS, grad_output=np.where(np.arange(16) == 5, 1.0, 0.0).reshape(1, 2, 4, 2)
         ),
-        gradients(
-            "values_of_one", "All values are one: the scores have no gradient", PLAIN, value=np.ones((1, 2, 5, 2))
+        gradients("values_of_one", "All values are one: the scores have no gradient")(
+            PLAIN, value=np.ones((1, 2, 5, 2))
         ),
     )
 
@@ -64,18 +57,18 @@ def score_cases() -> tuple[AuthoredCase, ...]:
     """Vary the scale and the softcap."""
     large: dict[str, Any] = {"query": np.round(8.0 * drawn("backward/softcap_saturated", PLAIN)["query"])}
     return (
-        gradients("scale", "A stated scale", PLAIN, scale=0.75),
-        gradients("scale_zero", "A scale of 0: queries and keys have no gradient", PLAIN, outputs=STEPS, scale=0.0),
-        gradients("scale_negative", "A scale below 0", PLAIN, scale=-0.5),
-        gradients("scale_steps", "The gradients of the scores are not scaled", PLAIN, outputs=STEPS, scale=0.125),
-        gradients("softcap", "A softcap", PLAIN, outputs=STEPS, softcap=1.5),
-        gradients("softcap_one", "A softcap of 1", PLAIN, softcap=1.0),
-        gradients("softcap_large", "A softcap that hardly bends", PLAIN, softcap=32.0),
-        gradients("softcap_saturated", "Scores far beyond the softcap", PLAIN, outputs=STEPS, softcap=2.0, **large),
-        gradients("softcap_off", "A softcap of 0 changes nothing", PLAIN, softcap=0.0),
-        gradients("softcap_off_grouped", "A softcap of 0 and shared heads", GROUPED, softcap=0.0),
-        gradients("softcap_scale", "A softcap and a stated scale", PLAIN, softcap=0.5, scale=0.25),
-        gradients("softcap_scale_negative", "A softcap and a scale below 0", GROUPED, softcap=1.5, scale=-0.75),
+        gradients("scale", "A stated scale")(PLAIN, scale=0.75),
+        gradients("scale_zero", "A scale of 0: queries and keys have no gradient")(PLAIN, outputs=STEPS, scale=0.0),
+        gradients("scale_negative", "A scale below 0")(PLAIN, scale=-0.5),
+        gradients("scale_steps", "The gradients of the scores are not scaled")(PLAIN, outputs=STEPS, scale=0.125),
+        gradients("softcap", "A softcap")(PLAIN, outputs=STEPS, softcap=1.5),
+        gradients("softcap_one", "A softcap of 1")(PLAIN, softcap=1.0),
+        gradients("softcap_large", "A softcap that hardly bends")(PLAIN, softcap=32.0),
+        gradients("softcap_saturated", "Scores far beyond the softcap")(PLAIN, outputs=STEPS, softcap=2.0, **large),
+        gradients("softcap_off", "A softcap of 0 changes nothing")(PLAIN, softcap=0.0),
+        gradients("softcap_off_grouped", "A softcap of 0 and shared heads")(GROUPED, softcap=0.0),
+        gradients("softcap_scale", "A softcap and a stated scale")(PLAIN, softcap=0.5, scale=0.25),
+        gradients("softcap_scale_negative", "A softcap and a scale below 0")(GROUPED, softcap=1.5, scale=-0.75),
     )
 
 
@@ -83,23 +76,18 @@ def head_cases() -> tuple[AuthoredCase, ...]:
     """Query heads that share key and value heads."""
     shared = Sizes(1, 3, 1, 4, 5, 3, 2)
     return (
-        gradients("grouped", "Six query heads over two", GROUPED),
-        gradients("grouped_other_values", "Six query heads over two, with other values", GROUPED),
-        gradients("grouped_steps", "Six query heads over two, step by step", GROUPED, outputs=STEPS),
-        gradients("grouped_batch", "Six query heads over two, in three batch entries", Sizes(3, 6, 2, 4, 5, 1, 1)),
-        gradients("one_key_head", "One key head for three query heads", shared, clauses=("heads.grouped",)),
-        gradients(
-            "pairs_of_heads",
-            "Six query heads over three: the groups are smaller than their number",
-            Sizes(1, 6, 3, 4, 5, 2, 3),
-            url="https://github.com/XunhaoLai/native-sparse-attention-triton/issues/27",
+        gradients("grouped", "Six query heads over two")(GROUPED),
+        gradients("grouped_other_values", "Six query heads over two, with other values")(GROUPED),
+        gradients("grouped_steps", "Six query heads over two, step by step")(GROUPED, outputs=STEPS),
+        gradients("grouped_batch", "Six query heads over two, in three batch entries")(Sizes(3, 6, 2, 4, 5, 1, 1)),
+        gradients("one_key_head", "One key head for three query heads")(shared, clauses=("heads.grouped",)),
+        gradients("pairs_of_heads", "Six query heads over three: the groups are smaller than their number")(
+            Sizes(1, 6, 3, 4, 5, 2, 3), url="https://github.com/XunhaoLai/native-sparse-attention-triton/issues/27"
         ),
-        gradients("twelve_heads", "Twelve query heads over four", Sizes(1, 12, 4, 3, 5, 2, 3)),
-        gradients("nine_heads", "Nine heads", Sizes(1, 9, 9, 3, 4, 2, 1)),
-        gradients("batch_equals_heads", "As many batch entries as heads", Sizes(2, 2, 2, 3, 4, 2, 3)),
-        gradients(
-            "heads_without_gradient",
-            "One query head of each group alone has a gradient",
+        gradients("twelve_heads", "Twelve query heads over four")(Sizes(1, 12, 4, 3, 5, 2, 3)),
+        gradients("nine_heads", "Nine heads")(Sizes(1, 9, 9, 3, 4, 2, 1)),
+        gradients("batch_equals_heads", "As many batch entries as heads")(Sizes(2, 2, 2, 3, 4, 2, 3)),
+        gradients("heads_without_gradient", "One query head of each group alone has a gradient")(
             GROUPED,
             url="https://github.com/fla-org/flash-linear-attention/issues/1115",
             grad_output=drawn("backward/heads_without_gradient", GROUPED)["grad_output"]
@@ -121,41 +109,28 @@ def position_cases() -> tuple[AuthoredCase, ...]:
         "causal": open_left,
     }
     return (
-        gradients("causal_square", "Causality", SQUARE, outputs=STEPS, **causal),
-        gradients(
-            "causal_fewer_top", "Causality, fewer queries than keys, top-left", few, causal_alignment=TOP_LEFT, **causal
+        gradients("causal_square", "Causality")(SQUARE, outputs=STEPS, **causal),
+        gradients("causal_fewer_top", "Causality, fewer queries than keys, top-left")(
+            few, causal_alignment=TOP_LEFT, **causal
         ),
-        gradients(
-            "causal_fewer_bottom",
-            "Causality, fewer queries than keys, bottom-right",
-            few,
-            causal_alignment=BOTTOM_RIGHT,
-            **causal,
+        gradients("causal_fewer_bottom", "Causality, fewer queries than keys, bottom-right")(
+            few, causal_alignment=BOTTOM_RIGHT, **causal
         ),
-        gradients(
-            "causal_more_top", "Causality, more queries than keys, top-left", many, causal_alignment=TOP_LEFT, **causal
+        gradients("causal_more_top", "Causality, more queries than keys, top-left")(
+            many, causal_alignment=TOP_LEFT, **causal
         ),
-        gradients(
-            "causal_more_bottom",
-            "Causality, more queries than keys, bottom-right: two queries have no key",
-            many,
-            causal_alignment=BOTTOM_RIGHT,
-            **causal,
+        gradients("causal_more_bottom", "Causality, more queries than keys, bottom-right: two queries have no key")(
+            many, causal_alignment=BOTTOM_RIGHT, **causal
         ),
-        gradients("causal_grouped", "Causality and shared heads", Sizes(1, 6, 2, 5, 5, 3, 2), **causal),
-        *(gradients(f"window_{name}", f"A window: {name}", SQUARE, window=window) for name, window in windows.items()),
+        gradients("causal_grouped", "Causality and shared heads")(Sizes(1, 6, 2, 5, 5, 3, 2), **causal),
+        *(gradients(f"window_{name}", f"A window: {name}")(SQUARE, window=window) for name, window in windows.items()),
         *(
-            gradients(f"window_{alignment}", f"A window, {alignment}", few, window=[1, 1], causal_alignment=alignment)
+            gradients(f"window_{alignment}", f"A window, {alignment}")(few, window=[1, 1], causal_alignment=alignment)
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        gradients("window_and_causal", "A window and causality", SQUARE, window=[1, 1], **causal),
-        gradients(
-            "window_and_causal_bottom",
-            "A window and causality, bottom-right",
-            Sizes(1, 6, 2, 4, 5, 3, 2),
-            window=[1, None],
-            causal_alignment=BOTTOM_RIGHT,
-            **causal,
+        gradients("window_and_causal", "A window and causality")(SQUARE, window=[1, 1], **causal),
+        gradients("window_and_causal_bottom", "A window and causality, bottom-right")(
+            Sizes(1, 6, 2, 4, 5, 3, 2), window=[1, None], causal_alignment=BOTTOM_RIGHT, **causal
         ),
     )
 
@@ -163,50 +138,33 @@ def position_cases() -> tuple[AuthoredCase, ...]:
 def sink_cases() -> tuple[AuthoredCase, ...]:
     """Sinks, and biases by distance."""
     return (
-        gradients("sinks", "A sink for each of two heads", BATCH, sinks=SINKS),
-        gradients("sinks_steps", "Sinks, step by step", PLAIN, sinks=SINKS, outputs=STEPS),
-        gradients("sinks_zero", "A sink of zero still counts", PLAIN, sinks=[0.0, 0.0]),
-        gradients("sinks_hundred", "Sinks that leave almost nothing to the keys", PLAIN, sinks=[100.0, 96.0]),
-        gradients("sinks_minus_hundred", "Sinks that take almost nothing", PLAIN, sinks=[-100.0, -96.0]),
-        gradients("sinks_grouped", "A sink for each of six query heads", GROUPED, sinks=SIX_SINKS),
-        gradients(
-            "sinks_grad_logsumexp",
-            "Sinks and a gradient of the logsumexp",
-            BATCH,
-            sinks=SINKS,
-            with_grad_logsumexp=True,
+        gradients("sinks", "A sink for each of two heads")(BATCH, sinks=SINKS),
+        gradients("sinks_steps", "Sinks, step by step")(PLAIN, sinks=SINKS, outputs=STEPS),
+        gradients("sinks_zero", "A sink of zero still counts")(PLAIN, sinks=[0.0, 0.0]),
+        gradients("sinks_hundred", "Sinks that leave almost nothing to the keys")(PLAIN, sinks=[100.0, 96.0]),
+        gradients("sinks_minus_hundred", "Sinks that take almost nothing")(PLAIN, sinks=[-100.0, -96.0]),
+        gradients("sinks_grouped", "A sink for each of six query heads")(GROUPED, sinks=SIX_SINKS),
+        gradients("sinks_grad_logsumexp", "Sinks and a gradient of the logsumexp")(
+            BATCH, sinks=SINKS, with_grad_logsumexp=True
         ),
-        gradients("sinks_softcap", "Sinks are not capped", PLAIN, sinks=[3.0, -2.0], softcap=1.0),
-        gradients("sinks_scale", "Sinks are not scaled", PLAIN, sinks=[3.0, -2.0], scale=0.125),
-        gradients("sinks_one_key", "One key beside a sink", Sizes(1, 2, 2, 3, 1, 3, 2), sinks=SINKS, outputs=STEPS),
-        gradients("alibi", "Biases by distance", SQUARE, alibi_slopes=SLOPES),
-        gradients("alibi_causal", "Biases by distance, and causality", SQUARE, alibi_slopes=SLOPES, is_causal=True),
+        gradients("sinks_softcap", "Sinks are not capped")(PLAIN, sinks=[3.0, -2.0], softcap=1.0),
+        gradients("sinks_scale", "Sinks are not scaled")(PLAIN, sinks=[3.0, -2.0], scale=0.125),
+        gradients("sinks_one_key", "One key beside a sink")(Sizes(1, 2, 2, 3, 1, 3, 2), sinks=SINKS, outputs=STEPS),
+        gradients("alibi", "Biases by distance")(SQUARE, alibi_slopes=SLOPES),
+        gradients("alibi_causal", "Biases by distance, and causality")(SQUARE, alibi_slopes=SLOPES, is_causal=True),
         gradients(
             "alibi_more_queries_sinks",
             "Biases by distance of queries that stand before the first key, and sinks, which no shift of a row cancels",
-            Sizes(1, 2, 2, 6, 3, 3, 2),
-            alibi_slopes=SLOPES,
-            causal_alignment=BOTTOM_RIGHT,
-            sinks=[0.5, -1.25],
-        ),
-        gradients("alibi_grouped", "Biases of six query heads", Sizes(1, 6, 2, 5, 5, 3, 2), alibi_slopes=SIX_SLOPES),
+        )(Sizes(1, 2, 2, 6, 3, 3, 2), alibi_slopes=SLOPES, causal_alignment=BOTTOM_RIGHT, sinks=[0.5, -1.25]),
+        gradients("alibi_grouped", "Biases of six query heads")(Sizes(1, 6, 2, 5, 5, 3, 2), alibi_slopes=SIX_SLOPES),
         *(
-            gradients(
-                f"alibi_{alignment}",
-                f"Biases by distance, {alignment}",
-                PLAIN,
-                alibi_slopes=SLOPES,
-                causal_alignment=alignment,
+            gradients(f"alibi_{alignment}", f"Biases by distance, {alignment}")(
+                PLAIN, alibi_slopes=SLOPES, causal_alignment=alignment
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        gradients(
-            "alibi_softcap",
-            "Biases are added after the softcap",
-            SQUARE,
-            alibi_slopes=SLOPES,
-            softcap=1.0,
-            outputs=STEPS,
+        gradients("alibi_softcap", "Biases are added after the softcap")(
+            SQUARE, alibi_slopes=SLOPES, softcap=1.0, outputs=STEPS
         ),
     )
 

@@ -16,7 +16,7 @@ from attnspec_authoring.recipes.attention.attendance import (
     is_positional,
 )
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def of_logsumexp(name: str, sizes: Sizes) -> NDArray[np.float64]:
     return grid(f"{name}/grad_logsumexp", (sizes.batch, sizes.heads, sizes.queries))
 
 
+@headed
 def gradients(
     name: str,
     title: str,

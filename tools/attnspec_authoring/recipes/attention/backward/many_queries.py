@@ -44,12 +44,8 @@ def many_queries(queries: int) -> tuple[AuthoredCase, ...]:
         ("sinks", "a sink", few, {"sinks": [0.5]}),
     )
     return tuple(
-        gradients(
-            f"queries_{queries}_{feature}",
-            f"{queries} queries: {what}",
-            sizes,
-            with_grad_logsumexp=feature in ("stored", "alibi"),
-            **arguments,
+        gradients(f"queries_{queries}_{feature}", f"{queries} queries: {what}")(
+            sizes, with_grad_logsumexp=feature in ("stored", "alibi"), **arguments
         )
         for feature, what, sizes, arguments in features
     )
@@ -59,25 +55,15 @@ def groups() -> tuple[AuthoredCase, ...]:
     """Many queries beside as many keys, in several batch entries, and in heads that share a key head."""
     sizes = Sizes(2, 2, 1, 37, 3, 1, 1)
     return (
-        gradients(
-            "queries_37_square",
-            "37 queries and as many keys: a window and biases by distance",
-            Sizes(1, 1, 1, 37, 37, 1, 1),
-            window=[2, 0],
-            alibi_slopes=[0.125],
+        gradients("queries_37_square", "37 queries and as many keys: a window and biases by distance")(
+            Sizes(1, 1, 1, 37, 37, 1, 1), window=[2, 0], alibi_slopes=[0.125]
         ),
         gradients(
-            "queries_37_lengths_of_entries",
-            "37 queries: lengths of two batch entries, and causality, bottom-right",
-            sizes,
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
-            key_lengths=[3, 2],
-            query_lengths=[36, 5],
-        ),
+            "queries_37_lengths_of_entries", "37 queries: lengths of two batch entries, and causality, bottom-right"
+        )(sizes, is_causal=True, causal_alignment=BOTTOM_RIGHT, key_lengths=[3, 2], query_lengths=[36, 5]),
         gradients(
-            "queries_37_alibi_of_heads",
-            "37 queries: biases by distance of two heads, and a mask that all heads share",
+            "queries_37_alibi_of_heads", "37 queries: biases by distance of two heads, and a mask that all heads share"
+        )(
             sizes,
             alibi_slopes=[0.0625, 0.015625],
             causal_alignment=TOP_LEFT,

@@ -36,49 +36,32 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
     """Every shape that a mask may have."""
     return (
         *(
-            gradients(
-                f"float_mask_{name}",
-                f"A float mask of the shape {shape}",
-                SIZES,
-                mask=float_mask(f"backward/float_mask_{name}", shape),
+            gradients(f"float_mask_{name}", f"A float mask of the shape {shape}")(
+                SIZES, mask=float_mask(f"backward/float_mask_{name}", shape)
             )
             for name, shape in SHAPES.items()
         ),
         *(
-            gradients(
-                f"boolean_mask_{name}",
-                f"A Boolean mask of the shape {SHAPES[name]}",
-                SIZES,
-                mask=boolean_mask(f"backward/boolean_mask_{name}", SHAPES[name]),
+            gradients(f"boolean_mask_{name}", f"A Boolean mask of the shape {SHAPES[name]}")(
+                SIZES, mask=boolean_mask(f"backward/boolean_mask_{name}", SHAPES[name])
             )
             for name in BOOLEAN
         ),
         gradients(
-            "float_mask_batch_equals_heads",
-            "A float mask of three axes where there are as many batch entries as heads",
-            Sizes(2, 2, 2, 3, 4, 2, 3),
-            mask=float_mask("backward/float_mask_batch_equals_heads", (2, 3, 4)),
-        ),
+            "float_mask_batch_equals_heads", "A float mask of three axes where there are as many batch entries as heads"
+        )(Sizes(2, 2, 2, 3, 4, 2, 3), mask=float_mask("backward/float_mask_batch_equals_heads", (2, 3, 4))),
         *(
             gradients(
                 f"{kind}_mask_of_queries_as_many_as_entries",
                 f"A {what} mask of the shape (3, 5) has a row for each query, also with as many batch entries",
-                Sizes(3, 2, 1, 3, 5, 1, 1),
-                mask=draw(f"backward/{kind}_mask_of_queries_as_many_as_entries", (3, 5)),
-            )
+            )(Sizes(3, 2, 1, 3, 5, 1, 1), mask=draw(f"backward/{kind}_mask_of_queries_as_many_as_entries", (3, 5)))
             for kind, what, draw in (("boolean", "Boolean", boolean_mask), ("float", "float", float_mask))
         ),
-        gradients(
-            "float_mask_grouped",
-            "A float mask for each of six query heads",
-            GROUPED,
-            mask=float_mask("backward/float_mask_grouped", (6, 4, 5)),
+        gradients("float_mask_grouped", "A float mask for each of six query heads")(
+            GROUPED, mask=float_mask("backward/float_mask_grouped", (6, 4, 5))
         ),
-        gradients(
-            "float_mask_grouped_shared",
-            "One float mask for six query heads over two",
-            GROUPED,
-            mask=float_mask("backward/float_mask_grouped_shared", (1, 1, 4, 5)),
+        gradients("float_mask_grouped_shared", "One float mask for six query heads over two")(
+            GROUPED, mask=float_mask("backward/float_mask_grouped_shared", (1, 1, 4, 5))
         ),
     )
 
@@ -90,76 +73,41 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     square = float_mask("backward/float_mask_causal", (2, 5, 5))
     hidden = np.where(np.arange(5) == 2, HIDDEN, 0.0).reshape(1, 5)
     return (
-        gradients("float_mask_without_exclusions", "A float mask that excludes nothing", SIZES, mask=visible),
-        gradients(
-            "float_mask_of_zeros", "A float mask of zeros has a gradient", PLAIN, mask=np.zeros((4, 5)), outputs=STEPS
+        gradients("float_mask_without_exclusions", "A float mask that excludes nothing")(SIZES, mask=visible),
+        gradients("float_mask_of_zeros", "A float mask of zeros has a gradient")(
+            PLAIN, mask=np.zeros((4, 5)), outputs=STEPS
         ),
-        gradients(
-            "float_mask_hides_one_key", "A float mask hides one key from all", PLAIN, mask=hidden, clauses=("excluded",)
+        gradients("float_mask_hides_one_key", "A float mask hides one key from all")(
+            PLAIN, mask=hidden, clauses=("excluded",)
         ),
-        gradients(
-            "boolean_mask_hides_one_key",
-            "A Boolean mask hides one key from all",
-            PLAIN,
-            mask=np.arange(5).reshape(1, 5) != 2,
-            clauses=("excluded",),
+        gradients("boolean_mask_hides_one_key", "A Boolean mask hides one key from all")(
+            PLAIN, mask=np.arange(5).reshape(1, 5) != 2, clauses=("excluded",)
         ),
-        gradients("float_mask_scale", "The gradient of a mask is not scaled", PLAIN, mask=visible, scale=0.125),
-        gradients("float_mask_scale_zero", "A scale of 0 leaves the mask its gradient", PLAIN, mask=visible, scale=0.0),
-        gradients(
-            "float_mask_softcap",
-            "The gradient of a mask is not capped",
-            PLAIN,
-            mask=visible,
-            softcap=1.0,
-            outputs=STEPS,
+        gradients("float_mask_scale", "The gradient of a mask is not scaled")(PLAIN, mask=visible, scale=0.125),
+        gradients("float_mask_scale_zero", "A scale of 0 leaves the mask its gradient")(PLAIN, mask=visible, scale=0.0),
+        gradients("float_mask_softcap", "The gradient of a mask is not capped")(
+            PLAIN, mask=visible, softcap=1.0, outputs=STEPS
         ),
-        gradients("float_mask_sinks", "A float mask beside sinks", SIZES, mask=visible, sinks=sinks),
-        gradients("float_mask_causal", "A float mask and causality", SQUARE, mask=square, is_causal=True),
-        gradients(
-            "float_mask_causal_bottom",
-            "A float mask shared by all heads, and causality, bottom-right",
-            PLAIN,
-            mask=visible,
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+        gradients("float_mask_sinks", "A float mask beside sinks")(SIZES, mask=visible, sinks=sinks),
+        gradients("float_mask_causal", "A float mask and causality")(SQUARE, mask=square, is_causal=True),
+        gradients("float_mask_causal_bottom", "A float mask shared by all heads, and causality, bottom-right")(
+            PLAIN, mask=visible, is_causal=True, causal_alignment=BOTTOM_RIGHT
         ),
-        gradients("float_mask_window", "A float mask and a window", SQUARE, mask=square[:1], window=[1, 1]),
-        gradients(
-            "float_mask_lengths",
-            "A float mask shared by batch entries of different lengths",
-            SIZES,
-            mask=visible,
-            key_lengths=[5, 2, 3],
-            query_lengths=[4, 1, 3],
+        gradients("float_mask_window", "A float mask and a window")(SQUARE, mask=square[:1], window=[1, 1]),
+        gradients("float_mask_lengths", "A float mask shared by batch entries of different lengths")(
+            SIZES, mask=visible, key_lengths=[5, 2, 3], query_lengths=[4, 1, 3]
         ),
-        gradients(
-            "float_mask_grad_logsumexp",
-            "A float mask and a gradient of the logsumexp",
-            PLAIN,
-            mask=visible,
-            with_grad_logsumexp=True,
+        gradients("float_mask_grad_logsumexp", "A float mask and a gradient of the logsumexp")(
+            PLAIN, mask=visible, with_grad_logsumexp=True
         ),
-        gradients(
-            "boolean_mask_softcap",
-            "A Boolean mask and a softcap",
-            PLAIN,
-            mask=boolean_mask("backward/bs", (2, 4, 5)),
-            softcap=1.5,
+        gradients("boolean_mask_softcap", "A Boolean mask and a softcap")(
+            PLAIN, mask=boolean_mask("backward/bs", (2, 4, 5)), softcap=1.5
         ),
-        gradients(
-            "boolean_mask_causal",
-            "A Boolean mask and causality",
-            SQUARE,
-            mask=np.arange(5) != np.arange(5)[:, np.newaxis] - 1,
-            is_causal=True,
+        gradients("boolean_mask_causal", "A Boolean mask and causality")(
+            SQUARE, mask=np.arange(5) != np.arange(5)[:, np.newaxis] - 1, is_causal=True
         ),
-        gradients(
-            "boolean_mask_sinks",
-            "A Boolean mask beside sinks",
-            GROUPED,
-            mask=boolean_mask("backward/bk", (6, 4, 5)),
-            sinks=[0.5, -1.0, 2.0, 0.0, 1.5, -0.25],
+        gradients("boolean_mask_sinks", "A Boolean mask beside sinks")(
+            GROUPED, mask=boolean_mask("backward/bk", (6, 4, 5)), sinks=[0.5, -1.0, 2.0, 0.0, 1.5, -0.25]
         ),
     )
 
@@ -171,9 +119,7 @@ def one_query_cases() -> tuple[AuthoredCase, ...]:
         gradients(
             f"{kind}_mask_{name}_of_grouped_heads_one_query",
             f"One query of four heads that share two, and a {kind} mask of the shape {shape} for each of the four",
-            sizes,
-            mask=draw(f"backward/{kind}_mask_{name}_of_grouped_heads_one_query", shape),
-        )
+        )(sizes, mask=draw(f"backward/{kind}_mask_{name}_of_grouped_heads_one_query", shape))
         for kind, draw, name, shape in (
             ("boolean", boolean_mask, "3", (4, 1, 5)),
             ("float", float_mask, "4", (3, 4, 1, 5)),

@@ -46,20 +46,11 @@ def layout_cases() -> tuple[AuthoredCase, ...]:
         stored: dict[str, Any] = {"mask": float_mask(f"backward/{name}", (1, 1, 4, 5)), "derived": STORED}
         every = (*MATRICES, "mask", *(() if layout.startswith("heads_last") else ("logsumexp",)), "output")
         made += [
-            gradients(
-                f"{layout}_grad_output",
-                f"The gradient of the output lies {how}",
-                PLAIN,
-                clauses=_LAYOUT,
-                presentation={"grad_output": layout},
+            gradients(f"{layout}_grad_output", f"The gradient of the output lies {how}")(
+                PLAIN, clauses=_LAYOUT, presentation={"grad_output": layout}
             ),
-            gradients(
-                name,
-                f"All inputs lie {how}",
-                PLAIN,
-                clauses=_LAYOUT,
-                presentation=dict.fromkeys(every, layout),
-                **stored,
+            gradients(name, f"All inputs lie {how}")(
+                PLAIN, clauses=_LAYOUT, presentation=dict.fromkeys(every, layout), **stored
             ),
         ]
     return tuple(made)
@@ -77,17 +68,7 @@ REPEATED: tuple[tuple[str, str, str, str, Sizes, tuple[int, ...], tuple[int, ...
     (_TOKENS, "key", "key", "keys", PLAIN, (1, 2, 1, 2), (1, 2, 5, 2), (), ""),
     (_FEATURES, "feature", "key", "keys", _WIDE, (1, 2, 5, 1), (1, 2, 5, 3), (), ""),
     (_TOKENS, "key", "value", "values", PLAIN, (1, 2, 1, 2), (1, 2, 5, 2), (), ""),
-    (
-        _FEATURES,
-        "feature",
-        "value",
-        "numbers",
-        _WIDE,
-        (1, 2, 5, 1),
-        (1, 2, 5, 3),
-        STORED,
-        _GIVEN,
-    ),
+    (_FEATURES, "feature", "value", "numbers", _WIDE, (1, 2, 5, 1), (1, 2, 5, 3), STORED, _GIVEN),
 )
 """One query, key or feature of an input that lies in memory once, though it is there for all of them."""
 
@@ -107,51 +88,30 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
         name: np.broadcast_to(keys[name][:, :1], keys[name].shape).copy() for name in ("key", "value")
     }
     return (
-        gradients(
-            "one_number_grad_output",
-            "One number stands for the whole gradient of the output, as that of a sum",
-            PLAIN,
-            clauses=_LAYOUT,
-            presentation={"grad_output": "one_number"},
-            grad_output=np.ones((1, 2, 4, 2)),
+        gradients("one_number_grad_output", "One number stands for the whole gradient of the output, as that of a sum")(
+            PLAIN, clauses=_LAYOUT, presentation={"grad_output": "one_number"}, grad_output=np.ones((1, 2, 4, 2))
         ),
         gradients(
             "one_number_grad_output_stored",
             "One number stands for the whole gradient of the output, in six heads over two, and both are given",
+        )(
             GROUPED,
             clauses=_LAYOUT,
             derived=STORED,
             presentation={"grad_output": "one_number"},
             grad_output=np.full((1, 6, 4, 1), 0.25),
         ),
-        gradients(
-            "one_number_grad_logsumexp",
-            "One number stands for the whole gradient of the logsumexp",
-            PLAIN,
-            clauses=_LAYOUT,
-            presentation={"grad_logsumexp": "one_number"},
-            grad_logsumexp=np.ones((1, 2, 4)),
+        gradients("one_number_grad_logsumexp", "One number stands for the whole gradient of the logsumexp")(
+            PLAIN, clauses=_LAYOUT, presentation={"grad_logsumexp": "one_number"}, grad_logsumexp=np.ones((1, 2, 4))
         ),
-        gradients(
-            "broadcast_grad_output",
-            "The gradient of one batch entry stands for those of all",
-            BATCH,
-            clauses=_LAYOUT,
-            presentation={"grad_output": "broadcast"},
-            grad_output=one_entry,
+        gradients("broadcast_grad_output", "The gradient of one batch entry stands for those of all")(
+            BATCH, clauses=_LAYOUT, presentation={"grad_output": "broadcast"}, grad_output=one_entry
         ),
-        gradients(
-            "heads_broadcast_grad_output",
-            "The gradient of one head stands for those of all",
-            BATCH,
-            clauses=_LAYOUT,
-            presentation={"grad_output": "heads_broadcast"},
-            grad_output=one_head,
+        gradients("heads_broadcast_grad_output", "The gradient of one head stands for those of all")(
+            BATCH, clauses=_LAYOUT, presentation={"grad_output": "heads_broadcast"}, grad_output=one_head
         ),
         *(
-            gradients(
-                f"{layout}_{name}",
-                f"In memory the {what} of one {one} stand for those of all{beside}",
+            gradients(f"{layout}_{name}", f"In memory the {what} of one {one} stand for those of all{beside}")(
                 sizes,
                 clauses=_LAYOUT,
                 derived=derived,
@@ -163,34 +123,23 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
         gradients(
             "features_broadcast_gradients_of_heads",
             "The gradient of one feature stands for those of all in memory, in six heads over two",
+        )(
             GROUPED_WIDE,
             clauses=_LAYOUT,
             presentation={"grad_output": _FEATURES},
             **repeated("backward/features_broadcast_gradients_of_heads/one", "grad_output", (2, 6, 4, 1), (2, 6, 4, 2)),
         ),
-        gradients(
-            "fortran_mask",
-            "The mask lies with its first axis first in memory",
+        gradients("fortran_mask", "The mask lies with its first axis first in memory")(
             PLAIN,
             clauses=_LAYOUT,
             presentation={"mask": "fortran"},
             mask=boolean_mask("backward/fortran_mask", (2, 4, 5)),
         ),
-        gradients(
-            "gapped_mask",
-            "The mask lies with gaps in memory",
-            PLAIN,
-            clauses=_LAYOUT,
-            presentation={"mask": "gapped"},
-            mask=float_mask("backward/gapped_mask", (4, 5)),
+        gradients("gapped_mask", "The mask lies with gaps in memory")(
+            PLAIN, clauses=_LAYOUT, presentation={"mask": "gapped"}, mask=float_mask("backward/gapped_mask", (4, 5))
         ),
-        gradients(
-            "heads_broadcast_keys",
-            "One key head and one value head stand for all",
-            PLAIN,
-            clauses=_LAYOUT,
-            presentation=dict.fromkeys(("key", "value"), "heads_broadcast"),
-            **same,
+        gradients("heads_broadcast_keys", "One key head and one value head stand for all")(
+            PLAIN, clauses=_LAYOUT, presentation=dict.fromkeys(("key", "value"), "heads_broadcast"), **same
         ),
     )
 
@@ -201,18 +150,11 @@ def shared_cases() -> tuple[AuthoredCase, ...]:
     one = grid("backward/one_array/all", (1, 2, 5, 3))
     tensors: dict[str, Any] = dict.fromkeys(MATRICES, one)
     return (
-        gradients(
-            "one_array",
-            "Gradient, query, key and value are one array",
-            sizes,
-            clauses=("inputs_unchanged",),
-            presentation=dict.fromkeys(MATRICES, "shared"),
-            **tensors,
+        gradients("one_array", "Gradient, query, key and value are one array")(
+            sizes, clauses=("inputs_unchanged",), presentation=dict.fromkeys(MATRICES, "shared"), **tensors
         ),
         *(
-            gradients(
-                f"fused_{name}",
-                f"{what} are sections of one array",
+            gradients(f"fused_{name}", f"{what} are sections of one array")(
                 sizes,
                 clauses=_LAYOUT,
                 presentation=dict.fromkeys(names, "fused"),
@@ -225,9 +167,7 @@ def shared_cases() -> tuple[AuthoredCase, ...]:
                 ("everything", "Gradient, query, key and value", MATRICES),
             )
         ),
-        gradients(
-            "readonly_lengths",
-            "Lengths, sinks and slopes cannot be written to",
+        gradients("readonly_lengths", "Lengths, sinks and slopes cannot be written to")(
             BATCH,
             clauses=("inputs_unchanged",),
             causal_alignment="bottom_right",
@@ -254,9 +194,7 @@ def changed_cases() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            gradients(
-                f"changed_{tensor}",
-                f"The same again, with {what} turned around",
+            gradients(f"changed_{tensor}", f"The same again, with {what} turned around")(
                 BATCH if tensor.endswith("_lengths") else PLAIN,
                 clauses=("repeatable",),
                 changed_argument=ChangedArgument(tensor, reversed=True),
@@ -264,41 +202,19 @@ def changed_cases() -> tuple[AuthoredCase, ...]:
             )
             for tensor, what, arguments in turned
         ),
-        gradients(
-            "changed_scale",
-            "The same again, with another scale",
-            SQUARE,
-            clauses=("repeatable",),
-            changed_argument=ChangedArgument("scale", 1.5),
-            scale=0.5,
+        gradients("changed_scale", "The same again, with another scale")(
+            SQUARE, clauses=("repeatable",), changed_argument=ChangedArgument("scale", 1.5), scale=0.5
         ),
-        gradients(
-            "changed_softcap",
-            "The same again, with another softcap",
-            SQUARE,
-            clauses=("repeatable",),
-            changed_argument=ChangedArgument("softcap", 4.0),
-            softcap=1.0,
+        gradients("changed_softcap", "The same again, with another softcap")(
+            SQUARE, clauses=("repeatable",), changed_argument=ChangedArgument("softcap", 4.0), softcap=1.0
         ),
-        gradients(
-            "changed_window",
-            "The same again, with another window",
-            SQUARE,
-            clauses=("repeatable",),
-            changed_argument=ChangedArgument("window", [3, 0]),
-            window=[1, 0],
+        gradients("changed_window", "The same again, with another window")(
+            SQUARE, clauses=("repeatable",), changed_argument=ChangedArgument("window", [3, 0]), window=[1, 0]
         ),
-        gradients(
-            "changed_causality",
-            "The same again, without causality",
-            SQUARE,
-            clauses=("repeatable",),
-            changed_argument=ChangedArgument("is_causal", False),
-            is_causal=True,
+        gradients("changed_causality", "The same again, without causality")(
+            SQUARE, clauses=("repeatable",), changed_argument=ChangedArgument("is_causal", False), is_causal=True
         ),
-        gradients(
-            "changed_alignment",
-            "The same again, with the queries at the end of the keys",
+        gradients("changed_alignment", "The same again, with the queries at the end of the keys")(
             PLAIN,
             clauses=("repeatable",),
             changed_argument=ChangedArgument("causal_alignment", "bottom_right"),
@@ -306,13 +222,8 @@ def changed_cases() -> tuple[AuthoredCase, ...]:
             causal_alignment="top_left",
         ),
         *(
-            gradients(
-                f"changed_{name}",
-                f"The same again, with another choice of {what}",
-                BATCH,
-                clauses=("repeatable",),
-                changed_argument=changed,
-                **arguments,
+            gradients(f"changed_{name}", f"The same again, with another choice of {what}")(
+                BATCH, clauses=("repeatable",), changed_argument=changed, **arguments
             )
             for name, what, arguments, changed in changed_places.CHANGES
         ),

@@ -13,17 +13,11 @@ from attnspec_authoring.recipes.attention.backward.rejects import TWINS, of_shap
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-TWIN = gradients(
-    "twin_heads",
-    "Valid twin: two heads, two features of values, a gradient of the logsumexp",
-    Sizes(3, 2, 2, 4, 5, 2, 2),
-    with_grad_logsumexp=True,
+TWIN = gradients("twin_heads", "Valid twin: two heads, two features of values, a gradient of the logsumexp")(
+    Sizes(3, 2, 2, 4, 5, 2, 2), with_grad_logsumexp=True
 )
-FLOAT_TWIN = gradients(
-    "twin_float_mask",
-    "Valid twin: a float mask",
-    Sizes(3, 4, 2, 4, 5, 1, 1),
-    mask=float_mask("backward/twin_float_mask", (4, 4, 5)),
+FLOAT_TWIN = gradients("twin_float_mask", "Valid twin: a float mask")(
+    Sizes(3, 4, 2, 4, 5, 1, 1), mask=float_mask("backward/twin_float_mask", (4, 4, 5))
 )
 """More query heads than key heads, so that a mask of the key heads is another one."""
 _INPUTS = {twin.id.partition("/")[2]: twin.inputs for twin in (*TWINS, TWIN, FLOAT_TWIN)}
@@ -120,9 +114,7 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
     matrices: dict[str, Any] = {name: plain[name] for name in (*_MATRICES, "grad_logsumexp")}
     return (
         *(
-            refused(
-                name,
-                title,
+            refused(name, title)(
                 clause,
                 "twin_heads",
                 f"The {tensor} has the shape {shape}.",
@@ -132,9 +124,7 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
             )
             for name, title, clause, tensor, shape, strict in SHAPES
         ),
-        refused(
-            "rank_5",
-            "Tensors of five axes",
+        refused("rank_5", "Tensors of five axes")(
             "rank",
             "twin_heads",
             "All tensors have an axis too many.",
@@ -142,20 +132,12 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
             twins=_INPUTS,
         ),
         *(
-            refused(
-                f"rank_3_of_{tensor}",
-                f"A {tensor} without a batch axis beside others with one",
-                "rank",
-                "twin_heads",
-                f"The {tensor} lacks an axis.",
-                {tensor: plain[tensor][0]},
-                twins=_INPUTS,
+            refused(f"rank_3_of_{tensor}", f"A {tensor} without a batch axis beside others with one")(
+                "rank", "twin_heads", f"The {tensor} lacks an axis.", {tensor: plain[tensor][0]}, twins=_INPUTS
             )
             for tensor in ("query", "key", "value")
         ),
-        refused(
-            "batch_of_one_query",
-            "A query of one batch entry, and its gradients, for three of keys",
+        refused("batch_of_one_query", "A query of one batch entry, and its gradients, for three of keys")(
             "batch",
             "twin_heads",
             "The query has batch 1; key and value have batch 3.",
@@ -163,9 +145,7 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
             twins=_INPUTS,
         ),
         *(
-            refused(
-                f"grouped_{name}",
-                f"A number of {name.replace('_', ' ')} heads",
+            refused(f"grouped_{name}", f"A number of {name.replace('_', ' ')} heads")(
                 "grouped",
                 "twin_grouped",
                 "The query heads are no multiple of the key heads.",
@@ -188,9 +168,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         FLOAT_TWIN,
         *shape_misfits(),
         *(
-            refused(
-                name,
-                title,
+            refused(name, title)(
                 "gradient_shape",
                 "twin_heads",
                 f"The {tensor} has the shape {shape}.",
@@ -201,13 +179,11 @@ def cases() -> tuple[AuthoredCase, ...]:
             for name, title, tensor, shape, strict in GRADIENTS
         ),
         *(
-            refused(name, title, clause, "twin_lengths", f"The {tensor} are {numbers}.", {tensor: numbers})
+            refused(name, title)(clause, "twin_lengths", f"The {tensor} are {numbers}.", {tensor: numbers})
             for name, title, clause, tensor, numbers in LENGTHS
         ),
         *(
-            refused(
-                name,
-                title,
+            refused(name, title)(
                 "mask_shape",
                 twin,
                 f"The mask has the shape {shape}.",

@@ -43,18 +43,14 @@ def query_cases() -> tuple[AuthoredCase, ...]:
                 gradients(
                     name,
                     f"The gradient of one output holds {word}, and its query may not attend to all keys: {exclusion}",
-                    SIZES,
-                    clauses=_CLAUSES,
-                    **arguments,
-                    **spoilt(name, SIZES, ("grad_output",), _SECOND, number),
-                )
+                )(SIZES, clauses=_CLAUSES, **arguments, **spoilt(name, SIZES, ("grad_output",), _SECOND, number))
             )
     for exclusion in ("causal", "float"):
         name = f"nan_in_grad_logsumexp_{exclusion}"
         made.append(
             gradients(
-                name,
-                f"The gradient of one logsumexp is NaN, and its query may not attend to all keys: {exclusion}",
+                name, f"The gradient of one logsumexp is NaN, and its query may not attend to all keys: {exclusion}"
+            )(
                 SIZES,
                 clauses=_CLAUSES,
                 grad_logsumexp=np.where(_SECOND[..., 0], np.nan, of_logsumexp(name, SIZES)),
@@ -72,12 +68,8 @@ def key_cases() -> tuple[AuthoredCase, ...]:
         for tensor in ("key", "value"):
             name = f"nan_in_{tensor}_beside_{exclusion}"
             made.append(
-                gradients(
-                    name,
-                    f"NaN in a {tensor} that some queries may not attend to: {exclusion}",
-                    SIZES,
-                    **EXCLUSIONS[exclusion],
-                    **spoilt(name, SIZES, (tensor,), third, np.nan),
+                gradients(name, f"NaN in a {tensor} that some queries may not attend to: {exclusion}")(
+                    SIZES, **EXCLUSIONS[exclusion], **spoilt(name, SIZES, (tensor,), third, np.nan)
                 )
             )
     lengths: dict[str, Any] = {"key_lengths": [2], "query_lengths": [3]}
@@ -87,12 +79,8 @@ def key_cases() -> tuple[AuthoredCase, ...]:
         *made,
         *(
             gradients(
-                f"hidden_nan_beside_{name}",
-                f"NaN in keys and values that no query may attend to, beside {what}",
-                SIZES,
-                **arguments,
-                **spoilt(f"hidden_nan_beside_{name}", SIZES, ("key", "value"), where, np.nan),
-            )
+                f"hidden_nan_beside_{name}", f"NaN in keys and values that no query may attend to, beside {what}"
+            )(SIZES, **arguments, **spoilt(f"hidden_nan_beside_{name}", SIZES, ("key", "value"), where, np.nan))
             for name, what, where, arguments in (
                 ("softcap", "a softcap", hidden, {"mask": np.arange(4).reshape(1, 4) != 3, "softcap": 1.5}),
                 (
@@ -125,17 +113,10 @@ def dead_cases() -> tuple[AuthoredCase, ...]:
     dead = np.broadcast_to(np.arange(4).reshape(4, 1) != 1, (4, 4))
     name = "nan_in_grad_output_dead"
     return (
-        gradients(
-            name,
-            "The gradient of a query without keys is NaN",
-            SIZES,
-            clauses=_CLAUSES,
-            mask=dead,
-            **spoilt(name, SIZES, ("grad_output",), _SECOND, np.nan),
+        gradients(name, "The gradient of a query without keys is NaN")(
+            SIZES, clauses=_CLAUSES, mask=dead, **spoilt(name, SIZES, ("grad_output",), _SECOND, np.nan)
         ),
-        gradients(
-            f"{name}_float",
-            "The gradient of a query that a float mask leaves no key is NaN",
+        gradients(f"{name}_float", "The gradient of a query that a float mask leaves no key is NaN")(
             SIZES,
             clauses=_CLAUSES,
             mask=np.where(dead, 0.5, HIDDEN),
@@ -156,13 +137,7 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
         ("sinks", "beside sinks", one, {"sinks": [0.5, -1.25]}),
     )
     return tuple(
-        gradients(
-            f"nan_in_float_mask_{name}",
-            f"NaN in a float mask: {what}",
-            SIZES,
-            mask=mask,
-            **arguments,
-        )
+        gradients(f"nan_in_float_mask_{name}", f"NaN in a float mask: {what}")(SIZES, mask=mask, **arguments)
         for name, what, mask, arguments in masks
     )
 
@@ -174,8 +149,8 @@ def padding_cases() -> tuple[AuthoredCase, ...]:
     padding = (np.arange(4) >= 2).reshape(1, 1, 4, 1)
     return tuple(
         gradients(
-            f"padding_nan_{name}",
-            f"Queries that do not count hold NaN, and so does what was stored of them: {what}",
+            f"padding_nan_{name}", f"Queries that do not count hold NaN, and so does what was stored of them: {what}"
+        )(
             SIZES,
             derived=derived,
             **lengths,
@@ -199,13 +174,8 @@ def stated_padding_cases() -> tuple[AuthoredCase, ...]:
         tensors = spoilt(name, sizes, ("query", "grad_output"), padding, number)
         stated = np.where(padding, number, np.broadcast_to(tensors["value"], (1, 2, 4, 3)))
         made.append(
-            gradients(
-                name,
-                f"Queries that do not count hold {word}, and so do their outputs, which are given",
-                sizes,
-                query_lengths=[2],
-                output=stated,
-                **tensors,
+            gradients(name, f"Queries that do not count hold {word}, and so do their outputs, which are given")(
+                sizes, query_lengths=[2], output=stated, **tensors
             )
         )
     return tuple(made)
@@ -215,9 +185,7 @@ def one_key_cases() -> tuple[AuthoredCase, ...]:
     """Put NaN into a query or a key beside a single key: its weight is NaN and not 1, and so are the gradients."""
     sizes, second = Sizes(1, 2, 2, 4, 1, 2, 3), (np.arange(2) == 1).reshape(1, 2, 1, 1)
     return tuple(
-        gradients(
-            name,
-            f"A {tensor} of one head holds NaN, beside a single key",
+        gradients(name, f"A {tensor} of one head holds NaN, beside a single key")(
             sizes,
             clauses=("nonfinite_input",),
             **spoilt(

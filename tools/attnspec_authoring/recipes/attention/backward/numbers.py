@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes
-from attnspec_authoring.recipes.attention.backward.gradients import (
-    GROUPED,
-    PLAIN,
-    STEPS,
-    STORED,
-    drawn,
-    gradients,
-)
+from attnspec_authoring.recipes.attention.backward.gradients import GROUPED, PLAIN, STEPS, STORED, drawn, gradients
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 
 if TYPE_CHECKING:
@@ -41,40 +34,20 @@ def peaked_cases() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            gradients(name, title, sizes, clauses=_STABLE, **tensors)
+            gradients(name, title)(sizes, clauses=_STABLE, **tensors)
             for name, title, sizes, tensors in (peaked, one_hot, large)
         ),
-        gradients(
-            "logits_far_above",
-            "All logits lie far above zero",
-            PLAIN,
-            clauses=_STABLE,
-            outputs=STEPS,
-            mask=np.full((1, 5), 4096.0),
-            dtypes=SINGLE_AND_DOUBLE,
+        gradients("logits_far_above", "All logits lie far above zero")(
+            PLAIN, clauses=_STABLE, outputs=STEPS, mask=np.full((1, 5), 4096.0), dtypes=SINGLE_AND_DOUBLE
+        ),
+        gradients("logits_far_below", "All logits lie far below zero")(
+            PLAIN, clauses=_STABLE, outputs=STEPS, mask=np.full((1, 5), -4096.0), dtypes=SINGLE_AND_DOUBLE
         ),
         gradients(
-            "logits_far_below",
-            "All logits lie far below zero",
-            PLAIN,
-            clauses=_STABLE,
-            outputs=STEPS,
-            mask=np.full((1, 5), -4096.0),
-            dtypes=SINGLE_AND_DOUBLE,
-        ),
-        gradients(
-            "logits_below_float16",
-            "All logits lie below what an exponential in half precision can tell from zero",
-            PLAIN,
-            clauses=_STABLE,
-            mask=np.full((1, 5), -64.0),
-        ),
-        gradients(
-            "rising_rows",
-            "The greatest logit comes last, seventeen above the one before",
-            Sizes(1, 1, 1, 2, 17, 1, 1),
-            clauses=_STABLE,
-            mask=np.arange(17.0).reshape(1, 17) * 17.0 - 160.0,
+            "logits_below_float16", "All logits lie below what an exponential in half precision can tell from zero"
+        )(PLAIN, clauses=_STABLE, mask=np.full((1, 5), -64.0)),
+        gradients("rising_rows", "The greatest logit comes last, seventeen above the one before")(
+            Sizes(1, 1, 1, 2, 17, 1, 1), clauses=_STABLE, mask=np.arange(17.0).reshape(1, 17) * 17.0 - 160.0
         ),
     )
 
@@ -85,36 +58,21 @@ def tied_cases() -> tuple[AuthoredCase, ...]:
     apart = drawn("backward/cancelling", PLAIN)
     value = apart["value"]
     return (
-        gradients("ties", "All scores are equal", PLAIN, outputs=STEPS, query=zeros),
-        gradients(
-            "ties_stored",
-            "All scores are equal, and output and logsumexp are given",
-            PLAIN,
-            derived=STORED,
-            query=zeros,
+        gradients("ties", "All scores are equal")(PLAIN, outputs=STEPS, query=zeros),
+        gradients("ties_stored", "All scores are equal, and output and logsumexp are given")(
+            PLAIN, derived=STORED, query=zeros
         ),
-        gradients(
-            "equal_keys",
-            "All keys are equal",
-            PLAIN,
-            key=np.broadcast_to(np.array([0.5, -1.0]), (1, 2, 5, 2)).copy(),
+        gradients("equal_keys", "All keys are equal")(
+            PLAIN, key=np.broadcast_to(np.array([0.5, -1.0]), (1, 2, 5, 2)).copy()
         ),
-        gradients(
-            "equal_values",
-            "All values are equal: delta takes everything away",
-            PLAIN,
-            outputs=STEPS,
-            value=np.broadcast_to(np.array([1.5, -0.25]), (1, 2, 5, 2)).copy(),
+        gradients("equal_values", "All values are equal: delta takes everything away")(
+            PLAIN, outputs=STEPS, value=np.broadcast_to(np.array([1.5, -0.25]), (1, 2, 5, 2)).copy()
         ),
         gradients(
             "values_far_from_zero",
             "Values that differ by little and lie far from zero: gradients of weights less delta",
-            PLAIN,
-            value=64.0 + np.sign(value) * 0.5,
-        ),
-        gradients(
-            "heads_that_cancel",
-            "What two heads give to a shared key has opposite signs",
+        )(PLAIN, value=64.0 + np.sign(value) * 0.5),
+        gradients("heads_that_cancel", "What two heads give to a shared key has opposite signs")(
             Sizes(1, 2, 1, 4, 5, 3, 2),
             query=np.repeat(drawn("backward/heads_that_cancel", Sizes(1, 1, 1, 4, 5, 3, 2))["query"], 2, axis=1),
             grad_output=drawn("backward/heads_that_cancel", Sizes(1, 1, 1, 4, 5, 3, 2))["grad_output"]
@@ -134,7 +92,7 @@ def magnitude_cases() -> tuple[AuthoredCase, ...]:
         ("small_queries", "Small queries", PLAIN, {"query": 2.0**-7}),
     )
     return tuple(
-        gradients(name, title, sizes, clauses=("precision.accumulation",), **scaled(name, sizes, **factors))
+        gradients(name, title)(sizes, clauses=("precision.accumulation",), **scaled(name, sizes, **factors))
         for name, title, sizes, factors in rows
     )
 
@@ -146,26 +104,20 @@ def half_cases() -> tuple[AuthoredCase, ...]:
     large_first = np.where(np.arange(tokens) == 0, 256.0, 7 / 64).reshape(1, 1, tokens, 1)
     of_two_keys: dict[str, Any] = {"key": np.zeros((1, 1, 2, 1)), "value": np.array([1.0, -1.0]).reshape(1, 1, 2, 1)}
     return (
-        gradients(
-            "sum_behind_a_large_gradient",
-            "The gradient of a value sums one large number and many small ones",
+        gradients("sum_behind_a_large_gradient", "The gradient of a value sums one large number and many small ones")(
             Sizes(1, 1, 1, tokens, 1, 1, 1),
             clauses=("precision.accumulation", "precision.dtype", "grad_value"),
             query=np.zeros((1, 1, tokens, 1)),
             grad_output=large_first,
         ),
-        gradients(
-            "sum_behind_a_large_query",
-            "The gradient of a key sums one large number and many small ones",
+        gradients("sum_behind_a_large_query", "The gradient of a key sums one large number and many small ones")(
             Sizes(1, 1, 1, tokens, 2, 1, 1),
             clauses=("precision.accumulation", "precision.dtype", "grad_key"),
             query=large_first,
             grad_output=np.ones((1, 1, tokens, 1)),
             **of_two_keys,
         ),
-        gradients(
-            "products_beyond_float16",
-            "Products of queries and keys lie beyond half precision, scores do not",
+        gradients("products_beyond_float16", "Products of queries and keys lie beyond half precision, scores do not")(
             PLAIN,
             clauses=("precision.accumulation",),
             scale=2.0**-10,

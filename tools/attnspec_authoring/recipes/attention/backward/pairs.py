@@ -36,13 +36,8 @@ def case_of(number: int, levels: Mapping[str, str]) -> AuthoredCase:
     usual = {"off", "none", "default", "equal"}
     named = [f"{feature} {level}".replace("_", " ") for feature, level in levels.items() if level not in usual]
     named = [part.replace("cache past", "query lengths").replace("logsumexp on", "grad logsumexp") for part in named]
-    return gradients(
-        name,
-        f"Features that meet: {', '.join([*named, *(f'given {given}' for given in derived)])}",
-        sizes,
-        derived=derived,
-        with_grad_logsumexp=levels["logsumexp"] == "on",
-        **arguments,
+    return gradients(name, f"Features that meet: {', '.join([*named, *(f'given {given}' for given in derived)])}")(
+        sizes, derived=derived, with_grad_logsumexp=levels["logsumexp"] == "on", **arguments
     )
 
 

@@ -34,9 +34,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
     }
     return (
         *(
-            gradients(
-                f"far_{name}",
-                f"Dot products of thousands, of either sign, and {title}",
+            gradients(f"far_{name}", f"Dot products of thousands, of either sign, and {title}")(
                 PLAIN,
                 clauses=_STABLE,
                 derived=STORED if name.endswith("stored") else (),
@@ -45,17 +43,10 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             )
             for name, (title, feature) in features.items()
         ),
-        gradients(
-            "far_alibi",
-            "Queries far behind all keys, whose biases lie far from zero on either side",
-            Sizes(1, 2, 2, 24, 3, 1, 1),
-            clauses=_STABLE,
-            alibi_slopes=[48.0, -48.0],
-            causal_alignment=TOP_LEFT,
+        gradients("far_alibi", "Queries far behind all keys, whose biases lie far from zero on either side")(
+            Sizes(1, 2, 2, 24, 3, 1, 1), clauses=_STABLE, alibi_slopes=[48.0, -48.0], causal_alignment=TOP_LEFT
         ),
-        gradients(
-            "far_mask",
-            "A float mask sinks the greatest scores below the others",
+        gradients("far_mask", "A float mask sinks the greatest scores below the others")(
             PLAIN,
             clauses=_STABLE,
             mask=np.array([[-1536.0, 0.0, -1536.0, -1024.0, 0.0]]),
@@ -78,24 +69,13 @@ def size_cases() -> tuple[AuthoredCase, ...]:
     around: dict[str, Any] = {**small, "value": about_128}
     in_turn = np.where(np.arange(24) % 2 == 0, 1.0, -1.0).reshape(1, 1, 24, 1)
     return (
-        gradients(
-            "weights_beyond_float16",
-            "Gradients of weights lie beyond half precision, all others do not",
-            sizes,
-            clauses=(*_WIDE, "grad_weights"),
-            **small,
+        gradients("weights_beyond_float16", "Gradients of weights lie beyond half precision, all others do not")(
+            sizes, clauses=(*_WIDE, "grad_weights"), **small
         ),
-        gradients(
-            "delta_beyond_float16",
-            "Gradients of weights lie far beyond half precision, and all about delta",
-            sizes,
-            clauses=(*_WIDE, "delta"),
-            dtypes=("float64", "float32", "float16"),
-            **around,
+        gradients("delta_beyond_float16", "Gradients of weights lie far beyond half precision, and all about delta")(
+            sizes, clauses=(*_WIDE, "delta"), dtypes=("float64", "float32", "float16"), **around
         ),
-        gradients(
-            "sums_beyond_float16",
-            "Sums over queries and keys lie beyond half precision until they are scaled",
+        gradients("sums_beyond_float16", "Sums over queries and keys lie beyond half precision until they are scaled")(
             Sizes(1, 1, 1, 24, 24, 1, 1),
             clauses=(*_WIDE, "grad_query", "grad_key"),
             scale=2.0**-12,
@@ -105,8 +85,8 @@ def size_cases() -> tuple[AuthoredCase, ...]:
             value=128.0 * in_turn,
         ),
         gradients(
-            "sums_beyond_float16_of_30",
-            "Sums over thirty queries lie beyond half precision until they are scaled",
+            "sums_beyond_float16_of_30", "Sums over thirty queries lie beyond half precision until they are scaled"
+        )(
             Sizes(1, 1, 1, 30, 24, 1, 1),
             clauses=(*_WIDE, "grad_key"),
             scale=2.0**-12,
@@ -116,13 +96,8 @@ def size_cases() -> tuple[AuthoredCase, ...]:
             value=128.0 * in_turn,
         ),
         *(
-            gradients(
-                name,
-                title,
-                PLAIN,
-                clauses=_WIDE,
-                dtypes=SINGLE_AND_DOUBLE,
-                **scaled(name, PLAIN, grad_output=2.0**exponent),
+            gradients(name, title)(
+                PLAIN, clauses=_WIDE, dtypes=SINGLE_AND_DOUBLE, **scaled(name, PLAIN, grad_output=2.0**exponent)
             )
             for name, title, exponent in (
                 ("huge_gradients", "Gradients of the output near the largest numbers of float32", 96),
@@ -145,6 +120,7 @@ def _sums_of(tokens: int, suffix: str) -> tuple[AuthoredCase, ...]:
         gradients(
             f"sum_of_keys_behind_a_large_one{suffix}",
             f"The gradient of a query sums one large key and {tokens - 1} small ones",
+        )(
             Sizes(1, 1, 1, 1, tokens, 1, 1),
             clauses=(*_WIDE, "grad_query"),
             query=np.zeros((1, 1, 1, 1)),
@@ -156,6 +132,7 @@ def _sums_of(tokens: int, suffix: str) -> tuple[AuthoredCase, ...]:
         gradients(
             f"sum_of_sinks_behind_a_large_one{suffix}",
             f"The gradients of a sink and of the row of a mask sum one large number and {tokens - 1} small ones",
+        )(
             Sizes(1, 1, 1, tokens, 2, 1, 1),
             clauses=(*_WIDE, "grad_sinks", "grad_mask.broadcast"),
             query=np.zeros((1, 1, tokens, 1)),
@@ -165,8 +142,8 @@ def _sums_of(tokens: int, suffix: str) -> tuple[AuthoredCase, ...]:
             grad_output=first,
         ),
         gradients(
-            f"softmax_behind_a_large_weight{suffix}",
-            f"The softmax sums one large weight and {tokens - 1} small ones",
+            f"softmax_behind_a_large_weight{suffix}", f"The softmax sums one large weight and {tokens - 1} small ones"
+        )(
             Sizes(1, 1, 1, 1, tokens, 1, 1),
             clauses=(*_WIDE, "grad_value"),
             query=np.ones((1, 1, 1, 1)),

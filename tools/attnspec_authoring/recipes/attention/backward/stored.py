@@ -49,8 +49,8 @@ def feature_cases() -> tuple[AuthoredCase, ...]:
         ),
     )
     return tuple(
-        gradients(
-            f"stored_{name}", f"Output and logsumexp are given, beside {what}", sizes, derived=STORED, **arguments
+        gradients(f"stored_{name}", f"Output and logsumexp are given, beside {what}")(
+            sizes, derived=STORED, **arguments
         )
         for name, what, sizes, arguments in beside
     )
@@ -60,59 +60,29 @@ def part_cases() -> tuple[AuthoredCase, ...]:
     """One of the two, and both beside a gradient of the logsumexp."""
     single = ("float64", "float32")
     return (
-        gradients("stored", "Output and logsumexp of the forward pass are given", PLAIN, derived=STORED, outputs=STEPS),
-        gradients(
-            "stored_output_wider_values",
-            "The output alone is given, and values are wider than keys",
-            Sizes(1, 2, 1, 3, 4, 2, 5),
-            derived=("output",),
+        gradients("stored", "Output and logsumexp of the forward pass are given")(PLAIN, derived=STORED, outputs=STEPS),
+        gradients("stored_output_wider_values", "The output alone is given, and values are wider than keys")(
+            Sizes(1, 2, 1, 3, 4, 2, 5), derived=("output",)
         ),
-        gradients(
-            "stored_output_narrower_values",
-            "The output alone is given, and values are narrower than keys",
-            Sizes(1, 2, 1, 3, 4, 5, 3),
-            derived=("output",),
+        gradients("stored_output_narrower_values", "The output alone is given, and values are narrower than keys")(
+            Sizes(1, 2, 1, 3, 4, 5, 3), derived=("output",)
         ),
-        gradients("stored_output", "The output alone is given", PLAIN, derived=("output",)),
-        gradients("stored_logsumexp", "The logsumexp alone is given", PLAIN, derived=("logsumexp",)),
-        gradients(
-            "stored_logsumexp_sinks",
-            "The logsumexp alone is given, beside sinks",
-            PLAIN,
-            derived=("logsumexp",),
-            sinks=SINKS,
+        gradients("stored_output", "The output alone is given")(PLAIN, derived=("output",)),
+        gradients("stored_logsumexp", "The logsumexp alone is given")(PLAIN, derived=("logsumexp",)),
+        gradients("stored_logsumexp_sinks", "The logsumexp alone is given, beside sinks")(
+            PLAIN, derived=("logsumexp",), sinks=SINKS
         ),
-        gradients(
-            "stored_grad_logsumexp",
-            "Output, logsumexp and its gradient are given",
-            PLAIN,
-            derived=STORED,
-            outputs=STEPS,
-            with_grad_logsumexp=True,
+        gradients("stored_grad_logsumexp", "Output, logsumexp and its gradient are given")(
+            PLAIN, derived=STORED, outputs=STEPS, with_grad_logsumexp=True
         ),
-        gradients(
-            "stored_grad_logsumexp_sinks",
-            "Output, logsumexp and its gradient are given, beside sinks",
-            BATCH,
-            derived=STORED,
-            sinks=SINKS,
-            with_grad_logsumexp=True,
+        gradients("stored_grad_logsumexp_sinks", "Output, logsumexp and its gradient are given, beside sinks")(
+            BATCH, derived=STORED, sinks=SINKS, with_grad_logsumexp=True
         ),
-        gradients(
-            "stored_far_from_zero",
-            "The logsumexp that is given is large",
-            PLAIN,
-            dtypes=single,
-            derived=STORED,
-            mask=np.full((1, 5), 4096.0),
+        gradients("stored_far_from_zero", "The logsumexp that is given is large")(
+            PLAIN, dtypes=single, derived=STORED, mask=np.full((1, 5), 4096.0)
         ),
-        gradients(
-            "stored_far_below_zero",
-            "The logsumexp that is given lies far below zero",
-            PLAIN,
-            dtypes=single,
-            derived=STORED,
-            mask=np.full((1, 5), -4096.0),
+        gradients("stored_far_below_zero", "The logsumexp that is given lies far below zero")(
+            PLAIN, dtypes=single, derived=STORED, mask=np.full((1, 5), -4096.0)
         ),
     )
 

@@ -43,10 +43,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa_backward.empty_row_nan",
         "sdpa_backward.empty_row_shared_by_all",
     ),
-    "backward/equal_keys": (
-        "sdpa_backward.scale_missing_for_keys",
-        "sdpa_backward.scale_twice_for_keys",
-    ),
+    "backward/equal_keys": ("sdpa_backward.scale_missing_for_keys", "sdpa_backward.scale_twice_for_keys"),
     "backward/far_alibi": ("sdpa_backward.largest_before_bias",),
     "backward/far_scale_negative": ("sdpa_backward.largest_before_scale",),
     "backward/far_softcap": ("sdpa_backward.largest_before_cap",),
@@ -76,15 +73,9 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa_backward.heads_reversed",
     ),
     "backward/groups_of_17": ("sdpa_backward.group_of_sixteen_at_most",),
-    "backward/groups_of_6": (
-        "sdpa_backward.group_in_fours",
-        "sdpa_backward.group_of_a_power_of_two",
-    ),
+    "backward/groups_of_6": ("sdpa_backward.group_in_fours", "sdpa_backward.group_of_a_power_of_two"),
     "backward/heads_last_gapped_everything": ("sdpa_backward.gaps_between_tokens",),
-    "backward/heads_last_everything": (
-        "sdpa_backward.strides_ignored",
-        "sdpa_backward.output_strides_ignored",
-    ),
+    "backward/heads_last_everything": ("sdpa_backward.strides_ignored", "sdpa_backward.output_strides_ignored"),
     "backward/hidden_blocks_boolean": (
         "sdpa_backward.hidden_block_nan_of_16",
         "sdpa_backward.hidden_block_nan_of_32",
@@ -97,14 +88,8 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa_backward.excluded_value_in_delta",
         "sdpa_backward.excluded_key_heard",
     ),
-    "backward/key_lengths_of_33": (
-        "sdpa_backward.key_lengths_ignored",
-        "sdpa_backward.key_lengths_of_first_entry",
-    ),
-    "backward/keys_129": (
-        "sdpa_backward.last_keys_dropped_of_16",
-        "sdpa_backward.key_tail_not_written",
-    ),
+    "backward/key_lengths_of_33": ("sdpa_backward.key_lengths_ignored", "sdpa_backward.key_lengths_of_first_entry"),
+    "backward/keys_129": ("sdpa_backward.last_keys_dropped_of_16", "sdpa_backward.key_tail_not_written"),
     "backward/keys_16": ("sdpa_backward.last_queries_dropped_of_2",),
     "backward/keys_257_sinks": (
         "sdpa_backward.sink_for_each_16_keys",
@@ -193,10 +178,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "backward/queries_72_hidden_blocks": ("sdpa_backward.queries_behind_hidden_block_dropped",),
     "backward/query_lengths_of_33": ("sdpa_backward.query_lengths_ignored",),
     "backward/readonly_everything": ("sdpa_backward.output_overwritten",),
-    "backward/readonly_grad_output": (
-        "sdpa_backward.query_scaled_in_place",
-        "sdpa_backward.gradient_overwritten",
-    ),
+    "backward/readonly_grad_output": ("sdpa_backward.query_scaled_in_place", "sdpa_backward.gradient_overwritten"),
     "backward/rejects_batch_of_one": ("sdpa_backward.entries_repeated",),
     "backward/rejects_grad_logsumexp_of_five": ("sdpa_backward.logsumexp_fitted",),
     "backward/rejects_gradient_of_one_entry": ("sdpa_backward.gradient_fitted",),
@@ -214,10 +196,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa_backward.mask_transposed",
         "sdpa_backward.mask_negated",
     ),
-    "backward/scale_negative": (
-        "sdpa_backward.scale_without_sign",
-        "sdpa_backward.negative_scale_as_positive",
-    ),
+    "backward/scale_negative": ("sdpa_backward.scale_without_sign", "sdpa_backward.negative_scale_as_positive"),
     "backward/scale_zero": ("sdpa_backward.scores_scaled",),
     "backward/seventeen_entries": (
         "sdpa_backward.key_lengths_of_first_8_entries",
@@ -229,10 +208,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "backward/sinks_hundred": ("sdpa_backward.sinks_ignored",),
     "backward/sinks_minus_hundred": ("sdpa_backward.sink_share_missing",),
     "backward/sinks_one_key": ("sdpa_backward.sink_in_delta",),
-    "backward/softcap_large": (
-        "sdpa_backward.cap_derivative_times_cap",
-        "sdpa_backward.cap_derivative_over_cap",
-    ),
+    "backward/softcap_large": ("sdpa_backward.cap_derivative_times_cap", "sdpa_backward.cap_derivative_over_cap"),
     "backward/softcap_off": ("sdpa_backward.zero_cap_divides",),
     "backward/softcap_one": (
         "sdpa_backward.cap_derivative_missing",
@@ -287,10 +263,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa_backward.sinks_of_first_32_entries",
         "sdpa_backward.mask_of_first_32_entries",
     ),
-    "backward/values_of_one": (
-        "sdpa_backward.key_axes_exchanged",
-        "sdpa_backward.delta_of_its_tile",
-    ),
+    "backward/values_of_one": ("sdpa_backward.key_axes_exchanged", "sdpa_backward.delta_of_its_tile"),
     "backward/weights_beyond_float16": ("sdpa_backward.weights_stored_in_half_precision",),
     "backward/width_1_1": (
         "sdpa_backward.query_axes_exchanged",
@@ -302,20 +275,14 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         "sdpa_backward.group_first_head_for_keys",
     ),
     "backward/width_1_33": ("sdpa_backward.last_value_feature_dropped",),
-    "backward/width_1_4": (
-        "sdpa_backward.value_features_cut",
-        "sdpa_backward.scale_from_value_width",
-    ),
+    "backward/width_1_4": ("sdpa_backward.value_features_cut", "sdpa_backward.scale_from_value_width"),
     "backward/width_8_16": (
         "sdpa_backward.scale_missing",
         "sdpa_backward.scale_missing_for_queries",
         "sdpa_backward.scale_twice",
         "sdpa_backward.scale_twice_for_queries",
     ),
-    "backward/window_of_33": (
-        "sdpa_backward.window_sides_swapped",
-        "sdpa_backward.window_one_less_right",
-    ),
+    "backward/window_of_33": ("sdpa_backward.window_sides_swapped", "sdpa_backward.window_one_less_right"),
     "backward/window_own": (
         "sdpa_backward.window_ignored",
         "sdpa_backward.window_ignored_for_keys",

@@ -23,7 +23,7 @@ from attnspec_authoring.recipes.attention.documents.document_002_drawn_inputs im
     module_inputs,
     per_batch_masks,
 )
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Source
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Source, headed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,21 +51,13 @@ MULTI_HEAD_ERRATA = (
 def causal_mask_cases() -> tuple[AuthoredCase, ...]:
     """Hold the document's additive mask, its Boolean form, and the same shapes with the diagonal moved."""
     variants: tuple[tuple[str, str, dict[str, Any]], ...] = (
-        (
-            "causal_mask_additive",
-            "Additive causal mask for four tokens",
-            {"query_length": 4, "additive": True},
-        ),
+        ("causal_mask_additive", "Additive causal mask for four tokens", {"query_length": 4, "additive": True}),
         (
             "causal_mask_additive_offset",
             "Additive causal mask for four tokens that stand one place later",
             {"query_length": 4, "key_length": 4, "offset": 1, "additive": True},
         ),
-        (
-            "causal_mask_boolean",
-            "Causal mask for four tokens, True where a key may be attended",
-            {"query_length": 4},
-        ),
+        ("causal_mask_boolean", "Causal mask for four tokens, True where a key may be attended", {"query_length": 4}),
         (
             "causal_mask_boolean_last_two_queries",
             "Causal mask for the last two of four tokens",
@@ -125,6 +117,7 @@ def head_layout_cases() -> tuple[AuthoredCase, ...]:
     return tuple(cases)
 
 
+@headed
 def multi_head_case(  # noqa: D103
     name: str,
     title: str,
@@ -154,8 +147,8 @@ def wide_module_cases() -> tuple[AuthoredCase, ...]:
     masked = (*MULTI_HEAD_CLAUSES, "multi_head.mask")
     return (
         multi_head_case(
-            "module_four_heads_causal",
-            "The module of width 64 with four heads and an additive causal mask",
+            "module_four_heads_causal", "The module of width 64 with four heads and an additive causal mask"
+        )(
             f"{MULTI_HEAD_TEST}, test 3",
             inputs={**module_inputs(SEED + 1), "mask": causal_mask()},
             attributes={"num_heads": 4},
@@ -165,6 +158,7 @@ def wide_module_cases() -> tuple[AuthoredCase, ...]:
         multi_head_case(
             "module_eight_heads_per_batch_masks",
             "The module of width 64 with eight heads and an additive mask for each batch entry",
+        )(
             f"{MULTI_HEAD_TEST}, different numbers of heads, with masks of shape (batch, seq_len, seq_len)",
             inputs={**module_inputs(SEED + 2), "mask": per_batch_masks()},
             attributes={"num_heads": 8},
@@ -172,8 +166,8 @@ def wide_module_cases() -> tuple[AuthoredCase, ...]:
             errata=("E002.module_mask_per_batch",),
         ),
         multi_head_case(
-            "module_four_heads_self_attention",
-            "The module of width 64 with four heads, attending to its own input",
+            "module_four_heads_self_attention", "The module of width 64 with four heads, attending to its own input"
+        )(
             f"{MULTI_HEAD_TEST}, test 5: self-attention (Q=K=V)",
             inputs=module_inputs(SEED + 3, itself=True),
             attributes={"num_heads": 4},
@@ -188,39 +182,21 @@ def demonstration_cases() -> tuple[AuthoredCase, ...]:
     explicit = tuple(name.replace("scale.default", "scale.explicit") for name in MULTI_HEAD_CLAUSES)
     return (
         multi_head_case(
-            "demonstration",
-            "The demonstration: three tokens of width 8, two heads, first and last key alike",
-            section,
-            inputs=inputs,
-            attributes={"num_heads": 2},
-            errata=("E002.demonstration_sizes",),
+            "demonstration", "The demonstration: three tokens of width 8, two heads, first and last key alike"
+        )(section, inputs=inputs, attributes={"num_heads": 2}, errata=("E002.demonstration_sizes",)),
+        multi_head_case("demonstration_other_values", "The demonstration with other numbers")(
+            section, inputs=demonstration_inputs(SEED + 1), attributes={"num_heads": 2}
         ),
-        multi_head_case(
-            "demonstration_other_values",
-            "The demonstration with other numbers",
-            section,
-            inputs=demonstration_inputs(SEED + 1),
-            attributes={"num_heads": 2},
-        ),
-        multi_head_case(
-            "demonstration_causal",
-            "The demonstration with the causal mask asked for by name",
+        multi_head_case("demonstration_causal", "The demonstration with the causal mask asked for by name")(
             f"{section}, with is_causal",
             inputs=inputs,
             attributes={"num_heads": 2, "is_causal": True},
             clauses=(*MULTI_HEAD_CLAUSES, "multi_head.causal"),
         ),
-        multi_head_case(
-            "demonstration_explicit_scale",
-            "The demonstration with its scores multiplied by 2",
-            f"{section}, with scale 2",
-            inputs=inputs,
-            attributes={"num_heads": 2, "scale": 2.0},
-            clauses=explicit,
+        multi_head_case("demonstration_explicit_scale", "The demonstration with its scores multiplied by 2")(
+            f"{section}, with scale 2", inputs=inputs, attributes={"num_heads": 2, "scale": 2.0}, clauses=explicit
         ),
-        multi_head_case(
-            "demonstration_one_head",
-            "The demonstration with one head over a width of 7",
+        multi_head_case("demonstration_one_head", "The demonstration with one head over a width of 7")(
             f"{section}, with its width of 7",
             inputs=module_inputs(SEED, width=7, batch=1, sequence=3),
             attributes={"num_heads": 1},
@@ -262,10 +238,4 @@ def glorot_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of document 002 that concern masks, several heads and the initialisation."""
-    return (
-        *causal_mask_cases(),
-        *head_layout_cases(),
-        *wide_module_cases(),
-        *demonstration_cases(),
-        *glorot_cases(),
-    )
+    return (*causal_mask_cases(), *head_layout_cases(), *wide_module_cases(), *demonstration_cases(), *glorot_cases())

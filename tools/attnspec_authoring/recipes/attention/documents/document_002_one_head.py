@@ -20,7 +20,7 @@ from attnspec_authoring.recipes.attention.documents.document_002_drawn_inputs im
     per_batch_masks,
     projections,
 )
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Printed, Source
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Printed, Source, headed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +31,7 @@ SDPA_CLAUSES = ("sdpa.scores", "sdpa.scale.default", "sdpa.softmax.keys", "sdpa.
 SDPA_ERRATA = ("E002.scale_multiplied", "E002.normaliser_multiplied", "E002.maximum_axis_lost")
 
 
+@headed
 def sdpa_case(  # noqa: D103
     name: str,
     title: str,
@@ -67,17 +68,13 @@ def unmasked_cases() -> tuple[AuthoredCase, ...]:
     inputs = projections()
     steps = ("output", "weights", "logsumexp", "scores")
     return (
-        sdpa_case(
-            "attention_unmasked",
-            "Attention on two batch entries of four tokens, without a mask",
-            f"{SDPA_TEST}, test 1",
-            inputs=inputs,
-            clauses=("sdpa.logsumexp",),
-            outputs=steps,
+        sdpa_case("attention_unmasked", "Attention on two batch entries of four tokens, without a mask")(
+            f"{SDPA_TEST}, test 1", inputs=inputs, clauses=("sdpa.logsumexp",), outputs=steps
         ),
         sdpa_case(
             "attention_unmasked_other_values",
             "Attention in the same shapes, with query and key exchanged and other values",
+        )(
             f"{SDPA_TEST}, test 1, with query and key exchanged",
             inputs={"query": inputs["key"], "key": inputs["query"], "value": -inputs["value"]},
             clauses=("sdpa.logsumexp",),
@@ -99,9 +96,7 @@ def masked_cases() -> tuple[AuthoredCase, ...]:
     test_2 = f"{SDPA_TEST}, test 2"
     additive = ("sdpa.mask.additive", "sdpa.mask.broadcast")
     return (
-        sdpa_case(
-            "attention_causal_mask",
-            "Attention with an additive causal mask for both batch entries",
+        sdpa_case("attention_causal_mask", "Attention with an additive causal mask for both batch entries")(
             test_2,
             inputs={**inputs, "mask": causal},
             clauses=additive,
@@ -117,15 +112,13 @@ def masked_cases() -> tuple[AuthoredCase, ...]:
             ),
         ),
         sdpa_case(
-            "attention_causal_boolean",
-            "Attention with the causal mask as Booleans, True where a key may be attended",
+            "attention_causal_boolean", "Attention with the causal mask as Booleans, True where a key may be attended"
+        )(
             f"{test_2}, with the mask as Booleans",
             inputs={**inputs, "mask": causal == 0.0},
             clauses=("sdpa.mask.boolean", "sdpa.mask.broadcast"),
         ),
-        sdpa_case(
-            "attention_causal_attribute",
-            "Attention with the causal mask asked for by name",
+        sdpa_case("attention_causal_attribute", "Attention with the causal mask asked for by name")(
             f"{test_2}, with is_causal instead of the mask",
             inputs=inputs,
             attributes={"is_causal": True},
@@ -134,6 +127,7 @@ def masked_cases() -> tuple[AuthoredCase, ...]:
         sdpa_case(
             "attention_causal_last_two_queries",
             "The last two queries under the causal mask, aligned to the end of the keys",
+        )(
             f"{test_2}, rows 2 and 3 alone",
             inputs={**inputs, "query": inputs["query"][:, :, 2:]},
             attributes={"is_causal": True, "causal_alignment": "bottom_right"},
@@ -142,40 +136,35 @@ def masked_cases() -> tuple[AuthoredCase, ...]:
         sdpa_case(
             "attention_causal_first_two_queries",
             "The first two queries under the causal mask, aligned to the start of the keys",
+        )(
             f"{test_2}, rows 0 and 1 alone",
             inputs={**inputs, "query": inputs["query"][:, :, :2]},
             attributes={"is_causal": True, "causal_alignment": "top_left"},
             clauses=("sdpa.causal.top_left",),
         ),
         sdpa_case(
-            "attention_shared_mask",
-            "Attention with one additive mask for both batch entries that is not causal",
+            "attention_shared_mask", "Attention with one additive mask for both batch entries that is not causal"
+        )(
             "scaled_dot_product_attention: mask of shape (seq_len, seq_len)",
             inputs={**inputs, "mask": same_for_all},
             clauses=additive,
             errata=("E002.mask_rank_inverted", "E002.mask_subtracted"),
             revision=2,
         ),
-        sdpa_case(
-            "attention_mask_of_penalties",
-            "Attention with an additive mask of finite numbers",
+        sdpa_case("attention_mask_of_penalties", "Attention with an additive mask of finite numbers")(
             "scaled_dot_product_attention: scores = scores + mask",
             inputs={**inputs, "mask": penalties},
             clauses=additive,
             outputs=("output", "weights", "scores", "logits"),
             errata=("E002.mask_subtracted",),
         ),
-        sdpa_case(
-            "attention_per_batch_masks",
-            "Attention with an additive mask for each batch entry",
+        sdpa_case("attention_per_batch_masks", "Attention with an additive mask for each batch entry")(
             "scaled_dot_product_attention: mask of shape (batch, seq_len, seq_len)",
             inputs={**inputs, "mask": per_batch_masks()},
             clauses=additive,
             errata=("E002.mask_rank_inverted", "E002.mask_subtracted"),
         ),
-        sdpa_case(
-            "attention_fully_masked_row",
-            "Attention where the second query may attend no key",
+        sdpa_case("attention_fully_masked_row", "Attention where the second query may attend no key")(
             "scaled_dot_product_attention: check for NaN, can happen with extreme mask values",
             inputs={**inputs, "mask": nothing_allowed},
             clauses=("sdpa.fully_masked_row", *additive),
@@ -188,9 +177,7 @@ def grouped_heads_case() -> AuthoredCase:
     """Put the document's numbers into four query heads that share two key/value heads."""
     inputs = projections()
     query = np.concatenate([inputs["query"], inputs["query"][..., ::-1]], axis=1)
-    return sdpa_case(
-        "attention_grouped_heads",
-        "Attention with four query heads that share two key and value heads",
+    return sdpa_case("attention_grouped_heads", "Attention with four query heads that share two key and value heads")(
         f"{SDPA_TEST}, test 1, with its batch entries as key and value heads",
         inputs={
             "query": query.reshape(1, 2 * BATCH, SEQUENCE, HEAD_WIDTH),

@@ -19,7 +19,7 @@ from attnspec_authoring.recipes.attention.documents.document_002_drawn_inputs im
     module_inputs,
     projections,
 )
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, Source
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, Source, headed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +30,7 @@ MASKED = "documents/002/attention_causal_mask"
 WEIGHTS = "scaled_dot_product_attention: check for NaN or infinity in the weights"
 
 
+@headed
 def refused(  # noqa: D103
     name: str,
     title: str,
@@ -68,51 +69,39 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
     three_heads = np.concatenate([query, query[:1]]).reshape(1, 3, SEQUENCE, HEAD_WIDTH)
     two_heads = {name: inputs[name].reshape(1, 2, SEQUENCE, HEAD_WIDTH) for name in ("key", "value")}
     return (
-        refused(
-            "refuses_query_of_rank_2",
-            "A query without batch and head axes is refused",
+        refused("refuses_query_of_rank_2", "A query without batch and head axes is refused")(
             "sdpa.rejects.rank",
             checks,
             inputs={**inputs, "query": query[0, 0]},
             rejects=Rejects("The query has rank 2 where 4 is required.", UNMASKED, STRICT),
             errata=("E002.input_ranks",),
         ),
-        refused(
-            "refuses_value_shorter_than_key",
-            "Values for three of four keys are refused",
+        refused("refuses_value_shorter_than_key", "Values for three of four keys are refused")(
             "sdpa.rejects.length",
             checks,
             inputs={**inputs, "value": inputs["value"][:, :, :3]},
             rejects=Rejects("There are four keys and three values.", UNMASKED, STRICT),
             errata=("E002.key_value_length",),
         ),
-        refused(
-            "refuses_key_narrower_than_query",
-            "Keys that are narrower than the queries are refused",
+        refused("refuses_key_narrower_than_query", "Keys that are narrower than the queries are refused")(
             "sdpa.rejects.width",
             checks,
             inputs={**inputs, "key": key[..., :7]},
             rejects=Rejects("The queries have width 8 and the keys have width 7.", UNMASKED),
         ),
-        refused(
-            "refuses_batch_of_three_against_two",
-            "Three queries' worth of batch against two of keys is refused",
+        refused("refuses_batch_of_three_against_two", "Three queries' worth of batch against two of keys is refused")(
             "sdpa.rejects.batch",
             checks,
             inputs={**inputs, "query": np.concatenate([query, query[:1]])},
             rejects=Rejects("The query has batch 3; key and value have batch 2.", UNMASKED, STRICT),
         ),
-        refused(
-            "refuses_mask_that_does_not_fit",
-            "A mask with three rows for four queries is refused",
+        refused("refuses_mask_that_does_not_fit", "A mask with three rows for four queries is refused")(
             "sdpa.rejects.mask_shape",
             "scaled_dot_product_attention: mask shape assertion",
             inputs={**inputs, "mask": causal_mask()[:3]},
             rejects=Rejects("A mask of shape (3,4) does not broadcast to scores of shape (2,1,4,4).", MASKED),
         ),
-        refused(
-            "refuses_three_heads_over_two",
-            "Three query heads over two key and value heads are refused",
+        refused("refuses_three_heads_over_two", "Three query heads over two key and value heads are refused")(
             "sdpa.rejects.grouped",
             "scaled_dot_product_attention, with heads",
             inputs={"query": three_heads, **two_heads},
@@ -127,9 +116,7 @@ def value_refusals() -> tuple[AuthoredCase, ...]:
     mask = causal_mask()
     mask[1, :] = -np.inf
     return (
-        refused(
-            "refuses_fully_masked_row",
-            "A mask that leaves one query without any key is refused",
+        refused("refuses_fully_masked_row", "A mask that leaves one query without any key is refused")(
             "sdpa.fully_masked_row",
             WEIGHTS,
             inputs={**inputs, "mask": mask},
@@ -143,9 +130,7 @@ def nan_in_query() -> AuthoredCase:
     inputs = projections()
     query = inputs["query"].copy()
     query[0, 0, 1, 2] = np.nan
-    return refused(
-        "document_002_refuses_nan_in_query",
-        "A query with one NaN, which document 002 refuses",
+    return refused("document_002_refuses_nan_in_query", "A query with one NaN, which document 002 refuses")(
         "sdpa.nonfinite_input",
         WEIGHTS,
         inputs={**inputs, "query": query},
@@ -161,9 +146,7 @@ def module_refusals() -> tuple[AuthoredCase, ...]:
     demonstration = "documents/002/demonstration"
     inputs = demonstration_inputs()
     return (
-        refused(
-            "module_refuses_7_over_2",
-            "Two heads over a width of 7 are refused by the module",
+        refused("module_refuses_7_over_2", "Two heads over a width of 7 are refused by the module")(
             "multi_head.rejects.divisible",
             "demonstrate_attention_properties: d_model 7 with 2 heads",
             operation="multi_head_attention",
@@ -172,9 +155,7 @@ def module_refusals() -> tuple[AuthoredCase, ...]:
             rejects=Rejects("A width of 7 does not divide into two heads.", "documents/002/demonstration_one_head"),
             errata=("E002.demonstration_sizes", "E002.divisibility"),
         ),
-        refused(
-            "split_refuses_63_over_4",
-            "Four heads over a width of 63 are refused when splitting",
+        refused("split_refuses_63_over_4", "Four heads over a width of 63 are refused when splitting")(
             "split_heads.rejects.divisible",
             "test_multi_head_attention: d_model 63 with 4 heads",
             operation="split_heads",
@@ -184,9 +165,7 @@ def module_refusals() -> tuple[AuthoredCase, ...]:
             rejects=Rejects("A width of 63 does not divide into four heads.", "documents/002/split_heads"),
             errata=("E002.test_model_width", "E002.divisibility"),
         ),
-        refused(
-            "module_refuses_query_of_rank_2",
-            "A query without a batch axis is refused by the module",
+        refused("module_refuses_query_of_rank_2", "A query without a batch axis is refused by the module")(
             "multi_head.rejects.rank",
             section,
             operation="multi_head_attention",

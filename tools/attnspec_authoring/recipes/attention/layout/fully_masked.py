@@ -64,9 +64,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     diagonal[0, 0] = False
     return (
         *(
-            multi_head(
-                f"fully_masked_{kind}_{name}",
-                f"{what} may attend to no key; {name.replace('_', ' ')}",
+            multi_head(f"fully_masked_{kind}_{name}", f"{what} may attend to no key; {name.replace('_', ' ')}")(
                 LENGTHS,
                 width=WIDTH,
                 num_heads=HEADS,
@@ -78,9 +76,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             for kind, (what, mask) in masks().items()
             for name, biases in given.items()
         ),
-        multi_head(
-            "fully_masked_causal",
-            "the first query may attend to no key, by causality and a mask, with biases",
+        multi_head("fully_masked_causal", "the first query may attend to no key, by causality and a mask, with biases")(
             LENGTHS,
             width=WIDTH,
             num_heads=HEADS,
@@ -90,9 +86,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             outputs=("output", "weights"),
             conventions=("fully_masked_row",),
         ),
-        multi_head(
-            "fully_masked_only_query",
-            "the only query of each batch entry may attend to no key, with biases",
+        multi_head("fully_masked_only_query", "the only query of each batch entry may attend to no key, with biases")(
             (2, 1, 3),
             width=WIDTH,
             num_heads=HEADS,

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask, made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def drawn(case_id: str, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]
     }
 
 
+@headed
 def single_head(
     name: str,
     title: str,
@@ -88,65 +89,35 @@ def single_head(
 def single_head_cases() -> tuple[AuthoredCase, ...]:
     """Hold unequal widths of tokens, keys, values and output, all scales, and equal shapes with unequal values."""
     return (
-        single_head(
-            "plain",
-            "four tokens of five features, keys of three, values of two",
-            4,
-            (5, 3, 2, None),
-            changed_argument=ChangedArgument("x", reversed=True),
-            revision=2,
+        single_head("plain", "four tokens of five features, keys of three, values of two")(
+            4, (5, 3, 2, None), changed_argument=ChangedArgument("x", reversed=True), revision=2
         ),
-        single_head(
-            "plain_other_values",
-            "the same shapes with other values",
-            4,
-            (5, 3, 2, None),
-            changed_argument=ChangedArgument("w_query", reversed=True),
-            revision=2,
+        single_head("plain_other_values", "the same shapes with other values")(
+            4, (5, 3, 2, None), changed_argument=ChangedArgument("w_query", reversed=True), revision=2
         ),
-        single_head(
-            "output",
-            "with an output matrix that widens",
-            4,
-            (5, 3, 2, 6),
-            changed_argument=ChangedArgument("w_output", reversed=True),
-            revision=2,
+        single_head("output", "with an output matrix that widens")(
+            4, (5, 3, 2, 6), changed_argument=ChangedArgument("w_output", reversed=True), revision=2
         ),
-        single_head(
-            "square",
-            "all widths equal, as an equal number of tokens",
-            4,
-            (4, 4, 4, 4),
-            changed_argument=ChangedArgument("w_key", reversed=True),
-            revision=2,
+        single_head("square", "all widths equal, as an equal number of tokens")(
+            4, (4, 4, 4, 4), changed_argument=ChangedArgument("w_key", reversed=True), revision=2
         ),
-        single_head("one_token", "one token", 1, (5, 3, 2, None)),
-        single_head("keys_of_one", "keys of one feature", 3, (2, 1, 2, None)),
-        single_head(
-            "more_tokens",
-            "seven tokens of two features",
-            7,
-            (2, 3, 4, None),
-            changed_argument=ChangedArgument("w_value", reversed=True),
-            revision=2,
+        single_head("one_token", "one token")(1, (5, 3, 2, None)),
+        single_head("keys_of_one", "keys of one feature")(3, (2, 1, 2, None)),
+        single_head("more_tokens", "seven tokens of two features")(
+            7, (2, 3, 4, None), changed_argument=ChangedArgument("w_value", reversed=True), revision=2
         ),
-        single_head(
-            "scale",
-            "a stated scale",
-            4,
-            (5, 3, 2, None),
-            scale=0.25,
-            changed_argument=ChangedArgument("scale", 2.0),
-            revision=2,
+        single_head("scale", "a stated scale")(
+            4, (5, 3, 2, None), scale=0.25, changed_argument=ChangedArgument("scale", 2.0), revision=2
         ),
-        single_head("scale_zero", "the scale zero: every token gets the mean", 4, (5, 3, 2, None), scale=0.0),
-        single_head("scale_negative", "a negative scale", 4, (5, 3, 2, None), scale=-1.0),
+        single_head("scale_zero", "the scale zero: every token gets the mean")(4, (5, 3, 2, None), scale=0.0),
+        single_head("scale_negative", "a negative scale")(4, (5, 3, 2, None), scale=-1.0),
     )
 
 
 BIASES = ("b_query", "b_key", "b_value", "b_output")
 
 
+@headed
 def multi_head(
     name: str,
     title: str,
@@ -214,24 +185,16 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
     # No bias of keys: it adds the same to every score of a query, which softmax does not see.
     changed_biases = ("b_value", "b_output")
     return (
-        multi_head(
-            "plain",
-            "three heads of two features",
+        multi_head("plain", "three heads of two features")(
             (2, 4, 5),
             url="https://github.com/reczoo/FuxiCTR/issues/30",
             changed_argument=ChangedArgument("query", reversed=True),
             revision=2,
         ),
-        multi_head(
-            "plain_other_values",
-            "three heads of two features, other values",
-            (2, 4, 5),
-            changed_argument=ChangedArgument("key", reversed=True),
-            revision=2,
+        multi_head("plain_other_values", "three heads of two features, other values")(
+            (2, 4, 5), changed_argument=ChangedArgument("key", reversed=True), revision=2
         ),
-        multi_head(
-            "seven_heads_mask_of_heads",
-            "a mask for each of seven heads of two features",
+        multi_head("seven_heads_mask_of_heads", "a mask for each of seven heads of two features")(
             (2, 4, 5),
             width=14,
             num_heads=7,
@@ -239,71 +202,39 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             outputs=with_weights,
         ),
         multi_head(
-            "seven_heads_mask_of_entries_and_heads",
-            "a float mask for each of seven heads of two batch entries",
+            "seven_heads_mask_of_entries_and_heads", "a float mask for each of seven heads of two batch entries"
+        )(
             (2, 4, 5),
             width=14,
             num_heads=7,
             mask=float_mask("layout/multi_head_seven_heads_mask_of_entries_and_heads", (2, 7, 4, 5)),
         ),
-        multi_head("width_40", "two heads of twenty features", (2, 3, 4), width=40, num_heads=2),
-        multi_head("width_51", "three heads of seventeen features", (1, 3, 4), width=51),
-        multi_head(
-            "two_heads",
-            "two heads of three features",
-            num_heads=2,
-            changed_argument=ChangedArgument("num_heads", 3),
-            revision=2,
+        multi_head("width_40", "two heads of twenty features")((2, 3, 4), width=40, num_heads=2),
+        multi_head("width_51", "three heads of seventeen features")((1, 3, 4), width=51),
+        multi_head("two_heads", "two heads of three features")(
+            num_heads=2, changed_argument=ChangedArgument("num_heads", 3), revision=2
         ),
-        multi_head(
-            "one_head",
-            "one head of six features",
-            num_heads=1,
-            changed_argument=ChangedArgument("value", reversed=True),
-            revision=2,
+        multi_head("one_head", "one head of six features")(
+            num_heads=1, changed_argument=ChangedArgument("value", reversed=True), revision=2
         ),
-        multi_head(
-            "heads_of_one",
-            "six heads of one feature",
-            num_heads=6,
-            changed_argument=ChangedArgument("w_query", reversed=True),
-            revision=2,
+        multi_head("heads_of_one", "six heads of one feature")(
+            num_heads=6, changed_argument=ChangedArgument("w_query", reversed=True), revision=2
         ),
-        multi_head("one_feature", "one head of one feature", (1, 2, 3), width=1, num_heads=1),
-        multi_head(
-            "odd_width",
-            "three heads of three features",
-            width=9,
-            num_heads=3,
-            changed_argument=ChangedArgument("w_key", reversed=True),
-            revision=2,
+        multi_head("one_feature", "one head of one feature")((1, 2, 3), width=1, num_heads=1),
+        multi_head("odd_width", "three heads of three features")(
+            width=9, num_heads=3, changed_argument=ChangedArgument("w_key", reversed=True), revision=2
         ),
-        multi_head(
-            "weights",
-            "the weights of each head, not their mean",
-            outputs=with_weights,
-            changed_argument=ChangedArgument("w_value", reversed=True),
-            revision=2,
+        multi_head("weights", "the weights of each head, not their mean")(
+            outputs=with_weights, changed_argument=ChangedArgument("w_value", reversed=True), revision=2
         ),
-        multi_head(
-            "one_query",
-            "one query",
-            (2, 1, 5),
-            outputs=with_weights,
-            changed_argument=ChangedArgument("w_output", reversed=True),
-            revision=2,
+        multi_head("one_query", "one query")(
+            (2, 1, 5), outputs=with_weights, changed_argument=ChangedArgument("w_output", reversed=True), revision=2
         ),
-        multi_head(
-            "biases",
-            "biases of all four projections",
-            biases=BIASES,
-            changed_argument=ChangedArgument("b_query", reversed=True),
-            revision=2,
+        multi_head("biases", "biases of all four projections")(
+            biases=BIASES, changed_argument=ChangedArgument("b_query", reversed=True), revision=2
         ),
         *(
-            multi_head(
-                f"only_{bias}",
-                f"no bias but {bias}",
+            multi_head(f"only_{bias}", f"no bias but {bias}")(
                 biases=(bias,),
                 outputs=with_weights,
                 width=4,
@@ -314,9 +245,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             for bias in BIASES
         ),
         *(
-            multi_head(
-                f"boolean_mask_{name}",
-                f"A Boolean mask of shape {shape}",
+            multi_head(f"boolean_mask_{name}", f"A Boolean mask of shape {shape}")(
                 (2, 4, 5),
                 mask=boolean_mask(f"layout/multi_head_boolean_{name}", shape),
                 url="https://github.com/pytorch/pytorch/issues/97409" if name == "rank_2" else None,
@@ -326,17 +255,12 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             for name, shape in masks.items()
         ),
         *(
-            multi_head(
-                f"float_mask_{name}",
-                f"a float mask of shape {shape}",
-                (2, 4, 5),
-                mask=float_mask(f"layout/multi_head_float_{name}", shape),
+            multi_head(f"float_mask_{name}", f"a float mask of shape {shape}")(
+                (2, 4, 5), mask=float_mask(f"layout/multi_head_float_{name}", shape)
             )
             for name, shape in masks.items()
         ),
-        multi_head(
-            "causal",
-            "causal, as many queries as keys",
+        multi_head("causal", "causal, as many queries as keys")(
             (1, 5, 5),
             is_causal=True,
             outputs=with_weights,
@@ -344,8 +268,8 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             revision=2,
         ),
         multi_head(
-            "causal_and_mask",
-            "causal with a mask of padded keys, and weights: one must not switch the other off",
+            "causal_and_mask", "causal with a mask of padded keys, and weights: one must not switch the other off"
+        )(
             (2, 5, 5),
             clauses=("multi_head.causal", "multi_head.mask"),
             url="https://github.com/keras-team/keras/issues/23038",
@@ -353,38 +277,32 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             mask=(np.arange(5) < np.array([5, 3])[:, np.newaxis]).reshape(2, 1, 1, 5),
             outputs=with_weights,
         ),
-        multi_head(
-            "causal_and_mask_of_heads",
-            "causal with a mask for each head, as many heads as batch entries",
+        multi_head("causal_and_mask_of_heads", "causal with a mask for each head, as many heads as batch entries")(
             (2, 3, 3),
             width=4,
             num_heads=2,
             is_causal=True,
             mask=np.array([[[1, 0, 1], [1, 1, 1], [0, 1, 1]], [[1, 1, 1], [0, 1, 1], [1, 1, 0]]], dtype=bool),
         ),
-        multi_head(
-            "causal_and_float_mask_rank_2",
-            "causal with a float mask of shape (4, 5)",
+        multi_head("causal_and_float_mask_rank_2", "causal with a float mask of shape (4, 5)")(
             (2, 4, 5),
             url="https://github.com/microsoft/onnxruntime/issues/14363",
             is_causal=True,
             mask=float_mask("layout/multi_head_causal_float_rank_2", (4, 5), hides=False),
         ),
-        multi_head(
-            "causal_and_float_mask_rank_3",
-            "causal with a float mask of shape (3, 4, 5) and a stated scale",
+        multi_head("causal_and_float_mask_rank_3", "causal with a float mask of shape (3, 4, 5) and a stated scale")(
             (2, 4, 5),
             url="https://github.com/NVIDIA/Megatron-LM/pull/3698",
             is_causal=True,
             mask=float_mask("layout/multi_head_causal_float_rank_3", (3, 4, 5), hides=False),
             scale=-2.0,
         ),
-        multi_head(
-            "causal_and_biases", "causal with biases", (1, 5, 5), width=4, num_heads=2, biases=BIASES, is_causal=True
+        multi_head("causal_and_biases", "causal with biases")(
+            (1, 5, 5), width=4, num_heads=2, biases=BIASES, is_causal=True
         ),
-        multi_head("scale", "a stated scale", scale=0.25, changed_argument=ChangedArgument("scale", 2.0), revision=2),
-        multi_head("scale_zero", "the scale zero", scale=0.0),
-        multi_head("scale_negative", "a negative scale", scale=-1.0),
+        multi_head("scale", "a stated scale")(scale=0.25, changed_argument=ChangedArgument("scale", 2.0), revision=2),
+        multi_head("scale_zero", "the scale zero")(scale=0.0),
+        multi_head("scale_negative", "a negative scale")(scale=-1.0),
     )
 
 

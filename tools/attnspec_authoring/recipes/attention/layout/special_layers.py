@@ -28,24 +28,16 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
     """Hold output matrices that do nothing, and such as overflow half precision once they meet that of the values."""
     large = "layout/single_head_large_matrices_small_tokens"
     return (
-        single_head("one_token_output", "one token, with an output matrix that widens", 1, (5, 3, 2, 4)),
-        single_head("one_token_output_square", "one token and an output matrix, all widths equal", 1, (3, 3, 3, 3)),
-        single_head(
-            "output_of_zeros",
-            "an output matrix of zeros: there is one, and nothing comes out",
-            4,
-            (5, 3, 2, 2),
-            replaced={"w_output": np.zeros((2, 2))},
+        single_head("one_token_output", "one token, with an output matrix that widens")(1, (5, 3, 2, 4)),
+        single_head("one_token_output_square", "one token and an output matrix, all widths equal")(1, (3, 3, 3, 3)),
+        single_head("output_of_zeros", "an output matrix of zeros: there is one, and nothing comes out")(
+            4, (5, 3, 2, 2), replaced={"w_output": np.zeros((2, 2))}
         ),
-        single_head(
-            "output_of_zeros_square",
-            "an output matrix of zeros, all widths equal",
-            3,
-            (4, 4, 4, 4),
-            replaced={"w_output": np.zeros((4, 4))},
+        single_head("output_of_zeros_square", "an output matrix of zeros, all widths equal")(
+            3, (4, 4, 4, 4), replaced={"w_output": np.zeros((4, 4))}
         ),
         *(
-            single_head(f"steps_{name}", f"every step of {what}", tokens, widths, outputs=STEPS_OF_ONE)
+            single_head(f"steps_{name}", f"every step of {what}")(tokens, widths, outputs=STEPS_OF_ONE)
             for name, what, tokens, widths in (
                 ("one_token", "one token", 1, (5, 3, 2, None)),
                 ("one_token_output", "one token, with an output matrix", 1, (5, 3, 2, 4)),
@@ -57,13 +49,7 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
             )
         ),
         *(
-            single_head(
-                f"{name}_{kind}",
-                f"a matrix {name} {what}",
-                4,
-                (3, 3, 3, 3),
-                replaced={name: matrix},
-            )
+            single_head(f"{name}_{kind}", f"a matrix {name} {what}")(4, (3, 3, 3, 3), replaced={name: matrix})
             for name in (*MATRICES, "w_output")
             for kind, what, matrix in (
                 ("of_zeros", "of zeros", np.zeros((3, 3))),
@@ -71,10 +57,11 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
                 ("of_one_number", "of one number", np.full((3, 3), 0.375)),
             )
         ),
-        single_head("values_of_zeros", "values of zeros", 4, (5, 3, 2, 2), replaced={"w_value": np.zeros((5, 2))}),
+        single_head("values_of_zeros", "values of zeros")(4, (5, 3, 2, 2), replaced={"w_value": np.zeros((5, 2))}),
         single_head(
             "large_matrices_small_tokens",
             "matrices of values and output whose product float16 does not hold; values and output it does",
+        )(
             4,
             (4, 3, 3, 2),
             replaced={
@@ -94,22 +81,13 @@ def alike() -> Iterator[AuthoredCase]:
             ("identity", "that leaves what it gets", np.eye(6)),
             ("of_one_number", "of one number", np.full((6, 6), 0.1875)),
         ):
-            yield multi_head(
-                f"{name}_{kind}",
-                f"a matrix {name} {what}, and biases",
-                (2, 4, 5),
-                biases=BIASES,
-                replaced={name: matrix},
-                outputs=WITH_WEIGHTS,
+            yield multi_head(f"{name}_{kind}", f"a matrix {name} {what}, and biases")(
+                (2, 4, 5), biases=BIASES, replaced={name: matrix}, outputs=WITH_WEIGHTS
             )
     for name in BIASES:
         for kind, number in (("of_zeros", 0.0), ("of_one_number", 0.75)):
-            yield multi_head(
-                f"{name}_{kind}",
-                f"a bias {name} {kind.replace('_', ' ')} beside others",
-                (2, 4, 5),
-                biases=BIASES,
-                replaced={name: np.full(6, number)},
+            yield multi_head(f"{name}_{kind}", f"a bias {name} {kind.replace('_', ' ')} beside others")(
+                (2, 4, 5), biases=BIASES, replaced={name: np.full(6, number)}
             )
     truth = np.array([[0.0, 1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0, 1.0], [0.0] * 5, [1.0] * 5])
     masks: Mapping[str, Any] = {
@@ -124,11 +102,7 @@ def alike() -> Iterator[AuthoredCase]:
             yield multi_head(
                 f"mask_{name}{'_causal' if is_causal else ''}",
                 f"a mask {name.replace('_', ' ')}{', causal' if is_causal else ''}",
-                (2, 4, 5),
-                mask=mask,
-                outputs=WITH_WEIGHTS,
-                is_causal=is_causal,
-            )
+            )((2, 4, 5), mask=mask, outputs=WITH_WEIGHTS, is_causal=is_causal)
 
 
 def many_keys() -> Iterator[AuthoredCase]:
@@ -137,9 +111,7 @@ def many_keys() -> Iterator[AuthoredCase]:
         name = f"layout/multi_head_rising_over_{keys}_keys"
         rising = grid(f"{name}/key", (1, keys, 4)) / 4.0 + (np.arange(keys) // 8 / 4.0)[:, np.newaxis]
         rising = rounded_to(rising, "bfloat16")
-        yield multi_head(
-            f"rising_over_{keys}_keys",
-            f"{keys} keys whose scores rise, with the weights",
+        yield multi_head(f"rising_over_{keys}_keys", f"{keys} keys whose scores rise, with the weights")(
             (1, queries, keys),
             width=4,
             num_heads=2,
@@ -157,14 +129,8 @@ def steps() -> Iterator[AuthoredCase]:
         ("one_head", (2, 3, 4), 5, 1),
         ("heads_of_one", (2, 3, 4), 5, 5),
     ):
-        yield multi_head(
-            f"steps_{name}",
-            f"every step, {name.replace('_', ' ')}",
-            lengths,
-            width=width,
-            num_heads=heads,
-            biases=BIASES,
-            outputs=STEPS,
+        yield multi_head(f"steps_{name}", f"every step, {name.replace('_', ' ')}")(
+            lengths, width=width, num_heads=heads, biases=BIASES, outputs=STEPS
         )
 
 
@@ -174,13 +140,8 @@ def one_key() -> Iterator[AuthoredCase]:
         ("boolean", np.array([[True], [False], [True]])),
         ("float", np.array([[0.5], [-np.inf], [0.0]])),
     ):
-        yield multi_head(
-            f"one_key_{kind}_mask",
-            f"one key, which a {kind} mask takes from one query",
-            (2, 3, 1),
-            mask=mask,
-            outputs=WITH_WEIGHTS,
-            conventions=("fully_masked_row",),
+        yield multi_head(f"one_key_{kind}_mask", f"one key, which a {kind} mask takes from one query")(
+            (2, 3, 1), mask=mask, outputs=WITH_WEIGHTS, conventions=("fully_masked_row",)
         )
 
 
@@ -191,36 +152,20 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
         name = f"as_many_entries_as_queries_{kind}"
         made.append(
             multi_head(
-                name,
-                f"as many batch entries as queries, and a {kind} mask of shape (4, 5), which is of queries",
-                (4, 4, 5),
-                mask=mask_of(f"layout/multi_head_{name}", (4, 5)),
-                outputs=WITH_WEIGHTS,
-            )
+                name, f"as many batch entries as queries, and a {kind} mask of shape (4, 5), which is of queries"
+            )((4, 4, 5), mask=mask_of(f"layout/multi_head_{name}", (4, 5)), outputs=WITH_WEIGHTS)
         )
     return (
         *made,
-        multi_head("causal_one_query", "causal with one query: the first key alone", (2, 1, 5), is_causal=True),
-        multi_head(
-            "causal_one_query_of_several_entries",
-            "causal with one query, biases and weights",
-            (3, 1, 4),
-            is_causal=True,
-            biases=("b_value",),
-            outputs=WITH_WEIGHTS,
+        multi_head("causal_one_query", "causal with one query: the first key alone")((2, 1, 5), is_causal=True),
+        multi_head("causal_one_query_of_several_entries", "causal with one query, biases and weights")(
+            (3, 1, 4), is_causal=True, biases=("b_value",), outputs=WITH_WEIGHTS
         ),
-        multi_head(
-            "causal_fewer_queries",
-            "causal with two queries and five keys",
-            (1, 2, 5),
-            is_causal=True,
-            outputs=WITH_WEIGHTS,
+        multi_head("causal_fewer_queries", "causal with two queries and five keys")(
+            (1, 2, 5), is_causal=True, outputs=WITH_WEIGHTS
         ),
-        multi_head(
-            "output_of_zeros",
-            "an output matrix of zeros and a bias",
-            biases=("b_output",),
-            replaced={"w_output": np.zeros((6, 6))},
+        multi_head("output_of_zeros", "an output matrix of zeros and a bias")(
+            biases=("b_output",), replaced={"w_output": np.zeros((6, 6))}
         ),
         *alike(),
         *one_key(),
@@ -238,13 +183,8 @@ def masks_of_equal_lengths() -> Iterator[AuthoredCase]:
     ):
         for kind, mask_of in (("boolean", boolean_mask), ("float", float_mask)):
             case_name = f"mask_of_{name}_{kind}"
-            yield multi_head(
-                case_name,
-                f"{what}, and a {kind} mask of shape {shape}",
-                lengths,
-                num_heads=heads,
-                mask=mask_of(f"layout/multi_head_{case_name}", shape),
-                outputs=WITH_WEIGHTS,
+            yield multi_head(case_name, f"{what}, and a {kind} mask of shape {shape}")(
+                lengths, num_heads=heads, mask=mask_of(f"layout/multi_head_{case_name}", shape), outputs=WITH_WEIGHTS
             )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from attnspec.cases import Generated, Inputs, Rise
 from attnspec_authoring.recipes.attention.attention import ATTENTION, BOTTOM_RIGHT, made_for
 from attnspec_authoring.recipes.attention.long.sampling import Extents, sample_of
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +30,7 @@ _FIRST_OF_QUERY = 2.0
 """The first feature of every query, which meets the rising one of the keys."""
 
 
+@headed
 def long_case(
     name: str,
     title: str,

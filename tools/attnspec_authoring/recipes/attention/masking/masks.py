@@ -59,9 +59,7 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
         for name, (shape, what) in SHAPES.items():
             case_id = f"masking/{kind}_{name}"
             made.append(
-                attention(
-                    case_id,
-                    f"A {'Boolean' if kind == 'boolean' else kind} mask of shape {shape}: {what}",
+                attention(case_id, f"A {'Boolean' if kind == 'boolean' else kind} mask of shape {shape}: {what}")(
                     PLAIN if name in ("rank_2", "rank_3") or shape[0] == PLAIN.batch else SMALL,
                     clauses=("sdpa.mask.broadcast",),
                     url=REPORTS.get(f"{kind}_{name}"),
@@ -77,10 +75,7 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
                 attention(
                     case_id,
                     f"One query of six heads that share two, and a {kind} mask of shape {shape} for each of the six",
-                    grouped,
-                    clauses=("sdpa.mask.broadcast",),
-                    mask=draw(case_id, shape),
-                )
+                )(grouped, clauses=("sdpa.mask.broadcast",), mask=draw(case_id, shape))
             )
     # Only with as many heads as batch entries does a rank-3 mask fit both readings.
     square = Sizes(2, 2, 2, 3, 5)
@@ -88,9 +83,7 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
         case_id = f"masking/{kind}_rank_3_batch_equals_heads"
         words = "A Boolean mask" if kind == "boolean" else "A float mask"
         made.append(
-            attention(
-                case_id,
-                f"{words} of rank 3 is a table for each head, also with as many batch entries",
+            attention(case_id, f"{words} of rank 3 is a table for each head, also with as many batch entries")(
                 square,
                 clauses=("sdpa.mask.broadcast",),
                 url="https://github.com/onnx/onnx/pull/8108",
@@ -104,18 +97,12 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
             case_id = f"masking/{kind}_rank_4_{name}_of_as_many_entries_as_key_heads"
             made.append(
                 attention(
-                    case_id,
-                    f"A {kind} mask of shape {shape} for two entries whose six heads share two key heads",
-                    entries,
-                    clauses=("sdpa.mask.broadcast",),
-                    mask=draw(case_id, shape),
-                )
+                    case_id, f"A {kind} mask of shape {shape} for two entries whose six heads share two key heads"
+                )(entries, clauses=("sdpa.mask.broadcast",), mask=draw(case_id, shape))
             )
     shared = "masking/float_rank_4_shared_by_all"
     made.append(
-        attention(
-            shared,
-            "A float mask of shape (1, 1, 4, 5) for a batch of two with three heads",
+        attention(shared, "A float mask of shape (1, 1, 4, 5) for a batch of two with three heads")(
             Sizes(2, 3, 3, 4, 5, 1),
             url="https://github.com/tracel-ai/burn-lm/pull/25",
             mask=float_mask(shared, (1, 1, 4, 5)),
@@ -127,9 +114,7 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
         case_id = f"masking/{name}"
         draw = boolean_mask if name.startswith("boolean") else float_mask
         made.append(
-            attention(
-                case_id,
-                f"A mask of shape {shape} hides keys, also with as many queries",
+            attention(case_id, f"A mask of shape {shape} hides keys, also with as many queries")(
                 Sizes(2 if len(shape) == 4 else 1, 3, 3, 4, 4, 2),
                 clauses=("sdpa.mask.broadcast",),
                 url="https://github.com/hyunwoongko/transformer/pull/40",
@@ -154,55 +139,42 @@ def meaning_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "masking/true_may_be_attended",
             "Where a Boolean mask is true the key is attended: 1, 2 or their mean comes out",
+        )(
             pair,
             clauses=("sdpa.mask.boolean",),
             url="https://github.com/rasbt/LLMs-from-scratch/issues/1061",
             mask=seen,
             **counting(pair),
         ),
-        attention(
-            "masking/which_keys",
-            "The output of a probe shows which keys a Boolean mask leaves",
-            five,
-            mask=boolean_mask("masking/which_keys", five.mask),
-            **probe(five),
+        attention("masking/which_keys", "The output of a probe shows which keys a Boolean mask leaves")(
+            five, mask=boolean_mask("masking/which_keys", five.mask), **probe(five)
         ),
-        attention(
-            "masking/same_for_every_row", "The same three of five keys for every query", five, mask=half, **probe(five)
+        attention("masking/same_for_every_row", "The same three of five keys for every query")(
+            five, mask=half, **probe(five)
         ),
-        attention(
-            "masking/all_true", "A mask that is true everywhere changes nothing", SMALL, mask=np.ones((4, 5), np.bool_)
+        attention("masking/all_true", "A mask that is true everywhere changes nothing")(
+            SMALL, mask=np.ones((4, 5), np.bool_)
         ),
-        attention("masking/all_zero", "A float mask of zeros changes nothing", SMALL, mask=np.zeros((4, 5))),
-        attention(
-            "masking/all_one",
-            "A float mask of ones changes no weight, only the logsumexp",
-            SMALL,
-            outputs=("output", "weights", "logsumexp"),
-            mask=np.ones((4, 5)),
+        attention("masking/all_zero", "A float mask of zeros changes nothing")(SMALL, mask=np.zeros((4, 5))),
+        attention("masking/all_one", "A float mask of ones changes no weight, only the logsumexp")(
+            SMALL, outputs=("output", "weights", "logsumexp"), mask=np.ones((4, 5))
         ),
-        attention(
-            "masking/zeros_and_ones",
-            "A float mask of zeros and ones is added; it does not select",
+        attention("masking/zeros_and_ones", "A float mask of zeros and ones is added; it does not select")(
             pair,
             clauses=("sdpa.mask.additive",),
             url="https://github.com/mlverse/torch/pull/1208",
             mask=seen.astype(np.float64),
             **counting(pair),
         ),
-        attention(
-            "masking/hides_the_highest",
-            "The hidden key has the highest scores of all",
+        attention("masking/hides_the_highest", "The hidden key has the highest scores of all")(
             SMALL,
             clauses=("sdpa.mask.boolean",),
             outputs=("output", "weights"),
             mask=np.broadcast_to(not_the_third, (4, 5)),
             **high,
         ),
-        attention("masking/bias", "A finite bias for every query and key", SMALL, mask=bias),
-        attention(
-            "masking/bias_is_not_scaled",
-            "The scale multiplies the scores and leaves the bias alone",
+        attention("masking/bias", "A finite bias for every query and key")(SMALL, mask=bias),
+        attention("masking/bias_is_not_scaled", "The scale multiplies the scores and leaves the bias alone")(
             SMALL,
             clauses=("sdpa.mask.additive", "sdpa.scale.explicit"),
             url="https://github.com/tenstorrent/tt-metal/issues/55337",
@@ -210,59 +182,36 @@ def meaning_cases() -> tuple[AuthoredCase, ...]:
             mask=bias,
             scale=0.125,
         ),
-        attention(
-            "masking/bias_with_scale_zero",
-            "With the scale zero only the bias is left",
-            SMALL,
-            outputs=("output", "weights"),
-            mask=float_mask("masking/bias_zero", (2, 4, 5)),
-            scale=0.0,
+        attention("masking/bias_with_scale_zero", "With the scale zero only the bias is left")(
+            SMALL, outputs=("output", "weights"), mask=float_mask("masking/bias_zero", (2, 4, 5)), scale=0.0
         ),
-        attention(
-            "masking/bias_steps",
-            "Scores without, logits with the float mask",
+        attention("masking/bias_steps", "Scores without, logits with the float mask")(
             SMALL,
             outputs=("output", "weights", "logsumexp", "scores", "logits"),
             mask=float_mask("masking/bias_steps", (4, 5)),
         ),
-        attention(
-            "masking/boolean_steps",
-            "Logits are minus infinity where a Boolean mask hides a key",
+        attention("masking/boolean_steps", "Logits are minus infinity where a Boolean mask hides a key")(
             SMALL,
             outputs=("output", "weights", "logsumexp", "scores", "logits"),
             mask=boolean_mask("masking/boolean_steps", (4, 5)),
         ),
-        attention(
-            "masking/boolean_negative_scale",
-            "A Boolean mask under a negative scale: hidden keys stay hidden",
+        attention("masking/boolean_negative_scale", "A Boolean mask under a negative scale: hidden keys stay hidden")(
             SMALL,
             clauses=("sdpa.scale.negative",),
             mask=boolean_mask("masking/boolean_negative_scale", (4, 5)),
             scale=-1.0,
         ),
-        attention(
-            "masking/one_query_boolean",
-            "One query under a Boolean mask of its own for each batch entry",
-            ONE_QUERY,
-            mask=boolean_mask("masking/one_query_boolean", (3, 1, 1, 5)),
+        attention("masking/one_query_boolean", "One query under a Boolean mask of its own for each batch entry")(
+            ONE_QUERY, mask=boolean_mask("masking/one_query_boolean", (3, 1, 1, 5))
         ),
-        attention(
-            "masking/one_query_float",
-            "One query under a float mask of its own for each head",
-            ONE_QUERY,
-            mask=float_mask("masking/one_query_float", (2, 1, 5)),
+        attention("masking/one_query_float", "One query under a float mask of its own for each head")(
+            ONE_QUERY, mask=float_mask("masking/one_query_float", (2, 1, 5))
         ),
-        attention(
-            "masking/width_8",
-            "Eight features under a float mask",
-            Sizes(1, 2, 2, 4, 5, 8),
-            mask=float_mask("masking/width_8", (2, 4, 5)),
+        attention("masking/width_8", "Eight features under a float mask")(
+            Sizes(1, 2, 2, 4, 5, 8), mask=float_mask("masking/width_8", (2, 4, 5))
         ),
-        attention(
-            "masking/values_wider",
-            "A mask with values wider than the keys",
-            Sizes(1, 2, 2, 4, 5, 3, 6),
-            mask=boolean_mask("masking/values_wider", (2, 4, 5)),
+        attention("masking/values_wider", "A mask with values wider than the keys")(
+            Sizes(1, 2, 2, 4, 5, 3, 6), mask=boolean_mask("masking/values_wider", (2, 4, 5))
         ),
     )
 
@@ -289,9 +238,7 @@ def number_cases() -> tuple[AuthoredCase, ...]:
     }
     offered_everywhere = {"eight_thousand", "large_positive"}
     return tuple(
-        attention(
-            f"masking/float_{name}",
-            title,
+        attention(f"masking/float_{name}", title)(
             SMALL,
             clauses=("sdpa.mask.additive",),
             mask=mask,
@@ -322,13 +269,8 @@ def dead_row_cases() -> tuple[AuthoredCase, ...]:
         mask[place] = False
         leaves = "A Boolean mask leaves no key to anyone" if name == "everything" else f"A mask leaves no key to {what}"
         made.append(
-            attention(
-                f"masking/dead_{name}",
-                leaves,
-                SMALL,
-                clauses=("sdpa.fully_masked_row",),
-                url=links.get(name),
-                mask=mask,
+            attention(f"masking/dead_{name}", leaves)(
+                SMALL, clauses=("sdpa.fully_masked_row",), url=links.get(name), mask=mask
             )
         )
     hidden = float_mask("masking/dead_float", (4, 5))
@@ -338,41 +280,25 @@ def dead_row_cases() -> tuple[AuthoredCase, ...]:
     of_entries[1] = False
     return (
         *made,
-        attention(
-            "masking/dead_batch_entry",
-            "A mask leaves no key to every query of the second batch entry",
+        attention("masking/dead_batch_entry", "A mask leaves no key to every query of the second batch entry")(
             PLAIN,
             clauses=("sdpa.fully_masked_row",),
             url="https://github.com/microsoft/onnxruntime/pull/28958",
             mask=of_entries,
         ),
-        attention(
-            "masking/dead_row_float",
-            "A float mask of minus infinity leaves no key to the second query",
-            SMALL,
-            url="https://github.com/pytorch/pytorch/pull/130014",
-            clauses=("sdpa.fully_masked_row",),
-            mask=hidden,
+        attention("masking/dead_row_float", "A float mask of minus infinity leaves no key to the second query")(
+            SMALL, url="https://github.com/pytorch/pytorch/pull/130014", clauses=("sdpa.fully_masked_row",), mask=hidden
         ),
-        attention(
-            "masking/dead_row_steps",
-            "Weights of zero and a logsumexp of minus infinity where no key is left",
-            SMALL,
-            clauses=("sdpa.fully_masked_row",),
-            outputs=("output", "weights", "logsumexp"),
-            mask=hidden,
+        attention("masking/dead_row_steps", "Weights of zero and a logsumexp of minus infinity where no key is left")(
+            SMALL, clauses=("sdpa.fully_masked_row",), outputs=("output", "weights", "logsumexp"), mask=hidden
         ),
-        attention(
-            "masking/dead_row_probe",
-            "A row without keys beside rows whose weights are known",
-            rows,
-            clauses=("sdpa.fully_masked_row",),
-            mask=open_mask & (np.arange(4) != 1)[:, np.newaxis],
-            **probe(rows),
+        attention("masking/dead_row_probe", "A row without keys beside rows whose weights are known")(
+            rows, clauses=("sdpa.fully_masked_row",), mask=open_mask & (np.arange(4) != 1)[:, np.newaxis], **probe(rows)
         ),
         attention(
             "masking/dead_left_padding_and_causal",
             "Two padded keys on the left and causality leave no key to the first two queries",
+        )(
             SMALL,
             clauses=("sdpa.fully_masked_row", "sdpa.causal.top_left"),
             url="https://github.com/huggingface/candle/pull/3625",
@@ -380,35 +306,23 @@ def dead_row_cases() -> tuple[AuthoredCase, ...]:
             is_causal=True,
             causal_alignment="top_left",
         ),
-        attention(
-            "masking/dead_padding_and_window",
-            "Padded keys and a window leave no key to the first queries",
+        attention("masking/dead_padding_and_window", "Padded keys and a window leave no key to the first queries")(
             SMALL,
             clauses=("sdpa.fully_masked_row", "sdpa.window.right"),
             mask=padded,
             window=[1, 0],
             causal_alignment=BOTTOM_RIGHT,
         ),
-        attention(
-            "masking/no_keys",
-            "No key at all: zeros come out",
+        attention("masking/no_keys", "No key at all: zeros come out")(
             Sizes(3, 2, 2, 4, 0),
             clauses=("sdpa.no_keys",),
             url="https://github.com/Dao-AILab/flash-attention/pull/2470",
         ),
-        attention(
-            "masking/no_keys_logsumexp",
-            "No key at all: the logsumexp is minus infinity",
-            Sizes(2, 3, 3, 4, 0),
-            clauses=("sdpa.no_keys",),
-            outputs=("output", "weights", "logsumexp"),
+        attention("masking/no_keys_logsumexp", "No key at all: the logsumexp is minus infinity")(
+            Sizes(2, 3, 3, 4, 0), clauses=("sdpa.no_keys",), outputs=("output", "weights", "logsumexp")
         ),
-        attention(
-            "masking/no_keys_with_mask",
-            "No key at all, and a mask without columns",
-            Sizes(3, 2, 2, 4, 0),
-            clauses=("sdpa.no_keys",),
-            mask=np.ones((4, 0), np.bool_),
+        attention("masking/no_keys_with_mask", "No key at all, and a mask without columns")(
+            Sizes(3, 2, 2, 4, 0), clauses=("sdpa.no_keys",), mask=np.ones((4, 0), np.bool_)
         ),
     )
 

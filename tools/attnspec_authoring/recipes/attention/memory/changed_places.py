@@ -50,12 +50,7 @@ CHANGES: tuple[tuple[str, str, dict[str, Any], ChangedArgument], ...] = (
         {**CAUSAL, **SLOPES, **LAST},
         ChangedArgument("is_causal", False),
     ),
-    (
-        "window_with_slopes",
-        "a window beside slopes",
-        {**WINDOW, **SLOPES, **LAST},
-        ChangedArgument("window", [3, 0]),
-    ),
+    ("window_with_slopes", "a window beside slopes", {**WINDOW, **SLOPES, **LAST}, ChangedArgument("window", [3, 0])),
     (
         "mask_with_causality",
         "a float mask beside causality",
@@ -69,14 +64,8 @@ CHANGES: tuple[tuple[str, str, dict[str, Any], ChangedArgument], ...] = (
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of attention."""
     return tuple(
-        attention(
-            f"memory/changed_{name}",
-            f"The same again, with another choice of {what}",
-            BATCH,
-            clauses=("sdpa.repeatable",),
-            drawn_as="memory/changed",
-            changed_argument=changed,
-            **arguments,
+        attention(f"memory/changed_{name}", f"The same again, with another choice of {what}")(
+            BATCH, clauses=("sdpa.repeatable",), drawn_as="memory/changed", changed_argument=changed, **arguments
         )
         for name, what, arguments, changed in CHANGES
     )

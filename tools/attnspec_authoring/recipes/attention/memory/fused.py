@@ -30,42 +30,27 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     of_past = ("past_key", "past_value")
     return (
         *(
-            attention(
-                f"memory/fused_{joined(names)}",
-                f"{listed(names).capitalize()} are sections of one array",
-                square,
-                clauses=("sdpa.memory_layout",),
-                presentation=_fused(names),
+            attention(f"memory/fused_{joined(names)}", f"{listed(names).capitalize()} are sections of one array")(
+                square, clauses=("sdpa.memory_layout",), presentation=_fused(names)
             )
             for names in (_TOKENS, _TOKENS[:2], _TOKENS[1:], _TOKENS[::2])
         ),
         attention(
-            "memory/fused_wider_values",
-            "Query, key and wider values are sections of one array, under causality",
-            wider,
-            clauses=("sdpa.memory_layout",),
-            is_causal=True,
-            presentation=_fused(_TOKENS),
-        ),
-        attention(
-            "memory/fused_grouped",
-            "Keys and values of grouped heads are sections of one array, under a mask",
+            "memory/fused_wider_values", "Query, key and wider values are sections of one array, under causality"
+        )(wider, clauses=("sdpa.memory_layout",), is_causal=True, presentation=_fused(_TOKENS)),
+        attention("memory/fused_grouped", "Keys and values of grouped heads are sections of one array, under a mask")(
             grouped,
             clauses=("sdpa.memory_layout", "sdpa.heads.grouped"),
             mask=float_mask("memory/fused_grouped", grouped.mask),
             presentation=_fused(_TOKENS[1:]),
         ),
-        attention(
-            "memory/fused_past",
-            "Past keys and values are sections of one array, and so are new ones",
+        attention("memory/fused_past", "Past keys and values are sections of one array, and so are new ones")(
             after_past,
             clauses=("sdpa.memory_layout",),
             outputs=("output", "present_key", "present_value"),
             presentation=_fused((*_TOKENS[1:], *of_past)),
         ),
-        attention(
-            "memory/fused_for_each_head",
-            "Sinks and slopes are sections of one array",
+        attention("memory/fused_for_each_head", "Sinks and slopes are sections of one array")(
             Sizes(1, 2, 1, 4, 4),
             clauses=("sdpa.memory_layout",),
             sinks=[0.5, -1.0],
@@ -80,24 +65,14 @@ def projecting_cases() -> tuple[AuthoredCase, ...]:
     lengths, several = (2, 4, 4), "are sections of one array"
     return (
         *(
-            multi_head(
-                f"fused_{joined(names)}",
-                f"{listed(names)} {several}",
-                lengths,
-                profile=MEMORY,
-                biases=BIASES,
-                presentation=_fused(names),
+            multi_head(f"fused_{joined(names)}", f"{listed(names)} {several}")(
+                lengths, profile=MEMORY, biases=BIASES, presentation=_fused(names)
             )
             for names in (_TOKENS, _TOKENS[1:], WEIGHTS[:3], WEIGHTS, BIASES)
         ),
         *(
-            single_head(
-                f"fused_{joined(names)}",
-                f"{listed(names)} {several}",
-                4,
-                (4, 3, 2, None),
-                profile=MEMORY,
-                presentation=_fused(names),
+            single_head(f"fused_{joined(names)}", f"{listed(names)} {several}")(
+                4, (4, 3, 2, None), profile=MEMORY, presentation=_fused(names)
             )
             for names in (WEIGHTS[:3], WEIGHTS[1:3], ("x", "w_query"))
         ),

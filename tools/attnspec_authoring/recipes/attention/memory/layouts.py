@@ -68,9 +68,7 @@ def layout_cases() -> tuple[AuthoredCase, ...]:
             if tensor != "mask":
                 del tensors["mask"]
             made.append(
-                attention(
-                    case_id,
-                    f"The {tensor} {what}",
+                attention(case_id, f"The {tensor} {what}")(
                     sizes_for(presentation),
                     clauses=clauses,
                     url=REPORTS.get((layout, tensor)),
@@ -81,13 +79,8 @@ def layout_cases() -> tuple[AuthoredCase, ...]:
         together: dict[str, str] = dict.fromkeys(TENSORS, layout)
         case_id = f"memory/{layout}_everything"
         made.append(
-            attention(
-                case_id,
-                f"Each of query, key, value and mask {what}",
-                sizes_for(together),
-                clauses=clauses,
-                presentation=together,
-                **laid_out(case_id, together),
+            attention(case_id, f"Each of query, key, value and mask {what}")(
+                sizes_for(together), clauses=clauses, presentation=together, **laid_out(case_id, together)
             )
         )
     return tuple(made)
@@ -104,9 +97,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     numbers = grid("memory/same_numbers", (36,))
     return (
         *(
-            attention(
-                f"memory/same_numbers_{heads}_heads",
-                f"The numbers of the case beside it, in {heads} heads",
+            attention(f"memory/same_numbers_{heads}_heads", f"The numbers of the case beside it, in {heads} heads")(
                 sizes,
                 clauses=("sdpa.repeatable",),
                 query=numbers[:12].reshape(sizes.shapes()["query"]),
@@ -115,49 +106,37 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             )
             for heads, sizes in ((2, Sizes(1, 2, 2, 3, 6, 2)), (3, Sizes(1, 3, 3, 2, 4, 2)))
         ),
-        attention(
-            "memory/mixed",
-            "Each input lies in memory in its own way, the key of the only key head with gaps",
+        attention("memory/mixed", "Each input lies in memory in its own way, the key of the only key head with gaps")(
             only_head,
             url="https://github.com/NVIDIA/TransformerEngine/issues/1195",
             presentation=mixed,
             mask=float_mask("memory/mixed", only_head.mask),
         ),
-        attention(
-            "memory/grouped_heads_last",
-            "Grouped heads, with tokens before heads in memory",
+        attention("memory/grouped_heads_last", "Grouped heads, with tokens before heads in memory")(
             grouped,
             clauses=("sdpa.memory_layout", "sdpa.heads.grouped"),
             url="https://github.com/PrimeIntellect-ai/prime-rl/pull/2681",
             presentation={"query": "heads_last", "key": "heads_last", "value": "heads_last"},
         ),
-        attention(
-            "memory/past_readonly",
-            "A past that cannot be written to",
+        attention("memory/past_readonly", "A past that cannot be written to")(
             past,
             clauses=("sdpa.inputs_unchanged",),
             outputs=("output", "present_key", "present_value"),
             presentation={"past_key": "readonly", "past_value": "readonly"},
         ),
-        attention(
-            "memory/past_gapped",
-            "A past with gaps in memory",
+        attention("memory/past_gapped", "A past with gaps in memory")(
             past,
             clauses=("sdpa.memory_layout",),
             is_causal=True,
             presentation={"past_key": "gapped", "past_value": "heads_last"},
         ),
-        attention(
-            "memory/boolean_mask_gapped",
-            "A Boolean mask with gaps in memory",
+        attention("memory/boolean_mask_gapped", "A Boolean mask with gaps in memory")(
             BATCH,
             clauses=("sdpa.memory_layout",),
             mask=boolean_mask("memory/boolean_mask_gapped", (3, 1, 4, 5)),
             presentation={"mask": "gapped"},
         ),
-        attention(
-            "memory/boolean_mask_reversed",
-            "A Boolean mask of rank 2 that runs backwards through memory",
+        attention("memory/boolean_mask_reversed", "A Boolean mask of rank 2 that runs backwards through memory")(
             SIZES,
             clauses=("sdpa.memory_layout",),
             mask=boolean_mask("memory/boolean_mask_reversed", (4, 5)),
@@ -166,6 +145,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "memory/broadcast_33_keys",
             "Thirty-three keys and values that are one batch entry standing for all, under a mask",
+        )(
             long,
             clauses=("sdpa.memory_layout", "sdpa.mask.additive"),
             url="https://github.com/pytorch/pytorch/issues/191937",
@@ -174,25 +154,17 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             value=same_for_every_entry(repeated["value"]),
             presentation={"key": "broadcast", "value": "broadcast"},
         ),
-        attention(
-            "memory/lengths_readonly",
-            "Lengths and sinks that cannot be written to",
+        attention("memory/lengths_readonly", "Lengths and sinks that cannot be written to")(
             BATCH,
             clauses=("sdpa.inputs_unchanged",),
             key_lengths=[5, 2, 3],
             sinks=[0.5, -1.0],
             presentation={"key_lengths": "readonly", "sinks": "readonly"},
         ),
-        attention(
-            "memory/values_wider_fortran",
-            "Values wider than the keys, with their first axis first in memory",
-            Sizes(1, 2, 2, 4, 5, 3, 7),
-            clauses=("sdpa.memory_layout",),
-            presentation={"value": "fortran"},
+        attention("memory/values_wider_fortran", "Values wider than the keys, with their first axis first in memory")(
+            Sizes(1, 2, 2, 4, 5, 3, 7), clauses=("sdpa.memory_layout",), presentation={"value": "fortran"}
         ),
-        attention(
-            "memory/wide_rows_reversed",
-            "Sixteen features that run backwards through memory",
+        attention("memory/wide_rows_reversed", "Sixteen features that run backwards through memory")(
             Sizes(1, 2, 2, 3, 4, 16),
             clauses=("sdpa.memory_layout",),
             presentation={"query": "reversed", "key": "reversed", "value": "reversed"},
@@ -239,6 +211,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             f"Equal shapes and inputs, with another choice of {what}"
             if arguments
             else "Inputs that other cases repeat",
+        )(
             shape,
             clauses=("sdpa.repeatable",),
             url=url,

@@ -52,7 +52,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
         inputs, presentation = shared(names, array)
         clauses = ("sdpa.inputs_unchanged",)
         title = f"One array is given as {listed(names)}"
-        return attention(case_id, title, sizes, clauses=clauses, presentation=presentation, **inputs, **more)
+        return attention(case_id, title)(sizes, clauses=clauses, presentation=presentation, **inputs, **more)
 
     of_past = (
         ("past_key", "past_value"),
@@ -66,39 +66,24 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     numbers, of_numbers = shared(("sinks", "alibi_slopes"), np.array([0.5, 1.25]))
     lengths, of_lengths = shared(("key_lengths", "query_lengths"), np.array([3, 5, 2]))
     return (
-        attention(
-            three,
-            "One array is given as query, key and value",
-            Sizes(1, 2, 2, 5, 5),
-            clauses=("sdpa.inputs_unchanged",),
-            presentation=presentation,
-            revision=2,
-            **same,
+        attention(three, "One array is given as query, key and value")(
+            Sizes(1, 2, 2, 5, 5), clauses=("sdpa.inputs_unchanged",), presentation=presentation, revision=2, **same
         ),
         *(sharing(names, SIZES, f"memory/one_array_as_{joined(names)}") for names in OF_ATTENTION),
         *(
             sharing(names, AFTER_PAST, f"memory/one_array_as_{joined(names)}", outputs=("output", "present_value"))
             for names in of_past
         ),
-        attention(
-            "memory/one_array_as_sinks_and_slopes",
-            "One array is given as sinks and alibi_slopes",
-            Sizes(1, 2, 1, 4, 4),
-            clauses=("sdpa.inputs_unchanged",),
-            presentation=of_numbers,
-            **numbers,
+        attention("memory/one_array_as_sinks_and_slopes", "One array is given as sinks and alibi_slopes")(
+            Sizes(1, 2, 1, 4, 4), clauses=("sdpa.inputs_unchanged",), presentation=of_numbers, **numbers
         ),
-        attention(
-            "memory/one_array_as_lengths",
-            "One array is given as key_lengths and query_lengths",
-            Sizes(3, 1, 1, 5, 5),
-            clauses=("sdpa.inputs_unchanged",),
-            presentation=of_lengths,
-            **lengths,
+        attention("memory/one_array_as_lengths", "One array is given as key_lengths and query_lengths")(
+            Sizes(3, 1, 1, 5, 5), clauses=("sdpa.inputs_unchanged",), presentation=of_lengths, **lengths
         ),
         attention(
             "memory/one_array_as_query_and_key_scaled",
             "One array is given as query and key, with a negative scale and a cap",
+        )(
             SIZES,
             clauses=("sdpa.inputs_unchanged",),
             presentation=dict.fromkeys(("query", "key"), "shared"),
@@ -119,8 +104,8 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
         inputs, presentation = shared(names, grid(f"memory/multi_head_{name}/shared", shape) * factor)
         title = f"one array is given as {listed(names)}"
         lengths = (1, 4, 4)
-        return multi_head(
-            name, title, lengths, profile=MEMORY, width=width, replaced=inputs, presentation=presentation, **more
+        return multi_head(name, title)(
+            lengths, profile=MEMORY, width=width, replaced=inputs, presentation=presentation, **more
         )
 
     pairs = tuple((one, other) for number, one in enumerate(WEIGHTS) for other in WEIGHTS[number + 1 :])
@@ -142,7 +127,7 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
         inputs, presentation = shared(names, grid(f"memory/single_head_{name}/shared", (4, 4)) * QUARTER)
         title = f"one array is given as {listed(names)}"
         widths = (4, 4, 4, output)
-        return single_head(name, title, 4, widths, profile=MEMORY, replaced=inputs, presentation=presentation)
+        return single_head(name, title)(4, widths, profile=MEMORY, replaced=inputs, presentation=presentation)
 
     return (
         *(sharing(names, None) for names in (WEIGHTS[:2], WEIGHTS[1:3], WEIGHTS[::2], WEIGHTS[:3])),

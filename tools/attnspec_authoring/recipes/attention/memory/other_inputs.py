@@ -59,9 +59,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     lengths = ("key_lengths", "query_lengths")
     return (
         *(
-            attention(
-                f"memory/{layout}_past_{tensor}",
-                f"The past {tensor} lies {how}",
+            attention(f"memory/{layout}_past_{tensor}", f"The past {tensor} lies {how}")(
                 past,
                 clauses=clauses,
                 outputs=("output", "present_key", "present_value"),
@@ -71,9 +69,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             for tensor in ("key", "value")
         ),
         *(
-            attention(
-                f"memory/{layout}_{name}",
-                f"The {name} lie {LAYOUTS[layout]}",
+            attention(f"memory/{layout}_{name}", f"The {name} lie {LAYOUTS[layout]}")(
                 Sizes(1, 2, 1, 4, 5),
                 clauses=clauses,
                 presentation={tensor: layout for tensor in inputs if tensor != "causal_alignment"},
@@ -83,9 +79,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             for name, inputs in named.items()
         ),
         *(
-            attention(
-                f"memory/{layout}_{name}",
-                f"The {name.replace('_', ' ')} lie {LAYOUTS[layout]}",
+            attention(f"memory/{layout}_{name}", f"The {name.replace('_', ' ')} lie {LAYOUTS[layout]}")(
                 Sizes(3, 1, 1, 4, 5),
                 clauses=clauses,
                 presentation={name: layout},
@@ -98,27 +92,16 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             for name in lengths
         ),
         *(
-            attention(
-                f"memory/inside_{tensor}",
-                f"The {tensor} lies inside of a larger array",
-                sizes,
-                clauses=clauses,
-                presentation={tensor: "inside"},
+            attention(f"memory/inside_{tensor}", f"The {tensor} lies inside of a larger array")(
+                sizes, clauses=clauses, presentation={tensor: "inside"}
             )
             for tensor in ("query", "key", "value")
         ),
-        attention(
-            "memory/inside_mask",
-            "The mask lies inside of a larger array",
-            sizes,
-            clauses=clauses,
-            presentation={"mask": "inside"},
-            mask=float_mask("memory/inside_mask", sizes.mask),
+        attention("memory/inside_mask", "The mask lies inside of a larger array")(
+            sizes, clauses=clauses, presentation={"mask": "inside"}, mask=float_mask("memory/inside_mask", sizes.mask)
         ),
         *(
-            attention(
-                f"memory/one_head_of_{tensor}",
-                f"The {tensor} is one head in memory that stands for several",
+            attention(f"memory/one_head_of_{tensor}", f"The {tensor} is one head in memory that stands for several")(
                 sizes if tensor == "query" else grouped,
                 clauses=clauses,
                 presentation={tensor: "heads_broadcast"},
@@ -127,17 +110,15 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             for tensor, shape in (("query", (3, 2, 4, 3)), ("key", (1, 2, 5, 3)), ("value", (1, 2, 5, 3)))
         ),
         attention(
-            "memory/one_head_of_past",
-            "Past keys and values are one head each in memory that stands for several",
+            "memory/one_head_of_past", "Past keys and values are one head each in memory that stands for several"
+        )(
             past,
             clauses=clauses,
             presentation=every(("past_key", "past_value"), "heads_broadcast"),
             **one_head_for_all("memory/one_head_of_past_key", "past_key", (1, 2, 3, 3)),
             **one_head_for_all("memory/one_head_of_past_value", "past_value", (1, 2, 3, 3)),
         ),
-        attention(
-            "memory/one_row_of_mask",
-            "A Boolean mask of four rows that are one row in memory",
+        attention("memory/one_row_of_mask", "A Boolean mask of four rows that are one row in memory")(
             Sizes(1, 2, 2, 4, 5),
             clauses=clauses,
             presentation={"mask": "broadcast"},
@@ -152,44 +133,21 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
     mask = float_mask("memory/multi_head_mask", (2, 2, 3, 5))
     return (
         *(
-            multi_head(
-                f"{layout}_{part}",
-                f"{what} lie {how}",
-                (2, 3, 5),
-                width=4,
-                num_heads=2,
-                profile=MEMORY,
-                presentation=every(names, layout),
+            multi_head(f"{layout}_{part}", f"{what} lie {how}")(
+                (2, 3, 5), width=4, num_heads=2, profile=MEMORY, presentation=every(names, layout)
             )
             for layout, how in LAYOUTS.items()
-            for part, what, names in (
-                ("tokens", "the tokens", tokens),
-                ("weights", "the weight matrices", WEIGHTS),
-            )
+            for part, what, names in (("tokens", "the tokens", tokens), ("weights", "the weight matrices", WEIGHTS))
         ),
         *(
-            multi_head(
-                f"{layout}_biases",
-                f"the biases lie {LAYOUTS[layout]}",
-                (2, 3, 5),
-                width=4,
-                num_heads=2,
-                biases=BIASES,
-                profile=MEMORY,
-                presentation=every(BIASES, layout),
+            multi_head(f"{layout}_biases", f"the biases lie {LAYOUTS[layout]}")(
+                (2, 3, 5), width=4, num_heads=2, biases=BIASES, profile=MEMORY, presentation=every(BIASES, layout)
             )
             for layout in ONE_AXIS
         ),
         *(
-            multi_head(
-                f"{layout}_mask",
-                f"a float mask lies {how}",
-                (2, 3, 5),
-                width=4,
-                num_heads=2,
-                mask=mask,
-                profile=MEMORY,
-                presentation={"mask": layout},
+            multi_head(f"{layout}_mask", f"a float mask lies {how}")(
+                (2, 3, 5), width=4, num_heads=2, mask=mask, profile=MEMORY, presentation={"mask": layout}
             )
             for layout, how in LAYOUTS.items()
         ),
@@ -199,13 +157,8 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
 def single_head_cases() -> tuple[AuthoredCase, ...]:
     """Hold tokens and weight matrices of single-head attention in every layout."""
     return tuple(
-        single_head(
-            f"{layout}_{part}",
-            f"{what} {how}",
-            4,
-            (5, 3, 2, 6),
-            profile=MEMORY,
-            presentation=every(names, layout),
+        single_head(f"{layout}_{part}", f"{what} {how}")(
+            4, (5, 3, 2, 6), profile=MEMORY, presentation=every(names, layout)
         )
         for layout, how in LAYOUTS.items()
         for part, what, names in (("tokens", "the tokens lie", ("x",)), ("weights", "the weight matrices lie", WEIGHTS))
@@ -216,24 +169,14 @@ def state_cases() -> tuple[AuthoredCase, ...]:
     """Hold encoder and decoder states in every layout."""
     return (
         *(
-            context(
-                f"{layout}_encoder_states",
-                f"the encoder states lie {how}",
-                6,
-                3,
-                profile=MEMORY,
-                presentation={"encoder_states": layout},
+            context(f"{layout}_encoder_states", f"the encoder states lie {how}")(
+                6, 3, profile=MEMORY, presentation={"encoder_states": layout}
             )
             for layout, how in LAYOUTS.items()
         ),
         *(
-            context(
-                f"{layout}_decoder_state",
-                f"the decoder state lies {LAYOUTS[layout]}",
-                6,
-                3,
-                profile=MEMORY,
-                presentation={"decoder_state": layout},
+            context(f"{layout}_decoder_state", f"the decoder state lies {LAYOUTS[layout]}")(
+                6, 3, profile=MEMORY, presentation={"decoder_state": layout}
             )
             for layout in ONE_AXIS
         ),
@@ -247,37 +190,22 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
     equal_heads = np.broadcast_to(counted((2, 1, 3, 2), 0), heads).copy()
     return (
         *(
-            of_heads(f"{layout}", f"tokens that lie {how}", tokens, num_heads=4, profile=MEMORY, presentation=layout)
+            of_heads(f"{layout}", f"tokens that lie {how}")(tokens, num_heads=4, profile=MEMORY, presentation=layout)
             for layout, how in LAYOUTS.items()
         ),
-        of_heads(
-            "prefix_three_entries",
-            "tokens of three batch entries at the beginning of longer arrays",
-            (3, 2, 6),
-            num_heads=3,
-            profile=MEMORY,
-            presentation="prefix",
+        of_heads("prefix_three_entries", "tokens of three batch entries at the beginning of longer arrays")(
+            (3, 2, 6), num_heads=3, profile=MEMORY, presentation="prefix"
         ),
-        of_heads(
-            "broadcast",
-            "tokens of one batch entry that stands for all",
-            tokens,
-            num_heads=4,
-            profile=MEMORY,
-            x=equal,
-            presentation="broadcast",
+        of_heads("broadcast", "tokens of one batch entry that stands for all")(
+            tokens, num_heads=4, profile=MEMORY, x=equal, presentation="broadcast"
         ),
         *(
-            of_heads(f"{layout}", f"heads that lie {how}, joined", heads, profile=MEMORY, presentation=layout)
+            of_heads(f"{layout}", f"heads that lie {how}, joined")(heads, profile=MEMORY, presentation=layout)
             for layout, how in (LAYOUTS | OF_HEADS).items()
         ),
         *(
-            of_heads(
-                f"{layout}_{name}",
-                f"heads of {what} that lie {how}, joined",
-                shape,
-                profile=MEMORY,
-                presentation=layout,
+            of_heads(f"{layout}_{name}", f"heads of {what} that lie {how}, joined")(
+                shape, profile=MEMORY, presentation=layout
             )
             for layout, how in (LAYOUTS | OF_HEADS).items()
             for name, what, shape in (
@@ -287,13 +215,8 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
             )
         ),
         *(
-            of_heads(
-                f"{layout}_{name}",
-                f"tokens of {what} that lie {how}",
-                shape,
-                num_heads=3,
-                profile=MEMORY,
-                presentation=layout,
+            of_heads(f"{layout}_{name}", f"tokens of {what} that lie {how}")(
+                shape, num_heads=3, profile=MEMORY, presentation=layout
             )
             for layout, how in LAYOUTS.items()
             for name, what, shape in (
@@ -301,66 +224,37 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
                 ("one_entry", "one entry", (1, 4, 6)),
             )
         ),
-        of_heads(
-            "one_head",
-            "heads that are one head in memory, joined",
-            heads,
-            profile=MEMORY,
-            x=equal_heads,
-            presentation="heads_broadcast",
+        of_heads("one_head", "heads that are one head in memory, joined")(
+            heads, profile=MEMORY, x=equal_heads, presentation="heads_broadcast"
         ),
         *(
-            softmax(f"{layout}_rows", f"rows that lie {how}", (4, 6), profile=MEMORY, presentation=layout)
+            softmax(f"{layout}_rows", f"rows that lie {how}")((4, 6), profile=MEMORY, presentation=layout)
             for layout, how in LAYOUTS.items()
             if layout in ONE_AXIS[1:]
         ),
         *(
-            softmax(
-                f"{layout}_columns",
-                f"columns that lie {how}",
-                (4, 6),
-                clauses=AXIS,
-                profile=MEMORY,
-                presentation=layout,
-                axis=0,
+            softmax(f"{layout}_columns", f"columns that lie {how}")(
+                (4, 6), clauses=AXIS, profile=MEMORY, presentation=layout, axis=0
             )
             for layout, how in LAYOUTS.items()
         ),
         *(
-            softmax(
-                f"{layout}_table_{name}",
-                f"a table that lies {LAYOUTS[layout]}, along the axis {axis}",
-                (4, 6),
-                clauses=AXIS,
-                profile=MEMORY,
-                presentation=layout,
-                axis=axis,
+            softmax(f"{layout}_table_{name}", f"a table that lies {LAYOUTS[layout]}, along the axis {axis}")(
+                (4, 6), clauses=AXIS, profile=MEMORY, presentation=layout, axis=axis
             )
             for layout in ("fortran", "reversed")
             for name, axis in (("1", 1), ("minus_2", -2), ("minus_1", -1))
         ),
         *(
-            softmax(
-                f"{layout}_cube_{name}",
-                f"a cube that lies {LAYOUTS[layout]}, along the axis {axis}",
-                (2, 3, 4),
-                clauses=AXIS,
-                profile=MEMORY,
-                presentation=layout,
-                axis=axis,
+            softmax(f"{layout}_cube_{name}", f"a cube that lies {LAYOUTS[layout]}, along the axis {axis}")(
+                (2, 3, 4), clauses=AXIS, profile=MEMORY, presentation=layout, axis=axis
             )
             for layout in ("fortran", "reversed")
             for name, axis in (("1", 1), ("2", 2), ("minus_2", -2), ("minus_3", -3))
         ),
         *(
-            softmax(
-                f"{layout}_whole",
-                f"a whole array that lies {how}",
-                (2, 3, 4),
-                clauses=("softmax.axis.whole",),
-                profile=MEMORY,
-                presentation=layout,
-                axis=None,
+            softmax(f"{layout}_whole", f"a whole array that lies {how}")(
+                (2, 3, 4), clauses=("softmax.axis.whole",), profile=MEMORY, presentation=layout, axis=None
             )
             for layout, how in LAYOUTS.items()
         ),
@@ -369,10 +263,4 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the layouts of the inputs that no other module lays out."""
-    return (
-        *attention_cases(),
-        *multi_head_cases(),
-        *single_head_cases(),
-        *state_cases(),
-        *moving_cases(),
-    )
+    return (*attention_cases(), *multi_head_cases(), *single_head_cases(), *state_cases(), *moving_cases())

@@ -28,13 +28,8 @@ def cases() -> tuple[AuthoredCase, ...]:
     lengths = ([14, 5, 9], [2, 9, 0, 6], [17, 29])
     return (
         *(
-            attention(
-                f"memory/{layout}_sequences_of_{of.keys}",
-                f"Keys and values of {of.batch} sequences lie {how}",
-                of,
-                clauses=CLAUSES,
-                presentation=dict.fromkeys(("key", "value"), layout),
-                key_lengths=own,
+            attention(f"memory/{layout}_sequences_of_{of.keys}", f"Keys and values of {of.batch} sequences lie {how}")(
+                of, clauses=CLAUSES, presentation=dict.fromkeys(("key", "value"), layout), key_lengths=own
             )
             for layout, how in KEYS.items()
             for of, own in zip(sizes, lengths, strict=True)
@@ -44,6 +39,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             attention(
                 f"memory/{layout}_lengths_of_sequences",
                 f"Lengths of queries and keys of three sequences lie {KEYS[layout]}",
+            )(
                 Sizes(3, 2, 1, 2, 13, 1),
                 clauses=CLAUSES,
                 presentation=dict.fromkeys(("key_lengths", "query_lengths"), layout),

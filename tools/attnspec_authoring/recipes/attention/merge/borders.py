@@ -22,7 +22,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     three = {name: valid[name][0] for name in outputs}
     five = {name: valid[name][None] for name in outputs} | {name: valid[name][:1] for name in logarithms}
     return (
-        merging(TWIN, "valid twin of outputs of three and five axes", SHAPE),
+        merging(TWIN, "valid twin of outputs of three and five axes")(SHAPE),
         refused(
             TWIN,
             valid,

@@ -41,49 +41,26 @@ def plain() -> tuple[AuthoredCase, ...]:
     entries = np.zeros((3, 1, 1))
     entries[1] = NONE
     return (
-        merging("empty_first", "a first part without keys", SMALL, ONE, **first),
-        merging("empty_second", "a second part without keys", SMALL, ONE, **second),
-        merging("empty_both", "no keys in either part", SMALL, BOTH, **first, **second, url=BOTH_NAN),
-        merging(
-            "empty_rows",
-            "rows with keys in both parts, one and neither",
-            MIXED,
-            (*ONE, "empty.both"),
-            logsumexp_a=FOUR,
-            logsumexp_b=OTHER_FOUR,
-            url=CHUNKS,
+        merging("empty_first", "a first part without keys")(SMALL, ONE, **first),
+        merging("empty_second", "a second part without keys")(SMALL, ONE, **second),
+        merging("empty_both", "no keys in either part")(SMALL, BOTH, **first, **second, url=BOTH_NAN),
+        merging("empty_rows", "rows with keys in both parts, one and neither")(
+            MIXED, (*ONE, "empty.both"), logsumexp_a=FOUR, logsumexp_b=OTHER_FOUR, url=CHUNKS
         ),
-        merging("empty_heads", "a head whose first part has no keys", (2, 3, 2, 2), ONE, logsumexp_a=heads, url=PREFIX),
-        merging("empty_entries", "a batch entry whose second part has no keys", (3, 2, 2, 2), ONE, logsumexp_b=entries),
-        merging(
-            "empty_first_negative_zeros", "a first part without keys beside minus 0", SMALL, ONE, **first, output_b=-0.0
+        merging("empty_heads", "a head whose first part has no keys")((2, 3, 2, 2), ONE, logsumexp_a=heads, url=PREFIX),
+        merging("empty_entries", "a batch entry whose second part has no keys")((3, 2, 2, 2), ONE, logsumexp_b=entries),
+        merging("empty_first_negative_zeros", "a first part without keys beside minus 0")(
+            SMALL, ONE, **first, output_b=-0.0
         ),
-        merging(
-            "empty_first_beside_a_low_logarithm",
-            "no keys beside a logarithm of -9984, which is no empty part",
-            SMALL,
-            ONE,
-            **first,
-            logsumexp_b=-9984.0,
-            url=FINITE,
+        merging("empty_first_beside_a_low_logarithm", "no keys beside a logarithm of -9984, which is no empty part")(
+            SMALL, ONE, **first, logsumexp_b=-9984.0, url=FINITE
         ),
-        merging(
-            "empty_second_beside_a_low_logarithm",
-            "a logarithm of -9984, which is no empty part, beside no keys",
-            SMALL,
-            ONE,
-            **second,
-            logsumexp_a=-9984.0,
+        merging("empty_second_beside_a_low_logarithm", "a logarithm of -9984, which is no empty part, beside no keys")(
+            SMALL, ONE, **second, logsumexp_a=-9984.0
         ),
-        merging("empty_second_beside_zero", "a logarithm of 0 beside no keys", SMALL, ONE, **second, logsumexp_a=0.0),
-        merging(
-            "empty_first_beside_a_sentinel",
-            "no keys beside a logarithm of minus 2 to the power of 100",
-            SMALL,
-            ONE,
-            **first,
-            logsumexp_b=-(2.0**100),
-            dtypes=WITHOUT_FLOAT16,
+        merging("empty_second_beside_zero", "a logarithm of 0 beside no keys")(SMALL, ONE, **second, logsumexp_a=0.0),
+        merging("empty_first_beside_a_sentinel", "no keys beside a logarithm of minus 2 to the power of 100")(
+            SMALL, ONE, **first, logsumexp_b=-(2.0**100), dtypes=WITHOUT_FLOAT16
         ),
     )
 
@@ -107,9 +84,7 @@ def holding() -> tuple[AuthoredCase, ...]:
     every = ("float64", "float32", "float16", "bfloat16")
     return (
         *(
-            merging(
-                f"empty_{ordinal}_holds_{name}",
-                f"a {ordinal} part without keys holds {what}",
+            merging(f"empty_{ordinal}_holds_{name}", f"a {ordinal} part without keys holds {what}")(
                 SMALL,
                 (*ONE, "empty.ignored"),
                 **of_side(side, output=garbage(name, number), logsumexp=NONE),
@@ -120,9 +95,7 @@ def holding() -> tuple[AuthoredCase, ...]:
             if name != "huge_numbers"
         ),
         *(
-            merging(
-                f"empty_both_hold_{name}",
-                f"parts without keys hold {what}",
+            merging(f"empty_both_hold_{name}", f"parts without keys hold {what}")(
                 SMALL,
                 (*BOTH, "empty.ignored"),
                 output_a=garbage(name, number),
@@ -135,8 +108,8 @@ def holding() -> tuple[AuthoredCase, ...]:
             for name, what, number, dtypes in held
         ),
         merging(
-            "empty_rows_hold_nan",
-            "rows with keys in both parts, one and neither, where a part without keys is NaN",
+            "empty_rows_hold_nan", "rows with keys in both parts, one and neither, where a part without keys is NaN"
+        )(
             MIXED,
             (*ONE, "empty.both", "empty.ignored"),
             logsumexp_a=FOUR,
@@ -148,6 +121,7 @@ def holding() -> tuple[AuthoredCase, ...]:
         merging(
             "empty_rows_hold_infinity",
             "rows with keys in both parts, one and neither, where a part without keys is infinite",
+        )(
             MIXED,
             (*ONE, "empty.both", "empty.ignored"),
             logsumexp_a=FOUR,

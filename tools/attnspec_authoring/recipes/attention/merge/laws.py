@@ -37,9 +37,9 @@ def commutative() -> tuple[AuthoredCase, ...]:
     there["logsumexp_a"][0, 1] = [NONE, 40.0, -7.0]
     there["logsumexp_b"][1, 0] = [2.0, NONE, 88.0]
     return (
-        merging("commutative_there", "two parts", SHAPE, ("average", "commutative"), **there),
-        merging(
-            "commutative_back", "the same two parts, exchanged", SHAPE, ("average", "commutative"), **exchanged(there)
+        merging("commutative_there", "two parts")(SHAPE, ("average", "commutative"), **there),
+        merging("commutative_back", "the same two parts, exchanged")(
+            SHAPE, ("average", "commutative"), **exchanged(there)
         ),
     )
 
@@ -77,30 +77,14 @@ def associative() -> tuple[AuthoredCase, ...]:
     first, second, third = parts()
     clauses, dtypes = ("average", "associative", "empty.one", "empty.both"), ("float64",)
     return (
-        merging(
-            "associative_first_two",
-            "the first two of three parts, merged before, and the third",
-            SHAPE,
-            clauses,
-            **of(merged(first, second), third),
-            dtypes=dtypes,
-            url=GROUPED,
+        merging("associative_first_two", "the first two of three parts, merged before, and the third")(
+            SHAPE, clauses, **of(merged(first, second), third), dtypes=dtypes, url=GROUPED
         ),
-        merging(
-            "associative_last_two",
-            "the first of three parts, and the last two, merged before",
-            SHAPE,
-            clauses,
-            **of(first, merged(second, third)),
-            dtypes=dtypes,
+        merging("associative_last_two", "the first of three parts, and the last two, merged before")(
+            SHAPE, clauses, **of(first, merged(second, third)), dtypes=dtypes
         ),
-        merging(
-            "associative_outer_two",
-            "the second of three parts, and the two others, merged before",
-            SHAPE,
-            clauses,
-            **of(second, merged(first, third)),
-            dtypes=dtypes,
+        merging("associative_outer_two", "the second of three parts, and the two others, merged before")(
+            SHAPE, clauses, **of(second, merged(first, third)), dtypes=dtypes
         ),
     )
 

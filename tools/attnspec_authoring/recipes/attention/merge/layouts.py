@@ -20,10 +20,7 @@ LAYOUTS = {
     "readonly": "where nobody may write",
     "prefix": "at the beginning of longer arrays",
 }
-PARTS = {
-    "outputs": ("output_a", "output_b"),
-    "logarithms": ("logsumexp_a", "logsumexp_b"),
-}
+PARTS = {"outputs": ("output_a", "output_b"), "logarithms": ("logsumexp_a", "logsumexp_b")}
 SHAPE = (1, 2, 3, 2)
 BATCH = (2, 1, 3, 2)
 STRIDES = "https://github.com/pytorch/pytorch/issues/133671"
@@ -36,12 +33,8 @@ def cases() -> tuple[AuthoredCase, ...]:
     some_empty[0, 1, 0] = some_empty[0, 0, 2] = NONE
     return (
         *(
-            merging(
-                f"{layout}_{which}",
-                f"{which} that lie {how}",
-                SHAPE,
-                presentation=dict.fromkeys(names, layout),
-                url=STRIDES if layout == "heads_last" else None,
+            merging(f"{layout}_{which}", f"{which} that lie {how}")(
+                SHAPE, presentation=dict.fromkeys(names, layout), url=STRIDES if layout == "heads_last" else None
             )
             for layout, how in LAYOUTS.items()
             for which, names in PARTS.items()
@@ -49,71 +42,43 @@ def cases() -> tuple[AuthoredCase, ...]:
             if not layout.startswith("heads_last") or which == "outputs"
         ),
         *(
-            merging(
-                f"{layout}_everything",
-                f"outputs and logarithms that lie {LAYOUTS[layout]}",
-                SHAPE,
-                presentation=dict.fromkeys(NAMES, layout),
+            merging(f"{layout}_everything", f"outputs and logarithms that lie {LAYOUTS[layout]}")(
+                SHAPE, presentation=dict.fromkeys(NAMES, layout)
             )
             for layout in ("fortran", "reversed")
         ),
-        merging(
-            "heads_last_gapped_second_output",
-            "the second output alone lies with gaps between tokens",
-            BATCH,
-            presentation={"output_b": "heads_last_gapped"},
+        merging("heads_last_gapped_second_output", "the second output alone lies with gaps between tokens")(
+            BATCH, presentation={"output_b": "heads_last_gapped"}
         ),
-        merging(
-            "one_entry_of_outputs",
-            "one batch entry of the first output in memory stands for all",
-            BATCH,
-            output_a=grid("merge/one_entry", (1, *BATCH[1:])),
-            presentation={"output_a": "broadcast"},
+        merging("one_entry_of_outputs", "one batch entry of the first output in memory stands for all")(
+            BATCH, output_a=grid("merge/one_entry", (1, *BATCH[1:])), presentation={"output_a": "broadcast"}
         ),
-        merging(
-            "one_head_of_outputs",
-            "one head of the second output in memory stands for all",
-            SHAPE,
-            output_b=outputs[:, :1],
-            presentation={"output_b": "heads_broadcast"},
+        merging("one_head_of_outputs", "one head of the second output in memory stands for all")(
+            SHAPE, output_b=outputs[:, :1], presentation={"output_b": "heads_broadcast"}
         ),
-        merging(
-            "one_entry_of_logarithms",
-            "one batch entry of the logarithms in memory stands for all",
+        merging("one_entry_of_logarithms", "one batch entry of the logarithms in memory stands for all")(
             BATCH,
             logsumexp_a=logarithms[:1],
             logsumexp_b=logarithms[1:],
             presentation={"logsumexp_a": "broadcast", "logsumexp_b": "broadcast"},
         ),
         *(
-            merging(
-                f"fused_{name}",
-                f"both {name} are sections of one array",
-                SHAPE,
-                presentation=dict.fromkeys(inputs, "fused"),
+            merging(f"fused_{name}", f"both {name} are sections of one array")(
+                SHAPE, presentation=dict.fromkeys(inputs, "fused")
             )
             for name, inputs in PARTS.items()
         ),
-        merging(
-            "one_array_as_both_outputs",
-            "one array is given as both outputs",
-            SHAPE,
-            output_a=outputs,
-            output_b=outputs,
-            presentation={"output_a": "shared", "output_b": "shared"},
+        merging("one_array_as_both_outputs", "one array is given as both outputs")(
+            SHAPE, output_a=outputs, output_b=outputs, presentation={"output_a": "shared", "output_b": "shared"}
         ),
-        merging(
-            "one_array_as_both_logarithms",
-            "one array is given as both logarithms, no keys in places",
+        merging("one_array_as_both_logarithms", "one array is given as both logarithms, no keys in places")(
             SHAPE,
             ("average", "empty.both"),
             logsumexp_a=some_empty,
             logsumexp_b=some_empty,
             presentation={"logsumexp_a": "shared", "logsumexp_b": "shared"},
         ),
-        merging(
-            "one_array_as_both_numbers",
-            "one array is given as both logarithms, every part with keys",
+        merging("one_array_as_both_numbers", "one array is given as both logarithms, every part with keys")(
             SHAPE,
             logsumexp_a=grid("merge/one_row_of_logarithms", SHAPE[:3]),
             logsumexp_b=grid("merge/one_row_of_logarithms", SHAPE[:3]),

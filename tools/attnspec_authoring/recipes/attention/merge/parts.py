@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def of_side(side: str, **tensors: Any) -> dict[str, Any]:
     return {f"{name}_{side}": numbers for name, numbers in tensors.items()}
 
 
+@headed
 def merging(
     name: str,
     title: str,

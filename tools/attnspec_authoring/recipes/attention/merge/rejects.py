@@ -135,7 +135,7 @@ def of_other_sizes() -> tuple[AuthoredCase, ...]:
         ),
     )
     return (
-        merging("rejects_twin", "valid twin of what is refused", SHAPE),
+        merging("rejects_twin", "valid twin of what is refused")(SHAPE),
         *(refused("rejects_twin", valid, *entry) for entry in wrong),
     )
 
@@ -230,7 +230,7 @@ def of_other_order() -> tuple[AuthoredCase, ...]:
         ),
     )
     return (
-        merging(twin, "valid twin of what is refused for the order of its axes", UNLIKE),
+        merging(twin, "valid twin of what is refused for the order of its axes")(UNLIKE),
         *(refused(twin, valid, *entry) for entry in wrong),
     )
 

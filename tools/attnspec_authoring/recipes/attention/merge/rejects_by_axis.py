@@ -19,7 +19,7 @@ AXES = ("entry", "head", "query", "feature")
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the refused cases and their twin."""
-    return (merging(TWIN, "valid twin of what is refused axis by axis", SHAPE), *of_one_axis(), *of_one_rank())
+    return (merging(TWIN, "valid twin of what is refused axis by axis")(SHAPE), *of_one_axis(), *of_one_rank())
 
 
 def of_one_axis() -> tuple[AuthoredCase, ...]:

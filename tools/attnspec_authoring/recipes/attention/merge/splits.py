@@ -129,9 +129,7 @@ def merged_parts(name: str, split: Split) -> AuthoredCase:
         "empty.both": bool(np.any(first & second)),
         "split": True,
     }
-    return merging(
-        name,
-        f"attention over {split.title}",
+    return merging(name, f"attention over {split.title}")(
         inputs["output_a"].shape,
         tuple(clause for clause, holds in clauses.items() if holds),
         **inputs,

@@ -39,76 +39,37 @@ def gaps() -> tuple[AuthoredCase, ...]:
     stable = (*weights, "stability")
     ladder = np.array([0.0, 0.0078125, 0.5, 2.0, 8.0, 17.0, 36.0, 104.0])
     return (
-        merging("equal_logarithms", "parts of equal weight", SMALL, weights, logsumexp_a=1.5, logsumexp_b=1.5),
-        merging("both_zero", "two logarithms of 0: the sum is 2", SMALL, weights, logsumexp_a=0.0, logsumexp_b=0.0),
-        merging(
-            "one_above",
-            "a first part heavier by a power of e, and not of 2",
-            SMALL,
-            weights,
-            logsumexp_a=1.0,
-            logsumexp_b=0.0,
-            url=MIXED_BASES,
+        merging("equal_logarithms", "parts of equal weight")(SMALL, weights, logsumexp_a=1.5, logsumexp_b=1.5),
+        merging("both_zero", "two logarithms of 0: the sum is 2")(SMALL, weights, logsumexp_a=0.0, logsumexp_b=0.0),
+        merging("one_above", "a first part heavier by a power of e, and not of 2")(
+            SMALL, weights, logsumexp_a=1.0, logsumexp_b=0.0, url=MIXED_BASES
         ),
-        merging(
-            "three_below",
-            "a first part lighter by the third power of e",
-            SMALL,
-            weights,
-            logsumexp_a=-2.0,
-            logsumexp_b=1.0,
-            url=BASE_2_AS_E,
+        merging("three_below", "a first part lighter by the third power of e")(
+            SMALL, weights, logsumexp_a=-2.0, logsumexp_b=1.0, url=BASE_2_AS_E
         ),
         *(
-            merging(
-                f"gap_{gap:.0f}_{side}",
-                f"a {ordinal} part heavier by e to the power of {gap:.0f}",
-                SMALL,
-                stable,
-                **of_side(side, logsumexp=gap / 2.0),
-                **of_side(other, logsumexp=-gap / 2.0),
+            merging(f"gap_{gap:.0f}_{side}", f"a {ordinal} part heavier by e to the power of {gap:.0f}")(
+                SMALL, stable, **of_side(side, logsumexp=gap / 2.0), **of_side(other, logsumexp=-gap / 2.0)
             )
             for gap in GAPS
             for side, other, ordinal in (("a", "b", "first"), ("b", "a", "second"))
         ),
         *(
-            merging(
-                f"gap_10000_{side}",
-                f"a {ordinal} part heavier by e to the power of 9984",
-                SMALL,
-                stable,
-                **of_side(side, logsumexp=9984.0),
-                **of_side(other, logsumexp=0.0),
+            merging(f"gap_10000_{side}", f"a {ordinal} part heavier by e to the power of 9984")(
+                SMALL, stable, **of_side(side, logsumexp=9984.0), **of_side(other, logsumexp=0.0)
             )
             for side, other, ordinal in (("a", "b", "first"), ("b", "a", "second"))
         ),
-        merging(
-            "gap_tiny",
-            "logarithms that differ in their last digits alone",
-            SMALL,
-            weights,
-            logsumexp_a=1.0,
-            logsumexp_b=1.0078125,
+        merging("gap_tiny", "logarithms that differ in their last digits alone")(
+            SMALL, weights, logsumexp_a=1.0, logsumexp_b=1.0078125
         ),
-        merging(
-            "gaps_in_one_head",
-            "rows of every gap, the first part heavier",
-            (1, 1, 8, 2),
-            weights,
-            logsumexp_a=ladder,
-            logsumexp_b=0.0,
+        merging("gaps_in_one_head", "rows of every gap, the first part heavier")(
+            (1, 1, 8, 2), weights, logsumexp_a=ladder, logsumexp_b=0.0
         ),
-        merging(
-            "gaps_the_other_way",
-            "rows of every gap, the second part heavier",
-            (1, 1, 8, 2),
-            weights,
-            logsumexp_a=-1.0,
-            logsumexp_b=ladder - 1.0,
+        merging("gaps_the_other_way", "rows of every gap, the second part heavier")(
+            (1, 1, 8, 2), weights, logsumexp_a=-1.0, logsumexp_b=ladder - 1.0
         ),
-        merging(
-            "gaps_of_heads",
-            "heads of which either part is heavier",
+        merging("gaps_of_heads", "heads of which either part is heavier")(
             (2, 3, 2, 2),
             weights,
             logsumexp_a=[[[3.0], [-2.0], [0.5]], [[-40.0], [0.0], [6.0]]],
@@ -119,6 +80,7 @@ def gaps() -> tuple[AuthoredCase, ...]:
             merging(
                 f"lighter_and_larger_{side}",
                 f"a {ordinal} part that is lighter and lighter, and whose outputs are large",
+            )(
                 (1, 1, 7, 2),
                 weights,
                 **of_side(side, logsumexp=-LIGHTER, output=grid(f"merge/lighter_{side}", (1, 1, 7, 2)) * 2.0**20),
@@ -128,9 +90,7 @@ def gaps() -> tuple[AuthoredCase, ...]:
             for side, other, ordinal in (("a", "b", "first"), ("b", "a", "second"))
         ),
         *(
-            merging(
-                f"light_and_large_{side}",
-                f"a {ordinal} part of little weight and large outputs",
+            merging(f"light_and_large_{side}", f"a {ordinal} part of little weight and large outputs")(
                 SMALL,
                 weights,
                 **of_side(side, logsumexp=-10.0, output=grid(f"merge/light_{side}", SMALL) * 2.0**20),
@@ -213,9 +173,7 @@ def logarithms() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            merging(
-                name,
-                title,
+            merging(name, title)(
                 SMALL,
                 stable,
                 logsumexp_a=a,
@@ -224,26 +182,20 @@ def logarithms() -> tuple[AuthoredCase, ...]:
             )
             for name, title, a, b, dtypes in beyond
         ),
-        merging(
-            "large_in_some_rows",
-            "rows of large, small and ordinary logarithms",
+        merging("large_in_some_rows", "rows of large, small and ordinary logarithms")(
             (1, 2, 4, 2),
             stable,
             logsumexp_a=[[1984.0, -1984.0, 1.0, 0.0], [0.5, -960.0, 992.0, -2976.0]],
             logsumexp_b=[[1984.0, -1992.0, -1.0, 104.0], [-0.5, -964.0, 988.0, -2976.0]],
             url=ALIASED,
         ),
-        merging(
-            "large_in_one_entry",
-            "batch entries of large and of very low logarithms",
+        merging("large_in_one_entry", "batch entries of large and of very low logarithms")(
             (2, 1, 2, 2),
             stable,
             logsumexp_a=[[[1984.0, 1.0]], [[-1.0, -1984.0]]],
             logsumexp_b=[[[1984.0, 2.0]], [[-2.0, -1984.0]]],
         ),
-        merging(
-            "digits_of_logarithms",
-            "logarithms of many digits",
+        merging("digits_of_logarithms", "logarithms of many digits")(
             SMALL,
             ("average", "weights"),
             logsumexp_a=digits("digits_a", SMALL[:3]) + 6.0,
@@ -251,13 +203,8 @@ def logarithms() -> tuple[AuthoredCase, ...]:
             dtypes=SINGLE_AND_DOUBLE,
             url=MANTISSAS,
         ),
-        merging(
-            "digits_of_outputs",
-            "outputs of many digits",
-            SMALL,
-            output_a=digits("outputs_a", SMALL),
-            output_b=digits("outputs_b", SMALL),
-            dtypes=SINGLE_AND_DOUBLE,
+        merging("digits_of_outputs", "outputs of many digits")(
+            SMALL, output_a=digits("outputs_a", SMALL), output_b=digits("outputs_b", SMALL), dtypes=SINGLE_AND_DOUBLE
         ),
     )
 
@@ -268,49 +215,27 @@ def outputs() -> tuple[AuthoredCase, ...]:
     nearly = one * 8.0
     small: dict[str, Any] = {"logsumexp_a": 0.5, "logsumexp_b": 0.5}
     return (
-        merging("equal_outputs", "equal outputs stay what they are", SMALL, output_a=one, output_b=one),
-        merging(
-            "ones", "outputs of 1 stay 1: the shares sum to 1", SMALL, output_a=1.0, output_b=1.0, url=RENORMALISED
+        merging("equal_outputs", "equal outputs stay what they are")(SMALL, output_a=one, output_b=one),
+        merging("ones", "outputs of 1 stay 1: the shares sum to 1")(
+            SMALL, output_a=1.0, output_b=1.0, url=RENORMALISED
         ),
-        merging(
-            "opposite_outputs",
-            "opposite outputs of equal weight cancel to 0",
-            SMALL,
-            output_a=one,
-            output_b=-one,
-            **small,
+        merging("opposite_outputs", "opposite outputs of equal weight cancel to 0")(
+            SMALL, output_a=one, output_b=-one, **small
         ),
-        merging(
-            "cancelling_outputs",
-            "outputs that nearly cancel",
-            SMALL,
-            output_a=nearly + np.sign(nearly) * 0.5,
-            output_b=-nearly,
-            logsumexp_a=0.25,
-            logsumexp_b=0.25,
+        merging("cancelling_outputs", "outputs that nearly cancel")(
+            SMALL, output_a=nearly + np.sign(nearly) * 0.5, output_b=-nearly, logsumexp_a=0.25, logsumexp_b=0.25
         ),
-        merging("zero_outputs", "outputs of 0", SMALL, output_a=0.0, output_b=0.0),
-        merging("negative_zeros", "outputs of minus 0", SMALL, output_a=-0.0, output_b=-0.0),
-        merging("zero_beside_numbers", "an output of 0 still has its weight", SMALL, output_a=0.0),
-        merging("numbers_beside_zero", "a second output of 0 still has its weight", SMALL, output_b=0.0),
-        merging(
-            "large_outputs",
-            "outputs around a million",
-            SMALL,
-            output_a=one * 2.0**20,
-            output_b=grid("merge/large_outputs", SMALL) * 2.0**20,
-            dtypes=WITHOUT_FLOAT16,
+        merging("zero_outputs", "outputs of 0")(SMALL, output_a=0.0, output_b=0.0),
+        merging("negative_zeros", "outputs of minus 0")(SMALL, output_a=-0.0, output_b=-0.0),
+        merging("zero_beside_numbers", "an output of 0 still has its weight")(SMALL, output_a=0.0),
+        merging("numbers_beside_zero", "a second output of 0 still has its weight")(SMALL, output_b=0.0),
+        merging("large_outputs", "outputs around a million")(
+            SMALL, output_a=one * 2.0**20, output_b=grid("merge/large_outputs", SMALL) * 2.0**20, dtypes=WITHOUT_FLOAT16
         ),
-        merging(
-            "opposite_outputs_nearly_largest",
-            "opposite outputs whose difference exceeds float16",
-            SMALL,
-            output_a=np.sign(one) * 1.5 * 2.0**15,
-            output_b=np.sign(one) * -1.25 * 2.0**15,
+        merging("opposite_outputs_nearly_largest", "opposite outputs whose difference exceeds float16")(
+            SMALL, output_a=np.sign(one) * 1.5 * 2.0**15, output_b=np.sign(one) * -1.25 * 2.0**15
         ),
-        merging(
-            "huge_outputs",
-            "outputs whose squares overflow float32",
+        merging("huge_outputs", "outputs whose squares overflow float32")(
             SMALL,
             output_a=one * 2.0**100,
             output_b=grid("merge/huge_outputs", SMALL) * 2.0**100,

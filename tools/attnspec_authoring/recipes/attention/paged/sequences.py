@@ -44,6 +44,7 @@ def end_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "paged/ends_of_pages",
             "Sequences that end one key before, at and one key behind the end of a page of 4 or 16 keys",
+        )(
             Sizes(6, 2, 1, 1, 17, 1),
             clauses=("sdpa.key_lengths.exclusion", *SERVED),
             url="https://github.com/vllm-project/flash-attention/issues/42",
@@ -52,6 +53,7 @@ def end_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "paged/ends_of_uneven_pages",
             "Sequences that end one key before, at and one key behind the end of a page of 3 or 12 keys",
+        )(
             Sizes(5, 2, 1, 1, 25, 1),
             clauses=("sdpa.key_lengths.exclusion", *SERVED),
             outputs=BOTH_OUTPUTS,
@@ -60,79 +62,54 @@ def end_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "paged/ends_of_pages_of_12",
             "Sequences that end one key before, at and one key behind the end of a page of 3 or 12 keys, grouped",
-            Sizes(6, 6, 2, 1, 13, 1),
-            clauses=("sdpa.heads.grouped", *SERVED),
-            key_lengths=[2, 13, 3, 12, 4, 11],
-        ),
+        )(Sizes(6, 6, 2, 1, 13, 1), clauses=("sdpa.heads.grouped", *SERVED), key_lengths=[2, 13, 3, 12, 4, 11]),
         attention(
             "paged/ends_of_pages_of_16",
             "Sequences that end one key before, at and one key behind the end of a page of 16 keys",
-            Sizes(4, 2, 1, 1, 33, 1),
-            clauses=("sdpa.key_lengths.exclusion", *SERVED),
-            key_lengths=[16, 33, 15, 32],
-        ),
+        )(Sizes(4, 2, 1, 1, 33, 1), clauses=("sdpa.key_lengths.exclusion", *SERVED), key_lengths=[16, 33, 15, 32]),
         attention(
             "paged/ends_of_pages_of_64",
             "Sequences that end one key before, at and one key behind the end of a page of 64 keys, in one head",
-            Sizes(3, 1, 1, 1, 65, 2),
-            clauses=("sdpa.key_lengths.exclusion", *SERVED),
-            key_lengths=[64, 65, 63],
-        ),
+        )(Sizes(3, 1, 1, 1, 65, 2), clauses=("sdpa.key_lengths.exclusion", *SERVED), key_lengths=[64, 65, 63]),
         attention(
             "paged/ends_of_long_pages",
             "Sequences that end one key before, at and one key behind the end of a page of 64 keys",
+        )(
             Sizes(3, 2, 1, 1, 65, 1),
             clauses=("sdpa.key_lengths.exclusion", *SERVED),
             outputs=BOTH_OUTPUTS,
             key_lengths=[64, 65, 63],
         ),
-        attention(
-            "paged/very_unequal",
-            "Sequences of one, forty and two keys",
-            Sizes(3, 2, 1, 1, 40, 1, 3),
-            clauses=("sdpa.key_lengths.exclusion", *SERVED),
-            key_lengths=[1, 40, 2],
+        attention("paged/very_unequal", "Sequences of one, forty and two keys")(
+            Sizes(3, 2, 1, 1, 40, 1, 3), clauses=("sdpa.key_lengths.exclusion", *SERVED), key_lengths=[1, 40, 2]
         ),
-        attention(
-            "paged/heads_as_slots",
-            "As many heads as a page of four has slots",
-            Sizes(2, 4, 4, 1, 7, 1),
-            clauses=("sdpa.key_lengths.exclusion", *SERVED),
-            key_lengths=[7, 5],
+        attention("paged/heads_as_slots", "As many heads as a page of four has slots")(
+            Sizes(2, 4, 4, 1, 7, 1), clauses=("sdpa.key_lengths.exclusion", *SERVED), key_lengths=[7, 5]
         ),
         attention(
             "paged/grouped_decode",
             "One query for each of three sequences, in six heads that share two, over several pages",
-            Sizes(3, 6, 2, 1, 18, 2),
-            clauses=("sdpa.heads.grouped", *SERVED),
-            key_lengths=[16, 15, 17],
-        ),
+        )(Sizes(3, 6, 2, 1, 18, 2), clauses=("sdpa.heads.grouped", *SERVED), key_lengths=[16, 15, 17]),
     )
 
 
 def empty_cases() -> tuple[AuthoredCase, ...]:
     """Leave sequences without keys, or without queries."""
     return (
-        attention(
-            "paged/no_keys",
-            "Sequences without keys before, between and behind others",
+        attention("paged/no_keys", "Sequences without keys before, between and behind others")(
             Sizes(5, 1, 1, 2, 9, 2, 3),
             clauses=(*EMPTY, "sdpa.fully_masked_row", "sdpa.logsumexp.fully_masked_row", *SERVED),
             outputs=BOTH_OUTPUTS,
             key_lengths=[0, 4, 0, 9, 0],
         ),
-        attention(
-            "paged/no_keys_sinks",
-            "Sequences without keys beside sinks",
+        attention("paged/no_keys_sinks", "Sequences without keys beside sinks")(
             Sizes(4, 2, 1, 1, 17, 1),
             clauses=(*EMPTY, "sdpa.sinks.fully_masked_row", *SERVED),
             outputs=BOTH_OUTPUTS,
             key_lengths=[8, 0, 17, 1],
             sinks=[0.5, -1.0],
         ),
-        attention(
-            "paged/no_queries",
-            "Sequences without queries before and between others, causal",
+        attention("paged/no_queries", "Sequences without queries before and between others, causal")(
             Sizes(4, 1, 1, 3, 12, 2),
             clauses=(*EMPTY, *POSITION, *SERVED),
             query_lengths=[0, 3, 0, 2],
@@ -148,18 +125,10 @@ def position_cases() -> tuple[AuthoredCase, ...]:
     lengths: dict[str, Any] = {"query_lengths": [2, 4, 3], "key_lengths": [17, 6, 11]}
     sizes = Sizes(3, 2, 1, 4, 17, 2)
     return (
-        attention(
-            "paged/causal_bottom",
-            "Causal from the bottom right, with lengths of queries and keys that differ",
-            sizes,
-            clauses=(*POSITION, *SERVED),
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
-            **lengths,
+        attention("paged/causal_bottom", "Causal from the bottom right, with lengths of queries and keys that differ")(
+            sizes, clauses=(*POSITION, *SERVED), is_causal=True, causal_alignment=BOTTOM_RIGHT, **lengths
         ),
-        attention(
-            "paged/causal_top",
-            "Causal from the top left, with lengths of queries and keys that differ",
+        attention("paged/causal_top", "Causal from the top left, with lengths of queries and keys that differ")(
             Sizes(3, 2, 2, 5, 9, 2),
             clauses=(*POSITION, *SERVED),
             is_causal=True,
@@ -170,6 +139,7 @@ def position_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "paged/window_across_pages",
             "A window of six keys that begins in one page and ends in another, over more than two pages",
+        )(
             Sizes(2, 3, 1, 5, 38, 2),
             clauses=(*POSITION, *SERVED),
             window=[5, 0],
@@ -177,18 +147,14 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[21, 38],
             query_lengths=[5, 4],
         ),
-        attention(
-            "paged/alibi",
-            "Distances that are counted across pages, from the bottom right",
+        attention("paged/alibi", "Distances that are counted across pages, from the bottom right")(
             Sizes(3, 2, 1, 4, 21, 1),
             clauses=(*POSITION, *SERVED),
             alibi_slopes=[0.5, 0.125],
             causal_alignment=BOTTOM_RIGHT,
             key_lengths=[9, 21, 16],
         ),
-        attention(
-            "paged/sinks_causal",
-            "Sinks beside causality, over several pages",
+        attention("paged/sinks_causal", "Sinks beside causality, over several pages")(
             Sizes(4, 2, 2, 3, 13, 2),
             clauses=(*POSITION, "sdpa.sinks.denominator", *SERVED),
             outputs=BOTH_OUTPUTS,
@@ -198,16 +164,10 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[13, 9, 4, 12],
             query_lengths=[3, 2, 3, 1],
         ),
-        attention(
-            "paged/past_causal",
-            "A past of seven keys and three new ones, in the same pages",
-            Sizes(2, 4, 1, 3, 3, 2, 1, past=7),
-            clauses=(*POSITION, "sdpa.past.concatenation", *SERVED),
-            is_causal=True,
+        attention("paged/past_causal", "A past of seven keys and three new ones, in the same pages")(
+            Sizes(2, 4, 1, 3, 3, 2, 1, past=7), clauses=(*POSITION, "sdpa.past.concatenation", *SERVED), is_causal=True
         ),
-        attention(
-            "paged/mask_of_keys",
-            "A float mask for each head over keys of which not all count",
+        attention("paged/mask_of_keys", "A float mask for each head over keys of which not all count")(
             Sizes(3, 2, 1, 4, 10, 2, 1),
             clauses=("sdpa.mask.additive", *SERVED),
             mask=float_mask("paged/mask_of_keys", (2, 1, 10), hides=False),
@@ -220,9 +180,7 @@ def position_cases() -> tuple[AuthoredCase, ...]:
 def batch_cases() -> tuple[AuthoredCase, ...]:
     """Put many sequences, many queries, or sequences of equal length into a batch."""
     return (
-        attention(
-            "paged/nine_sequences",
-            "Nine sequences, of which two have no keys",
+        attention("paged/nine_sequences", "Nine sequences, of which two have no keys")(
             Sizes(9, 2, 1, 1, 13, 1),
             clauses=(*EMPTY, *SERVED),
             outputs=BOTH_OUTPUTS,
@@ -231,6 +189,7 @@ def batch_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "paged/seventeen_sequences",
             "Seventeen sequences of different length, of which each third one has one query and the others two, causal",
+        )(
             Sizes(17, 1, 1, 2, 7, 1),
             clauses=(*POSITION, *SERVED),
             is_causal=True,
@@ -238,15 +197,10 @@ def batch_cases() -> tuple[AuthoredCase, ...]:
             query_lengths=[1 if entry % 3 == 0 else 2 for entry in range(17)],
             key_lengths=[1 + (5 * entry) % 7 for entry in range(17)],
         ),
-        attention(
-            "paged/equal_lengths",
-            "Four sequences of 24 keys each, which fill their pages",
-            Sizes(4, 2, 2, 1, 24, 1),
-            clauses=SERVED,
+        attention("paged/equal_lengths", "Four sequences of 24 keys each, which fill their pages")(
+            Sizes(4, 2, 2, 1, 24, 1), clauses=SERVED
         ),
-        attention(
-            "paged/queries_67",
-            "Sixty-seven queries in one sequence and two in the other, causal",
+        attention("paged/queries_67", "Sixty-seven queries in one sequence and two in the other, causal")(
             Sizes(2, 1, 1, 67, 9, 1),
             clauses=(*POSITION, *SERVED),
             is_causal=True,
@@ -260,9 +214,7 @@ def batch_cases() -> tuple[AuthoredCase, ...]:
 def prefix_cases() -> tuple[AuthoredCase, ...]:
     """Let sequences begin with the same keys and values, which stand in the same pages."""
     return tuple(
-        attention(
-            f"paged/shared_prefix_{name}",
-            title,
+        attention(f"paged/shared_prefix_{name}", title)(
             sizes,
             clauses=("sdpa.paged.shared", *clauses, *SERVED),
             key=_with_prefix(f"paged/shared_prefix_{name}/key", sizes.shapes()["key"], shared),

@@ -102,9 +102,7 @@ def beside_windows() -> tuple[AuthoredCase, ...]:
             case_id = f"paged/window_{feature}_{pages.size}"
             sizes = Sizes(2, 2, 1, 2, keys, 1)
             made.append(
-                attention(
-                    case_id,
-                    f"A window that leaves out whole pages of {pages.size}, beside {words}",
+                attention(case_id, f"A window that leaves out whole pages of {pages.size}, beside {words}")(
                     sizes,
                     clauses=CLAUSES,
                     outputs=("output", "logsumexp"),
@@ -131,6 +129,7 @@ def from_the_top() -> tuple[AuthoredCase, ...]:
         attention(
             f"paged/window_of_{queries}_queries_{name}",
             f"{queries} queries, each of which leaves out other pages, beside {words}",
+        )(
             Sizes(2, 1, 1, queries, queries + 1, 1),
             clauses=CLAUSES,
             outputs=("output", "logsumexp"),

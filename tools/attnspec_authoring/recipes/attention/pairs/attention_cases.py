@@ -64,9 +64,7 @@ def case_of(case_id: str, levels: Mapping[str, str], seed: int) -> AuthoredCase:
         arguments["causal_alignment"] = BOTTOM_RIGHT if levels["placement"] == "bottom_right" else TOP_LEFT
     values = tensors["value"].shape[3]
     outputs = ("output",) if levels["outputs"] == "output" else ("output", levels["outputs"])
-    return attention(
-        case_id,
-        title_of(levels, sizes),
+    return attention(case_id, title_of(levels, sizes))(
         sizes,
         outputs=outputs,
         dtypes=dtypes_of(numbers),

@@ -14,16 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-CLASSES: tuple[str, ...] = (
-    "full",
-    "float16",
-    "bfloat16",
-    "large",
-    "tiny",
-    "cancelling",
-    "rising",
-    "negative",
-)
+CLASSES: tuple[str, ...] = ("full", "float16", "bfloat16", "large", "tiny", "cancelling", "rising", "negative")
 """Full: every bit of float64 and of float32 is used. The classes after the first three are changes to one of those."""
 
 DTYPES: Mapping[str, tuple[str, ...]] = {

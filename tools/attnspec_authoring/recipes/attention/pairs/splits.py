@@ -12,6 +12,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes, attention
 from attnspec_authoring.recipes.attention.pairs.numbers import attention_numbers, dtypes_of, is_exact
+from attnspec_authoring.recipes.authoring import headed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,16 +36,12 @@ def drawn(case_id: str, sizes: Sizes, numbers: str) -> dict[str, Any]:
     return attention_numbers(numbers, case_id, {"query": shapes["query"], **joined}, past=sizes.past)
 
 
+@headed
 def made(name: str, title: str, sizes: Sizes, numbers: str, **arguments: Any) -> AuthoredCase:
     """Make a case of these numbers, offered where they are."""
     case_id = f"pairs/{name}"
-    return attention(
-        case_id,
-        title,
-        sizes,
-        dtypes=dtypes_of(numbers),
-        exact=is_exact(numbers),
-        **{**drawn(case_id, sizes, numbers), **arguments},
+    return attention(case_id, title)(
+        sizes, dtypes=dtypes_of(numbers), exact=is_exact(numbers), **{**drawn(case_id, sizes, numbers), **arguments}
     )
 
 
@@ -117,7 +114,7 @@ def decoding_cases() -> tuple[AuthoredCase, ...]:
             if keys not in EVERYTHING_AT and name not in ELSEWHERE:
                 continue
             given = {key: np.asarray(value) if key == "sinks" else value for key, value in arguments.items()}
-            cases.append(made(f"decode_{keys}_{name}", f"One query over {keys} keys, {what}", its, numbers, **given))
+            cases.append(made(f"decode_{keys}_{name}", f"One query over {keys} keys, {what}")(its, numbers, **given))
     return tuple(cases)
 
 
@@ -131,14 +128,9 @@ def one_head_dead_cases() -> tuple[AuthoredCase, ...]:
         name = f"dead_rows_{keys}"
         mask = np.where(of_heads[0], 0.0, HIDDEN)
         cases += [
-            made(name, f"Whole rows of {keys} keys are excluded", sizes, "full", mask=of_heads[:1]),
-            made(
-                f"{name}_float",
-                f"Whole rows of {keys} keys are excluded by a float mask, with sinks",
-                sizes,
-                "bfloat16",
-                mask=mask,
-                sinks=np.array([3.0, 1.0]),
+            made(name, f"Whole rows of {keys} keys are excluded")(sizes, "full", mask=of_heads[:1]),
+            made(f"{name}_float", f"Whole rows of {keys} keys are excluded by a float mask, with sinks")(
+                sizes, "bfloat16", mask=mask, sinks=np.array([3.0, 1.0])
             ),
         ]
     tall = Sizes(1, 2, 1, 65, 5, 2)
@@ -146,14 +138,9 @@ def one_head_dead_cases() -> tuple[AuthoredCase, ...]:
     half_dead[16:49] = False
     return (
         *cases,
-        made("dead_tile_of_queries", "A whole tile of queries may attend to no key", tall, "full", mask=half_dead),
-        made(
-            "dead_tile_bottom_right",
-            "Queries before the keys fill whole tiles, bottom-right",
-            tall,
-            "full",
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+        made("dead_tile_of_queries", "A whole tile of queries may attend to no key")(tall, "full", mask=half_dead),
+        made("dead_tile_bottom_right", "Queries before the keys fill whole tiles, bottom-right")(
+            tall, "full", is_causal=True, causal_alignment=BOTTOM_RIGHT
         ),
     )
 
@@ -161,12 +148,8 @@ def one_head_dead_cases() -> tuple[AuthoredCase, ...]:
 def tile_cases() -> tuple[AuthoredCase, ...]:
     """Hold causality and windows where queries and keys both fill several tiles, once with a maximum that rises."""
     return tuple(
-        made(
-            f"tiles_{length}_{name}",
-            f"{length} queries and keys, {what}",
-            Sizes(1, 1, 1, length, length, width),
-            numbers,
-            **arguments,
+        made(f"tiles_{length}_{name}", f"{length} queries and keys, {what}")(
+            Sizes(1, 1, 1, length, length, width), numbers, **arguments
         )
         for length, width in ((64, 2), (129, 1), (257, 1))
         for name, what, numbers, arguments in (
@@ -180,13 +163,8 @@ def window_cases() -> tuple[AuthoredCase, ...]:
     """Hold windows of which one side ends within a tile and the other beyond the keys."""
     keys = 130
     return tuple(
-        made(
-            f"window_{keys}_{name}_{alignment}",
-            f"A window {window} over {keys} keys, {alignment.replace('_', '-')}",
-            Sizes(1, 2, 1, 17, keys, 2, 1),
-            "full",
-            window=window,
-            causal_alignment=alignment,
+        made(f"window_{keys}_{name}_{alignment}", f"A window {window} over {keys} keys, {alignment.replace('_', '-')}")(
+            Sizes(1, 2, 1, 17, keys, 2, 1), "full", window=window, causal_alignment=alignment
         )
         for name, window in (("left_wider", [keys + 9, 1]), ("right_wider", [2, keys + 9]), ("narrow", [1, 0]))
         for alignment in (TOP_LEFT, BOTTOM_RIGHT)

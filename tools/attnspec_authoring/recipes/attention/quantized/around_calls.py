@@ -57,15 +57,13 @@ def in_memory() -> tuple[AuthoredCase, ...]:
         ),
     )
     made = [
-        quantized(f"memory_{name}", title, SMALL, presentation=presentation, **scales)
+        quantized(f"memory_{name}", title)(SMALL, presentation=presentation, **scales)
         for name, title, scales, presentation in layouts
     ]
     sizes = Sizes(1, 2, 2, 3, 4, 2)
     shared = held("quantized/memory_shared/key", sizes.shapes()["key"], INT8)
     made.append(
-        quantized(
-            "memory_shared",
-            "Keys and values are one array, each with scales of its own",
+        quantized("memory_shared", "Keys and values are one array, each with scales of its own")(
             sizes,
             key=INT8,
             value=INT8,
@@ -75,9 +73,7 @@ def in_memory() -> tuple[AuthoredCase, ...]:
         )
     )
     made.append(
-        quantized(
-            "memory_shared_scale",
-            "Keys and values have one array of scales",
+        quantized("memory_shared_scale", "Keys and values have one array of scales")(
             sizes,
             key=INT8,
             value=INT8,
@@ -92,25 +88,13 @@ def in_memory() -> tuple[AuthoredCase, ...]:
 def changed_arguments() -> tuple[AuthoredCase, ...]:
     """Return cases that are followed by a call with other scales, or other numbers."""
     return (
-        quantized(
-            "other_key_scales",
-            "Scales of keys, then others",
-            SMALL,
-            changed_argument=_reversed("key_scale"),
-            **PER_HEAD,
+        quantized("other_key_scales", "Scales of keys, then others")(
+            SMALL, changed_argument=_reversed("key_scale"), **PER_HEAD
         ),
-        quantized(
-            "other_value_scales",
-            "Scales of values, then others",
-            SMALL,
-            key=INT8,
-            value=INT8,
-            changed_argument=_reversed("value_scale"),
-            **OF_BATCH,
+        quantized("other_value_scales", "Scales of values, then others")(
+            SMALL, key=INT8, value=INT8, changed_argument=_reversed("value_scale"), **OF_BATCH
         ),
-        quantized(
-            "other_query_scales",
-            "Scales of queries, then others",
+        quantized("other_query_scales", "Scales of queries, then others")(
             SMALL,
             query=INT8,
             key=INT8,
@@ -119,16 +103,10 @@ def changed_arguments() -> tuple[AuthoredCase, ...]:
             changed_argument=_reversed("query_scale"),
             **PER_HEAD,
         ),
-        quantized(
-            "other_keys",
-            "Keys, then others under the same scales",
-            SMALL,
-            changed_argument=_reversed("key"),
-            **PER_HEAD,
+        quantized("other_keys", "Keys, then others under the same scales")(
+            SMALL, changed_argument=_reversed("key"), **PER_HEAD
         ),
-        quantized(
-            "other_values",
-            "Values, then others under the same scales",
+        quantized("other_values", "Values, then others under the same scales")(
             Sizes(1, 2, 2, 3, 4, 2),
             given={"value": np.arange(16.0).reshape(1, 2, 4, 2) * 8.0},
             changed_argument=_reversed("value"),

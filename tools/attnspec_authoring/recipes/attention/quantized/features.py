@@ -34,61 +34,34 @@ STEPS = ("output", "weights", "logsumexp")
 def of_logits() -> tuple[AuthoredCase, ...]:
     """Return what acts on scores and logits: it meets products, not numbers, and no scale meets it."""
     return (
-        quantized("scale_explicit", "A stated scale beside the scales", SMALL, scale=0.25, **PER_HEAD),
-        quantized(
-            "scale_negative", "A negative scale of the scores", ONE, key=INT8, value=INT8, scale=-0.75, **PER_HEAD
+        quantized("scale_explicit", "A stated scale beside the scales")(SMALL, scale=0.25, **PER_HEAD),
+        quantized("scale_negative", "A negative scale of the scores")(
+            ONE, key=INT8, value=INT8, scale=-0.75, **PER_HEAD
         ),
-        quantized("scale_zero", "A scale of zero of the scores: values are averaged", ONE, scale=0.0, **PER_HEAD),
-        quantized(
-            "softcap",
-            "A softcap of scores that are products already",
-            ONE,
-            outputs=("output", "scores", "logits"),
-            softcap=1.5,
-            **PER_HEAD,
+        quantized("scale_zero", "A scale of zero of the scores: values are averaged")(ONE, scale=0.0, **PER_HEAD),
+        quantized("softcap", "A softcap of scores that are products already")(
+            ONE, outputs=("output", "scores", "logits"), softcap=1.5, **PER_HEAD
         ),
-        quantized(
-            "softcap_of_query",
-            "A softcap beside a quantized query",
-            ONE,
-            query=INT8,
-            key=INT8,
-            value=INT8,
-            query_scale=QUERY_SCALES,
-            softcap=2.0,
-            **PER_HEAD,
+        quantized("softcap_of_query", "A softcap beside a quantized query")(
+            ONE, query=INT8, key=INT8, value=INT8, query_scale=QUERY_SCALES, softcap=2.0, **PER_HEAD
         ),
-        quantized(
-            "float_mask",
-            "A float mask, which no scale touches",
-            ONE,
-            outputs=("output", "logits"),
-            mask=float_mask("quantized/float_mask", (3, 4)),
-            **PER_HEAD,
+        quantized("float_mask", "A float mask, which no scale touches")(
+            ONE, outputs=("output", "logits"), mask=float_mask("quantized/float_mask", (3, 4)), **PER_HEAD
         ),
-        quantized(
-            "float_mask_of_query",
-            "A float mask beside a quantized query",
+        quantized("float_mask_of_query", "A float mask beside a quantized query")(
             ONE,
             query=E4M3,
             query_scale=QUERY_SCALES,
             mask=float_mask("quantized/float_mask_of_query", (2, 3, 4)),
             **PER_HEAD,
         ),
-        quantized(
-            "alibi",
-            "Distances, which no scale touches",
-            ONE,
-            key=INT8,
-            value=INT8,
-            alibi_slopes=[0.5, 0.125],
-            causal_alignment=TOP_LEFT,
-            **PER_HEAD,
+        quantized("alibi", "Distances, which no scale touches")(
+            ONE, key=INT8, value=INT8, alibi_slopes=[0.5, 0.125], causal_alignment=TOP_LEFT, **PER_HEAD
         ),
-        quantized("sinks", "Sinks, which no scale touches", ONE, outputs=STEPS, sinks=[1.5, -0.75], **PER_HEAD),
+        quantized("sinks", "Sinks, which no scale touches")(ONE, outputs=STEPS, sinks=[1.5, -0.75], **PER_HEAD),
         quantized(
-            "everything",
-            "Six heads over two, a cap, a float mask, distances, sinks, causality, a window and lengths",
+            "everything", "Six heads over two, a cap, a float mask, distances, sinks, causality, a window and lengths"
+        )(
             Sizes(2, 6, 2, 3, 4, 2),
             outputs=("output", "logsumexp"),
             key=INT8,
@@ -112,28 +85,22 @@ def of_logits() -> tuple[AuthoredCase, ...]:
 def of_keys() -> tuple[AuthoredCase, ...]:
     """Return what takes keys away, and a past."""
     return (
-        quantized(
-            "boolean_mask", "A Boolean mask", ONE, mask=boolean_mask("quantized/boolean_mask", (3, 4)), **PER_HEAD
+        quantized("boolean_mask", "A Boolean mask")(
+            ONE, mask=boolean_mask("quantized/boolean_mask", (3, 4)), **PER_HEAD
         ),
         *(
-            quantized(
-                f"causal_{alignment}",
-                f"Causality, {alignment.replace('_', '-')}",
-                SMALL,
-                key=INT8,
-                value=INT8,
-                is_causal=True,
-                causal_alignment=alignment,
-                **PER_HEAD,
+            quantized(f"causal_{alignment}", f"Causality, {alignment.replace('_', '-')}")(
+                SMALL, key=INT8, value=INT8, is_causal=True, causal_alignment=alignment, **PER_HEAD
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        quantized(
-            "window", "A window", ONE, key=E5M2, value=E5M2, window=[1, 1], causal_alignment=BOTTOM_RIGHT, **PER_HEAD
+        quantized("window", "A window")(
+            ONE, key=E5M2, value=E5M2, window=[1, 1], causal_alignment=BOTTOM_RIGHT, **PER_HEAD
         ),
         quantized(
             "lengths",
             "Sequences of several lengths in int8, causal from the last query, with scales for each batch entry",
+        )(
             Sizes(2, 6, 2, 3, 4, 2),
             key=INT8,
             value=INT8,
@@ -144,10 +111,8 @@ def of_keys() -> tuple[AuthoredCase, ...]:
             is_causal=True,
             causal_alignment=BOTTOM_RIGHT,
         ),
-        quantized("past", "Past keys and values in the format of the new ones", PAST, **PER_HEAD),
-        quantized(
-            "past_per_batch_entry",
-            "A past with scales for each batch entry, causal",
+        quantized("past", "Past keys and values in the format of the new ones")(PAST, **PER_HEAD),
+        quantized("past_per_batch_entry", "A past with scales for each batch entry, causal")(
             PAST,
             key=INT8,
             value=INT8,
@@ -156,25 +121,13 @@ def of_keys() -> tuple[AuthoredCase, ...]:
             is_causal=True,
             causal_alignment=TOP_LEFT,
         ),
-        quantized(
-            "past_of_query",
-            "A past beside a quantized query",
-            Sizes(3, 6, 2, 1, 2, 2, past=4),
-            query=E4M3,
-            query_scale=QUERY_SCALES,
-            **PER_HEAD,
+        quantized("past_of_query", "A past beside a quantized query")(
+            Sizes(3, 6, 2, 1, 2, 2, past=4), query=E4M3, query_scale=QUERY_SCALES, **PER_HEAD
         ),
-        quantized(
-            "fully_masked_row",
-            "One query of three may attend to no key",
-            ONE,
-            outputs=STEPS,
-            mask=np.broadcast_to((np.arange(3) != 2)[:, np.newaxis], (3, 4)).copy(),
-            **PER_HEAD,
+        quantized("fully_masked_row", "One query of three may attend to no key")(
+            ONE, outputs=STEPS, mask=np.broadcast_to((np.arange(3) != 2)[:, np.newaxis], (3, 4)).copy(), **PER_HEAD
         ),
-        quantized(
-            "no_keys_of_an_entry",
-            "A batch entry without keys beside two with keys",
+        quantized("no_keys_of_an_entry", "A batch entry without keys beside two with keys")(
             Sizes(3, 2, 2, 1, 4, 2),
             outputs=("output", "logsumexp"),
             key_scale=KEY_SCALES_OF_THREE,

@@ -8,14 +8,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes
 from attnspec_authoring.recipes.attention.quantized.granularity import SMALL
-from attnspec_authoring.recipes.attention.quantized.numbers import (
-    E4M3,
-    E5M2,
-    INT8,
-    KEY_SCALES,
-    VALUE_SCALES,
-    quantized,
-)
+from attnspec_authoring.recipes.attention.quantized.numbers import E4M3, E5M2, INT8, KEY_SCALES, VALUE_SCALES, quantized
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -38,9 +31,7 @@ def borders() -> tuple[AuthoredCase, ...]:
     ):
         column = np.asarray(numbers)[:, np.newaxis]
         made += [
-            quantized(
-                f"borders_{short}_of_keys",
-                f"Keys at the ends of {dtype}",
+            quantized(f"borders_{short}_of_keys", f"Keys at the ends of {dtype}")(
                 BORDERS,
                 clauses=(NUMBERS,),
                 outputs=("output", "scores"),
@@ -49,9 +40,7 @@ def borders() -> tuple[AuthoredCase, ...]:
                 key_scale=key_scale,
                 given={"key": np.broadcast_to(column, (1, 2, 6, 2)) * [1.0, 0.5 if dtype != INT8 else 1.0]},
             ),
-            quantized(
-                f"borders_{short}_of_values",
-                f"Values at the ends of {dtype}",
+            quantized(f"borders_{short}_of_values", f"Values at the ends of {dtype}")(
                 BORDERS,
                 clauses=(NUMBERS,),
                 key=dtype,
@@ -71,9 +60,7 @@ def _least(name: str, unit: float) -> NDArray[np.float64]:
 def below_the_normal_numbers() -> tuple[AuthoredCase, ...]:
     """Return tensors of the least numbers alone, which large scales raise."""
     return tuple(
-        quantized(
-            f"subnormal_{short}",
-            f"Keys and values of the least numbers of {dtype}, with large scales",
+        quantized(f"subnormal_{short}", f"Keys and values of the least numbers of {dtype}, with large scales")(
             BORDERS,
             clauses=(NUMBERS,),
             key=dtype,
@@ -96,8 +83,8 @@ def larger_than_half_precision() -> tuple[AuthoredCase, ...]:
     key = np.array([[57344.0, 1.0], [-49152.0, 0.0], [0.0, 4.0], [8192.0, -1.0]])
     return (
         quantized(
-            "large_values",
-            "Values that times their scale are larger than float16 holds, in a mean that it holds",
+            "large_values", "Values that times their scale are larger than float16 holds, in a mean that it holds"
+        )(
             sizes,
             clauses=(PRECISION,),
             key=E5M2,
@@ -105,9 +92,7 @@ def larger_than_half_precision() -> tuple[AuthoredCase, ...]:
             value_scale=3.1,
             given={"query": np.zeros((1, 2, 3, 2)), "value": np.broadcast_to(value, (1, 2, 4, 2))},
         ),
-        quantized(
-            "large_keys",
-            "Keys that times their scale are larger than float16 holds, beside small queries",
+        quantized("large_keys", "Keys that times their scale are larger than float16 holds, beside small queries")(
             sizes,
             clauses=(PRECISION,),
             key=E5M2,
@@ -119,18 +104,12 @@ def larger_than_half_precision() -> tuple[AuthoredCase, ...]:
                 "key": np.broadcast_to(key, (1, 2, 4, 2)),
             },
         ),
-        quantized(
-            "tiny_scales",
-            "Scales below the least normal number of float16",
-            SMALL,
-            clauses=(PRECISION,),
-            key_scale=3.1e-6,
-            value_scale=1.7e-5,
-            scale=4096.0,
+        quantized("tiny_scales", "Scales below the least normal number of float16")(
+            SMALL, clauses=(PRECISION,), key_scale=3.1e-6, value_scale=1.7e-5, scale=4096.0
         ),
         quantized(
-            "large_numbers_small_scales",
-            "Numbers whose products overflow float16 before the scales make them small",
+            "large_numbers_small_scales", "Numbers whose products overflow float16 before the scales make them small"
+        )(
             Sizes(1, 2, 2, 3, 4, 8),
             clauses=(PRECISION,),
             query=E4M3,
@@ -147,23 +126,14 @@ def larger_than_half_precision() -> tuple[AuthoredCase, ...]:
 def powers_of_two() -> tuple[AuthoredCase, ...]:
     """Return scales that are powers of two, negative, and 1."""
     return (
-        quantized(
-            "powers_of_two",
-            "Scales that are powers of two",
-            SMALL,
-            key_scale=(2.0**-7, 2.0**-5),
-            value_scale=(4.0, 2.0**-6),
+        quantized("powers_of_two", "Scales that are powers of two")(
+            SMALL, key_scale=(2.0**-7, 2.0**-5), value_scale=(4.0, 2.0**-6)
         ),
         quantized(
-            "scale_of_one_beside_others",
-            "Keys with the scale 1 in one head, and values with the scale 1 in the other",
-            SMALL,
-            key_scale=(2.0**-6, 1.0),
-            value_scale=(1.0, 0.37),
-            scale=0.03125,
-        ),
-        quantized(
-            "unlike_sizes", "A tiny scale of keys and a large one of values", SMALL, key_scale=0.0011, value_scale=31.0
+            "scale_of_one_beside_others", "Keys with the scale 1 in one head, and values with the scale 1 in the other"
+        )(SMALL, key_scale=(2.0**-6, 1.0), value_scale=(1.0, 0.37), scale=0.03125),
+        quantized("unlike_sizes", "A tiny scale of keys and a large one of values")(
+            SMALL, key_scale=0.0011, value_scale=31.0
         ),
     )
 
@@ -177,7 +147,7 @@ def formats_beside_each_other() -> tuple[AuthoredCase, ...]:
         ("values_alone", "Values in float8_e5m2, keys in the dtype of the run", None, E5M2),
     )
     return tuple(
-        quantized(name, title, SMALL, key=key, value=value, key_scale=KEY_SCALES, value_scale=VALUE_SCALES)
+        quantized(name, title)(SMALL, key=key, value=value, key_scale=KEY_SCALES, value_scale=VALUE_SCALES)
         for name, title, key, value in unlike
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from attnspec.dtypes import RUN_DTYPE, numpy_dtype
 from attnspec_authoring.recipes.attention.attention import attention
+from attnspec_authoring.recipes.authoring import headed
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def held(name: str, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
     return as_numbers(32.0 * grid(name, shape), dtype)
 
 
+@headed
 def quantized(
     name: str,
     title: str,
@@ -99,4 +101,4 @@ def quantized(
             arguments[tensor] = np.asarray(stated[tensor], dtype=np.float64)
     if query is not None:
         arguments["output_dtype"] = RUN_DTYPE
-    return attention(case_id, title, sizes, **arguments, **others)
+    return attention(case_id, title)(sizes, **arguments, **others)

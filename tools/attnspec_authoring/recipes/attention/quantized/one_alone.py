@@ -33,27 +33,14 @@ def queries() -> tuple[AuthoredCase, ...]:
     """Return quantized queries beside keys that are not."""
     slopes: dict[str, Any] = {"alibi_slopes": [0.5, 0.125, 0.25, 1.0], "causal_alignment": TOP_LEFT}
     return (
-        quantized("query_alone", "A query in float8_e4m3fn alone, one scale", SMALL, query=E4M3, outputs=BOTH, **QUERY),
-        quantized(
-            "query_alone_per_head",
-            "A query in int8 alone, a scale for each of two key heads, grouped",
-            GROUPED,
-            query=INT8,
-            query_scale=QUERY_SCALES,
-            outputs=BOTH,
-            **QUERY,
+        quantized("query_alone", "A query in float8_e4m3fn alone, one scale")(SMALL, query=E4M3, outputs=BOTH, **QUERY),
+        quantized("query_alone_per_head", "A query in int8 alone, a scale for each of two key heads, grouped")(
+            GROUPED, query=INT8, query_scale=QUERY_SCALES, outputs=BOTH, **QUERY
         ),
         quantized(
-            "query_alone_per_batch_entry",
-            "A query in float8_e5m2 alone, a scale for each head of each batch entry",
-            SMALL,
-            query=E5M2,
-            query_scale=QUERY_SCALES_OF_THREE,
-            **QUERY,
-        ),
-        quantized(
-            "query_alone_softcap_sinks",
-            "A query in int8 alone, with a softcap, sinks and a stated scale",
+            "query_alone_per_batch_entry", "A query in float8_e5m2 alone, a scale for each head of each batch entry"
+        )(SMALL, query=E5M2, query_scale=QUERY_SCALES_OF_THREE, **QUERY),
+        quantized("query_alone_softcap_sinks", "A query in int8 alone, with a softcap, sinks and a stated scale")(
             GROUPED,
             query=INT8,
             query_scale=QUERY_SCALES_OF_BATCH,
@@ -62,9 +49,7 @@ def queries() -> tuple[AuthoredCase, ...]:
             scale=0.75,
             **QUERY,
         ),
-        quantized(
-            "query_alone_mask_alibi",
-            "A query in float8_e4m3fn alone, with a float mask and distances",
+        quantized("query_alone_mask_alibi", "A query in float8_e4m3fn alone, with a float mask and distances")(
             GROUPED,
             query=E4M3,
             query_scale=QUERY_SCALES,
@@ -72,28 +57,16 @@ def queries() -> tuple[AuthoredCase, ...]:
             **slopes,
             **QUERY,
         ),
-        quantized(
-            "query_alone_past",
-            "A query in int8 alone, causal behind a past that is not quantized",
-            PAST,
-            query=INT8,
-            query_scale=QUERY_SCALES,
-            is_causal=True,
-            **QUERY,
+        quantized("query_alone_past", "A query in int8 alone, causal behind a past that is not quantized")(
+            PAST, query=INT8, query_scale=QUERY_SCALES, is_causal=True, **QUERY
         ),
-        quantized(
-            "query_and_values",
-            "Query and values in int8, keys in the dtype of the run",
-            GROUPED,
-            query=INT8,
-            value=INT8,
-            query_scale=QUERY_SCALES,
-            value_scale=VALUE_SCALES,
-            **VALUE,
+        quantized("query_and_values", "Query and values in int8, keys in the dtype of the run")(
+            GROUPED, query=INT8, value=INT8, query_scale=QUERY_SCALES, value_scale=VALUE_SCALES, **VALUE
         ),
         quantized(
             "query_and_values_per_batch_entry",
             "Query in float8_e5m2 and values in float8_e4m3fn, keys in the dtype of the run",
+        )(
             GROUPED,
             query=E5M2,
             query_scale=QUERY_SCALES_OF_BATCH,
@@ -103,8 +76,8 @@ def queries() -> tuple[AuthoredCase, ...]:
             **VALUE,
         ),
         quantized(
-            "query_and_keys_per_batch_entry",
-            "Query in float8_e4m3fn and keys in int8, values in the dtype of the run",
+            "query_and_keys_per_batch_entry", "Query in float8_e4m3fn and keys in int8, values in the dtype of the run"
+        )(
             GROUPED,
             query=E4M3,
             key=INT8,
@@ -120,36 +93,19 @@ def keys_or_values() -> tuple[AuthoredCase, ...]:
     """Return quantized keys beside values that are not, and the other way round."""
     lengths: dict[str, Any] = {"key_lengths": [3, 2], "query_lengths": [2, 1], "is_causal": True}
     return (
-        quantized(
-            "keys_alone_per_batch_entry",
-            "Keys in int8 alone, a scale for each head of each batch entry",
-            SMALL,
-            key=INT8,
-            key_scale=KEY_SCALES_OF_THREE,
-            outputs=BOTH,
-            **KEY,
+        quantized("keys_alone_per_batch_entry", "Keys in int8 alone, a scale for each head of each batch entry")(
+            SMALL, key=INT8, key_scale=KEY_SCALES_OF_THREE, outputs=BOTH, **KEY
         ),
-        quantized(
-            "keys_alone_past",
-            "Keys in float8_e5m2 alone, behind a past of which the keys are quantized, too",
-            PAST,
-            key=E5M2,
-            key_scale=KEY_SCALES_OF_BATCH,
-            softcap=1.0,
-            **KEY,
+        quantized("keys_alone_past", "Keys in float8_e5m2 alone, behind a past of which the keys are quantized, too")(
+            PAST, key=E5M2, key_scale=KEY_SCALES_OF_BATCH, softcap=1.0, **KEY
         ),
-        quantized(
-            "keys_alone_lengths",
-            "Keys in float8_e4m3fn alone, with lengths, causal",
-            GROUPED,
-            key_scale=KEY_SCALES_OF_BATCH,
-            causal_alignment=BOTTOM_RIGHT,
-            **lengths,
-            **KEY,
+        quantized("keys_alone_lengths", "Keys in float8_e4m3fn alone, with lengths, causal")(
+            GROUPED, key_scale=KEY_SCALES_OF_BATCH, causal_alignment=BOTTOM_RIGHT, **lengths, **KEY
         ),
         quantized(
             "values_alone_per_batch_entry",
             "Values in int8 alone, a scale for each head of each batch entry, grouped, with sinks",
+        )(
             GROUPED,
             value=INT8,
             value_scale=VALUE_SCALES_OF_BATCH,
@@ -158,16 +114,9 @@ def keys_or_values() -> tuple[AuthoredCase, ...]:
             **VALUE,
         ),
         quantized(
-            "values_alone_past",
-            "Values in float8_e5m2 alone, behind a past of which the values are quantized, too",
-            PAST,
-            value=E5M2,
-            value_scale=VALUE_SCALES,
-            **VALUE,
-        ),
-        quantized(
-            "values_alone_mask",
-            "Values in float8_e4m3fn alone, with a Boolean mask and lengths",
+            "values_alone_past", "Values in float8_e5m2 alone, behind a past of which the values are quantized, too"
+        )(PAST, value=E5M2, value_scale=VALUE_SCALES, **VALUE),
+        quantized("values_alone_mask", "Values in float8_e4m3fn alone, with a Boolean mask and lengths")(
             GROUPED,
             value_scale=((0.37,), (0.059,)),
             mask=boolean_mask("quantized/values_alone_mask", (2, 3)),

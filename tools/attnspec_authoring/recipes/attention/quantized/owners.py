@@ -41,6 +41,7 @@ def of_entries() -> tuple[AuthoredCase, ...]:
         quantized(
             f"{tensor}_scale_of_{name}",
             f"A scale of the {tensor} for each batch entry, of which there are as many as {words}",
+        )(
             sizes,
             outputs=("output", "logsumexp"),
             **FORMATS,
@@ -53,18 +54,15 @@ def of_entries() -> tuple[AuthoredCase, ...]:
         )
     ]
     made.append(
-        quantized(
-            "scales_of_three_entries",
-            "Scales of three batch entries, each with three heads",
-            three,
-            **ALL,
-            **scales(lambda tensor: as_column(OF_THREE[tensor])),
+        quantized("scales_of_three_entries", "Scales of three batch entries, each with three heads")(
+            three, **ALL, **scales(lambda tensor: as_column(OF_THREE[tensor]))
         )
     )
     made.append(
         quantized(
             "scales_of_two_entries_lengths",
             "Scales of two batch entries, each with two key heads and its own lengths, causal",
+        )(
             Sizes(2, 4, 2, 3, 4, 2),
             **FORMATS,
             **scales(lambda tensor: as_column(OF_TWO[tensor])),
@@ -85,19 +83,16 @@ def of_heads() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            quantized(name, title, sizes, **ALL, **scales(lambda tensor: (OF_TWO[tensor],)), **others)
+            quantized(name, title)(sizes, **ALL, **scales(lambda tensor: (OF_TWO[tensor],)), **others)
             for name, title, sizes, others in given
         ),
-        quantized(
-            "list_of_heads_of_every_scale",
-            "Lists of two scales for two heads, in two batch entries",
-            SQUARE,
-            **FORMATS,
-            **scales(lambda tensor: OF_TWO[tensor]),
+        quantized("list_of_heads_of_every_scale", "Lists of two scales for two heads, in two batch entries")(
+            SQUARE, **FORMATS, **scales(lambda tensor: OF_TWO[tensor])
         ),
         quantized(
             "unlike_owners",
             "A query scale for each batch entry, key scales of heads, and value scales of both, two of each",
+        )(
             SQUARE,
             **FORMATS,
             query_scale=as_column(OF_TWO["query"]),
@@ -107,25 +102,18 @@ def of_heads() -> tuple[AuthoredCase, ...]:
         quantized(
             "unlike_owners_turned",
             "Query scales of both, a key scale for each batch entry, and value scales of heads in a row, two of each",
+        )(
             SQUARE,
             **FORMATS,
             query_scale=((0.0275, 0.0091), (0.013, 0.046)),
             key_scale=as_column(OF_TWO["key"]),
             value_scale=(OF_TWO["value"],),
         ),
-        quantized(
-            "more_heads_than_entries",
-            "Two batch entries of three key heads, with scales for each",
-            Sizes(2, 6, 3, 1, 3, 2),
-            **FORMATS,
-            **scales(lambda tensor: (OF_THREE[tensor], OF_THREE[tensor][::-1])),
+        quantized("more_heads_than_entries", "Two batch entries of three key heads, with scales for each")(
+            Sizes(2, 6, 3, 1, 3, 2), **FORMATS, **scales(lambda tensor: (OF_THREE[tensor], OF_THREE[tensor][::-1]))
         ),
-        quantized(
-            "one_number_in_a_table",
-            "One scale of each tensor, as (1, 1), in two batch entries of two heads",
-            SQUARE,
-            **ALL,
-            **scales(lambda tensor: ((OF_TWO[tensor][1],),)),
+        quantized("one_number_in_a_table", "One scale of each tensor, as (1, 1), in two batch entries of two heads")(
+            SQUARE, **ALL, **scales(lambda tensor: ((OF_TWO[tensor][1],),))
         ),
     )
 
@@ -134,20 +122,13 @@ def of_unusual_numbers() -> tuple[AuthoredCase, ...]:
     """Return scales of 0, which a tensor of zeros has, and negative ones."""
     return (
         *(
-            quantized(
-                f"zero_{tensor}_scale",
-                f"A scale of 0 of the {tensor} in the first head",
-                ROW,
-                outputs=("output", "logsumexp"),
-                **ALL,
-                **scales(lambda name: (0.0, OF_TWO[name][1]), (tensor,)),
+            quantized(f"zero_{tensor}_scale", f"A scale of 0 of the {tensor} in the first head")(
+                ROW, outputs=("output", "logsumexp"), **ALL, **scales(lambda name: (0.0, OF_TWO[name][1]), (tensor,))
             )
             for tensor in TENSORS
         ),
         *(
-            quantized(
-                f"negative_{tensor}_scale",
-                f"A negative scale of the {tensor} in the second head",
+            quantized(f"negative_{tensor}_scale", f"A negative scale of the {tensor} in the second head")(
                 ROW,
                 outputs=("output", "logsumexp"),
                 **ALL,

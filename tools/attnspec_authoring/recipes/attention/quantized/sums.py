@@ -49,18 +49,9 @@ def of_int8() -> tuple[AuthoredCase, ...]:
     beyond: dict[str, Any] = {"query": INT8, "key": INT8, "value": INT8, "clauses": (PRECISION,)}
     return (
         quantized(
-            "sums_beyond_16_bits",
-            "Products of int8 that add up to a quarter of a million, and differ by little",
-            WIDE,
-            outputs=BOTH_OUTPUTS,
-            query_scale=0.0275,
-            key_scale=0.0123,
-            given=near_the_end,
-            **beyond,
-        ),
-        quantized(
-            "sums_around_32768",
-            "Products of int8 that add up to numbers on both sides of 32767 and of -32768",
+            "sums_beyond_16_bits", "Products of int8 that add up to a quarter of a million, and differ by little"
+        )(WIDE, outputs=BOTH_OUTPUTS, query_scale=0.0275, key_scale=0.0123, given=near_the_end, **beyond),
+        quantized("sums_around_32768", "Products of int8 that add up to numbers on both sides of 32767 and of -32768")(
             Sizes(1, 2, 1, 4, 5, 3, 2),
             query_scale=0.0091,
             key_scale=0.0123,
@@ -75,13 +66,8 @@ def of_int8() -> tuple[AuthoredCase, ...]:
             },
             **beyond,
         ),
-        quantized(
-            "width_128_of_query",
-            "128 features of a query and of keys in int8, grouped",
-            Sizes(1, 2, 1, 2, 3, 128, 2),
-            query_scale=0.0091,
-            key_scale=0.0123,
-            **beyond,
+        quantized("width_128_of_query", "128 features of a query and of keys in int8, grouped")(
+            Sizes(1, 2, 1, 2, 3, 128, 2), query_scale=0.0091, key_scale=0.0123, **beyond
         ),
     )
 
@@ -98,9 +84,7 @@ def of_float8() -> tuple[AuthoredCase, ...]:
             for tensor in ("query", "key")
         }
         made.append(
-            quantized(
-                f"sums_{name}",
-                f"Products of numbers of very different size, of {title}",
+            quantized(f"sums_{name}", f"Products of numbers of very different size, of {title}")(
                 sizes,
                 clauses=(PRECISION,),
                 outputs=BOTH_OUTPUTS,
@@ -115,9 +99,7 @@ def of_float8() -> tuple[AuthoredCase, ...]:
     values = _of_many_sizes("quantized/sums_of_values/value", (1, 2, 65, 2))
     return (
         *made,
-        quantized(
-            "sums_of_values",
-            "65 values of very different size, from a query that is quantized",
+        quantized("sums_of_values", "65 values of very different size, from a query that is quantized")(
             Sizes(1, 2, 2, 1, 65, 2),
             clauses=(PRECISION,),
             query=E4M3,
@@ -139,32 +121,14 @@ def far_from_zero() -> tuple[AuthoredCase, ...]:
         quantized(
             "far_scores_e4m3",
             "Scores that are all far above zero in one row, and all far below in the next, from float8_e4m3fn",
-            one,
-            query=E4M3,
-            query_scale=0.43,
-            key_scale=0.51,
-            **far,
-        ),
+        )(one, query=E4M3, query_scale=0.43, key_scale=0.51, **far),
         quantized(
-            "far_scores_int8",
-            "Scores that are all far above zero in one row, and all far below in the next, from int8",
-            one,
-            query=INT8,
-            key=INT8,
-            value=INT8,
-            query_scale=(0.43, 0.37),
-            key_scale=(0.51, 0.47),
-            **far,
-        ),
+            "far_scores_int8", "Scores that are all far above zero in one row, and all far below in the next, from int8"
+        )(one, query=INT8, key=INT8, value=INT8, query_scale=(0.43, 0.37), key_scale=(0.51, 0.47), **far),
         quantized(
             "far_scores_of_keys",
             "Scores that are all far above zero in one row, and all far below in the next, from keys in float8_e5m2",
-            one,
-            key=E5M2,
-            value=E5M2,
-            key_scale=0.29,
-            **far,
-        ),
+        )(one, key=E5M2, value=E5M2, key_scale=0.29, **far),
     )
 
 
@@ -173,23 +137,10 @@ def short_of_queries() -> tuple[AuthoredCase, ...]:
     per_head: dict[str, Any] = {"query_scale": QUERY_SCALES, "key_scale": KEY_SCALES, "value_scale": VALUE_SCALES}
     return (
         quantized(
-            "one_query_of_67_keys",
-            "One query in int8 over 67 keys, of which each batch entry has another number",
-            Sizes(3, 6, 2, 1, 67, 2, 1),
-            query=INT8,
-            key=INT8,
-            value=INT8,
-            key_lengths=[67, 1, 65],
-            **per_head,
-        ),
-        quantized(
-            "queries_65",
-            "65 queries in float8_e4m3fn, causal",
-            Sizes(1, 2, 2, 65, 3, 2, 1),
-            query=E4M3,
-            is_causal=True,
-            causal_alignment="bottom_right",
-            **per_head,
+            "one_query_of_67_keys", "One query in int8 over 67 keys, of which each batch entry has another number"
+        )(Sizes(3, 6, 2, 1, 67, 2, 1), query=INT8, key=INT8, value=INT8, key_lengths=[67, 1, 65], **per_head),
+        quantized("queries_65", "65 queries in float8_e4m3fn, causal")(
+            Sizes(1, 2, 2, 65, 3, 2, 1), query=E4M3, is_causal=True, causal_alignment="bottom_right", **per_head
         ),
     )
 

@@ -140,9 +140,7 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
         ("mask_of_group", "A mask for each of three query heads in a group of six", grouped, (3, 4, 5)),
     )
     return tuple(
-        refused(
-            name,
-            f"{title} is refused",
+        refused(name, f"{title} is refused")(
             "sdpa.rejects.mask_shape",
             twin,
             {**drawn(twin), "mask": (float_mask if twin == added else boolean_mask)(f"rejects/{name}", shape)},

@@ -35,9 +35,7 @@ def heads() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            refused(
-                f"multi_head_{number}_heads_of_6",
-                f"{number} heads over a width of six are refused",
+            refused(f"multi_head_{number}_heads_of_6", f"{number} heads over a width of six are refused")(
                 "multi_head.rejects.divisible",
                 "layout/multi_head_plain",
                 module,
@@ -51,6 +49,7 @@ def heads() -> tuple[AuthoredCase, ...]:
             refused(
                 f"multi_head_{number}_heads_of_{features}_fit_{tokens}_tokens",
                 f"{number} heads over a width of {features} are refused: all numbers of {tokens} tokens divide",
+            )(
                 "multi_head.rejects.divisible",
                 "layout/multi_head_plain",
                 {
@@ -67,6 +66,7 @@ def heads() -> tuple[AuthoredCase, ...]:
             refused(
                 f"split_heads_{number}_of_{features}_fit_{tokens}_tokens",
                 f"{number} heads over {features} features are refused: all numbers of {tokens} tokens divide",
+            )(
                 "split_heads.rejects.divisible",
                 "layout/split_heads_two",
                 {"x": of_new_shape("split_fitting", (1, tokens, features))},
@@ -77,9 +77,7 @@ def heads() -> tuple[AuthoredCase, ...]:
             for number, features, tokens in ((4, 6, 2), (2, 3, 2), (3, 4, 3))
         ),
         *(
-            refused(
-                f"multi_head_{name}",
-                f"{title} are refused by multi-head attention",
+            refused(f"multi_head_{name}", f"{title} are refused by multi-head attention")(
                 "multi_head.rejects.rank",
                 "layout/multi_head_plain",
                 {**module, **changed},
@@ -94,6 +92,7 @@ def heads() -> tuple[AuthoredCase, ...]:
             refused(
                 f"split_heads_{number}_of_{features}",
                 f"{number} heads over {features} features are refused when splitting",
+            )(
                 "split_heads.rejects.divisible",
                 "layout/split_heads_two",
                 {"x": of_new_shape(f"split_{features}", (1, 3, features))},
@@ -106,6 +105,7 @@ def heads() -> tuple[AuthoredCase, ...]:
         refused(
             "split_heads_tokens_divide",
             "Three heads over eight features of three tokens are refused: the tokens alone divide",
+        )(
             "split_heads.rejects.divisible",
             "layout/split_heads_two",
             {"x": of_new_shape("split_tokens", (3, 3, 8))},
@@ -126,9 +126,7 @@ def states() -> tuple[AuthoredCase, ...]:
         ("encoder_wider", "Encoder states wider than the decoder state", 6, 4, 3, False),
     )
     return tuple(
-        refused(
-            f"context_vector_{name}",
-            f"{title} is refused",
+        refused(f"context_vector_{name}", f"{title} is refused")(
             "context_vector.rejects.width",
             "layout/context_more_tokens",
             {

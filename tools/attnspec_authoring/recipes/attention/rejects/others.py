@@ -102,21 +102,13 @@ def past_refusals() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            refused(
-                name,
-                title,
-                f"sdpa.rejects.{clause}",
-                "rejects/twin_past",
-                {**past, **changed},
-                reason=reason,
-                convention=convention,
+            refused(name, title)(
+                f"sdpa.rejects.{clause}", "rejects/twin_past", {**past, **changed}, reason=reason, convention=convention
             )
             for name, title, clause, changed, reason, convention in of_past
         ),
         *(
-            refused(
-                name,
-                title,
+            refused(name, title)(
                 f"sdpa.rejects.{clause}",
                 "rejects/twin_lengths",
                 {**lengths, **changed},
@@ -139,9 +131,7 @@ def other_refusals() -> tuple[AuthoredCase, ...]:
         "decoder_state": of_new_shape("decoder_state", (4,)),
     }
     return (
-        refused(
-            "multi_head_four_heads",
-            "Four heads over a width of six are refused",
+        refused("multi_head_four_heads", "Four heads over a width of six are refused")(
             "multi_head.rejects.divisible",
             "layout/multi_head_plain",
             module,
@@ -149,9 +139,7 @@ def other_refusals() -> tuple[AuthoredCase, ...]:
             operation="multi_head_attention",
             attributes={"num_heads": 4},
         ),
-        refused(
-            "multi_head_rank_2",
-            "Query, key and value without a batch axis are refused by multi-head attention",
+        refused("multi_head_rank_2", "Query, key and value without a batch axis are refused by multi-head attention")(
             "multi_head.rejects.rank",
             "layout/multi_head_plain",
             {**module, **{name: tokens[name][0] for name in tokens}},
@@ -160,9 +148,7 @@ def other_refusals() -> tuple[AuthoredCase, ...]:
             operation="multi_head_attention",
             attributes={"num_heads": 3},
         ),
-        refused(
-            "split_heads_of_eight_features",
-            "Three heads over eight features are refused when splitting",
+        refused("split_heads_of_eight_features", "Three heads over eight features are refused when splitting")(
             "split_heads.rejects.divisible",
             "layout/split_heads_two",
             {"x": of_new_shape("split", (1, 3, 8))},
@@ -170,9 +156,7 @@ def other_refusals() -> tuple[AuthoredCase, ...]:
             operation="split_heads",
             attributes={"num_heads": 3},
         ),
-        refused(
-            "context_vector_widths",
-            "A decoder state wider than the encoder states is refused",
+        refused("context_vector_widths", "A decoder state wider than the encoder states is refused")(
             "context_vector.rejects.width",
             "layout/context_more_tokens",
             states,
@@ -187,18 +171,10 @@ def convention_refusals() -> tuple[AuthoredCase, ...]:
     plain = drawn(PLAIN)
     empty = {name: plain[name][:, :, :0] for name in ("key", "value")}
     return (
-        refused(
-            "no_keys",
-            "No key at all, for those who declare to refuse it",
-            "sdpa.no_keys",
-            PLAIN,
-            {**plain, **empty},
-            reason="There is no key.",
-            convention=("no_keys", "refuse"),
+        refused("no_keys", "No key at all, for those who declare to refuse it")(
+            "sdpa.no_keys", PLAIN, {**plain, **empty}, reason="There is no key.", convention=("no_keys", "refuse")
         ),
-        refused(
-            "dead_row",
-            "A row without keys, for those who declare to refuse it",
+        refused("dead_row", "A row without keys, for those who declare to refuse it")(
             "sdpa.fully_masked_row",
             "rejects/twin_boolean_mask",
             {**drawn("rejects/twin_boolean_mask"), "mask": np.broadcast_to((np.arange(4) != 1)[:, np.newaxis], (4, 5))},

@@ -27,9 +27,7 @@ TWIN = "twin_scales"
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return scales of two batch entries for one, and scales of rank 3, beside scales of the heads alone."""
-    valid = quantized(
-        TWIN,
-        "Valid twin: scales for each of two key heads, in one batch entry",
+    valid = quantized(TWIN, "Valid twin: scales for each of two key heads, in one batch entry")(
         Sizes(1, 2, 2, 3, 4, 2),
         query=INT8,
         key=INT8,
@@ -47,9 +45,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     return (
         valid,
         *(
-            refused(
-                f"{tensor}_scale_of_{name}",
-                f"Scales of {plural[tensor]} {what} are refused",
+            refused(f"{tensor}_scale_of_{name}", f"Scales of {plural[tensor]} {what} are refused")(
                 CLAUSE,
                 valid.id,
                 {**valid.inputs, f"{tensor}_scale": as_scale(np.broadcast_to(scales, shape))},

@@ -38,9 +38,7 @@ def of_every_scale() -> tuple[AuthoredCase, ...]:
         ("query_heads_of_entries", "Scales of six query heads of two", of_heads, np.tile(heads, (2, 1)), None),
     )
     return tuple(
-        refused(
-            f"{tensor}_scale_{name}",
-            f"{title} are refused, as those of the {tensor}",
+        refused(f"{tensor}_scale_{name}", f"{title} are refused, as those of the {tensor}")(
             CLAUSE,
             twin.id,
             {**twin.inputs, f"{tensor}_scale": as_scale(scale)},
@@ -105,9 +103,7 @@ def of_some_shapes() -> tuple[AuthoredCase, ...]:
         ("key_scale_of_rank_3", "A scale of keys of rank 3", six, "key_scale", [[[0.01], [0.02]]] * 2, STRICT),
     )
     return tuple(
-        refused(
-            name,
-            f"{title} {'is' if title.startswith('A ') else 'are'} refused",
+        refused(name, f"{title} {'is' if title.startswith('A ') else 'are'} refused")(
             CLAUSE,
             twin,
             {**valid[twin].inputs, tensor: as_scale(scale)},

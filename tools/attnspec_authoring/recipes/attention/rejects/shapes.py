@@ -110,21 +110,13 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            refused(
-                name,
-                title,
-                f"sdpa.rejects.{clause}",
-                PLAIN,
-                {**plain, **changed},
-                reason=reason,
-                convention=convention,
+            refused(name, title)(
+                f"sdpa.rejects.{clause}", PLAIN, {**plain, **changed}, reason=reason, convention=convention
             )
             for name, title, clause, changed, reason, convention in rows
         ),
         *(
-            refused(
-                name,
-                title,
+            refused(name, title)(
                 "sdpa.rejects.grouped",
                 "rejects/twin_grouped",
                 {**grouped, **changed},
@@ -158,9 +150,7 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
         draw = float_mask if twin == added else boolean_mask
         against = "(3, 2, 4, 8)" if twin == past else "(3, 2, 4, 5)"
         made.append(
-            refused(
-                name,
-                title,
+            refused(name, title)(
                 "sdpa.rejects.mask_shape",
                 twin,
                 {**drawn(twin), "mask": draw(f"rejects/{name}", shape)},

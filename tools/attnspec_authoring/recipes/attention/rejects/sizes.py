@@ -31,9 +31,7 @@ def rows(twin: str, *wrong: Row) -> tuple[AuthoredCase, ...]:
     """Make refused cases of one twin."""
     inputs = drawn(twin)
     return tuple(
-        refused(
-            name,
-            sentence(title),
+        refused(name, sentence(title))(
             f"sdpa.rejects.{clause}",
             twin,
             {**inputs, **changed},

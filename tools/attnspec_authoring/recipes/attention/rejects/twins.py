@@ -14,7 +14,7 @@ from attnspec_authoring.recipes.attention.attention import (
     made_for,
     reported,
 )
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, headed
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -36,50 +36,31 @@ PLAIN = "rejects/twin_plain"
 def twins() -> tuple[AuthoredCase, ...]:
     """Return the valid cases beside which others are refused."""
     return (
-        attention(PLAIN, "Valid twin: query, key and value", SIZES, clauses=("sdpa.scores", "sdpa.output")),
-        attention(
-            "rejects/twin_boolean_mask",
-            "Valid twin: a Boolean mask of rank 4",
-            SIZES,
-            mask=boolean_mask("rejects/twin_boolean_mask", SIZES.mask),
+        attention(PLAIN, "Valid twin: query, key and value")(SIZES, clauses=("sdpa.scores", "sdpa.output")),
+        attention("rejects/twin_boolean_mask", "Valid twin: a Boolean mask of rank 4")(
+            SIZES, mask=boolean_mask("rejects/twin_boolean_mask", SIZES.mask)
         ),
-        attention(
-            "rejects/twin_float_mask",
-            "Valid twin: a float mask of rank 3",
-            SIZES,
-            mask=float_mask("rejects/twin_float_mask", (2, 4, 5)),
+        attention("rejects/twin_float_mask", "Valid twin: a float mask of rank 3")(
+            SIZES, mask=float_mask("rejects/twin_float_mask", (2, 4, 5))
         ),
         *(
-            attention(
-                f"rejects/twin_mask_of_one_{what}",
-                f"Valid twin: a mask of rank 4 where there is one {what}",
-                sizes,
-                mask=boolean_mask(f"rejects/twin_mask_of_one_{what}", sizes.mask),
+            attention(f"rejects/twin_mask_of_one_{what}", f"Valid twin: a mask of rank 4 where there is one {what}")(
+                sizes, mask=boolean_mask(f"rejects/twin_mask_of_one_{what}", sizes.mask)
             )
             for what, sizes in SINGLE.items()
         ),
-        attention(
-            "rejects/twin_grouped", "Valid twin: six query heads over two", GROUPED, clauses=("sdpa.heads.grouped",)
+        attention("rejects/twin_grouped", "Valid twin: six query heads over two")(
+            GROUPED, clauses=("sdpa.heads.grouped",)
         ),
-        attention(
-            "rejects/twin_grouped_mask",
-            "Valid twin: a mask for each of six query heads over two",
-            GROUPED,
-            mask=boolean_mask("rejects/twin_grouped_mask", (6, 4, 5)),
+        attention("rejects/twin_grouped_mask", "Valid twin: a mask for each of six query heads over two")(
+            GROUPED, mask=boolean_mask("rejects/twin_grouped_mask", (6, 4, 5))
         ),
-        attention("rejects/twin_past", "Valid twin: a past of three keys", PAST, clauses=("sdpa.past.concatenation",)),
-        attention(
-            "rejects/twin_past_mask",
-            "Valid twin: a mask over past and new keys",
-            PAST,
-            mask=boolean_mask("rejects/twin_past_mask", (4, 8)),
+        attention("rejects/twin_past", "Valid twin: a past of three keys")(PAST, clauses=("sdpa.past.concatenation",)),
+        attention("rejects/twin_past_mask", "Valid twin: a mask over past and new keys")(
+            PAST, mask=boolean_mask("rejects/twin_past_mask", (4, 8))
         ),
-        attention(
-            "rejects/twin_lengths",
-            "Valid twin: lengths of keys and queries",
-            SIZES,
-            key_lengths=[5, 2, 3],
-            query_lengths=[4, 1, 3],
+        attention("rejects/twin_lengths", "Valid twin: lengths of keys and queries")(
+            SIZES, key_lengths=[5, 2, 3], query_lengths=[4, 1, 3]
         ),
     )
 
@@ -89,6 +70,7 @@ def drawn(twin: str) -> dict[str, Any]:
     return {name: array for case in twins() if case.id == twin for name, array in case.inputs.items()}
 
 
+@headed
 def refused(
     name: str,
     title: str,

@@ -48,9 +48,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
         ):
             case_id = f"stress/{size}_beyond_float16_{name}"
             made.append(
-                attention(
-                    case_id,
-                    f"{what} that are too {size} for float16",
+                attention(case_id, f"{what} that are too {size} for float16")(
                     sizes,
                     clauses=PRECISION,
                     dtypes=WITHOUT_FLOAT16,
@@ -61,9 +59,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     heights = np.array([1.0, 0.5, 0.25, 0.0]).reshape(1, 1, 4, 1) * 2.0**18
     return (
         *made,
-        attention(
-            "stress/large_beyond_float16_sinks",
-            "A sink too large for float16, as large as the greatest score",
+        attention("stress/large_beyond_float16_sinks", "A sink too large for float16, as large as the greatest score")(
             Sizes(1, 2, 1, 3, 4, 1, 2),
             clauses=PRECISION,
             dtypes=WITHOUT_FLOAT16,
@@ -74,13 +70,8 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             scale=1.0,
         ),
         attention(
-            "stress/large_beyond_float16_slopes",
-            "An ALiBi slope too large for float16: the nearest key has all weight",
-            Sizes(1, 2, 1, 4, 4, 3, 2),
-            clauses=PRECISION,
-            dtypes=WITHOUT_FLOAT16,
-            alibi_slopes=[2.0**18, 0.25],
-        ),
+            "stress/large_beyond_float16_slopes", "An ALiBi slope too large for float16: the nearest key has all weight"
+        )(Sizes(1, 2, 1, 4, 4, 3, 2), clauses=PRECISION, dtypes=WITHOUT_FLOAT16, alibi_slopes=[2.0**18, 0.25]),
     )
 
 
@@ -93,8 +84,8 @@ def quantized_cases() -> tuple[AuthoredCase, ...]:
             stated |= {} if tensor == "value" else {"scale": 0.5 / factor}
             made.append(
                 quantized(
-                    f"{size}_beyond_float16_scale_of_{what}",
-                    f"A scale of {what} that is too {size} for float16",
+                    f"{size}_beyond_float16_scale_of_{what}", f"A scale of {what} that is too {size} for float16"
+                )(
                     Sizes(1, 2, 2, 3, 4, 3, 2),
                     clauses=("sdpa.quantized.precision",),
                     profile="stress",
@@ -128,14 +119,8 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
             case_name = f"{size}_beyond_float16_{name}"
             tensors = drawn(f"stress/single_head_{case_name}", matrices)
             made.append(
-                single_head(
-                    case_name,
-                    f"too {size} for float16 is {what}",
-                    3,
-                    (4, 3, 2, 5),
-                    profile="stress",
-                    dtypes=WITHOUT_FLOAT16,
-                    replaced=resized(tensors, **factors),
+                single_head(case_name, f"too {size} for float16 is {what}")(
+                    3, (4, 3, 2, 5), profile="stress", dtypes=WITHOUT_FLOAT16, replaced=resized(tensors, **factors)
                 )
             )
         layers: dict[str, tuple[str, dict[str, float], tuple[str, ...], dict[str, Any]]] = {
@@ -161,9 +146,7 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
         for name, (what, factors, biases, attributes) in layers.items():
             case_name = f"{size}_beyond_float16_{name}"
             made.append(
-                multi_head(
-                    case_name,
-                    f"too {size} for float16 are {what}",
+                multi_head(case_name, f"too {size} for float16 are {what}")(
                     (1, 3, 3),
                     width=4,
                     num_heads=2,
@@ -189,9 +172,7 @@ def other_cases() -> tuple[AuthoredCase, ...]:
         name = f"{size}_beyond_float16_states"
         tensors = {tensor: 4.0 * array for tensor, array in drawn(f"stress/context_{name}", states).items()}
         made.append(
-            context(
-                name,
-                f"encoder states too {size} for float16, and a decoder state that makes up for them",
+            context(name, f"encoder states too {size} for float16, and a decoder state that makes up for them")(
                 4,
                 3,
                 profile="stress",
@@ -202,22 +183,11 @@ def other_cases() -> tuple[AuthoredCase, ...]:
     x = counted((1, 3, 8), 1) * np.array([LARGE, TINY, 1.0])[:, np.newaxis]
     return (
         *made,
-        layout(
-            "beyond_float16",
-            "numbers too large and too small for float16",
-            x.shape,
-            num_heads=2,
-            x=x,
-            profile="stress",
-            dtypes=WITHOUT_FLOAT16,
+        layout("beyond_float16", "numbers too large and too small for float16")(
+            x.shape, num_heads=2, x=x, profile="stress", dtypes=WITHOUT_FLOAT16
         ),
-        layout(
-            "beyond_float16",
-            "numbers too large and too small for float16",
-            (1, 2, 3, 4),
-            x=x.reshape(1, 3, 2, 4).swapaxes(1, 2),
-            profile="stress",
-            dtypes=WITHOUT_FLOAT16,
+        layout("beyond_float16", "numbers too large and too small for float16")(
+            (1, 2, 3, 4), x=x.reshape(1, 3, 2, 4).swapaxes(1, 2), profile="stress", dtypes=WITHOUT_FLOAT16
         ),
     )
 

@@ -51,9 +51,7 @@ def of_heads() -> tuple[AuthoredCase, ...]:
         for joined, shape in ((False, (1, 2, 2 * heads)), (True, (1, heads, 2, 2))):
             name = f"digits_4_{heads}"
             made.append(
-                layout(
-                    name,
-                    title,
+                layout(name, title)(
                     shape,
                     num_heads=None if joined else heads,
                     profile=PROFILE,
@@ -71,9 +69,7 @@ def of_layers() -> tuple[AuthoredCase, ...]:
     weights = dict.fromkeys(("w_query", "w_key", "w_value", "w_output"), (3, 3))
     single = {"x": (3, 4), "w_query": (4, 3), "w_key": (4, 3), "w_value": (4, 2), "w_output": (2, 5)}
     return (
-        multi_head(
-            name,
-            "three heads, biases, a mask and a scale, each number of 46 bits",
+        multi_head(name, "three heads, biases, a mask and a scale, each number of 46 bits")(
             (1, 2, 4),
             width=3,
             profile=PROFILE,
@@ -83,9 +79,7 @@ def of_layers() -> tuple[AuthoredCase, ...]:
             dtypes=double,
             scale=0.7071067811865476,
         ),
-        single_head(
-            name,
-            "an output matrix and a scale, each number of 46 bits",
+        single_head(name, "an output matrix and a scale, each number of 46 bits")(
             3,
             (4, 3, 2, 5),
             profile=PROFILE,
@@ -93,9 +87,7 @@ def of_layers() -> tuple[AuthoredCase, ...]:
             dtypes=double,
             scale=0.7071067811865476,
         ),
-        context(
-            name,
-            "four states and a scale, each number of 46 bits",
+        context(name, "four states and a scale, each number of 46 bits")(
             4,
             3,
             clause="context_vector.scale.explicit",
@@ -108,6 +100,7 @@ def of_layers() -> tuple[AuthoredCase, ...]:
             softmax(
                 f"digits_4_{'whole' if axis is None else f'axis_{axis}'}",
                 f"three axes along {'all of them' if axis is None else f'axis {axis}'}, each number of 46 bits",
+            )(
                 digits(f"stress/softmax_digits_4_axis_{axis}", (2, 3, 2), parts=4),
                 clauses=("softmax.axis.whole",) if axis is None else AXIS,
                 dtypes=double,
@@ -129,9 +122,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         weights = dict.fromkeys(("w_query", "w_key", "w_value", "w_output"), (8, 8))
         single = {"x": (3, 8), "w_query": (8, 8), "w_key": (8, 8), "w_value": (8, 8)}
         made += [
-            multi_head(
-                name,
-                f"one head of eight features, each number of {bits} bits",
+            multi_head(name, f"one head of eight features, each number of {bits} bits")(
                 (1, 2, 3),
                 width=8,
                 num_heads=1,
@@ -139,9 +130,7 @@ def cases() -> tuple[AuthoredCase, ...]:
                 replaced=drawn(f"stress/multi_head_{name}", {**tokens, **weights}, parts),
                 dtypes=dtypes,
             ),
-            single_head(
-                name,
-                f"eight features, each number of {bits} bits",
+            single_head(name, f"eight features, each number of {bits} bits")(
                 3,
                 (8, 8, 8, None),
                 profile=PROFILE,
@@ -149,9 +138,7 @@ def cases() -> tuple[AuthoredCase, ...]:
                 dtypes=dtypes,
             ),
             *(
-                context(
-                    f"{name}_{width}",
-                    f"three states of {width} features, each number of {bits} bits",
+                context(f"{name}_{width}", f"three states of {width} features, each number of {bits} bits")(
                     3,
                     width,
                     profile=PROFILE,

@@ -43,16 +43,9 @@ def cases() -> tuple[AuthoredCase, ...]:
     for name, (what, sizes) in WITHOUT.items():
         for feature, arguments in features_of(sizes).items():
             made.append(
-                attention(
-                    f"stress/{name}_{feature}",
-                    f"There is {what}, beside {feature.replace('_', ' ')}",
-                    sizes,
-                    outputs=EVERY_OUTPUT,
-                    **arguments,
+                attention(f"stress/{name}_{feature}", f"There is {what}, beside {feature.replace('_', ' ')}")(
+                    sizes, outputs=EVERY_OUTPUT, **arguments
                 )
             )
     past = Sizes(0, 2, 2, 3, 4, 2, past=3)
-    return (
-        *made,
-        attention("stress/no_batch_entries_past", "There is no batch entry, beside a past", past),
-    )
+    return (*made, attention("stress/no_batch_entries_past", "There is no batch entry, beside a past")(past))

@@ -34,9 +34,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             case_id = f"stress/faint_{order}_over_{keys}_keys"
             values = grid(f"{case_id}/value", (keys,)) + 4.0
             made.append(
-                attention(
-                    case_id,
-                    f"{keys} keys, most of them of a weight of 4e-11, {order}",
+                attention(case_id, f"{keys} keys, most of them of a weight of 4e-11, {order}")(
                     shared(keys),
                     clauses=("sdpa.output", "sdpa.softmax.keys"),
                     dtypes=("float64",),

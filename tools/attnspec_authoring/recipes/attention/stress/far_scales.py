@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 PROFILE = "stress"
-SCALES = (
-    ("minus_one", "minus one", -1.0),
-    ("minus_a_quarter", "minus a quarter", -0.25),
-    ("zero", "zero", 0.0),
-)
+SCALES = (("minus_one", "minus one", -1.0), ("minus_a_quarter", "minus a quarter", -0.25), ("zero", "zero", 0.0))
 PRODUCTS = np.array([512.0, -1536.0, 0.0, 1536.0, 508.0, -1528.0, -1536.0])
 """Further apart than the exponential reaches in float64, also after a quarter, with two that share the lowest place."""
 
@@ -37,9 +33,7 @@ def of_steps(name: str, title: str, scale: float) -> tuple[AuthoredCase, ...]:
     asking = np.array([[1.0, 0.0], [-1.0, 2.0], [0.5, 1.0]])
     weights: dict[str, Any] = {"w_query": left, "w_key": right, "w_value": second}
     return (
-        context(
-            f"far_scale_{name}",
-            f"scores far apart and the scale {title}",
+        context(f"far_scale_{name}", f"scores far apart and the scale {title}")(
             7,
             2,
             clause="context_vector.scale.explicit",
@@ -47,18 +41,10 @@ def of_steps(name: str, title: str, scale: float) -> tuple[AuthoredCase, ...]:
             replaced={"encoder_states": states, "decoder_state": np.array([64.0, 0.0])},
             scale=scale,
         ),
-        single_head(
-            f"far_scale_{name}",
-            f"scores far apart and the scale {title}",
-            5,
-            (2, 2, 2, None),
-            profile=PROFILE,
-            replaced={"x": tokens, **weights},
-            scale=scale,
+        single_head(f"far_scale_{name}", f"scores far apart and the scale {title}")(
+            5, (2, 2, 2, None), profile=PROFILE, replaced={"x": tokens, **weights}, scale=scale
         ),
-        multi_head(
-            f"far_scale_{name}",
-            f"scores far apart and the scale {title}",
+        multi_head(f"far_scale_{name}", f"scores far apart and the scale {title}")(
             (1, 3, 5),
             width=2,
             num_heads=1,
@@ -90,20 +76,12 @@ def of_attention() -> tuple[AuthoredCase, ...]:
     far: dict[str, Any] = {"query": asked(1.0, -1.0, 0.5), "key": row(PRODUCTS)}
     return (
         *(
-            attention(
-                f"stress/far_scale_{name}",
-                f"A negative scale and products far apart, beside {title}",
-                shared(7),
-                clauses=("sdpa.softmax.stability",),
-                scale=-1.0,
-                **far,
-                **arguments,
+            attention(f"stress/far_scale_{name}", f"A negative scale and products far apart, beside {title}")(
+                shared(7), clauses=("sdpa.softmax.stability",), scale=-1.0, **far, **arguments
             )
             for name, (title, arguments) in features.items()
         ),
-        attention(
-            "stress/far_scale_67_keys",
-            "A negative scale and products that rise from tile to tile",
+        attention("stress/far_scale_67_keys", "A negative scale and products that rise from tile to tile")(
             shared(67),
             clauses=("sdpa.softmax.stability",),
             query=asked(1.0, -1.0, 0.5),

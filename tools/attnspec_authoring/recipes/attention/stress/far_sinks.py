@@ -34,6 +34,7 @@ def cases() -> tuple[AuthoredCase, ...]:
                 attention(
                     f"stress/sinks_{where}_scores_around_{name}",
                     f"Scores around {height:g}, and sinks around {of_sinks:g}",
+                )(
                     SMALL,
                     clauses=("sdpa.softmax.stability", "sdpa.sinks.denominator"),
                     dtypes=dtypes,

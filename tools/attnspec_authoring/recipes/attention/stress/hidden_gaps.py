@@ -59,6 +59,7 @@ def gap_cases() -> tuple[AuthoredCase, ...]:
                     f"stress/gap_of_{name}_{kind}",
                     f"Keys that a {'Boolean' if kind == 'boolean' else kind} mask leaves score {gap:g} below "
                     f"hidden ones: {small} is too small",
+                )(
                     SIZES,
                     clauses=clauses,
                     url=url,
@@ -85,33 +86,15 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
     lowest: dict[str, Any] = causal | {"key": np.full((1, 2, 5, 3), -57344.0)}
     return (
         attention(
-            "stress/gap_one_key_boolean",
-            "The only key that a Boolean mask leaves scores 20544 below the others",
-            SIZES,
-            clauses=CLAUSES,
-            mask=one,
-            **far,
+            "stress/gap_one_key_boolean", "The only key that a Boolean mask leaves scores 20544 below the others"
+        )(SIZES, clauses=CLAUSES, mask=one, **far),
+        attention("stress/gap_one_key_float", "The only key that a float mask leaves scores 20544 below the others")(
+            SIZES, clauses=("sdpa.mask.additive", "sdpa.softmax.stability"), mask=np.where(one, 0.0, HIDDEN), **far
         ),
         attention(
-            "stress/gap_one_key_float",
-            "The only key that a float mask leaves scores 20544 below the others",
-            SIZES,
-            clauses=("sdpa.mask.additive", "sdpa.softmax.stability"),
-            mask=np.where(one, 0.0, HIDDEN),
-            **far,
-        ),
-        attention(
-            "stress/gap_one_key_billions",
-            "The only key that a mask leaves scores four billion below the others",
-            SIZES,
-            clauses=CLAUSES,
-            dtypes=("float64", "float32", "bfloat16"),
-            mask=one,
-            **farthest,
-        ),
-        attention(
-            "stress/gap_causal",
-            "Keys in the future score 20000 above those in the past",
+            "stress/gap_one_key_billions", "The only key that a mask leaves scores four billion below the others"
+        )(SIZES, clauses=CLAUSES, dtypes=("float64", "float32", "bfloat16"), mask=one, **farthest),
+        attention("stress/gap_causal", "Keys in the future score 20000 above those in the past")(
             SIZES,
             clauses=("sdpa.causal.top_left", "sdpa.softmax.stability"),
             is_causal=True,
@@ -119,18 +102,14 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
             revision=2,
             **causal,
         ),
-        attention(
-            "stress/gap_key_lengths",
-            "Keys beyond the length score 20000 above those that count",
+        attention("stress/gap_key_lengths", "Keys beyond the length score 20000 above those that count")(
             SIZES,
             clauses=("sdpa.key_lengths.exclusion", "sdpa.softmax.stability"),
             key_lengths=[3],
             revision=2,
             **causal,
         ),
-        attention(
-            "stress/gap_window",
-            "Keys outside the window score 20000 above those inside",
+        attention("stress/gap_window", "Keys outside the window score 20000 above those inside")(
             SIZES,
             clauses=("sdpa.window.right", "sdpa.softmax.stability"),
             window=[1, None],
@@ -138,9 +117,7 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
             revision=2,
             **falling,
         ),
-        attention(
-            "stress/gap_below_everything",
-            "Every allowed score lies below minus 50000: the row is not dead",
+        attention("stress/gap_below_everything", "Every allowed score lies below minus 50000: the row is not dead")(
             SIZES,
             clauses=("sdpa.softmax.stability", "sdpa.mask.boolean"),
             url="https://github.com/flashinfer-ai/flashinfer/issues/4267",
@@ -149,8 +126,8 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
             **lowest,
         ),
         attention(
-            "stress/gap_first_tile_hidden",
-            "The first 32 of 40 keys are hidden: the maximum starts at minus infinity",
+            "stress/gap_first_tile_hidden", "The first 32 of 40 keys are hidden: the maximum starts at minus infinity"
+        )(
             Sizes(1, 2, 2, 3, 40),
             clauses=("sdpa.mask.boolean", "sdpa.softmax.stability"),
             url="https://github.com/Dao-AILab/flash-attention/pull/1948",
@@ -165,8 +142,8 @@ def far_cases() -> tuple[AuthoredCase, ...]:
     only_of_many = np.arange(133) == 66
     return (
         attention(
-            "stress/gap_tiles_hidden_on_both_sides",
-            "66 hidden keys, one that scores -1024, and 66 more hidden ones",
+            "stress/gap_tiles_hidden_on_both_sides", "66 hidden keys, one that scores -1024, and 66 more hidden ones"
+        )(
             shared(133),
             clauses=("sdpa.softmax.stability",),
             url="https://github.com/Dao-AILab/flash-attention/issues/2082",
@@ -179,6 +156,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/gap_one_key_lowest",
             "The only key that may be attended scores -57344, below any number that stands for minus infinity",
+        )(
             shared(5),
             clauses=("sdpa.softmax.stability",),
             url="https://github.com/flashinfer-ai/flashinfer/pull/4401",
@@ -190,6 +168,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/gap_hidden_key_highest",
             "A hidden key scores 57344 above the others: no number that is subtracted from it hides it",
+        )(
             shared(5),
             clauses=("sdpa.softmax.stability",),
             url="https://github.com/ohdearquant/lattice/pull/373",

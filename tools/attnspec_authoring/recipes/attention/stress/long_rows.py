@@ -41,6 +41,7 @@ def maximum_cases() -> tuple[AuthoredCase, ...]:
         attention(
             f"stress/rising_{count}",
             f"{count} scores that rise by one from key to key: the maximum moves in every tile",
+        )(
             Sizes(1, 2, 2, 3, count, 1),
             clauses=STABLE,
             url=reports.get(count),
@@ -63,23 +64,13 @@ def maximum_cases() -> tuple[AuthoredCase, ...]:
     return (
         *rising,
         *(
-            attention(
-                f"stress/{name}",
-                title,
-                Sizes(1, 2, 2, 3, 72, 1),
-                clauses=STABLE,
-                outputs=("output", "logsumexp"),
-                **line(scores),
+            attention(f"stress/{name}", title)(
+                Sizes(1, 2, 2, 3, 72, 1), clauses=STABLE, outputs=("output", "logsumexp"), **line(scores)
             )
             for name, (scores, title) in shapes.items()
         ),
-        attention(
-            "stress/rising_far",
-            "72 scores that rise by eight: single precision must rescale to zero and go on",
-            Sizes(1, 2, 2, 3, 72, 1),
-            clauses=STABLE,
-            outputs=("output", "logsumexp"),
-            **line(places * 8.0),
+        attention("stress/rising_far", "72 scores that rise by eight: single precision must rescale to zero and go on")(
+            Sizes(1, 2, 2, 3, 72, 1), clauses=STABLE, outputs=("output", "logsumexp"), **line(places * 8.0)
         ),
     )
 
@@ -99,22 +90,19 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/uniform_ones_513",
             "513 equal scores and values of one: one comes out, also where bfloat16 stops counting at 256",
+        )(
             Sizes(1, 2, 1, 3, 513, 1),
             clauses=clauses,
             url="https://github.com/tenstorrent/tt-metal/pull/13990",
             **uniform(513, np.ones(513)),
         ),
-        attention(
-            "stress/uniform_halves_520",
-            "520 equal scores, values of zero and then of one: one half comes out",
+        attention("stress/uniform_halves_520", "520 equal scores, values of zero and then of one: one half comes out")(
             Sizes(1, 2, 1, 3, 520, 1),
             clauses=clauses,
             url="https://github.com/Dao-AILab/flash-attention/pull/2721",
             **uniform(520, (np.arange(520) >= 260).astype(np.float64)),
         ),
-        attention(
-            "stress/long_row",
-            "520 keys with drawn numbers",
+        attention("stress/long_row", "520 keys with drawn numbers")(
             long,
             clauses=("sdpa.softmax.keys", "sdpa.output"),
             outputs=("output", "weights", "logsumexp"),
@@ -123,6 +111,7 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/many_small_weights",
             "Eight keys, and 200 so far below them that a sum in half precision never sees them",
+        )(
             shared(208),
             url="https://github.com/sonos/tract/pull/2586",
             query=asked(1.0, 1.0, 1.0),
@@ -134,13 +123,12 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/one_large_value_64",
             "64 equal weights and one large value: sums of values in half precision lose the rest",
+        )(
             Sizes(1, 2, 1, 3, 64, 1, 2),
             url="https://github.com/cactus-compute/cactus/pull/480",
             **uniform(64, np.where(np.arange(64) == 0, 1024.0, 0.4375), 2),
         ),
-        attention(
-            "stress/one_large_value_16",
-            "Sixteen equal weights and one large value, within one tile",
+        attention("stress/one_large_value_16", "Sixteen equal weights and one large value, within one tile")(
             Sizes(1, 2, 1, 3, 16, 1, 2),
             url="https://github.com/NVIDIA/TensorRT-LLM/pull/18044",
             **uniform(16, np.where(np.arange(16) == 0, 256.0, 0.875), 2),
@@ -154,16 +142,10 @@ def many_query_cases() -> tuple[AuthoredCase, ...]:
     causal = Sizes(1, 2, 1, 68, 68, 1)
     last = tuple(range(0, 2 * 68, 3))
     return (
-        attention(
-            "stress/seventy_queries",
-            "Seventy queries, more than a tile of 64 holds",
-            rows,
-            clauses=("sdpa.scores", "sdpa.output"),
-            sample={"output": tuple(range(1, 2 * 70 * 2, 3))},
+        attention("stress/seventy_queries", "Seventy queries, more than a tile of 64 holds")(
+            rows, clauses=("sdpa.scores", "sdpa.output"), sample={"output": tuple(range(1, 2 * 70 * 2, 3))}
         ),
-        attention(
-            "stress/sixty_eight_causal",
-            "Sixty-eight queries and keys, causal",
+        attention("stress/sixty_eight_causal", "Sixty-eight queries and keys, causal")(
             causal,
             clauses=("sdpa.causal.top_left",),
             url="https://github.com/pytorch/pytorch/issues/195910",
@@ -171,17 +153,9 @@ def many_query_cases() -> tuple[AuthoredCase, ...]:
             sample={"output": last},
         ),
         attention(
-            "stress/sixty_eight_causal_window",
-            "Sixty-eight queries and keys, causal with a window of thirty-three",
-            causal,
-            clauses=("sdpa.window.left",),
-            is_causal=True,
-            window=[32, 0],
-            sample={"output": last},
-        ),
-        attention(
-            "stress/sixty_six_masked",
-            "Sixty-six queries with a Boolean mask of their own for each",
+            "stress/sixty_eight_causal_window", "Sixty-eight queries and keys, causal with a window of thirty-three"
+        )(causal, clauses=("sdpa.window.left",), is_causal=True, window=[32, 0], sample={"output": last}),
+        attention("stress/sixty_six_masked", "Sixty-six queries with a Boolean mask of their own for each")(
             Sizes(1, 2, 2, 66, 5, 2),
             clauses=("sdpa.mask.boolean",),
             mask=(np.arange(66)[:, np.newaxis] * 3 % 5 != np.arange(5)),
@@ -190,6 +164,7 @@ def many_query_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/fine_products",
             "Products of numbers with thirteen bits: a tensor core that drops the last ones shows",
+        )(
             Sizes(1, 2, 2, 4, 5),
             clauses=("sdpa.scores",),
             url="https://github.com/evintunador/triton_docs_tutorials/issues/6",

@@ -13,7 +13,7 @@ import numpy as np
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, made_for
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, softmax
 from attnspec_authoring.recipes.attention.stress.one_feature import asked, row
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,48 +71,26 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
     return (
         *(
             softmax(
-                f"tiles_{count}",
-                f"rows of {count} numbers whose tiles have lower maxima, higher ones, or both in turn",
-                rows[count],
-                clauses=STABLE,
-                profile="stress",
-                sample=some(6 * count, 6),
-            )
+                f"tiles_{count}", f"rows of {count} numbers whose tiles have lower maxima, higher ones, or both in turn"
+            )(rows[count], clauses=STABLE, profile="stress", sample=some(6 * count, 6))
             for count in LENGTHS
         ),
-        softmax(
-            "tiles_264_axis_0",
-            "the same down columns of 264",
-            down,
-            clauses=(*AXIS, "softmax.stability"),
-            profile="stress",
-            axis=0,
-            sample=some(down.size),
+        softmax("tiles_264_axis_0", "the same down columns of 264")(
+            down, clauses=(*AXIS, "softmax.stability"), profile="stress", axis=0, sample=some(down.size)
         ),
-        softmax(
-            "tiles_136_axis_1",
-            "the same along the middle of three axes",
-            across,
-            clauses=(*AXIS, "softmax.stability"),
-            profile="stress",
-            axis=1,
-            sample=some(across.size),
+        softmax("tiles_136_axis_1", "the same along the middle of three axes")(
+            across, clauses=(*AXIS, "softmax.stability"), profile="stress", axis=1, sample=some(across.size)
         ),
         *(
-            softmax(
-                f"tiles_264_whole_{name}",
-                f"a table of 264 numbers as a whole, {name}",
-                x,
-                clauses=("softmax.axis.whole", "softmax.stability"),
-                profile="stress",
-                axis=None,
-                sample=some(x.size),
+            softmax(f"tiles_264_whole_{name}", f"a table of 264 numbers as a whole, {name}")(
+                x, clauses=("softmax.axis.whole", "softmax.stability"), profile="stress", axis=None, sample=some(x.size)
             )
             for name, x in whole.items()
         ),
     )
 
 
+@headed
 def in_tiles(
     name: str, title: str, operation: str, inputs: Mapping[str, NDArray[Any]], rows: int, **attributes: Any
 ) -> AuthoredCase:
@@ -141,9 +119,7 @@ def context_cases() -> tuple[AuthoredCase, ...]:
         ("rising", 136, -NEAR, "rise"),
     )
     return tuple(
-        in_tiles(
-            f"{count}_{name}",
-            f"Context vector: {count} scores that {what} from tile to tile",
+        in_tiles(f"{count}_{name}", f"Context vector: {count} scores that {what} from tile to tile")(
             "context_vector",
             {"encoder_states": stairs(count)[:, np.newaxis], "decoder_state": np.ones(1)},
             1,
@@ -162,9 +138,7 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
     first, second = np.eye(2)[:, :1], np.eye(2)[:, 1:]
     return (
         *(
-            in_tiles(
-                str(count),
-                f"Single head: rows of {count} scores with another maximum in each tile",
+            in_tiles(str(count), f"Single head: rows of {count} scores with another maximum in each tile")(
                 "single_head_attention",
                 {
                     "x": np.stack([np.resize(FACTORS, count), shape(count)], axis=-1),
@@ -178,9 +152,7 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
             for count, shape in counts.items()
         ),
         *(
-            in_tiles(
-                str(count),
-                f"Multi-head: rows of {count} scores with another maximum in each tile",
+            in_tiles(str(count), f"Multi-head: rows of {count} scores with another maximum in each tile")(
                 "multi_head_attention",
                 {
                     "query": FACTORS.reshape(1, 4, 1),
@@ -200,8 +172,8 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     """Hold the same in attention itself."""
     return tuple(
         attention(
-            f"stress/tiles_{count}_{name}",
-            f"{count} keys with another maximum of scores in each tile, high {where}",
+            f"stress/tiles_{count}_{name}", f"{count} keys with another maximum of scores in each tile, high {where}"
+        )(
             Sizes(1, 2, 1, 4, count, 1),
             clauses=("sdpa.softmax.stability",),
             outputs=("output", "logsumexp"),

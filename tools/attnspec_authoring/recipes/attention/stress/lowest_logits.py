@@ -34,6 +34,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         attention(
             f"stress/lowest_logits_of_float16_{way}",
             f"Every score is {LOWEST:g}, and some keys are excluded: {way.replace('_', ' ')}",
+        )(
             shared(5),
             clauses=("sdpa.softmax.stability",),
             dtypes=("float64", "float32", "float16"),

@@ -81,6 +81,7 @@ def of_one_dtype(dtype: str) -> tuple[AuthoredCase, ...]:
         attention(
             f"stress/lowest_mask_{name}_{dtype}",
             f"A number as low as {dtype} holds at the only key that is left: {how}",
+        )(
             sizes,
             clauses=("sdpa.mask.additive", "sdpa.softmax.stability"),
             dtypes=OFFERED[dtype],
@@ -94,9 +95,7 @@ def of_one_dtype(dtype: str) -> tuple[AuthoredCase, ...]:
     values = VALUES.reshape(1, 5, 1)
     return (
         *of_attention,
-        multi_head(
-            f"lowest_mask_{dtype}",
-            f"a number as low as {dtype} holds at the only key that is left",
+        multi_head(f"lowest_mask_{dtype}", f"a number as low as {dtype} holds at the only key that is left")(
             (1, 3, 5),
             width=1,
             num_heads=1,

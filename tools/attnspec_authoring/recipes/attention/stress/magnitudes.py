@@ -46,42 +46,24 @@ def large_cases() -> tuple[AuthoredCase, ...]:
     }
     heights = ((12000.0, "twelve_thousand"), (-12000.0, "minus_twelve_thousand"), (1048576.0, "a_million"))
     return (
-        attention(
-            "stress/sharp",
-            "Scores of some tens: one key has most of the weight",
-            PLAIN,
-            clauses=STABLE,
-            **{**sharp, "query": sharp["query"] * 8.0},
+        attention("stress/sharp", "Scores of some tens: one key has most of the weight")(
+            PLAIN, clauses=STABLE, **{**sharp, "query": sharp["query"] * 8.0}
         ),
-        attention(
-            "stress/one_hot",
-            "Scores of some hundreds: one key has all the weight",
-            PLAIN,
-            clauses=STABLE,
-            **{**sharp, "query": sharp["query"] * 64.0},
+        attention("stress/one_hot", "Scores of some hundreds: one key has all the weight")(
+            PLAIN, clauses=STABLE, **{**sharp, "query": sharp["query"] * 64.0}
         ),
-        attention(
-            "stress/large_positive",
-            "Every score above ten thousand, with neighbours that differ by hundreds",
+        attention("stress/large_positive", "Every score above ten thousand, with neighbours that differ by hundreds")(
             PLAIN,
             url="https://github.com/HabanaAI/vllm-fork/issues/275",
             clauses=STABLE,
             dtypes=SINGLE_AND_DOUBLE,
             **positive,
         ),
-        attention(
-            "stress/large_negative",
-            "Every score below minus ten thousand",
-            PLAIN,
-            clauses=STABLE,
-            dtypes=SINGLE_AND_DOUBLE,
-            query=positive["query"],
-            key=-positive["key"],
+        attention("stress/large_negative", "Every score below minus ten thousand")(
+            PLAIN, clauses=STABLE, dtypes=SINGLE_AND_DOUBLE, query=positive["query"], key=-positive["key"]
         ),
         *(
-            attention(
-                f"stress/near_{name}",
-                f"Scores around {height:g} that differ by less than one",
+            attention(f"stress/near_{name}", f"Scores around {height:g} that differ by less than one")(
                 SMALL,
                 clauses=STABLE,
                 dtypes=SINGLE_AND_DOUBLE,
@@ -99,6 +81,7 @@ def large_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/hundreds_in_every_dtype",
             "Scores around plus and minus 120, whose exponentials overflow or vanish in single precision",
+        )(
             SMALL,
             clauses=STABLE,
             outputs=STEPS,
@@ -114,6 +97,7 @@ def large_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/thousands_in_double",
             "Scores around plus and minus 1500, whose exponentials overflow or vanish in double precision",
+        )(
             SMALL,
             clauses=STABLE,
             dtypes=SINGLE_AND_DOUBLE,
@@ -126,9 +110,7 @@ def large_cases() -> tuple[AuthoredCase, ...]:
                 ]
             ),
         ),
-        attention(
-            "stress/one_query_large",
-            "One query whose scores are some thousands",
+        attention("stress/one_query_large", "One query whose scores are some thousands")(
             Sizes(3, 2, 1, 1, 4, 1),
             clauses=STABLE,
             url="https://github.com/vllm-project/vllm/issues/45500",
@@ -139,6 +121,7 @@ def large_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/scale_negative_far",
             "A negative scale and products far apart: the largest product has the smallest score",
+        )(
             shared(4),
             clauses=STABLE,
             url="https://github.com/Dao-AILab/flash-attention/issues/1884",
@@ -161,9 +144,7 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
     ]
     tiny = PLAIN.drawn("stress/subnormal_values")
     return (
-        attention(
-            "stress/raw_products_beyond_float16",
-            "Products of 131072 that the scale brings back to 1024",
+        attention("stress/raw_products_beyond_float16", "Products of 131072 that the scale brings back to 1024")(
             same,
             clauses=("sdpa.precision.accumulation",),
             url="https://github.com/philipturner/metal-flash-attention/issues/8",
@@ -172,24 +153,12 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
             **huge,
         ),
         attention(
-            "stress/scores_beyond_float16",
-            "Equal scores of 92682, more than float16 holds: every key weighs the same",
-            same,
-            clauses=STABLE,
-            dtypes=WITHOUT_FLOAT16,
-            revision=2,
-            **huge,
+            "stress/scores_beyond_float16", "Equal scores of 92682, more than float16 holds: every key weighs the same"
+        )(same, clauses=STABLE, dtypes=WITHOUT_FLOAT16, revision=2, **huge),
+        attention("stress/scores_at_the_edge_of_float16", "Scores up to 57344, thousands apart")(
+            Sizes(1, 2, 2, 3, 4), clauses=STABLE, **with_scores(edge)
         ),
-        attention(
-            "stress/scores_at_the_edge_of_float16",
-            "Scores up to 57344, thousands apart",
-            Sizes(1, 2, 2, 3, 4),
-            clauses=STABLE,
-            **with_scores(edge),
-        ),
-        attention(
-            "stress/sum_beyond_float16",
-            "Values of 49152: their sum is beyond float16, their mean is not",
+        attention("stress/sum_beyond_float16", "Values of 49152: their sum is beyond float16, their mean is not")(
             PLAIN,
             clauses=("sdpa.precision.accumulation",),
             value=np.where(grid("stress/sum_beyond_float16/sign", PLAIN.shapes()["value"]) < -1.0, 40960.0, 49152.0),
@@ -198,6 +167,7 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
             attention(
                 f"stress/sum_beyond_float16_{name}",
                 f"Values around 49152 of {keys} keys, {what}: their sum is beyond float16, their mean is not",
+            )(
                 Sizes(2, 4, 1, queries, keys, 3, 1),
                 clauses=("sdpa.precision.accumulation",),
                 value=np.where(grid(f"stress/sum_beyond_float16_{name}/sign", (2, 1, keys, 1)) < 0.0, 40960.0, 49152.0),
@@ -208,39 +178,27 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
                 ("many_keys", "three queries", 3, 67),
             )
         ),
-        attention(
-            "stress/subnormal_values",
-            "Values so small that float16 holds them only as subnormal numbers",
-            PLAIN,
-            clauses=("sdpa.output",),
-            **{**tiny, "value": tiny["value"] * 2.0**-19},
+        attention("stress/subnormal_values", "Values so small that float16 holds them only as subnormal numbers")(
+            PLAIN, clauses=("sdpa.output",), **{**tiny, "value": tiny["value"] * 2.0**-19}
         ),
-        attention(
-            "stress/subnormal_values_one_key",
-            "One key: a subnormal value comes out as it is",
+        attention("stress/subnormal_values_one_key", "One key: a subnormal value comes out as it is")(
             Sizes(3, 2, 2, 4, 1),
             clauses=("sdpa.output",),
             value=grid("stress/subnormal_values_one_key/value", (3, 2, 1, 3)) * 2.0**-19,
         ),
-        attention(
-            "stress/subnormal_queries",
-            "Queries so small that all keys weigh almost the same",
+        attention("stress/subnormal_queries", "Queries so small that all keys weigh almost the same")(
             PLAIN,
             clauses=("sdpa.scores",),
             query=grid("stress/subnormal_queries/query", PLAIN.shapes()["query"]) * 2.0**-19,
         ),
-        attention(
-            "stress/subnormal_queries_scaled_up",
-            "Queries of some 2**-20, which the scale brings back to size",
+        attention("stress/subnormal_queries_scaled_up", "Queries of some 2**-20, which the scale brings back to size")(
             shared(4),
             url="https://github.com/huggingface/diffusers/pull/2643",
             query=asked(1.0, -2.0, 0.5) * 2.0**-20,
             key=row(np.array([-2.0, 1.0, 2.0, 0.5])),
             scale=2.0**20,
         ),
-        attention(
-            "stress/small_weight_large_value",
-            "A key with a weight of about 1e-7 and a value of about 1e6",
+        attention("stress/small_weight_large_value", "A key with a weight of about 1e-7 and a value of about 1e6")(
             SMALL,
             clauses=("sdpa.output",),
             dtypes=SINGLE_AND_DOUBLE,
@@ -251,9 +209,7 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
                     [0.0, 0.5, -17.0, 1.0, 0.75, 0.0],
                 ],
                 of_values=np.where(
-                    (np.arange(6) == 2)[:, np.newaxis],
-                    1048576.0,
-                    grid("stress/small_weight/value", (1, 2, 6, 3)),
+                    (np.arange(6) == 2)[:, np.newaxis], 1048576.0, grid("stress/small_weight/value", (1, 2, 6, 3))
                 ),
             ),
         ),
@@ -270,24 +226,13 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
     cancelling = np.stack([pairs, -pairs], axis=3).reshape(1, 2, 6, 3)
     twice = grid("stress/ties/twice", (1, 2, 3, 3))
     return (
-        attention(
-            "stress/near_ties",
-            "Keys that differ by one thirty-second in one feature",
-            SMALL,
-            clauses=("sdpa.scores",),
-            outputs=("output", "weights"),
-            key=near,
+        attention("stress/near_ties", "Keys that differ by one thirty-second in one feature")(
+            SMALL, clauses=("sdpa.scores",), outputs=("output", "weights"), key=near
         ),
-        attention(
-            "stress/ties",
-            "Every key occurs twice, with another value",
-            SMALL,
-            clauses=("sdpa.softmax.keys",),
-            key=np.concatenate([twice, twice], axis=2),
+        attention("stress/ties", "Every key occurs twice, with another value")(
+            SMALL, clauses=("sdpa.softmax.keys",), key=np.concatenate([twice, twice], axis=2)
         ),
-        attention(
-            "stress/ties_far_up",
-            "Two keys share the highest score, far above the others",
+        attention("stress/ties_far_up", "Two keys share the highest score, far above the others")(
             Sizes(1, 2, 2, 3, 6),
             clauses=STABLE,
             outputs=("output", "weights"),
@@ -296,25 +241,13 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
                 [[96.0, 0.0, 96.0, 1.0, -1.0, 2.0], [0.0, 64.0, 1.0, 64.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 80.0, 80.0]]
             ),
         ),
-        attention(
-            "stress/cancelling_values",
-            "Large values of both signs that almost cancel",
-            SMALL,
-            clauses=("sdpa.output",),
-            key=near,
-            value=cancelling,
+        attention("stress/cancelling_values", "Large values of both signs that almost cancel")(
+            SMALL, clauses=("sdpa.output",), key=near, value=cancelling
         ),
-        attention(
-            "stress/cancelling_exactly",
-            "Equal keys and values of both signs: zero comes out, exactly",
-            SMALL,
-            clauses=("sdpa.output",),
-            key=np.broadcast_to(one, shapes["key"]),
-            value=cancelling,
+        attention("stress/cancelling_exactly", "Equal keys and values of both signs: zero comes out, exactly")(
+            SMALL, clauses=("sdpa.output",), key=np.broadcast_to(one, shapes["key"]), value=cancelling
         ),
-        attention(
-            "stress/massive_feature",
-            "One feature is a hundred times as large as the others",
+        attention("stress/massive_feature", "One feature is a hundred times as large as the others")(
             PLAIN,
             clauses=("sdpa.scores",),
             query=grid("stress/massive/query", PLAIN.shapes()["query"]) * np.array([1.0, 64.0, 1.0]),
@@ -322,32 +255,27 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/outlier_feature",
             "A feature of 512 in all keys that no query asks for: the small feature beside it decides",
+        )(
             Sizes(1, 2, 1, 3, 4, 2),
             url="https://github.com/ahb-sjsu/turboquant-pro/pull/98",
             query=np.broadcast_to(np.array([[0.0, 1.0], [0.0, -1.0], [0.0, 0.5]]), (1, 2, 3, 2)),
             key=np.array([[512.0, 1.0], [512.0, -1.0], [512.0, 0.5], [512.0, 0.0]]).reshape(1, 1, 4, 2),
             scale=1.0,
         ),
-        attention(
-            "stress/massive_value",
-            "One token's values are a thousand times as large as the others",
+        attention("stress/massive_value", "One token's values are a thousand times as large as the others")(
             PLAIN,
             clauses=("sdpa.output",),
             value=grid("stress/massive/value", PLAIN.shapes()["value"])
             * np.where(np.arange(5) == 3, 1024.0, 1.0)[:, np.newaxis],
         ),
-        attention(
-            "stress/opposite_heads",
-            "Two heads and batch entries of very different size side by side",
+        attention("stress/opposite_heads", "Two heads and batch entries of very different size side by side")(
             BATCH,
             clauses=STABLE,
             revision=2,
             query=grid("stress/opposite/query", BATCH.shapes()["query"])
             * np.array([[0.03125, 64.0], [16.0, 1.0], [0.5, 0.0]]).reshape(3, 2, 1, 1),
         ),
-        attention(
-            "stress/causal_large",
-            "Causal with scores of some hundreds",
+        attention("stress/causal_large", "Causal with scores of some hundreds")(
             PLAIN,
             clauses=STABLE,
             is_causal=True,

@@ -41,13 +41,8 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
         "of_singles": (FAR_LADDER, SINGLE_AND_DOUBLE, 0.25),
     }
     one: tuple[AuthoredCase, ...] = tuple(
-        softmax(
-            f"{sign}_{number:g}",
-            f"one row around {value:g}",
-            value + BESIDE * step,
-            clauses=STABLE,
-            dtypes=dtypes,
-            profile=PROFILE,
+        softmax(f"{sign}_{number:g}", f"one row around {value:g}")(
+            value + BESIDE * step, clauses=STABLE, dtypes=dtypes, profile=PROFILE
         )
         for largest, dtypes, step in named.values()
         for number in largest
@@ -62,15 +57,14 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
                 softmax(
                     f"ladder_columns_{name}",
                     f"columns around numbers from {largest[0]:g} to {largest[-1]:g} of both signs",
+                )(
                     rows(largest, BESIDE * step).T.copy(),
                     clauses=(*AXIS, "softmax.stability"),
                     dtypes=dtypes,
                     profile=PROFILE,
                     axis=0,
                 ),
-                softmax(
-                    f"ladder_whole_{name}",
-                    f"a whole array around {largest[4]:g}",
+                softmax(f"ladder_whole_{name}", f"a whole array around {largest[4]:g}")(
                     largest[4] + np.stack([BESIDE, BESIDE[::-1] / 2.0]) * step,
                     clauses=("softmax.axis.whole", "softmax.stability"),
                     dtypes=dtypes,
@@ -102,6 +96,7 @@ def state_cases() -> tuple[AuthoredCase, ...]:
                     context(
                         f"scores_{sign}_{largest:g}{name}",
                         f"scores around {factor * largest:g}" + (", a stated scale" if explicit else ""),
+                    )(
                         5,
                         4,
                         profile=PROFILE,
@@ -125,19 +120,10 @@ def projected_cases() -> tuple[AuthoredCase, ...]:
             weights: dict[str, Any] = {"w_query": query, "w_key": key, "w_value": value}
             title = f"scores around {factor * largest:g}"
             made += [
-                single_head(
-                    f"scores_{sign}_{largest:g}",
-                    title,
-                    3,
-                    (2, 2, 2, None),
-                    profile=PROFILE,
-                    replaced={"x": tokens, **weights},
-                    dtypes=dtypes,
-                    scale=1.0,
+                single_head(f"scores_{sign}_{largest:g}", title)(
+                    3, (2, 2, 2, None), profile=PROFILE, replaced={"x": tokens, **weights}, dtypes=dtypes, scale=1.0
                 ),
-                multi_head(
-                    f"scores_{sign}_{largest:g}",
-                    title,
+                multi_head(f"scores_{sign}_{largest:g}", title)(
                     (1, 3, 3),
                     width=2,
                     num_heads=1,
@@ -163,18 +149,10 @@ def product_cases() -> tuple[AuthoredCase, ...]:
     title = "products beyond the largest number of float16, and a small scale"
     scale = 2.0**-16
     return (
-        single_head(
-            "products_beyond_float16",
-            title,
-            4,
-            (3, 3, 3, None),
-            profile=PROFILE,
-            replaced={"x": of_one, **weights},
-            scale=scale,
+        single_head("products_beyond_float16", title)(
+            4, (3, 3, 3, None), profile=PROFILE, replaced={"x": of_one, **weights}, scale=scale
         ),
-        multi_head(
-            "products_beyond_float16",
-            title,
+        multi_head("products_beyond_float16", title)(
             (2, 4, 4),
             width=3,
             num_heads=3,
@@ -182,9 +160,7 @@ def product_cases() -> tuple[AuthoredCase, ...]:
             replaced={**dict.fromkeys(("query", "key", "value"), tokens), **weights, "w_output": plain},
             scale=scale,
         ),
-        context(
-            "products_beyond_float16",
-            title,
+        context("products_beyond_float16", title)(
             4,
             3,
             profile=PROFILE,
@@ -213,9 +189,7 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
     ):
         for sign, factor in (("minus", -1.0), ("plus", 1.0)):
             made.append(
-                attention(
-                    f"stress/mask_{sign}_{name}",
-                    f"A float mask around {factor * amount:g} at every key",
+                attention(f"stress/mask_{sign}_{name}", f"A float mask around {factor * amount:g} at every key")(
                     sizes,
                     clauses=clauses,
                     dtypes=SINGLE_AND_DOUBLE,
@@ -233,55 +207,26 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
     still: dict[str, Any] = {"query": np.zeros(sizes.shapes()["query"])}
     return (
         *made,
-        attention(
-            "stress/mask_rows_of_10000",
-            "Rows of -10000 and of -100000 at every key beside an ordinary one",
-            sizes,
-            clauses=clauses,
-            dtypes=SINGLE_AND_DOUBLE,
-            mask=one_row,
+        attention("stress/mask_rows_of_10000", "Rows of -10000 and of -100000 at every key beside an ordinary one")(
+            sizes, clauses=clauses, dtypes=SINGLE_AND_DOUBLE, mask=one_row
         ),
         attention(
             "stress/mask_10000_beside_excluded",
             "A row of a float mask with -10000 at the only key that is not excluded",
-            sizes,
-            clauses=clauses,
-            dtypes=SINGLE_AND_DOUBLE,
-            mask=beside,
-        ),
+        )(sizes, clauses=clauses, dtypes=SINGLE_AND_DOUBLE, mask=beside),
         *(
-            attention(
-                f"stress/mask_minus_2_to_{power}",
-                f"A float mask of small multiples of -2^{power} at every key",
-                sizes,
-                clauses=clauses,
-                dtypes=("float64", "float32", "bfloat16"),
-                mask=farther * 2.0**power,
-                **still,
+            attention(f"stress/mask_minus_2_to_{power}", f"A float mask of small multiples of -2^{power} at every key")(
+                sizes, clauses=clauses, dtypes=("float64", "float32", "bfloat16"), mask=farther * 2.0**power, **still
             )
             for power in (17, 40, 99, 120)
         ),
-        attention(
-            "stress/mask_minus_16384",
-            "A float mask of small multiples of -16384 at every key, in every dtype",
-            sizes,
-            clauses=clauses,
-            mask=far * 8192.0,
-            **still,
+        attention("stress/mask_minus_16384", "A float mask of small multiples of -16384 at every key, in every dtype")(
+            sizes, clauses=clauses, mask=far * 8192.0, **still
         ),
-        multi_head(
-            "mask_minus_10000",
-            "a float mask around -10000 at every key",
-            (1, 3, 5),
-            width=4,
-            num_heads=2,
-            profile=PROFILE,
-            mask=differences - 10000.0,
-            dtypes=SINGLE_AND_DOUBLE,
+        multi_head("mask_minus_10000", "a float mask around -10000 at every key")(
+            (1, 3, 5), width=4, num_heads=2, profile=PROFILE, mask=differences - 10000.0, dtypes=SINGLE_AND_DOUBLE
         ),
-        multi_head(
-            "mask_minus_100000_causal",
-            "a float mask around -100000 at every key, causal",
+        multi_head("mask_minus_100000_causal", "a float mask around -100000 at every key, causal")(
             (1, 3, 5),
             width=4,
             num_heads=2,

@@ -26,8 +26,8 @@ def cases() -> tuple[AuthoredCase, ...]:
         part = np.arange(KEYS) // (KEYS // parts)
         made.append(
             attention(
-                case_id,
-                f"One query with scores around -800, each head without another of {parts} parts of the keys",
+                case_id, f"One query with scores around -800, each head without another of {parts} parts of the keys"
+            )(
                 Sizes(3, parts, 1, 1, KEYS, 1),
                 outputs=("output", "logsumexp"),
                 query=np.full((3, parts, 1, 1), 16.0),
@@ -43,6 +43,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             attention(
                 f"stress/scaled_queries_beyond_float16_{name}",
                 f"Queries that exceed float16 once they are multiplied by {scale:g}, and small keys",
+            )(
                 shared(6),
                 query=asked(first, -first, first / 2.0),
                 key=row(scores * 2.0**-13),

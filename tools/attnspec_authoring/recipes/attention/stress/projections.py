@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import made_for
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@headed
 def projected(
     case_id: str, title: str, operation: str, tokens: Mapping[str, NDArray[np.float64]], revision: int = 1
 ) -> AuthoredCase:
@@ -50,18 +51,12 @@ def cases() -> tuple[AuthoredCase, ...]:
     single, several = "single_head_attention", "multi_head_attention"
     answering = {"key": asked[np.newaxis], "value": asked[np.newaxis]}
     return (
-        projected("stress/single_head_large_scores", "Single head: scores of some hundreds", single, {"x": asked}, 2),
-        projected("stress/single_head_opposite_scores", "Single head: scores of both signs", single, {"x": signs}),
-        projected(
-            "stress/multi_head_large_scores",
-            "Multi-head: scores of some hundreds",
-            several,
-            {"query": asked[np.newaxis], **answering},
+        projected("stress/single_head_large_scores", "Single head: scores of some hundreds")(single, {"x": asked}, 2),
+        projected("stress/single_head_opposite_scores", "Single head: scores of both signs")(single, {"x": signs}),
+        projected("stress/multi_head_large_scores", "Multi-head: scores of some hundreds")(
+            several, {"query": asked[np.newaxis], **answering}
         ),
-        projected(
-            "stress/multi_head_scores_far_below",
-            "Multi-head: scores far below zero",
-            several,
-            {"query": asking[np.newaxis], **answering},
+        projected("stress/multi_head_scores_far_below", "Multi-head: scores far below zero")(
+            several, {"query": asking[np.newaxis], **answering}
         ),
     )

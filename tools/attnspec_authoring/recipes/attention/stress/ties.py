@@ -12,6 +12,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import attention
 from attnspec_authoring.recipes.attention.stress.one_feature import asked, row, shared
+from attnspec_authoring.recipes.authoring import headed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
 CLAUSES = ("sdpa.precision.accumulation", "sdpa.output")
 
 
+@headed
 def tied(case_id: str, title: str, scores: NDArray[np.float64], values: NDArray[np.float64]) -> AuthoredCase:
     """Make a case of one feature: the first query asks for the scores as they are, the others for parts of them."""
-    return attention(
-        f"stress/{case_id}",
-        title,
+    return attention(f"stress/{case_id}", title)(
         shared(scores.size),
         clauses=CLAUSES,
         query=asked(1.0, 0.875, 0.5),
@@ -46,40 +46,24 @@ def cases() -> tuple[AuthoredCase, ...]:
     risen = np.where(steps % 64 == 0, np.where(steps < 64, 0.75, 1.0625), 0.0)
     dominant = np.where(np.arange(129) == 0, 0.0, -16.5)
     return (
-        tied(
-            "ties_of_two_groups_64",
-            "64 keys in two groups of equal scores whose values cancel",
-            np.where(first[:64], 0.0, -0.1171875),
-            alternating[:64],
+        tied("ties_of_two_groups_64", "64 keys in two groups of equal scores whose values cancel")(
+            np.where(first[:64], 0.0, -0.1171875), alternating[:64]
         ),
-        tied(
-            "ties_of_two_groups_256",
-            "256 keys in two groups of equal scores whose values cancel",
-            np.where(first, 0.0, -0.1171875),
-            alternating,
+        tied("ties_of_two_groups_256", "256 keys in two groups of equal scores whose values cancel")(
+            np.where(first, 0.0, -0.1171875), alternating
         ),
-        tied(
-            "ties_in_halves",
-            "256 keys of equal scores in two halves, each with values of one sign",
-            np.where(np.arange(256) < 128, 0.0, -0.1171875),
-            halves,
+        tied("ties_in_halves", "256 keys of equal scores in two halves, each with values of one sign")(
+            np.where(np.arange(256) < 128, 0.0, -0.1171875), halves
         ),
-        tied(
-            "ties_under_a_rising_maximum",
-            "Equal scores whose values change their sign where a larger maximum comes",
-            risen,
-            np.where(steps < 64, 1.0, -1.0),
+        tied("ties_under_a_rising_maximum", "Equal scores whose values change their sign where a larger maximum comes")(
+            risen, np.where(steps < 64, 1.0, -1.0)
         ),
         tied(
             "ties_within_a_step",
             "128 scores that half precision hardly tells apart; the sign of the value goes with the score",
-            near,
-            np.where(near > 2.0**-10, 1.0, -1.0),
-        ),
+        )(near, np.where(near > 2.0**-10, 1.0, -1.0)),
         tied(
             "ties_below_the_last_digit",
             "One dominant key and 128 whose weights lie just above the last digit of a sum in single precision",
-            dominant,
-            np.where(np.arange(129) == 0, 0.75, 1.375),
-        ),
+        )(dominant, np.where(np.arange(129) == 0, 0.75, 1.375)),
     )

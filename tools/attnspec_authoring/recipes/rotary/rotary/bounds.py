@@ -46,54 +46,32 @@ def taken() -> tuple[AuthoredCase, ...]:
     """Hold parameters on the valid side of their bounds."""
     one = "attention_factor.one"
     return (
-        plain("theta_below_one", "a base below one: pairs turn ever faster", width=4, theta=0.5),
-        frequencies(
-            "linear_theta_below_one",
-            "linear scaling of a base below one",
-            ("linear", "theta", one),
-            **LINEAR,
-            theta=0.25,
+        plain("theta_below_one", "a base below one: pairs turn ever faster")(width=4, theta=0.5),
+        frequencies("linear_theta_below_one", "linear scaling of a base below one")(
+            ("linear", "theta", one), **LINEAR, theta=0.25
         ),
-        frequencies(
-            "yarn_theta_above_one",
-            "yarn, a base little above one",
+        frequencies("yarn_theta_above_one", "yarn, a base little above one")(
             ("yarn.blend", "yarn.range", "attention_factor.yarn"),
             # So many turns that the range lies between 1.3 and 2.8: the page has no range that ends before it begins.
             **without(YARN, theta=1.25),
             beta_fast=148.0,
             beta_slow=136.0,
         ),
-        frequencies(
-            "llama3_near_factors",
-            "llama3, frequency factors close to each other",
+        frequencies("llama3_near_factors", "llama3, frequency factors close to each other")(
             ("llama3.between", "llama3.long_waves", one),
             **without(LLAMA3, low_frequency_factor=4.0, high_frequency_factor=4.25),
         ),
-        frequencies(
-            "proportional_one_stated",
-            "proportional, all pairs, stated",
-            ("proportional", one),
-            **without(PROPORTIONAL, proportion=1.0),
+        frequencies("proportional_one_stated", "proportional, all pairs, stated")(
+            ("proportional", one), **without(PROPORTIONAL, proportion=1.0)
         ),
-        frequencies(
-            "proportional_factor_below_one",
-            "proportional, at twice the speed",
-            ("proportional", one),
-            **PROPORTIONAL,
-            factor=0.5,
+        frequencies("proportional_factor_below_one", "proportional, at twice the speed")(
+            ("proportional", one), **PROPORTIONAL, factor=0.5
         ),
-        frequencies(
-            "dynamic_zero_length",
-            "dynamic, a text of no tokens",
-            ("dynamic.short", one),
-            **without(DYNAMIC, sequence_length=0),
+        frequencies("dynamic_zero_length", "dynamic, a text of no tokens")(
+            ("dynamic.short", one), **without(DYNAMIC, sequence_length=0)
         ),
-        frequencies(
-            "longrope_zero_length",
-            "longrope, a text of no tokens",
-            ("longrope.short", "attention_factor.longrope"),
-            **LONGROPE,
-            sequence_length=0,
+        frequencies("longrope_zero_length", "longrope, a text of no tokens")(
+            ("longrope.short", "attention_factor.longrope"), **LONGROPE, sequence_length=0
         ),
     )
 
@@ -103,9 +81,7 @@ def of_widths() -> tuple[AuthoredCase, ...]:
     wrong = {"none": 3, "dynamic": 5, "llama3": 7, "longrope": 7, "proportional": 9, "yarn": 1}
     return (
         *(
-            refused(
-                f"width_{width}_of_{scaling}",
-                f"A width of {width} is refused under {scaling}",
+            refused(f"width_{width}_of_{scaling}", f"A width of {width} is refused under {scaling}")(
                 WIDTH,
                 twin_of(scaling),
                 f"{width} is odd: the last feature has no partner.",
@@ -115,9 +91,7 @@ def of_widths() -> tuple[AuthoredCase, ...]:
             for scaling, width in wrong.items()
         ),
         *(
-            refused(
-                f"{name}_width_of_{scaling}",
-                f"A width of {width} is refused under {scaling}",
+            refused(f"{name}_width_of_{scaling}", f"A width of {width} is refused under {scaling}")(
                 WIDTH,
                 twin_of(scaling),
                 "There are no features.",
@@ -182,14 +156,8 @@ def of_ranges() -> tuple[AuthoredCase, ...]:
         )
     )
     return tuple(
-        refused(
-            name,
-            title,
-            RANGE,
-            twin_of(scaling),
-            f"{title.removesuffix(' is refused')}.",
-            attributes=changed,
-            strict=True,
+        refused(name, title)(
+            RANGE, twin_of(scaling), f"{title.removesuffix(' is refused')}.", attributes=changed, strict=True
         )
         for name, title, scaling, changed in wrong
     )
@@ -214,20 +182,13 @@ def of_parameters() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            refused(
-                f"{scaling}_without_{name}",
-                f"The scaling {scaling} without {name} is refused",
-                PARAMETERS,
-                twin_of(scaling),
-                f"{name} is not given.",
-                attributes=without(ALL[scaling], name),
+            refused(f"{scaling}_without_{name}", f"The scaling {scaling} without {name} is refused")(
+                PARAMETERS, twin_of(scaling), f"{name} is not given.", attributes=without(ALL[scaling], name)
             )
             for scaling, name in missing
         ),
         *(
-            refused(
-                f"scaling_{name}",
-                f"The scaling {scaling!r} is refused",
+            refused(f"scaling_{name}", f"The scaling {scaling!r} is refused")(
                 "rotary_frequencies.rejects.scaling",
                 twin_of(twin),
                 "There is no scaling of that name.",
@@ -270,21 +231,13 @@ def of_lists() -> tuple[AuthoredCase, ...]:
     }
     return (
         *(
-            refused(
-                name,
-                f"{what} are refused",
-                LISTS,
-                twin_of("longrope"),
-                f"{what}.",
-                attributes=without(LONGROPE, **changed),
-                strict=strict,
+            refused(name, f"{what} are refused")(
+                LISTS, twin_of("longrope"), f"{what}.", attributes=without(LONGROPE, **changed), strict=strict
             )
             for name, what, changed, strict in wrong
         ),
         *(
-            refused(
-                name,
-                f"{name.replace('_', ' ').capitalize()} are refused",
+            refused(name, f"{name.replace('_', ' ').capitalize()} are refused")(
                 LISTS,
                 twin_of("longrope"),
                 "One list does not have a factor for each of three pairs.",

@@ -36,71 +36,50 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
             case
             for layout, how in LAYOUTS.items()
             for name, inputs in (("features", ("x",)), ("tables", ("cos", "sin")))
-            for case in both(
-                f"{layout}_{name}",
-                f"{name} that lie {how}",
-                SHAPE,
-                4,
-                presentation=dict.fromkeys(inputs, layout),
+            for case in both(f"{layout}_{name}", f"{name} that lie {how}")(
+                SHAPE, 4, presentation=dict.fromkeys(inputs, layout)
             )
         ),
         *(
-            rotation(
-                f"{layout}_{name}",
-                f"{name} that lie {how}, beside ordinary ones",
-                SHAPE,
-                4,
-                pairing="half",
-                presentation={table_name: layout},
+            rotation(f"{layout}_{name}", f"{name} that lie {how}, beside ordinary ones")(
+                SHAPE, 4, pairing="half", presentation={table_name: layout}
             )
             for layout, how in LAYOUTS.items()
             for name, table_name in (("cosines", "cos"), ("sines", "sin"))
         ),
-        *both(
-            "one_head", "one head in memory stands for all", SHAPE, 4, x=one_head, presentation={"x": "heads_broadcast"}
+        *both("one_head", "one head in memory stands for all")(
+            SHAPE, 4, x=one_head, presentation={"x": "heads_broadcast"}
         ),
-        *both(
-            "one_entry_of_tables",
-            "one batch entry of the tables stands for all",
+        *both("one_entry_of_tables", "one batch entry of the tables stands for all")(
             SHAPE,
             4,
             cos=one_entry,
             sin=one_entry[:, ::-1].copy(),
             presentation={"cos": "broadcast", "sin": "broadcast"},
         ),
-        *both(
-            "fused_tables",
-            "cosines and sines that are sections of one array",
-            SHAPE,
-            4,
-            presentation={"cos": "fused", "sin": "fused"},
+        *both("fused_tables", "cosines and sines that are sections of one array")(
+            SHAPE, 4, presentation={"cos": "fused", "sin": "fused"}
         ),
-        *both(
-            "one_array_as_both_tables",
-            "one array is given as cosines and sines",
-            SHAPE,
-            4,
-            cos=one_table,
-            sin=one_table,
-            presentation={"cos": "shared", "sin": "shared"},
+        *both("one_array_as_both_tables", "one array is given as cosines and sines")(
+            SHAPE, 4, cos=one_table, sin=one_table, presentation={"cos": "shared", "sin": "shared"}
         ),
     )
 
 
 def of_tables() -> tuple[AuthoredCase, ...]:
     """Hold positions and frequencies in every layout, and positions that are one row."""
-    one_row = tables("one_row_of_positions", "one row of positions in memory stands for all", [[0, 4, 9], [0, 4, 9]])
+    one_row = tables("one_row_of_positions", "one row of positions in memory stands for all")([[0, 4, 9], [0, 4, 9]])
     return (
         *(
             replace(
-                tables(f"{layout}_positions", f"positions that lie {how}", POSITIONS, clauses=("positions", "batch")),
+                tables(f"{layout}_positions", f"positions that lie {how}")(POSITIONS, clauses=("positions", "batch")),
                 presentation={"position_ids": layout},
             )
             for layout, how in LAYOUTS.items()
         ),
         *(
             replace(
-                tables(f"{layout}_frequencies", f"frequencies that lie {how}", POSITIONS),
+                tables(f"{layout}_frequencies", f"frequencies that lie {how}")(POSITIONS),
                 presentation={"inverse_frequencies": layout},
             )
             for layout, how in LAYOUTS.items()

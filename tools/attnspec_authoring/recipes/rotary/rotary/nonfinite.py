@@ -29,28 +29,21 @@ def holding(name: str, *placed: Spot, shape: tuple[int, ...] = (1, 1, 2, 7)) -> 
 def in_pairs() -> tuple[AuthoredCase, ...]:
     """Hold NaN and infinity in features of one pair, and in one that is not rotated, of seven features."""
     return (
-        *both("nan", "NaN in a first feature", (1, 1, 2, 7), 6, x=holding("nan", ((0, 0, 0, 0), np.nan)), **REACH),
-        *both(
-            "nan_second", "NaN in a last feature", (1, 1, 2, 7), 6, x=holding("nan_2", ((0, 0, 1, 5), np.nan)), **REACH
+        *both("nan", "NaN in a first feature")((1, 1, 2, 7), 6, x=holding("nan", ((0, 0, 0, 0), np.nan)), **REACH),
+        *both("nan_second", "NaN in a last feature")(
+            (1, 1, 2, 7), 6, x=holding("nan_2", ((0, 0, 1, 5), np.nan)), **REACH
         ),
-        *both(
-            "infinity", "infinity in a feature", (1, 1, 2, 7), 6, x=holding("infinity", ((0, 0, 1, 2), np.inf)), **REACH
+        *both("infinity", "infinity in a feature")(
+            (1, 1, 2, 7), 6, x=holding("infinity", ((0, 0, 1, 2), np.inf)), **REACH
         ),
-        *both(
-            "infinities",
-            "infinities of both signs",
+        *both("infinities", "infinities of both signs")(
             (1, 1, 2, 7),
             4,
             x=holding("infinities", ((0, 0, 0, 0), -np.inf), ((0, 0, 1, 1), np.inf), ((0, 0, 1, 2), -np.inf)),
             **REACH,
         ),
-        *both(
-            "nan_untouched",
-            "NaN in a feature that is not rotated",
-            (1, 1, 2, 7),
-            4,
-            x=holding("nan_6", ((0, 0, 1, 6), np.nan), ((0, 0, 0, 4), np.inf)),
-            **REACH,
+        *both("nan_untouched", "NaN in a feature that is not rotated")(
+            (1, 1, 2, 7), 4, x=holding("nan_6", ((0, 0, 1, 6), np.nan), ((0, 0, 0, 4), np.inf)), **REACH
         ),
     )
 
@@ -70,16 +63,14 @@ def beyond() -> tuple[AuthoredCase, ...]:
         )
         for case in (
             *both(
-                f"{name}_beyond",
-                f"{what} in the fifth and in the last of eight features, of which four are rotated",
+                f"{name}_beyond", f"{what} in the fifth and in the last of eight features, of which four are rotated"
+            )(
                 wide,
                 4,
                 x=holding(f"{name}_beyond", ((0, 0, 0, 4), number), ((0, 1, 1, 7), number), shape=wide),
                 **REACH,
             ),
-            *both(
-                f"{name}_behind_one_pair",
-                f"{what} in both features behind a single pair",
+            *both(f"{name}_behind_one_pair", f"{what} in both features behind a single pair")(
                 narrow,
                 2,
                 x=holding(f"{name}_behind", ((0, 0, 0, 2), number), ((1, 0, 1, 3), number), shape=narrow),
@@ -98,7 +89,7 @@ def in_tables() -> tuple[AuthoredCase, ...]:
             "cosine": {"cos": holding("nan_cos", ((0, 1, 1), np.nan), shape=table)},
             "sine": {"sin": holding("nan_sin", ((1, 2, 0), np.nan), shape=table)},
         }.items()
-        for case in both(f"nan_{name}", f"NaN in the {name} of one pair of one token", shape, 4, **spots, **REACH)
+        for case in both(f"nan_{name}", f"NaN in the {name} of one pair of one token")(shape, 4, **spots, **REACH)
     )
 
 
@@ -112,8 +103,8 @@ def at_rest() -> tuple[AuthoredCase, ...]:
         case
         for word, number in (("infinity", np.inf), ("minus_infinity", -np.inf), ("nan", np.nan))
         for case in both(
-            f"{word}_at_rest",
-            f"{word.replace('_', ' ')} in a feature of the first token, which is turned by no angle",
+            f"{word}_at_rest", f"{word.replace('_', ' ')} in a feature of the first token, which is turned by no angle"
+        )(
             shape,
             4,
             x=holding(f"{word}_at_rest", ((0, 1, 0, 1), number), ((0, 0, 0, 2), number), shape=shape),

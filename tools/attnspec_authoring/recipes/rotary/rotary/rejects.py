@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract import OPERATIONS
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, headed
 from attnspec_authoring.recipes.generator import grid
 from attnspec_authoring.recipes.rotary.rotary.frequencies import MADE, PROFILE, frequencies
 from attnspec_authoring.recipes.rotary.rotary.rotations import rotation
@@ -75,6 +75,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 POSITIONS = [[0, 1, 2], [3, 4, 5]]
 
 
+@headed
 def refused(
     name: str,
     title: str,
@@ -106,21 +107,17 @@ def twins() -> tuple[AuthoredCase, ...]:
     """Return the valid cases beside which others are refused."""
     one = "attention_factor.one"
     return (
-        frequencies("twin_linear", "valid twin, linear", ("linear", one), **LINEAR),
-        frequencies("twin_dynamic", "valid twin, dynamic", ("dynamic.base", one), **DYNAMIC),
-        frequencies("twin_llama3", "valid twin, llama3", ("llama3.between", one), **LLAMA3),
-        frequencies(
-            "twin_longrope", "valid twin, longrope", ("longrope.short", "attention_factor.longrope"), **LONGROPE
+        frequencies("twin_linear", "valid twin, linear")(("linear", one), **LINEAR),
+        frequencies("twin_dynamic", "valid twin, dynamic")(("dynamic.base", one), **DYNAMIC),
+        frequencies("twin_llama3", "valid twin, llama3")(("llama3.between", one), **LLAMA3),
+        frequencies("twin_longrope", "valid twin, longrope")(
+            ("longrope.short", "attention_factor.longrope"), **LONGROPE
         ),
-        frequencies("twin_proportional", "valid twin, proportional", ("proportional", one), **PROPORTIONAL),
-        frequencies("twin_yarn", "valid twin, yarn", ("yarn.blend", "attention_factor.yarn"), **YARN),
+        frequencies("twin_proportional", "valid twin, proportional")(("proportional", one), **PROPORTIONAL),
+        frequencies("twin_yarn", "valid twin, yarn")(("yarn.blend", "attention_factor.yarn"), **YARN),
         *(
-            frequencies(
-                f"everything_beside_{scaling}",
-                f"every parameter that any scaling uses, under {scaling}",
-                ("parameters", effect, f"attention_factor.{factor}"),
-                scaling=scaling,
-                **EVERYTHING,
+            frequencies(f"everything_beside_{scaling}", f"every parameter that any scaling uses, under {scaling}")(
+                ("parameters", effect, f"attention_factor.{factor}"), scaling=scaling, **EVERYTHING
             )
             for scaling, effect, factor in (
                 ("linear", "linear", "one"),
@@ -130,9 +127,9 @@ def twins() -> tuple[AuthoredCase, ...]:
                 ("yarn", "yarn.blend", "given"),
             )
         ),
-        tables("twin", "valid twin", POSITIONS),
-        rotation("twin", "valid twin", (2, 1, 3, 5), 4, pairing="half"),
-        rotation("twin_interleaved", "valid twin, neighbours", (2, 1, 3, 5), 4, pairing="interleaved"),
+        tables("twin", "valid twin")(POSITIONS),
+        rotation("twin", "valid twin")((2, 1, 3, 5), 4, pairing="half"),
+        rotation("twin_interleaved", "valid twin, neighbours")((2, 1, 3, 5), 4, pairing="interleaved"),
     )
 
 
@@ -283,13 +280,11 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            refused(name, title, clause, f"frequencies_twin_{twin}", reason, attributes=attributes, strict=strict)
+            refused(name, title)(clause, f"frequencies_twin_{twin}", reason, attributes=attributes, strict=strict)
             for name, title, clause, twin, reason, attributes, strict in wrong
         ),
         *(
-            refused(
-                f"{scaling}_without_{name}",
-                f"The scaling {scaling} without {name} is refused",
+            refused(f"{scaling}_without_{name}", f"The scaling {scaling} without {name} is refused")(
                 "rotary_frequencies.rejects.parameters",
                 f"frequencies_twin_{scaling}",
                 f"{name} is not given.",
@@ -301,6 +296,7 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
             refused(
                 f"{scaling}_without_{name}_beside_everything",
                 f"The scaling {scaling} without {name} is refused beside every other parameter",
+            )(
                 "rotary_frequencies.rejects.parameters",
                 f"frequencies_everything_beside_{scaling}",
                 f"{name} is not given.",
@@ -333,14 +329,8 @@ def of_tables() -> tuple[AuthoredCase, ...]:
         ),
     )
     return tuple(
-        refused(
-            name,
-            title,
-            rank,
-            "tables_twin",
-            reason,
-            inputs={"position_ids": ids, "inverse_frequencies": row},
-            strict=True,
+        refused(name, title)(
+            rank, "tables_twin", reason, inputs={"position_ids": ids, "inverse_frequencies": row}, strict=True
         )
         for name, title, reason, ids, row in wrong
     )
@@ -460,30 +450,15 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            refused(
-                name,
-                title,
-                clause,
-                "apply_twin",
-                reason,
-                inputs={**valid, **changed},
-                attributes={"pairing": "half"},
-                strict=strict,
+            refused(name, title)(
+                clause, "apply_twin", reason, inputs={**valid, **changed}, attributes={"pairing": "half"}, strict=strict
             )
             for name, title, clause, reason, changed, strict in wrong
         ),
-        refused(
-            "unknown_pairing",
-            "An unknown pairing is refused",
-            pairing,
-            "apply_twin",
-            "There is no pairing of that name.",
-            inputs=valid,
-            attributes={"pairing": "thirds"},
+        refused("unknown_pairing", "An unknown pairing is refused")(
+            pairing, "apply_twin", "There is no pairing of that name.", inputs=valid, attributes={"pairing": "thirds"}
         ),
-        refused(
-            "misspelt_pairing",
-            "A misspelt pairing is refused",
+        refused("misspelt_pairing", "A misspelt pairing is refused")(
             pairing,
             "apply_twin_interleaved",
             "There is no pairing of that name.",

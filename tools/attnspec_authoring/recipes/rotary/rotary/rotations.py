@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Source
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Source, headed
 from attnspec_authoring.recipes.generator import grid, require_exact
 from attnspec_authoring.recipes.rotary.rotary.frequencies import MADE, PROFILE
 
@@ -25,6 +25,7 @@ REPEATED = "https://github.com/facebookresearch/vjepa2/pull/15"
 Shape = tuple[int, int, int, int]
 
 
+@headed
 def rotation(
     name: str,
     title: str,
@@ -76,37 +77,38 @@ def model_tables(positions: list[list[int]], width: int) -> dict[str, NDArray[np
     return {"cos": np.round(np.cos(phases) * 128.0) / 128.0, "sin": np.round(np.sin(phases) * 128.0) / 128.0}
 
 
+@headed
 def both(name: str, title: str, shape: Shape, width: int, **more: Any) -> tuple[AuthoredCase, AuthoredCase]:
     """Make a case of either pairing."""
     return (
-        rotation(f"{name}_half", f"{title}, halves", shape, width, pairing="half", **more),
-        rotation(f"{name}_interleaved", f"{title}, neighbours", shape, width, pairing="interleaved", **more),
+        rotation(f"{name}_half", f"{title}, halves")(shape, width, pairing="half", **more),
+        rotation(f"{name}_interleaved", f"{title}, neighbours")(shape, width, pairing="interleaved", **more),
     )
 
 
 def shapes() -> tuple[AuthoredCase, ...]:
     """Hold whole and partial widths, single pairs and tokens, and unlike numbers of everything."""
     return (
-        rotation("default", "no pairing stated", (1, 2, 2, 6), 6, url=WRONG_PAIRS),
-        rotation("default_partial", "no pairing stated, four of six features", (2, 1, 2, 6), 4, url=WHOLE_HEAD),
-        *both("whole", "all features", (1, 2, 2, 8), 8, url=NEOX_FLAG),
-        *both("partial", "four of eight features", (2, 1, 2, 8), 4, url=ACROSS),
-        *both("partial_odd", "four of seven features", (1, 3, 2, 7), 4),
-        *both("two_of_six", "two of six features", (1, 3, 2, 6), 2, url=ACROSS),
-        *both("batch", "two batch entries, three heads, four tokens", (2, 3, 4, 2), 2, url=SEQUENCE_AXIS),
-        *both("many_heads", "five heads, two tokens", (1, 5, 2, 4), 4),
-        *both("as_many_heads_as_tokens", "two heads, two tokens", (2, 2, 2, 4), 4, url=SEQUENCE_AXIS),
-        *both("one_token", "one token", (2, 2, 1, 4), 4, url=NOT_PUT_BACK),
-        *both("one_pair", "one pair", (1, 2, 3, 2), 2),
-        *both("three_pairs", "three pairs", (1, 1, 3, 6), 6, url=REPEATED),
-        *both("tokens_70", "seventy tokens", (2, 1, 70, 2), 2),
-        *both("tokens_131", "a hundred and thirty-one tokens", (1, 1, 131, 3), 2),
-        *both("width_40_partial", "twenty-four of forty features, six heads", (1, 6, 2, 40), 24),
-        rotation("width_64", "sixty-four features", (1, 1, 1, 64), 64, pairing="half"),
-        rotation(
-            "width_80_partial", "thirty-two of eighty features", (1, 1, 1, 80), 32, pairing="half", url=WHOLE_HEAD
+        rotation("default", "no pairing stated")((1, 2, 2, 6), 6, url=WRONG_PAIRS),
+        rotation("default_partial", "no pairing stated, four of six features")((2, 1, 2, 6), 4, url=WHOLE_HEAD),
+        *both("whole", "all features")((1, 2, 2, 8), 8, url=NEOX_FLAG),
+        *both("partial", "four of eight features")((2, 1, 2, 8), 4, url=ACROSS),
+        *both("partial_odd", "four of seven features")((1, 3, 2, 7), 4),
+        *both("two_of_six", "two of six features")((1, 3, 2, 6), 2, url=ACROSS),
+        *both("batch", "two batch entries, three heads, four tokens")((2, 3, 4, 2), 2, url=SEQUENCE_AXIS),
+        *both("many_heads", "five heads, two tokens")((1, 5, 2, 4), 4),
+        *both("as_many_heads_as_tokens", "two heads, two tokens")((2, 2, 2, 4), 4, url=SEQUENCE_AXIS),
+        *both("one_token", "one token")((2, 2, 1, 4), 4, url=NOT_PUT_BACK),
+        *both("one_pair", "one pair")((1, 2, 3, 2), 2),
+        *both("three_pairs", "three pairs")((1, 1, 3, 6), 6, url=REPEATED),
+        *both("tokens_70", "seventy tokens")((2, 1, 70, 2), 2),
+        *both("tokens_131", "a hundred and thirty-one tokens")((1, 1, 131, 3), 2),
+        *both("width_40_partial", "twenty-four of forty features, six heads")((1, 6, 2, 40), 24),
+        rotation("width_64", "sixty-four features")((1, 1, 1, 64), 64, pairing="half"),
+        rotation("width_80_partial", "thirty-two of eighty features")(
+            (1, 1, 1, 80), 32, pairing="half", url=WHOLE_HEAD
         ),
-        *both("no_tokens", "no token at all", (2, 2, 0, 4), 4),
+        *both("no_tokens", "no token at all")((2, 2, 0, 4), 4),
     )
 
 
@@ -132,34 +134,26 @@ def numbers() -> tuple[AuthoredCase, ...]:
     signs = np.array([[[1.0, -1.0], [-1.0, 1.0]]])
     digits = grid("rotary/digits", (1, 1, 2, 8)) + grid("rotary/more_digits", (1, 1, 2, 8)) / 8192.0
     return (
-        *both("right_angle", "every pair by a right angle", (1, 2, 2, 4), 4, **right, url=IN_PLACE),
-        *both("still", "no pair turns at position 0", (2, 2, 1, 6), 6, **still),
-        *both("model", "angles of a model", (2, 1, 2, 8), 8, **model_tables([[1, 2], [4095, 131071]], 8)),
-        *both("ends_alike", "entries whose first and last tokens are turned alike", (3, 2, 4, 4), 4, **ends),
-        *both(
-            "first_and_last_entry_alike",
-            "four entries, of which the first and the last are turned alike",
-            (4, 1, 3, 4),
-            4,
-            **first_and_last,
+        *both("right_angle", "every pair by a right angle")((1, 2, 2, 4), 4, **right, url=IN_PLACE),
+        *both("still", "no pair turns at position 0")((2, 2, 1, 6), 6, **still),
+        *both("model", "angles of a model")((2, 1, 2, 8), 8, **model_tables([[1, 2], [4095, 131071]], 8)),
+        *both("ends_alike", "entries whose first and last tokens are turned alike")((3, 2, 4, 4), 4, **ends),
+        *both("first_and_last_entry_alike", "four entries, of which the first and the last are turned alike")(
+            (4, 1, 3, 4), 4, **first_and_last
         ),
-        *both("sines_of_zero", "sines of zero, beside cosines other than one", (3, 2, 2, 5), 4, **half_still),
-        *both("cosines_of_zero", "cosines of zero, beside sines other than one", (3, 2, 2, 5), 4, **half_right),
-        *both("same_cosines", "entries of the same cosines and other sines", (3, 2, 2, 4), 4, **same_cosines),
-        *both("same_sines", "entries of the same sines and other cosines", (3, 2, 2, 4), 4, **same_sines),
-        *both("cancelling", "products that nearly cancel", (1, 2, 1, 4), 4, x=opposed, **equal),
-        *both(
-            "large",
-            "features around a million",
-            (1, 2, 2, 6),
-            4,
-            x=grid("rotary/large", (1, 2, 2, 6)) * 2.0**20,
-            dtypes=SINGLE_AND_DOUBLE,
+        *both("sines_of_zero", "sines of zero, beside cosines other than one")((3, 2, 2, 5), 4, **half_still),
+        *both("cosines_of_zero", "cosines of zero, beside sines other than one")((3, 2, 2, 5), 4, **half_right),
+        *both("same_cosines", "entries of the same cosines and other sines")((3, 2, 2, 4), 4, **same_cosines),
+        *both("same_sines", "entries of the same sines and other cosines")((3, 2, 2, 4), 4, **same_sines),
+        *both("cancelling", "products that nearly cancel")((1, 2, 1, 4), 4, x=opposed, **equal),
+        *both("large", "features around a million")(
+            (1, 2, 2, 6), 4, x=grid("rotary/large", (1, 2, 2, 6)) * 2.0**20, dtypes=SINGLE_AND_DOUBLE
         ),
         *(
             rotation(
                 f"products_beyond_float16_{pairing}",
                 f"products that exceed float16, of features that do not, {pairing}",
+            )(
                 (1, 1, 2, 4),
                 4,
                 pairing=pairing,
@@ -172,22 +166,12 @@ def numbers() -> tuple[AuthoredCase, ...]:
                 ("interleaved", [54272.0, 20992.0, -55296.0, -20992.0]),
             )
         ),
-        *both("digits", "features of many digits", (1, 1, 2, 8), 4, x=digits, dtypes=SINGLE_AND_DOUBLE),
-        rotation(
-            "heads_last",
-            "heads that lie behind the tokens in memory",
-            (2, 3, 2, 4),
-            4,
-            pairing="half",
-            presentation={"x": "heads_last"},
+        *both("digits", "features of many digits")((1, 1, 2, 8), 4, x=digits, dtypes=SINGLE_AND_DOUBLE),
+        rotation("heads_last", "heads that lie behind the tokens in memory")(
+            (2, 3, 2, 4), 4, pairing="half", presentation={"x": "heads_last"}
         ),
-        rotation(
-            "heads_last_gapped",
-            "heads that lie side by side for each token, with gaps between tokens",
-            (2, 3, 2, 4),
-            4,
-            pairing="half",
-            presentation={"x": "heads_last_gapped"},
+        rotation("heads_last_gapped", "heads that lie side by side for each token, with gaps between tokens")(
+            (2, 3, 2, 4), 4, pairing="half", presentation={"x": "heads_last_gapped"}
         ),
     )
 

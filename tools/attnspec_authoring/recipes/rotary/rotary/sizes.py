@@ -134,9 +134,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            refused(
-                name,
-                title,
+            refused(name, title)(
                 "rotary_tables.rejects.rank",
                 "tables_twin",
                 f"{title.removesuffix(' refused').removesuffix(' are').removesuffix(' is')}.",
@@ -146,9 +144,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             for name, title, ids, frequency in of_tables
         ),
         *(
-            refused(
-                f"{name}_{pairing}",
-                f"{title}, {pairing}",
+            refused(f"{name}_{pairing}", f"{title}, {pairing}")(
                 clause,
                 twin,
                 f"{title.removesuffix(' are refused')}.",
@@ -160,9 +156,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             for name, title, clause, changed, strict in of_rotations
         ),
         *(
-            refused(
-                f"pairing_{name}",
-                f"The pairing {pairing!r} is refused",
+            refused(f"pairing_{name}", f"The pairing {pairing!r} is refused")(
                 "apply_rotary.rejects.pairing",
                 "apply_twin",
                 "There is no pairing of that name.",
