@@ -1,38 +1,40 @@
-"""Saying of each case which mistakes it is there to catch, from a table that a family keeps."""
+"""Targets: which mistakes each case is there to catch, from a table that a family or a profile keeps as text."""
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attnspec.contract import OPERATIONS
 from attnspec.errors import RecipeError
 from attnspec_mistakes import CATALOGUE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-TARGETS = "TARGETS"
-"""What a family's table is called in its file."""
+
+def read_targets(table: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Give each case of a table with its mistakes; a line that is indented goes on with the one above it."""
+    for line in table.strip().replace("\n    ", " ").splitlines():
+        case_id, _, mistakes = line.partition(": ")
+        yield case_id, tuple(mistakes.split())
 
 
-def with_targets(
-    cases: Sequence[AuthoredCase], targets: Mapping[str, tuple[str, ...]], file: str
-) -> tuple[AuthoredCase, ...]:
+def with_targets(cases: Sequence[AuthoredCase], table: str, file: str) -> tuple[AuthoredCase, ...]:
     """Say of each case of a family which mistakes it is there to catch.
 
     Parameters
     ----------
     cases
         The cases of the family.
-    targets
-        Id of a case to the ids of the mistakes that it is there to catch.
+    table
+        A line a case: its id, a colon, and the mistakes without the short name of the operation that they belong to.
     file
-        The file that holds the table, in which a case may stand twice without anybody seeing it.
+        The file that holds the table, for messages.
 
     Raises
     ------
@@ -40,39 +42,32 @@ def with_targets(
         If a case or a mistake does not exist, or stands there twice.
     """
     by_id = {case.id: case for case in cases}
-    mistakes = {mistake.id: mistake.operation for mistake in CATALOGUE}
-    for case_id, lines in _lines_of_cases(Path(file)).items():
-        if len(lines) > 1:
-            written = " and ".join(f"line {line}" for line in lines)
+    mistakes = {mistake.id for mistake in CATALOGUE}
+    targets: dict[str, tuple[str, ...]] = {}
+    for case_id, named in read_targets(table):
+        if case_id in targets:
             raise RecipeError(
-                f"{_shown(file)}: {case_id!r} stands in {TARGETS} more than once, in {written}. "
-                "Only the last one counts; put their mistakes together."
+                f"{_shown(file)}: {case_id!r} stands there more than once, in {_lines_of(case_id, file)}. "
+                "Put its mistakes together."
             )
-    for case_id, named in targets.items():
         if case_id not in by_id:
             raise RecipeError(f"{case_id!r} is there to catch {', '.join(named)}, but no recipe makes it.")
-        twice = [mistake for mistake, count in Counter((*by_id[case_id].targets, *named)).items() if count > 1]
-        if twice:
-            raise RecipeError(f"{_shown(file)}: {case_id!r} is there to catch {twice[0]} twice. Leave one out.")
-        for mistake in named:
-            if mistakes.get(mistake) != by_id[case_id].operation:
-                what = "there is no such mistake" if mistake not in mistakes else f"that is one of {mistakes[mistake]}"
-                raise RecipeError(f"{_shown(file)}: {case_id!r} is there to catch {mistake}, but {what}.")
+        case = by_id[case_id]
+        targets[case_id] = tuple(f"{OPERATIONS[case.operation].short_name}.{mistake}" for mistake in named)
+        for mistake, count in Counter((*case.targets, *targets[case_id])).items():
+            if count > 1:
+                raise RecipeError(f"{_shown(file)}: {case_id!r} is there to catch {mistake} twice. Leave one out.")
+            if mistake not in mistakes:
+                raise RecipeError(
+                    f"{_shown(file)}: {case_id!r} is there to catch {mistake}, but there is no such mistake."
+                )
     return tuple(replace(case, targets=(*case.targets, *targets.get(case.id, ()))) for case in cases)
 
 
-def _lines_of_cases(file: Path) -> dict[str, list[int]]:
-    """Return the lines of the table on which each case stands; a dict that is read has forgotten all but the last."""
-    found: dict[str, list[int]] = {}
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        match node:
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict(keys=keys)) if name == TARGETS:
-                for key in keys:
-                    if isinstance(key, ast.Constant):
-                        found.setdefault(str(key.value), []).append(key.lineno)
-            case _:
-                pass
-    return found
+def _lines_of(case_id: str, file: str) -> str:
+    """Say on which lines of its file a case stands."""
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return " and ".join(f"line {number}" for number, line in enumerate(lines, 1) if line.startswith(f"{case_id}: "))
 
 
 def _shown(file: str) -> str:
