@@ -183,3 +183,9 @@ def headed(make: Callable[Concatenate[str, str, Contents], Made]) -> Callable[[s
     ``attention("core/scale", "A stated scale")(SMALL, scale=2.0)`` calls the decorated function with all four.
     """
     return lambda name, title: partial(make, name, title)
+
+
+@headed
+def row(name: str, title: str, *cells: Any) -> tuple[Any, ...]:
+    """Return a row of a table that a loop makes cases of: name, title and what else the loop unpacks."""
+    return (name, title, *cells)

@@ -15,6 +15,7 @@ from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.attention.nonfinite_kept import kept_cases, many_keys_cases
 from attnspec_authoring.recipes.attention.nonfinite_layers import layer_cases
 from attnspec_authoring.recipes.attention.nonfinite_quantized import quantized_cases
+from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,77 +44,43 @@ def spoilt(case_id: str, sizes: Sizes, **spots: tuple[Place, float] | list[tuple
 
 def attended_cases() -> tuple[AuthoredCase, ...]:
     """Put one number that is not finite where some queries may attend to it: they follow, the others stay clean."""
-    spots: tuple[tuple[str, str, Sizes, dict[str, Any], str | None], ...] = (
-        (
-            "nan_in_query",
-            "NaN in one query: its row becomes NaN, no other",
-            PLAIN,
-            {"query": ((1, 0, 2, 1), NAN)},
-            "https://github.com/intel/torch-xpu-ops/pull/5022",
+    spots = (
+        row("nan_in_query", "NaN in one query: its row becomes NaN, no other")(
+            PLAIN, {"query": ((1, 0, 2, 1), NAN)}, "https://github.com/intel/torch-xpu-ops/pull/5022"
         ),
-        (
-            "infinities_in_queries",
-            "Infinity in one query and minus infinity in another",
-            PLAIN,
-            {"query": [((1, 1, 0, 1), INFINITY), ((0, 1, 3, 2), -INFINITY)]},
-            None,
+        row("infinities_in_queries", "Infinity in one query and minus infinity in another")(
+            PLAIN, {"query": [((1, 1, 0, 1), INFINITY), ((0, 1, 3, 2), -INFINITY)]}, None
         ),
-        (
-            "nan_in_key",
-            "NaN in one key: every query of its head becomes NaN",
-            PLAIN,
-            {"key": ((2, 1, 3, 0), NAN)},
-            None,
+        row("nan_in_key", "NaN in one key: every query of its head becomes NaN")(
+            PLAIN, {"key": ((2, 1, 3, 0), NAN)}, None
         ),
-        ("infinity_in_key", "Infinity in one key", PLAIN, {"key": ((0, 0, 1, 1), INFINITY)}, None),
-        (
-            "nan_in_value",
-            "NaN in one feature of one value: the other features stay clean",
-            PLAIN,
-            {"value": ((1, 0, 2, 1), NAN)},
-            None,
+        row("infinity_in_key", "Infinity in one key")(PLAIN, {"key": ((0, 0, 1, 1), INFINITY)}, None),
+        row("nan_in_value", "NaN in one feature of one value: the other features stay clean")(
+            PLAIN, {"value": ((1, 0, 2, 1), NAN)}, None
         ),
-        ("infinity_in_value", "Infinity in one value", PLAIN, {"value": ((1, 1, 0, 2), INFINITY)}, None),
-        (
-            "both_infinities_in_values",
-            "Infinities of both signs in the same feature of two values",
-            PLAIN,
-            {"value": [((0, 0, 1, 0), INFINITY), ((0, 0, 4, 0), -INFINITY), ((2, 1, 3, 1), -INFINITY)]},
-            None,
+        row("infinity_in_value", "Infinity in one value")(PLAIN, {"value": ((1, 1, 0, 2), INFINITY)}, None),
+        row("both_infinities_in_values", "Infinities of both signs in the same feature of two values")(
+            PLAIN, {"value": [((0, 0, 1, 0), INFINITY), ((0, 0, 4, 0), -INFINITY), ((2, 1, 3, 1), -INFINITY)]}, None
         ),
-        ("whole_entry_of_nan", "A whole batch entry of NaN", PLAIN, {"value": ((1,), NAN), "key": ((1,), NAN)}, None),
-        (
-            "grouped_head",
-            "NaN in one shared head reaches its three query heads",
-            Sizes(1, 6, 2, 4, 5),
-            {"key": ((0, 1, 2, 0), NAN)},
-            None,
+        row("whole_entry_of_nan", "A whole batch entry of NaN")(
+            PLAIN, {"value": ((1,), NAN), "key": ((1,), NAN)}, None
+        ),
+        row("grouped_head", "NaN in one shared head reaches its three query heads")(
+            Sizes(1, 6, 2, 4, 5), {"key": ((0, 1, 2, 0), NAN)}, None
         ),
         *(
-            (
-                f"nan_in_{tensor}_of_one_key",
-                f"NaN in the {tensor} of a single key: its weight is NaN, and not 1",
-                Sizes(3, 2, 2, 4, 1),
-                {tensor: ((1, 0, 0, 1), NAN)},
-                None,
+            row(f"nan_in_{tensor}_of_one_key", f"NaN in the {tensor} of a single key: its weight is NaN, and not 1")(
+                Sizes(3, 2, 2, 4, 1), {tensor: ((1, 0, 0, 1), NAN)}, None
             )
             for tensor in ("query", "key", "value")
         ),
-        (
-            "nan_in_query_of_one_key_and_one_query",
-            "NaN in one query beside a single key",
-            Sizes(3, 2, 2, 1, 1),
-            {"query": ((1, 0, 0, 1), NAN)},
-            None,
+        row("nan_in_query_of_one_key_and_one_query", "NaN in one query beside a single key")(
+            Sizes(3, 2, 2, 1, 1), {"query": ((1, 0, 0, 1), NAN)}, None
         ),
-        (
-            "nan_in_past_of_one_key",
-            "NaN in a past key, the only one",
-            Sizes(3, 2, 2, 4, 0, past=1),
-            {"past_key": ((1, 0, 0, 0), NAN)},
-            None,
+        row("nan_in_past_of_one_key", "NaN in a past key, the only one")(
+            Sizes(3, 2, 2, 4, 0, past=1), {"past_key": ((1, 0, 0, 0), NAN)}, None
         ),
-        ("nan_in_past", "NaN in a past key", Sizes(3, 2, 2, 4, 4, past=3), {"past_key": ((1, 0, 2, 0), NAN)}, None),
+        row("nan_in_past", "NaN in a past key")(Sizes(3, 2, 2, 4, 4, past=3), {"past_key": ((1, 0, 2, 0), NAN)}, None),
     )
     return tuple(
         attention(f"nonfinite/{name}", title)(

@@ -9,6 +9,7 @@ import numpy as np
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import STORED, gradients, of_logsumexp
 from attnspec_authoring.recipes.attention.backward.nonfinite import spoilt
+from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,27 +83,18 @@ def key_cases() -> tuple[AuthoredCase, ...]:
                 f"hidden_nan_beside_{name}", f"NaN in keys and values that no query may attend to, beside {what}"
             )(SIZES, **arguments, **spoilt(f"hidden_nan_beside_{name}", SIZES, ("key", "value"), where, np.nan))
             for name, what, where, arguments in (
-                ("softcap", "a softcap", hidden, {"mask": np.arange(4).reshape(1, 4) != 3, "softcap": 1.5}),
-                (
-                    "alibi",
-                    "biases by distance",
-                    hidden,
-                    {"mask": np.arange(4).reshape(1, 4) != 3, "alibi_slopes": [0.5, 0.25]},
+                row("softcap", "a softcap")(hidden, {"mask": np.arange(4).reshape(1, 4) != 3, "softcap": 1.5}),
+                row("alibi", "biases by distance")(
+                    hidden, {"mask": np.arange(4).reshape(1, 4) != 3, "alibi_slopes": [0.5, 0.25]}
                 ),
-                ("scale_zero", "a scale of 0", hidden, {"mask": np.arange(4).reshape(1, 4) != 3, "scale": 0.0}),
-                (
-                    "lengths",
-                    "lengths, bottom-right",
-                    beyond,
-                    {**lengths, "window": [0, None], "causal_alignment": BOTTOM_RIGHT},
+                row("scale_zero", "a scale of 0")(hidden, {"mask": np.arange(4).reshape(1, 4) != 3, "scale": 0.0}),
+                row("lengths", "lengths, bottom-right")(
+                    beyond, {**lengths, "window": [0, None], "causal_alignment": BOTTOM_RIGHT}
                 ),
-                (
-                    "logsumexp",
-                    "a gradient of the logsumexp and sinks",
-                    beyond,
-                    {**lengths, "with_grad_logsumexp": True, "sinks": [0.5, 1.0]},
+                row("logsumexp", "a gradient of the logsumexp and sinks")(
+                    beyond, {**lengths, "with_grad_logsumexp": True, "sinks": [0.5, 1.0]}
                 ),
-                ("stored", "output and logsumexp", beyond, {**lengths, "derived": STORED}),
+                row("stored", "output and logsumexp")(beyond, {**lengths, "derived": STORED}),
             )
         ),
     )

@@ -23,7 +23,7 @@ from attnspec_authoring.recipes.attention.documents.document_002_drawn_inputs im
     module_inputs,
     per_batch_masks,
 )
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Source, headed
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Source, headed, row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,18 +50,16 @@ MULTI_HEAD_ERRATA = (
 
 def causal_mask_cases() -> tuple[AuthoredCase, ...]:
     """Hold the document's additive mask, its Boolean form, and the same shapes with the diagonal moved."""
-    variants: tuple[tuple[str, str, dict[str, Any]], ...] = (
-        ("causal_mask_additive", "Additive causal mask for four tokens", {"query_length": 4, "additive": True}),
-        (
-            "causal_mask_additive_offset",
-            "Additive causal mask for four tokens that stand one place later",
-            {"query_length": 4, "key_length": 4, "offset": 1, "additive": True},
+    variants = (
+        row("causal_mask_additive", "Additive causal mask for four tokens")({"query_length": 4, "additive": True}),
+        row("causal_mask_additive_offset", "Additive causal mask for four tokens that stand one place later")(
+            {"query_length": 4, "key_length": 4, "offset": 1, "additive": True}
         ),
-        ("causal_mask_boolean", "Causal mask for four tokens, True where a key may be attended", {"query_length": 4}),
-        (
-            "causal_mask_boolean_last_two_queries",
-            "Causal mask for the last two of four tokens",
-            {"query_length": 2, "key_length": 4, "offset": 2},
+        row("causal_mask_boolean", "Causal mask for four tokens, True where a key may be attended")(
+            {"query_length": 4}
+        ),
+        row("causal_mask_boolean_last_two_queries", "Causal mask for the last two of four tokens")(
+            {"query_length": 2, "key_length": 4, "offset": 2}
         ),
     )
     return tuple(

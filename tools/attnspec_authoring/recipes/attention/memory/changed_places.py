@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, attention, float_mask
+from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -22,9 +23,9 @@ WINDOW: dict[str, Any] = {"window": [1, 1]}
 CAUSAL: dict[str, Any] = {"is_causal": True}
 LAST: dict[str, Any] = {"causal_alignment": BOTTOM_RIGHT}
 
-CHANGES: tuple[tuple[str, str, dict[str, Any], ChangedArgument], ...] = (
+CHANGES = (
     *(
-        (f"{lengths}_{name}", f"{lengths.replace('_', ' ')} beside {what}", {**given, **beside, **LAST}, turned)
+        row(f"{lengths}_{name}", f"{lengths.replace('_', ' ')} beside {what}")({**given, **beside, **LAST}, turned)
         for lengths, given in (("key_lengths", KEYS), ("query_lengths", QUERIES))
         for turned in (ChangedArgument(lengths, reversed=True),)
         for name, what, beside in (
@@ -36,26 +37,19 @@ CHANGES: tuple[tuple[str, str, dict[str, Any], ChangedArgument], ...] = (
         if (lengths, name) != ("query_lengths", "causality")
     ),
     *(
-        (
-            f"alignment_{name}",
-            f"the alignment beside {what}",
-            {**beside, "causal_alignment": TOP_LEFT},
-            ChangedArgument("causal_alignment", BOTTOM_RIGHT),
+        row(f"alignment_{name}", f"the alignment beside {what}")(
+            {**beside, "causal_alignment": TOP_LEFT}, ChangedArgument("causal_alignment", BOTTOM_RIGHT)
         )
         for name, what, beside in (("slopes", "slopes", SLOPES), ("window", "a window", WINDOW))
     ),
-    (
-        "causality_with_slopes",
-        "causality beside slopes",
-        {**CAUSAL, **SLOPES, **LAST},
-        ChangedArgument("is_causal", False),
+    row("causality_with_slopes", "causality beside slopes")(
+        {**CAUSAL, **SLOPES, **LAST}, ChangedArgument("is_causal", False)
     ),
-    ("window_with_slopes", "a window beside slopes", {**WINDOW, **SLOPES, **LAST}, ChangedArgument("window", [3, 0])),
-    (
-        "mask_with_causality",
-        "a float mask beside causality",
-        {"mask": float_mask("memory/changed", (4, 5)), **CAUSAL, **LAST},
-        ChangedArgument("mask", reversed=True),
+    row("window_with_slopes", "a window beside slopes")(
+        {**WINDOW, **SLOPES, **LAST}, ChangedArgument("window", [3, 0])
+    ),
+    row("mask_with_causality", "a float mask beside causality")(
+        {"mask": float_mask("memory/changed", (4, 5)), **CAUSAL, **LAST}, ChangedArgument("mask", reversed=True)
     ),
 )
 """Names, words, what is stated and what is changed, of attention and its backward pass alike."""

@@ -23,22 +23,13 @@ def cases() -> tuple[AuthoredCase, ...]:
     five = {name: valid[name][None] for name in outputs} | {name: valid[name][:1] for name in logarithms}
     return (
         merging(TWIN, "valid twin of outputs of three and five axes")(SHAPE),
-        refused(
-            TWIN,
-            valid,
-            "outputs_of_three_axes",
-            "rank",
-            "Outputs of three axes beside logarithms of three are refused",
-            "The outputs have three axes, and so have the logarithms.",
-            three,
-            strict=True,
+        refused("outputs_of_three_axes", "Outputs of three axes beside logarithms of three are refused")(
+            TWIN, valid, "rank", "The outputs have three axes, and so have the logarithms.", three, strict=True
         ),
-        refused(
+        refused("outputs_of_five_axes", "Outputs of five axes are refused")(
             TWIN,
             valid,
-            "outputs_of_five_axes",
             "rank",
-            "Outputs of five axes are refused",
             "The outputs have five axes, of which the first three are those of the logarithms.",
             five,
             strict=True,

@@ -35,12 +35,10 @@ def of_one_axis() -> tuple[AuthoredCase, ...]:
                 "more": (np.concatenate([valid[name], alone], axis), "one more", False),
             }
             made += [
-                refused(
+                refused(f"{how}_{of_axis}_of_{name}", f"{name} of {words} {of_axis} is refused")(
                     TWIN,
                     valid,
-                    f"{how}_{of_axis}_of_{name}",
                     clause,
-                    f"{name} of {words} {of_axis} is refused",
                     f"{name} has {words} {of_axis} where {'there are several' if strict else 'is due'}.",
                     {name: array},
                     strict,
@@ -54,15 +52,8 @@ def of_one_rank() -> tuple[AuthoredCase, ...]:
     """Return each input with an axis less, and with one more at either end."""
     valid = drawn(TWIN, SHAPE)
     return tuple(
-        refused(
-            TWIN,
-            valid,
-            f"{how}_of_{name}",
-            "rank",
-            f"{name} {words} is refused",
-            f"{name} has {array.ndim} axes.",
-            {name: array},
-            True,
+        refused(f"{how}_of_{name}", f"{name} {words} is refused")(
+            TWIN, valid, "rank", f"{name} has {array.ndim} axes.", {name: array}, True
         )
         for name in NAMES
         for how, words, array in (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.merge.parts import merging, of_side
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, WITHOUT_FLOAT16, row
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -104,52 +104,32 @@ def gaps() -> tuple[AuthoredCase, ...]:
 def logarithms() -> tuple[AuthoredCase, ...]:
     """Hold logarithms whose own power overflows or vanishes, near and far from each other, and many digits of them."""
     stable = ("average", "weights", "stability")
-    beyond: tuple[tuple[str, str, float, float, tuple[str, ...]], ...] = (
-        ("beyond_float16", "powers beyond the largest number of float16", 12.0, 12.5, ()),
-        ("beyond_float32", "powers beyond the largest number of float32", 96.0, 97.5, ()),
-        (
-            "beyond_float64",
-            "powers beyond the largest number of float64",
-            716.0,
-            714.0,
-            ("float64", "float32", "float16"),
+    beyond = (
+        row("beyond_float16", "powers beyond the largest number of float16")(12.0, 12.5, ()),
+        row("beyond_float32", "powers beyond the largest number of float32")(96.0, 97.5, ()),
+        row("beyond_float64", "powers beyond the largest number of float64")(
+            716.0, 714.0, ("float64", "float32", "float16")
         ),
-        (
-            "below_float64",
-            "powers below the smallest number of float64",
-            -752.0,
-            -754.0,
-            ("float64", "float32", "float16"),
+        row("below_float64", "powers below the smallest number of float64")(
+            -752.0, -754.0, ("float64", "float32", "float16")
         ),
-        ("ten_thousand", "logarithms around 10000", 10000.5, 9999.25, SINGLE_AND_DOUBLE),
-        ("minus_ten_thousand", "logarithms around -10000", -10000.5, -9999.25, SINGLE_AND_DOUBLE),
-        ("ten_thousand_roughly", "logarithms around 10000 of few digits", 9984.0, 9984.0, ()),
-        ("minus_ten_thousand_roughly", "logarithms around -10000 of few digits", -9984.0, -10048.0, ()),
-        ("eighty_thousand", "logarithms around 80000", 80000.5, 79999.5, SINGLE_AND_DOUBLE),
-        ("minus_eighty_thousand", "logarithms around -80000", -80000.5, -79999.5, SINGLE_AND_DOUBLE),
-        ("eighty_thousand_apart", "logarithms of 79872 and -79872", 79872.0, -79872.0, WITHOUT_FLOAT16),
-        (
-            "like_a_sentinel",
-            "equal logarithms of minus 2 to the power of 100",
-            -(2.0**100),
-            -(2.0**100),
-            WITHOUT_FLOAT16,
+        row("ten_thousand", "logarithms around 10000")(10000.5, 9999.25, SINGLE_AND_DOUBLE),
+        row("minus_ten_thousand", "logarithms around -10000")(-10000.5, -9999.25, SINGLE_AND_DOUBLE),
+        row("ten_thousand_roughly", "logarithms around 10000 of few digits")(9984.0, 9984.0, ()),
+        row("minus_ten_thousand_roughly", "logarithms around -10000 of few digits")(-9984.0, -10048.0, ()),
+        row("eighty_thousand", "logarithms around 80000")(80000.5, 79999.5, SINGLE_AND_DOUBLE),
+        row("minus_eighty_thousand", "logarithms around -80000")(-80000.5, -79999.5, SINGLE_AND_DOUBLE),
+        row("eighty_thousand_apart", "logarithms of 79872 and -79872")(79872.0, -79872.0, WITHOUT_FLOAT16),
+        row("like_a_sentinel", "equal logarithms of minus 2 to the power of 100")(
+            -(2.0**100), -(2.0**100), WITHOUT_FLOAT16
         ),
-        ("digits_lost", "logarithms in which 1 is lost in every dtype", 2.0**60, 2.0**60, WITHOUT_FLOAT16),
-        (
-            "above_a_sentinel",
-            "a logarithm of minus 2 to the power of 100 beside 0.5",
-            -(2.0**100),
-            0.5,
-            WITHOUT_FLOAT16,
+        row("digits_lost", "logarithms in which 1 is lost in every dtype")(2.0**60, 2.0**60, WITHOUT_FLOAT16),
+        row("above_a_sentinel", "a logarithm of minus 2 to the power of 100 beside 0.5")(
+            -(2.0**100), 0.5, WITHOUT_FLOAT16
         ),
         *(
-            (
-                f"nearly_largest_{kind}_{dtypes[-1]}",
-                f"logarithms nearly the largest of {dtypes[-1]}, {how}",
-                a,
-                b,
-                dtypes,
+            row(f"nearly_largest_{kind}_{dtypes[-1]}", f"logarithms nearly the largest of {dtypes[-1]}, {how}")(
+                a, b, dtypes
             )
             for dtypes, largest in (
                 (("float64",), 2.0**1020),
@@ -162,13 +142,9 @@ def logarithms() -> tuple[AuthoredCase, ...]:
                 ("apart", "on either side of 0", 1.25 * largest, -1.125 * largest),
             )
         ),
-        ("opposite", "logarithms of opposite sign", 0.75, -0.75, ()),
-        (
-            "sum_of_one",
-            "two halves of a denominator of 1, whose logarithm is nearly 0",
-            -0.693359375,
-            -0.693359375,
-            ("float64", "float32", "float16"),
+        row("opposite", "logarithms of opposite sign")(0.75, -0.75, ()),
+        row("sum_of_one", "two halves of a denominator of 1, whose logarithm is nearly 0")(
+            -0.693359375, -0.693359375, ("float64", "float32", "float16")
         ),
     )
     return (

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, attention, float_mask
+from attnspec_authoring.recipes.authoring import row
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -225,79 +226,62 @@ def prefix_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-_PREFIXES: tuple[tuple[str, str, Sizes, int, tuple[str, ...], dict[str, Any]], ...] = (
-    (
-        "causal",
-        "Three sequences that begin with the same 24 keys, whose queries stand among these, causal",
+_PREFIXES = (
+    row("causal", "Three sequences that begin with the same 24 keys, whose queries stand among these, causal")(
         Sizes(3, 2, 1, 5, 27, 2),
         24,
         POSITION,
         {"is_causal": True, "causal_alignment": TOP_LEFT, "key_lengths": [27, 25, 26]},
     ),
-    (
+    row(
         "causal_inside",
         "Three sequences that begin with the same 32 keys, among which most queries stand, causal, bottom right",
+    )(
         Sizes(3, 2, 1, 12, 35, 1),
         32,
         POSITION,
         {"is_causal": True, "causal_alignment": BOTTOM_RIGHT, "key_lengths": [35, 33, 34]},
     ),
-    (
-        "causal_of_all",
-        "Two sequences of the same 16 keys and one key more, one query fewer, causal, bottom right",
+    row("causal_of_all", "Two sequences of the same 16 keys and one key more, one query fewer, causal, bottom right")(
         Sizes(2, 1, 1, 16, 17, 1),
         16,
         POSITION,
         {"is_causal": True, "causal_alignment": BOTTOM_RIGHT, "key_lengths": [17, 17]},
     ),
-    (
+    row(
         "causal_without_a_tail",
         "Two sequences of the same 16 keys, of which the first ends there, causal, bottom right",
+    )(
         Sizes(2, 1, 1, 6, 19, 1),
         16,
         POSITION,
         {"is_causal": True, "causal_alignment": BOTTOM_RIGHT, "key_lengths": [16, 19]},
     ),
-    (
-        "window",
-        "Two sequences that begin with the same 12 keys, and a window that reaches back into these",
+    row("window", "Two sequences that begin with the same 12 keys, and a window that reaches back into these")(
         Sizes(2, 2, 1, 3, 16, 1),
         12,
         POSITION,
         {"window": [6, 0], "causal_alignment": BOTTOM_RIGHT, "key_lengths": [16, 14]},
     ),
-    (
-        "decode",
-        "One query for each of four sequences, of which three begin with the same 48 keys, and one ends there",
-        Sizes(4, 2, 1, 1, 50, 1),
-        48,
-        (),
-        {"key_lengths": [50, 48, 49, 3]},
+    row(
+        "decode", "One query for each of four sequences, of which three begin with the same 48 keys, and one ends there"
+    )(Sizes(4, 2, 1, 1, 50, 1), 48, (), {"key_lengths": [50, 48, 49, 3]}),
+    row("unfinished", "Three sequences, of which the others are the beginning of the first and end within a page")(
+        Sizes(3, 2, 1, 1, 23, 2), 23, (), {"key_lengths": [23, 22, 5]}
     ),
-    (
-        "unfinished",
-        "Three sequences, of which the others are the beginning of the first and end within a page",
-        Sizes(3, 2, 1, 1, 23, 2),
-        23,
-        (),
-        {"key_lengths": [23, 22, 5]},
-    ),
-    (
+    row(
         "unfinished_causal",
         "Two sequences, of which the second is the beginning of the first and ends within a page, causal",
+    )(
         Sizes(2, 1, 1, 4, 14, 1),
         14,
         POSITION,
         {"is_causal": True, "causal_alignment": BOTTOM_RIGHT, "key_lengths": [14, 10]},
     ),
-    (
+    row(
         "unfinished_wide",
         "Two sequences of wide keys, of which the second is the beginning of the first and ends within a page",
-        Sizes(2, 3, 3, 4, 45, 5, 6),
-        45,
-        (),
-        {"key_lengths": [45, 29]},
-    ),
+    )(Sizes(2, 3, 3, 4, 45, 5, 6), 45, (), {"key_lengths": [45, 29]}),
 )
 
 

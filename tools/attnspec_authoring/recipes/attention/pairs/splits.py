@@ -12,11 +12,9 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes, attention
 from attnspec_authoring.recipes.attention.pairs.numbers import attention_numbers, dtypes_of, is_exact
-from attnspec_authoring.recipes.authoring import headed
+from attnspec_authoring.recipes.authoring import headed, row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -61,53 +59,29 @@ def decoding_cases() -> tuple[AuthoredCase, ...]:
         place: NDArray[np.int64] = np.arange(keys, dtype=np.int64)
         first_part = without_part(keys, 0)
         hidden = np.where(without_part(keys, -1), np.round(np.cos(place) / 2.0, 4), HIDDEN)
-        variants: tuple[tuple[str, str, Sizes, str, Mapping[str, Any]], ...] = (
-            ("sinks", "with a sink that takes a third", sizes, "full", {"sinks": [5.1, 4.4]}),
-            ("first_part_excluded", "of which the first part is excluded", sizes, "full", {"mask": first_part}),
-            ("last_part_excluded", "of which a float mask excludes the last part", sizes, "full", {"mask": hidden}),
-            (
-                "sinks_and_empty_part",
-                "of which a part is excluded, with sinks",
-                sizes,
-                "float16",
-                {"mask": without_part(keys, (keys - 1) // PART - 1), "sinks": [4.5, -1.25]},
+        variants = (
+            row("sinks", "with a sink that takes a third")(sizes, "full", {"sinks": [5.1, 4.4]}),
+            row("first_part_excluded", "of which the first part is excluded")(sizes, "full", {"mask": first_part}),
+            row("last_part_excluded", "of which a float mask excludes the last part")(sizes, "full", {"mask": hidden}),
+            row("sinks_and_empty_part", "of which a part is excluded, with sinks")(
+                sizes, "float16", {"mask": without_part(keys, (keys - 1) // PART - 1), "sinks": [4.5, -1.25]}
             ),
-            (
-                "key_lengths",
-                "of which all but one, one, and one part count",
-                batch,
-                "full",
-                {"key_lengths": [keys - 1, 1, PART]},
+            row("key_lengths", "of which all but one, one, and one part count")(
+                batch, "full", {"key_lengths": [keys - 1, 1, PART]}
             ),
-            (
-                "sinks_and_key_lengths",
-                "of which none count in one entry, with sinks",
-                batch,
-                "bfloat16",
-                {"key_lengths": [keys - 1, 0, PART + 1], "sinks": [3.0, 1.5]},
+            row("sinks_and_key_lengths", "of which none count in one entry, with sinks")(
+                batch, "bfloat16", {"key_lengths": [keys - 1, 0, PART + 1], "sinks": [3.0, 1.5]}
             ),
-            ("negative", "whose scores are all negative", sizes, "negative", {}),
-            ("rising", "whose scores rise", sizes, "rising", {}),
-            (
-                "falling_with_sinks",
-                "whose scores fall, with a sink above them",
-                sizes,
-                "rising",
-                {"scale": -0.5, "sinks": [6.0, 5.0]},
+            row("negative", "whose scores are all negative")(sizes, "negative", {}),
+            row("rising", "whose scores rise")(sizes, "rising", {}),
+            row("falling_with_sinks", "whose scores fall, with a sink above them")(
+                sizes, "rising", {"scale": -0.5, "sinks": [6.0, 5.0]}
             ),
-            (
-                "softcap",
-                "whose scores are capped, with slopes",
-                sizes,
-                "full",
-                {"softcap": 1.7, "alibi_slopes": [0.013, 0.0041], "causal_alignment": BOTTOM_RIGHT},
+            row("softcap", "whose scores are capped, with slopes")(
+                sizes, "full", {"softcap": 1.7, "alibi_slopes": [0.013, 0.0041], "causal_alignment": BOTTOM_RIGHT}
             ),
-            (
-                "window",
-                "under a window that begins inside a part",
-                sizes,
-                "full",
-                {"window": [keys - PART // 2, None], "causal_alignment": BOTTOM_RIGHT},
+            row("window", "under a window that begins inside a part")(
+                sizes, "full", {"window": [keys - PART // 2, None], "causal_alignment": BOTTOM_RIGHT}
             ),
         )
         for name, what, its, numbers, arguments in variants:

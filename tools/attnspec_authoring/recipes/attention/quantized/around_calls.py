@@ -19,6 +19,7 @@ from attnspec_authoring.recipes.attention.quantized.numbers import (
     held,
     quantized,
 )
+from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -29,31 +30,21 @@ OF_BATCH: dict[str, Any] = {"key_scale": KEY_SCALES_OF_THREE, "value_scale": VAL
 
 def in_memory() -> tuple[AuthoredCase, ...]:
     """Return tensors and scales in other memory layouts."""
-    layouts: tuple[tuple[str, str, dict[str, Any], dict[str, str]], ...] = (
-        (
-            "heads_last",
-            "Tokens before heads in memory",
-            PER_HEAD,
-            dict.fromkeys(("query", "key", "value"), "heads_last"),
+    layouts = (
+        row("heads_last", "Tokens before heads in memory")(
+            PER_HEAD, dict.fromkeys(("query", "key", "value"), "heads_last")
         ),
-        (
-            "gapped",
-            "Gaps between numbers, and between scales",
-            OF_BATCH,
-            dict.fromkeys(("key", "value_scale"), "gapped"),
+        row("gapped", "Gaps between numbers, and between scales")(
+            OF_BATCH, dict.fromkeys(("key", "value_scale"), "gapped")
         ),
-        (
-            "reversed",
-            "Numbers and scales that run backwards",
-            PER_HEAD,
-            dict.fromkeys(("value", "key_scale"), "reversed"),
+        row("reversed", "Numbers and scales that run backwards")(
+            PER_HEAD, dict.fromkeys(("value", "key_scale"), "reversed")
         ),
-        ("fortran", "Columns first", OF_BATCH, dict.fromkeys(("key", "value", "key_scale", "value_scale"), "fortran")),
-        (
-            "readonly",
-            "Numbers and scales that cannot be written to",
-            PER_HEAD,
-            dict.fromkeys(("key", "value", "key_scale", "value_scale"), "readonly"),
+        row("fortran", "Columns first")(
+            OF_BATCH, dict.fromkeys(("key", "value", "key_scale", "value_scale"), "fortran")
+        ),
+        row("readonly", "Numbers and scales that cannot be written to")(
+            PER_HEAD, dict.fromkeys(("key", "value", "key_scale", "value_scale"), "readonly")
         ),
     )
     made = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.attention.attention import Sizes
 from attnspec_authoring.recipes.attention.quantized.numbers import (
@@ -24,6 +24,7 @@ from attnspec_authoring.recipes.attention.quantized.numbers import (
     VALUE_SCALES_OF_THREE,
     quantized,
 )
+from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -32,15 +33,11 @@ SMALL = Sizes(3, 2, 2, 1, 4, 3)
 GROUPED = Sizes(2, 6, 2, 1, 4, 2)
 FLASH = "https://github.com/flashinfer-ai/flashinfer/issues/4979"
 
-_GRANULARITIES: tuple[tuple[str, str, Any, Any, Any], ...] = (
-    ("per_tensor", "one scale for a tensor", KEY_SCALE, VALUE_SCALE, QUERY_SCALE),
-    ("per_head", "a scale for each head", KEY_SCALES, VALUE_SCALES, QUERY_SCALES),
-    (
-        "per_batch_entry",
-        "a scale for each head of each batch entry",
-        KEY_SCALES_OF_THREE,
-        VALUE_SCALES_OF_THREE,
-        QUERY_SCALES_OF_THREE,
+_GRANULARITIES = (
+    row("per_tensor", "one scale for a tensor")(KEY_SCALE, VALUE_SCALE, QUERY_SCALE),
+    row("per_head", "a scale for each head")(KEY_SCALES, VALUE_SCALES, QUERY_SCALES),
+    row("per_batch_entry", "a scale for each head of each batch entry")(
+        KEY_SCALES_OF_THREE, VALUE_SCALES_OF_THREE, QUERY_SCALES_OF_THREE
     ),
 )
 

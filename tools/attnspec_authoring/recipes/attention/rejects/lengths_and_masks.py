@@ -9,6 +9,7 @@ import numpy as np
 from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask
 from attnspec_authoring.recipes.attention.rejects.sizes import rows
 from attnspec_authoring.recipes.attention.rejects.twins import STRICT, drawn, refused
+from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -24,82 +25,38 @@ def length_refusals() -> tuple[AuthoredCase, ...]:
 
     return rows(
         LENGTHS,
-        (
-            "key_lengths_of_one_entry",
-            "One key length for three batch entries",
-            "batch",
-            lengths("key_lengths", 3),
-            True,
+        row("key_lengths_of_one_entry", "One key length for three batch entries")(
+            "batch", lengths("key_lengths", 3), True
         ),
-        (
-            "key_lengths_of_four_entries",
-            "Four key lengths for three batch entries",
-            "batch",
-            lengths("key_lengths", 5, 2, 3, 4),
-            True,
+        row("key_lengths_of_four_entries", "Four key lengths for three batch entries")(
+            "batch", lengths("key_lengths", 5, 2, 3, 4), True
         ),
-        (
-            "query_lengths_of_one_entry",
-            "One query length for three batch entries",
-            "batch",
-            lengths("query_lengths", 3),
-            True,
+        row("query_lengths_of_one_entry", "One query length for three batch entries")(
+            "batch", lengths("query_lengths", 3), True
         ),
-        (
-            "query_lengths_of_two_entries",
-            "Two query lengths for three batch entries",
-            "batch",
-            lengths("query_lengths", 4, 1),
-            True,
+        row("query_lengths_of_two_entries", "Two query lengths for three batch entries")(
+            "batch", lengths("query_lengths", 4, 1), True
         ),
-        (
-            "query_lengths_of_four_entries",
-            "Four query lengths for three batch entries",
-            "batch",
-            lengths("query_lengths", 4, 1, 3, 2),
-            True,
+        row("query_lengths_of_four_entries", "Four query lengths for three batch entries")(
+            "batch", lengths("query_lengths", 4, 1, 3, 2), True
         ),
-        (
-            "very_negative_key_length",
-            "A key length of -5 and others, as if counted from the end",
-            "length",
-            lengths("key_lengths", 5, 2, -5),
-            True,
+        row("very_negative_key_length", "A key length of -5 and others, as if counted from the end")(
+            "length", lengths("key_lengths", 5, 2, -5), True
         ),
-        (
-            "first_key_length_beyond",
-            "A first key length of six for five keys",
-            "length",
-            lengths("key_lengths", 6, 2, 3),
-            True,
+        row("first_key_length_beyond", "A first key length of six for five keys")(
+            "length", lengths("key_lengths", 6, 2, 3), True
         ),
-        (
-            "last_key_length_beyond",
-            "A last key length of six for five keys",
-            "length",
-            lengths("key_lengths", 5, 2, 6),
-            True,
+        row("last_key_length_beyond", "A last key length of six for five keys")(
+            "length", lengths("key_lengths", 5, 2, 6), True
         ),
-        (
-            "far_key_length",
-            "A key length of 261 for five keys, five to a byte",
-            "length",
-            lengths("key_lengths", 5, 261, 3),
-            True,
+        row("far_key_length", "A key length of 261 for five keys, five to a byte")(
+            "length", lengths("key_lengths", 5, 261, 3), True
         ),
-        (
-            "first_query_length_beyond",
-            "A first query length of five for four queries",
-            "length",
-            lengths("query_lengths", 5, 1, 3),
-            True,
+        row("first_query_length_beyond", "A first query length of five for four queries")(
+            "length", lengths("query_lengths", 5, 1, 3), True
         ),
-        (
-            "far_query_length",
-            "A query length of 260 for four queries, four to a byte",
-            "length",
-            lengths("query_lengths", 4, 260, 3),
-            True,
+        row("far_query_length", "A query length of 260 for four queries, four to a byte")(
+            "length", lengths("query_lengths", 4, 260, 3), True
         ),
     )
 

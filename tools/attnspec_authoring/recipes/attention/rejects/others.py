@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnspec_authoring.recipes.attention.rejects.twins import PLAIN, STRICT, drawn, of_new_shape, refused
+from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -15,34 +16,23 @@ if TYPE_CHECKING:
 def past_refusals() -> tuple[AuthoredCase, ...]:
     """Hold pasts and lengths that do not fit the new keys."""
     past, lengths = drawn("rejects/twin_past"), drawn("rejects/twin_lengths")
-    of_past: tuple[tuple[str, str, str, dict[str, Any], str, tuple[str, str] | None], ...] = (
-        (
-            "past_narrower",
-            "Past keys narrower than the new ones are refused",
-            "width",
-            {"past_key": past["past_key"][..., :1]},
-            "The past keys have width 1, the new ones width 2.",
-            None,
+    of_past = (
+        row("past_narrower", "Past keys narrower than the new ones are refused")(
+            "width", {"past_key": past["past_key"][..., :1]}, "The past keys have width 1, the new ones width 2.", None
         ),
-        (
-            "past_of_three_heads",
-            "A past of three heads for two is refused",
+        row("past_of_three_heads", "A past of three heads for two is refused")(
             "grouped",
             {name: of_new_shape(name, (3, 3, 3, 2)) for name in ("past_key", "past_value")},
             "The past has three heads, the new keys two.",
             STRICT,
         ),
-        (
-            "past_of_two_entries",
-            "A past of two batch entries for three is refused",
+        row("past_of_two_entries", "A past of two batch entries for three is refused")(
             "batch",
             {name: past[name][:2] for name in ("past_key", "past_value")},
             "The past has batch 2, the new keys batch 3.",
             STRICT,
         ),
-        (
-            "past_of_unequal_lengths",
-            "Three past keys and two past values are refused",
+        row("past_of_unequal_lengths", "Three past keys and two past values are refused")(
             "length",
             {"past_value": past["past_value"][:, :, :2]},
             "There are three past keys and two past values.",
@@ -63,41 +53,21 @@ def past_refusals() -> tuple[AuthoredCase, ...]:
         )
         for kind in ("key", "value")
     )
-    of_lengths: tuple[tuple[str, str, str, dict[str, Any], str], ...] = (
-        (
-            "key_lengths_of_two_entries",
-            "Two key lengths for three batch entries are refused",
-            "batch",
-            {"key_lengths": np.array([5, 2])},
-            "There are two key lengths for a batch of three.",
+    of_lengths = (
+        row("key_lengths_of_two_entries", "Two key lengths for three batch entries are refused")(
+            "batch", {"key_lengths": np.array([5, 2])}, "There are two key lengths for a batch of three."
         ),
-        (
-            "key_length_beyond_the_keys",
-            "A key length of six for five keys is refused",
-            "length",
-            {"key_lengths": np.array([5, 6, 3])},
-            "The key length 6 exceeds the five keys.",
+        row("key_length_beyond_the_keys", "A key length of six for five keys is refused")(
+            "length", {"key_lengths": np.array([5, 6, 3])}, "The key length 6 exceeds the five keys."
         ),
-        (
-            "query_length_beyond_the_queries",
-            "A query length of five for four queries is refused",
-            "length",
-            {"query_lengths": np.array([4, 1, 5])},
-            "The query length 5 exceeds the four queries.",
+        row("query_length_beyond_the_queries", "A query length of five for four queries is refused")(
+            "length", {"query_lengths": np.array([4, 1, 5])}, "The query length 5 exceeds the four queries."
         ),
-        (
-            "negative_key_length",
-            "A negative key length is refused",
-            "length",
-            {"key_lengths": np.array([5, -1, 3])},
-            "The key length -1 is negative.",
+        row("negative_key_length", "A negative key length is refused")(
+            "length", {"key_lengths": np.array([5, -1, 3])}, "The key length -1 is negative."
         ),
-        (
-            "negative_query_length",
-            "A negative query length is refused",
-            "length",
-            {"query_lengths": np.array([4, -1, 3])},
-            "The query length -1 is negative.",
+        row("negative_query_length", "A negative query length is refused")(
+            "length", {"query_lengths": np.array([4, -1, 3])}, "The query length -1 is negative."
         ),
     )
     return (

@@ -9,6 +9,7 @@ import numpy as np
 from attnspec_authoring.recipes.attention.quantized import granularity
 from attnspec_authoring.recipes.attention.quantized.numbers import as_scale
 from attnspec_authoring.recipes.attention.rejects.twins import STRICT, refused
+from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -58,49 +59,24 @@ def of_some_shapes() -> tuple[AuthoredCase, ...]:
     six, query = "quantized/grouped_per_batch_entry", "quantized/query_grouped"
     for_six, for_three = [0.02] * 6, [0.3] * 3
     wrong = (
-        ("key_scale_of_query_heads", "A scale of keys for each of six query heads", six, "key_scale", for_six, None),
-        (
-            "value_scale_of_query_heads",
-            "A scale of values for each of six query heads",
-            six,
-            "value_scale",
-            for_six,
-            None,
+        row("key_scale_of_query_heads", "A scale of keys for each of six query heads")(six, "key_scale", for_six, None),
+        row("value_scale_of_query_heads", "A scale of values for each of six query heads")(
+            six, "value_scale", for_six, None
         ),
-        (
-            "query_scale_of_query_heads",
-            "A scale of queries for each of six query heads",
-            query,
-            "query_scale",
-            [0.02] * 6,
-            None,
+        row("query_scale_of_query_heads", "A scale of queries for each of six query heads")(
+            query, "query_scale", [0.02] * 6, None
         ),
-        ("key_scale_of_two_heads", "Two scales of keys for three key heads", three, "key_scale", [0.01, 0.02], None),
-        (
-            "value_scale_of_two_entries",
-            "Scales of two batch entries for three",
-            three,
-            "value_scale",
-            [for_three] * 2,
-            None,
+        row("key_scale_of_two_heads", "Two scales of keys for three key heads")(three, "key_scale", [0.01, 0.02], None),
+        row("value_scale_of_two_entries", "Scales of two batch entries for three")(
+            three, "value_scale", [for_three] * 2, None
         ),
-        (
-            "value_scale_transposed",
-            "Scales of heads and entries, transposed",
-            three,
-            "value_scale",
-            [[0.3, 0.4]] * 3,
-            None,
+        row("value_scale_transposed", "Scales of heads and entries, transposed")(
+            three, "value_scale", [[0.3, 0.4]] * 3, None
         ),
-        (
-            "key_scale_of_one_axis",
-            "A scale for each head of each batch entry in one axis",
-            six,
-            "key_scale",
-            [0.01, 0.02, 0.03, 0.04],
-            None,
+        row("key_scale_of_one_axis", "A scale for each head of each batch entry in one axis")(
+            six, "key_scale", [0.01, 0.02, 0.03, 0.04], None
         ),
-        ("key_scale_of_rank_3", "A scale of keys of rank 3", six, "key_scale", [[[0.01], [0.02]]] * 2, STRICT),
+        row("key_scale_of_rank_3", "A scale of keys of rank 3")(six, "key_scale", [[[0.01], [0.02]]] * 2, STRICT),
     )
     return tuple(
         refused(name, f"{title} {'is' if title.startswith('A ') else 'are'} refused")(

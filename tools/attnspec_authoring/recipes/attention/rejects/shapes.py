@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask
 from attnspec_authoring.recipes.attention.rejects.twins import PLAIN, STRICT, drawn, of_new_shape, refused
+from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -16,69 +17,47 @@ if TYPE_CHECKING:
 def shape_refusals() -> tuple[AuthoredCase, ...]:
     """Hold widths, heads, ranks, batches and lengths of query, key and value that do not fit together."""
     plain, grouped = drawn(PLAIN), drawn("rejects/twin_grouped")
-    rows: tuple[tuple[str, str, str, dict[str, Any], str, tuple[str, str] | None], ...] = (
-        (
-            "width_narrower_keys",
-            "Keys narrower than the queries are refused",
+    rows = (
+        row("width_narrower_keys", "Keys narrower than the queries are refused")(
             "width",
             {"key": plain["key"][..., :1]},
             "The queries have width 2, the keys width 1.",
             # An einsum repeats a single feature.
             STRICT,
         ),
-        (
-            "width_wider_keys",
-            "Keys wider than the queries are refused",
-            "width",
-            {"key": of_new_shape("wider", (3, 2, 5, 3))},
-            "The queries have width 2, the keys width 3.",
-            None,
+        row("width_wider_keys", "Keys wider than the queries are refused")(
+            "width", {"key": of_new_shape("wider", (3, 2, 5, 3))}, "The queries have width 2, the keys width 3.", None
         ),
-        (
-            "rank_3",
-            "Query, key and value without a batch axis are refused",
+        row("rank_3", "Query, key and value without a batch axis are refused")(
             "rank",
             {name: plain[name][0] for name in plain},
             "Query, key and value have rank 3 where 4 is required.",
             STRICT,
         ),
-        (
-            "rank_5",
-            "Query, key and value with a fifth axis are refused",
+        row("rank_5", "Query, key and value with a fifth axis are refused")(
             "rank",
             {name: plain[name][np.newaxis] for name in plain},
             "Query, key and value have rank 5 where 4 is required.",
             STRICT,
         ),
-        (
-            "batch_of_query",
-            "A batch of three queries against two of keys is refused",
+        row("batch_of_query", "A batch of three queries against two of keys is refused")(
             "batch",
             {name: plain[name][:2] for name in ("key", "value")},
             "The query has batch 3; key and value have batch 2.",
             STRICT,
         ),
-        (
-            "batch_of_one",
-            "Keys and values of one batch entry for three queries are refused",
+        row("batch_of_one", "Keys and values of one batch entry for three queries are refused")(
             "batch",
             {name: plain[name][:1] for name in ("key", "value")},
             "The query has batch 3; key and value have batch 1.",
             STRICT,
         ),
-        (
-            "length_fewer_values",
-            "Four values for five keys are refused",
-            "length",
-            {"value": plain["value"][:, :, :4]},
-            "There are five keys and four values.",
-            STRICT,
+        row("length_fewer_values", "Four values for five keys are refused")(
+            "length", {"value": plain["value"][:, :, :4]}, "There are five keys and four values.", STRICT
         ),
     )
     heads = (
-        (
-            "grouped_four_over_three",
-            "Four query heads over three are refused",
+        row("grouped_four_over_three", "Four query heads over three are refused")(
             {
                 "query": of_new_shape("four", (1, 4, 4, 2)),
                 **{name: of_new_shape(name, (1, 3, 5, 2)) for name in ("key", "value")},
@@ -86,26 +65,14 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
             "Four query heads are no multiple of three.",
             None,
         ),
-        (
-            "grouped_five_over_two",
-            "Five query heads over two are refused",
-            {"query": grouped["query"][:, :5]},
-            "Five query heads are no multiple of two.",
-            None,
+        row("grouped_five_over_two", "Five query heads over two are refused")(
+            {"query": grouped["query"][:, :5]}, "Five query heads are no multiple of two.", None
         ),
-        (
-            "grouped_fewer_than_shared",
-            "One query head over two is refused",
-            {"query": grouped["query"][:, :1]},
-            "One query head is no multiple of two.",
-            STRICT,
+        row("grouped_fewer_than_shared", "One query head over two is refused")(
+            {"query": grouped["query"][:, :1]}, "One query head is no multiple of two.", STRICT
         ),
-        (
-            "grouped_values_of_other_heads",
-            "Values of three heads for keys of two are refused",
-            {"value": of_new_shape("three", (1, 3, 5, 2))},
-            "The keys have two heads, the values three.",
-            STRICT,
+        row("grouped_values_of_other_heads", "Values of three heads for keys of two are refused")(
+            {"value": of_new_shape("three", (1, 3, 5, 2))}, "The keys have two heads, the values three.", STRICT
         ),
     )
     return (

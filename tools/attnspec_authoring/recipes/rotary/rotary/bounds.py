@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attnspec_authoring.recipes.authoring import row
 from attnspec_authoring.recipes.rotary.rotary.frequencies import frequencies, plain
 from attnspec_authoring.recipes.rotary.rotary.rejects import (
     DYNAMIC,
@@ -124,11 +125,8 @@ def of_ranges() -> tuple[AuthoredCase, ...]:
             if (scaling, name) != ("linear", "zero"):
                 changed = without(parameters, factor=factor)
                 wrong.append(
-                    (
-                        f"{name}_factor_of_{scaling}",
-                        f"A factor of {factor:g} is refused under {scaling}",
-                        scaling,
-                        changed,
+                    row(f"{name}_factor_of_{scaling}", f"A factor of {factor:g} is refused under {scaling}")(
+                        scaling, changed
                     )
                 )
     for name, theta in (("half", 0.5), ("almost_one", 0.9375)):
@@ -148,11 +146,8 @@ def of_ranges() -> tuple[AuthoredCase, ...]:
         wrong.append((f"proportion_{name}", title, "proportional", without(PROPORTIONAL, proportion=proportion)))
     short = without(DYNAMIC, width=2, sequence_length=8)
     wrong.append(
-        (
-            "dynamic_width_2_of_a_short_text",
-            "Dynamic scaling of two features is refused for a short text, too",
-            "dynamic",
-            short,
+        row("dynamic_width_2_of_a_short_text", "Dynamic scaling of two features is refused for a short text, too")(
+            "dynamic", short
         )
     )
     return tuple(

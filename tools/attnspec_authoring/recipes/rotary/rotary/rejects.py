@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract import OPERATIONS
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, headed
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, headed, row
 from attnspec_authoring.recipes.generator import grid
 from attnspec_authoring.recipes.rotary.rotary.frequencies import MADE, PROFILE, frequencies
 from attnspec_authoring.recipes.rotary.rotary.rotations import rotation
@@ -142,133 +142,61 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
     """Hold widths, scalings and parameters that are refused."""
     width, unknown = "rotary_frequencies.rejects.width", "rotary_frequencies.rejects.scaling"
     lists, ranged = "rotary_frequencies.rejects.factor_lists", "rotary_frequencies.rejects.range"
-    wrong: tuple[tuple[str, str, str, str, str, dict[str, Any], bool], ...] = (
-        (
-            "odd_width",
-            "An odd width is refused",
-            width,
-            "linear",
-            "Seven features do not make pairs.",
-            without(LINEAR, width=7),
-            True,
+    wrong = (
+        row("odd_width", "An odd width is refused")(
+            width, "linear", "Seven features do not make pairs.", without(LINEAR, width=7), True
         ),
-        (
-            "odd_width_of_yarn",
-            "An odd width is refused under yarn",
-            width,
-            "yarn",
-            "Nine features do not make pairs.",
-            without(YARN, width=9),
-            True,
+        row("odd_width_of_yarn", "An odd width is refused under yarn")(
+            width, "yarn", "Nine features do not make pairs.", without(YARN, width=9), True
         ),
-        (
-            "no_features",
-            "A width of 0 is refused",
-            width,
-            "linear",
-            "There are no features.",
-            without(LINEAR, width=0),
-            True,
+        row("no_features", "A width of 0 is refused")(
+            width, "linear", "There are no features.", without(LINEAR, width=0), True
         ),
-        (
-            "unknown_scaling",
-            "An unknown scaling is refused",
-            unknown,
-            "linear",
-            "There is no scaling of that name.",
-            without(LINEAR, scaling="cubic"),
-            False,
+        row("unknown_scaling", "An unknown scaling is refused")(
+            unknown, "linear", "There is no scaling of that name.", without(LINEAR, scaling="cubic"), False
         ),
-        (
-            "misspelt_scaling",
-            "A misspelt scaling is refused",
-            unknown,
-            "llama3",
-            "There is no scaling of that name.",
-            without(LLAMA3, scaling="llama_3"),
-            False,
+        row("misspelt_scaling", "A misspelt scaling is refused")(
+            unknown, "llama3", "There is no scaling of that name.", without(LLAMA3, scaling="llama_3"), False
         ),
-        (
-            "too_few_factors",
-            "Two factors for three pairs are refused",
+        row("too_few_factors", "Two factors for three pairs are refused")(
             lists,
             "longrope",
             "There are two short factors for three pairs.",
             without(LONGROPE, short_factors=[1.0, 1.25]),
             False,
         ),
-        (
-            "too_many_factors",
-            "Six factors for three pairs are refused",
+        row("too_many_factors", "Six factors for three pairs are refused")(
             lists,
             "longrope",
             "There are six short factors for three pairs.",
             without(LONGROPE, short_factors=[1.0, 1.0, 1.25, 1.25, 1.5, 1.5]),
             False,
         ),
-        (
-            "single_factor",
-            "One factor for three pairs is refused",
+        row("single_factor", "One factor for three pairs is refused")(
             lists,
             "longrope",
             "There is one short factor for three pairs.",
             without(LONGROPE, short_factors=[1.25]),
             True,
         ),
-        (
-            "factor_0",
-            "A factor of 0 is refused",
-            ranged,
-            "linear",
-            "The factor is 0.",
-            without(LINEAR, factor=0.0),
-            True,
+        row("factor_0", "A factor of 0 is refused")(
+            ranged, "linear", "The factor is 0.", without(LINEAR, factor=0.0), True
         ),
-        ("theta_0", "A theta of 0 is refused", ranged, "linear", "Theta is 0.", without(LINEAR, theta=0.0), True),
-        (
-            "equal_frequency_factors",
-            "Equal frequency factors are refused",
-            ranged,
-            "llama3",
-            "Both frequency factors are 4.",
-            without(LLAMA3, low_frequency_factor=4.0),
-            True,
+        row("theta_0", "A theta of 0 is refused")(ranged, "linear", "Theta is 0.", without(LINEAR, theta=0.0), True),
+        row("equal_frequency_factors", "Equal frequency factors are refused")(
+            ranged, "llama3", "Both frequency factors are 4.", without(LLAMA3, low_frequency_factor=4.0), True
         ),
-        (
-            "theta_1_of_yarn",
-            "A theta of 1 is refused under yarn",
-            ranged,
-            "yarn",
-            "The logarithm of theta is 0.",
-            without(YARN, theta=1.0),
-            True,
+        row("theta_1_of_yarn", "A theta of 1 is refused under yarn")(
+            ranged, "yarn", "The logarithm of theta is 0.", without(YARN, theta=1.0), True
         ),
-        (
-            "proportion_above_1",
-            "A proportion above 1 is refused",
-            ranged,
-            "proportional",
-            "There are no more pairs than all.",
-            without(PROPORTIONAL, proportion=1.5),
-            True,
+        row("proportion_above_1", "A proportion above 1 is refused")(
+            ranged, "proportional", "There are no more pairs than all.", without(PROPORTIONAL, proportion=1.5), True
         ),
-        (
-            "negative_proportion",
-            "A negative proportion is refused",
-            ranged,
-            "proportional",
-            "There are no fewer pairs than none.",
-            without(PROPORTIONAL, proportion=-0.5),
-            True,
+        row("negative_proportion", "A negative proportion is refused")(
+            ranged, "proportional", "There are no fewer pairs than none.", without(PROPORTIONAL, proportion=-0.5), True
         ),
-        (
-            "dynamic_width_2",
-            "Dynamic scaling of two features is refused",
-            ranged,
-            "dynamic",
-            "With two features, R - 2 is 0.",
-            without(DYNAMIC, width=2),
-            True,
+        row("dynamic_width_2", "Dynamic scaling of two features is refused")(
+            ranged, "dynamic", "With two features, R - 2 is 0.", without(DYNAMIC, width=2), True
         ),
     )
     missing = (
@@ -313,19 +241,11 @@ def of_tables() -> tuple[AuthoredCase, ...]:
     rank = "rotary_tables.rejects.rank"
     positions, frequencies_ = np.array(POSITIONS, dtype=np.int64), np.array([1.0, 0.5, 0.25])
     wrong = (
-        (
-            "one_row_of_positions",
-            "Positions without batch entries are refused",
-            "position_ids has one axis.",
-            positions[0],
-            frequencies_,
+        row("one_row_of_positions", "Positions without batch entries are refused")(
+            "position_ids has one axis.", positions[0], frequencies_
         ),
-        (
-            "table_of_frequencies",
-            "Frequencies of two axes are refused",
-            "inverse_frequencies has two axes.",
-            positions,
-            frequencies_[np.newaxis],
+        row("table_of_frequencies", "Frequencies of two axes are refused")(
+            "inverse_frequencies has two axes.", positions, frequencies_[np.newaxis]
         ),
     )
     return tuple(
