@@ -1,4 +1,4 @@
-"""What a large negative number in place of minus infinity gives away, and sinks hundreds above or below all logits."""
+"""Numbers at the ends of what a dtype holds, sums that half precision loses, and what float16 does not hold."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import HIDDEN, TOP_LEFT, Sizes
-from attnspec_authoring.recipes.attention.backward.gradients import PLAIN, SQUARE, STORED, drawn, gradients
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
+from attnspec_authoring.recipes.attention.backward.gradients import (
+    PLAIN,
+    SQUARE,
+    STORED,
+    drawn,
+    gradients,
+    of_logsumexp,
+)
+from attnspec_authoring.recipes.attention.backward.numbers import scaled
+from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,7 +130,7 @@ def sink_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def cases() -> tuple[AuthoredCase, ...]:
+def extremes_cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of numbers far apart."""
     sizes = Sizes(1, 1, 1, 3, 4, 1, 1)
     return (
@@ -139,3 +147,79 @@ def cases() -> tuple[AuthoredCase, ...]:
             "stored_largest_weight_small", "The weights beside a sink that takes nearly everything, and both are given"
         )(PLAIN, derived=STORED, dtypes=SINGLE_AND_DOUBLE, sinks=[24.0, 48.0], with_grad_logsumexp=True),
     )
+
+
+def sums_in_half_cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases."""
+    opposed = np.array([40960.0, 36864.0, -40960.0, -32768.0])
+    return (
+        gradients("group_beyond_float16", "Gradients of four heads of a group that exceed float16 until all are added")(
+            Sizes(1, 4, 1, 1, 1, 1, 1), clauses=("grad_value",), grad_output=opposed.reshape(1, 4, 1, 1)
+        ),
+        gradients("group_beyond_float16_two_keys", "The same with two keys, the second of which has hardly any weight")(
+            Sizes(1, 4, 1, 1, 2, 1, 1),
+            clauses=("grad_value",),
+            grad_output=opposed.reshape(1, 4, 1, 1),
+            query=np.ones((1, 4, 1, 1)),
+            key=np.array([[[[8.0], [-8.0]]]]),
+            value=np.array([[[[0.5], [0.25]]]]),
+            scale=1.0,
+        ),
+        gradients("group_of_300", "Gradients of 300 heads of a group, where bfloat16 stops counting at 256")(
+            Sizes(1, 300, 1, 1, 1, 1, 1), clauses=("grad_value",), grad_output=np.ones((1, 300, 1, 1))
+        ),
+        *(
+            gradients(
+                f"delta_beyond_float16_{name}", f"Products of output and gradient that exceed float16 and cancel{how}"
+            )(
+                Sizes(1, 2, 2, 2, 3, 1, 2),
+                grad_output=np.array([[[[256.0, -256.0], [-320.0, 320.0]], [[288.0, -288.0], [256.0, -256.0]]]]),
+                value=np.array([[[[304.0, 300.0], [296.0, 300.0], [300.0, 304.0]]] * 2]).reshape(1, 2, 3, 2),
+                derived=derived,
+            )
+            for name, how, derived in (("stored", ", both results given", STORED), ("alone", "", ()))
+        ),
+    )
+
+
+PLAIN_BEYOND = Sizes(1, 2, 1, 3, 4, 3, 2)
+
+
+def beyond_float16_cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases; a scale makes up for queries and keys, so that scores stay ordinary."""
+    made: list[AuthoredCase] = []
+    for size, factor in BEYOND_FLOAT16.items():
+        for tensor, what, derived in (
+            ("grad_output", "a gradient of the output", ()),
+            ("query", "queries", ()),
+            ("key", "keys", ()),
+            ("value", "values", ()),
+            ("value", "values and an output", STORED),
+        ):
+            name = f"{size}_beyond_float16_{tensor}{'_stored' if derived else ''}"
+            made.append(
+                gradients(name, f"{what} too {size} for float16")(
+                    PLAIN_BEYOND,
+                    clauses=("precision.accumulation",),
+                    dtypes=WITHOUT_FLOAT16,
+                    derived=derived,
+                    **({"scale": 0.5 / factor} if tensor in ("query", "key") else {}),
+                    **scaled(name, PLAIN_BEYOND, **{tensor: factor}),
+                )
+            )
+        name = f"{size}_beyond_float16_grad_logsumexp"
+        made.append(
+            gradients(name, f"gradients of output and logsumexp too {size} for float16")(
+                PLAIN_BEYOND,
+                clauses=("precision.accumulation",),
+                dtypes=WITHOUT_FLOAT16,
+                grad_logsumexp=factor * of_logsumexp(f"backward/{name}", PLAIN_BEYOND),
+                **scaled(name, PLAIN_BEYOND, grad_output=factor),
+            )
+        )
+    return tuple(made)
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return all of them."""
+    return (*extremes_cases(), *sums_in_half_cases(), *beyond_float16_cases())

@@ -1,4 +1,4 @@
-"""Each feature of the forward pass by itself: scale, softcap, heads, causality, windows, lengths, sinks, ALiBi."""
+"""Each feature of the forward pass by itself, with caps of all sizes, and features that meet."""
 
 from __future__ import annotations
 
@@ -6,18 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec_authoring.recipes.attention.attendance import depends_on_alignment
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import (
+    BACKWARD,
     BATCH,
     GROUPED,
     PLAIN,
     SQUARE,
     STEPS,
+    STORED,
     drawn,
     gradients,
 )
+from attnspec_authoring.recipes.attention.backward.nonfinite import spoilt
+from attnspec_authoring.recipes.attention.backward.rejects import of_shape, refused
+from attnspec_authoring.recipes.attention.pairwise import arguments_of, sizes_of
+from attnspec_authoring.recipes.attention.pairwise_rows import LEVELS, ROWS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 MORE_QUERIES = Sizes(1, 2, 2, 6, 4, 3, 2)
@@ -169,6 +178,115 @@ def sink_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def hidden_cases() -> tuple[AuthoredCase, ...]:
+    """Excluded keys hold NaN, and so do their scores, of which the derivative of the cap is taken."""
+    third = (np.arange(5) == 2)[:, np.newaxis]
+    beyond = np.arange(5).reshape(1, 1, 5, 1) >= np.array([5, 2, 3]).reshape(3, 1, 1, 1)
+    both = ("key", "value")
+    return (
+        gradients("hidden_nan_softcap", "A Boolean mask hides NaN in a key and its value from a softcap")(
+            PLAIN,
+            mask=np.arange(5).reshape(1, 5) != 2,
+            softcap=1.5,
+            **spoilt("hidden_nan_softcap", PLAIN, both, third, np.nan),
+        ),
+        gradients("beyond_nan_softcap", "Keys and values beyond the key lengths hold NaN, beside a softcap")(
+            BATCH, key_lengths=[5, 2, 3], softcap=2.0, **spoilt("beyond_nan_softcap", BATCH, both, beyond, np.nan)
+        ),
+    )
+
+
+def range_cases() -> tuple[AuthoredCase, ...]:
+    """Scores beyond half precision, which a cap brings back, so that its derivative is not 0."""
+    # With one key the weight is 1, however the score is rounded, and the gradient of the logit that of the logsumexp.
+    one_key = Sizes(1, 1, 1, 2, 1, 2, 1)
+    return (
+        gradients("scores_beyond_float16_softcap", "Scores lie beyond half precision, and a softcap brings them back")(
+            one_key,
+            clauses=("precision.accumulation",),
+            outputs=STEPS,
+            softcap=2.0**17,
+            scale=1.0,
+            query=np.array([[192.0, 160.0], [-224.0, -144.0]]).reshape(1, 1, 2, 2),
+            key=np.array([256.0, 224.0]).reshape(1, 1, 1, 2),
+            grad_logsumexp=np.array([1.5, -1.25]).reshape(1, 1, 2),
+        ),
+    )
+
+
+def refusals() -> tuple[AuthoredCase, ...]:
+    """Give one number of `grad_logsumexp` for many, which would repeat itself."""
+    rows = (
+        ("entries", "One gradient of the logsumexp for three batch entries", (1, 1, 4)),
+        ("queries", "One gradient of the logsumexp for four queries", (3, 1, 1)),
+    )
+    return tuple(
+        refused(f"one_grad_logsumexp_for_all_{what}", title)(
+            "gradient_shape",
+            "twin_plain",
+            f"The grad_logsumexp has the shape {shape}.",
+            {"grad_logsumexp": of_shape(f"one_grad_logsumexp_for_all_{what}", *shape)},
+        )
+        for what, title, shape in rows
+    )
+
+
+KEPT: tuple[tuple[str, ...], ...] = (STORED, (), ("logsumexp",), STORED, ("output",))
+"""What is given of the forward pass, by the number of the row."""
+
+
+def case_of(number: int, levels: Mapping[str, str]) -> AuthoredCase:
+    """Make the case of a row: a past becomes lengths of the queries, a logsumexp its gradient."""
+    name = f"meeting_{number:02}"
+    sizes = _smaller(sizes_of({**levels, "cache": "key_lengths" if levels["cache"] == "past" else levels["cache"]}))
+    arguments: dict[str, Any] = arguments_of({**levels, "cache": _without_past(levels)}, sizes, f"backward/{name}")
+    if levels["cache"] == "past":
+        arguments["query_lengths"] = np.array([sizes.queries - 1, sizes.queries, 1][: sizes.batch])
+    inputs = {tensor: arguments[tensor] for tensor in BACKWARD.optional_inputs if tensor in arguments}
+    if depends_on_alignment({**drawn(name, sizes), **inputs}, arguments):
+        by_number = BOTTOM_RIGHT if number % 2 else TOP_LEFT
+        arguments["causal_alignment"] = by_number if levels["causal"] == "off" else levels["causal"]
+    derived = KEPT[number % len(KEPT)]
+    usual = {"off", "none", "default", "equal"}
+    named = [f"{feature} {level}".replace("_", " ") for feature, level in levels.items() if level not in usual]
+    named = [part.replace("cache past", "query lengths").replace("logsumexp on", "grad logsumexp") for part in named]
+    return gradients(name, f"Features that meet: {', '.join([*named, *(f'given {given}' for given in derived)])}")(
+        sizes, derived=derived, with_grad_logsumexp=levels["logsumexp"] == "on", **arguments
+    )
+
+
+def _without_past(levels: Mapping[str, str]) -> str:
+    return "none" if levels["cache"] == "past" else levels["cache"]
+
+
+def _smaller(sizes: Sizes) -> Sizes:
+    """Return sizes of fewer features and keys: a gradient takes as much room as what it belongs to."""
+    return Sizes(
+        sizes.batch,
+        sizes.heads,
+        sizes.shared,
+        sizes.queries,
+        min(sizes.keys, 6),
+        2,
+        1 if sizes.value_width is None else 3,
+    )
+
+
+def pairs_cases() -> tuple[AuthoredCase, ...]:
+    """Return a case for each row."""
+    return tuple(case_of(number, dict(zip(LEVELS, row, strict=True))) for number, row in enumerate(ROWS))
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of one feature each."""
-    return (*plain_cases(), *score_cases(), *head_cases(), *position_cases(), *sink_cases())
+    """Return all of them."""
+    return (
+        *plain_cases(),
+        *score_cases(),
+        *head_cases(),
+        *position_cases(),
+        *sink_cases(),
+        *hidden_cases(),
+        *range_cases(),
+        *refusals(),
+        *pairs_cases(),
+    )

@@ -1,4 +1,4 @@
-"""Masks of every shape, which the gradient of a float mask has, too."""
+"""Gradients under masks of every shape, and beside arguments that change nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, Sizes, boolean_mask, float_mask
 from attnspec_authoring.recipes.attention.backward.gradients import GROUPED, PLAIN, SQUARE, STEPS, gradients
+from attnspec_authoring.recipes.attention.masking.neutral import SIZES, pairs
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -27,7 +28,7 @@ SHAPES = {
     "2_full": (4, 5),
     "2_one_row": (1, 5),
 }
-SIZES = Sizes(3, 2, 1, 4, 5, 1, 1)
+MASKED = Sizes(3, 2, 1, 4, 5, 1, 1)
 """Sizes of which the mask is the largest part."""
 BOOLEAN = ("4_no_heads", "4_of_entries", "3_full", "3_of_heads", "2_one_row")
 
@@ -37,13 +38,13 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
     return (
         *(
             gradients(f"float_mask_{name}", f"A float mask of the shape {shape}")(
-                SIZES, mask=float_mask(f"backward/float_mask_{name}", shape)
+                MASKED, mask=float_mask(f"backward/float_mask_{name}", shape)
             )
             for name, shape in SHAPES.items()
         ),
         *(
             gradients(f"boolean_mask_{name}", f"A Boolean mask of the shape {SHAPES[name]}")(
-                SIZES, mask=boolean_mask(f"backward/boolean_mask_{name}", SHAPES[name])
+                MASKED, mask=boolean_mask(f"backward/boolean_mask_{name}", SHAPES[name])
             )
             for name in BOOLEAN
         ),
@@ -73,7 +74,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     square = float_mask("backward/float_mask_causal", (2, 5, 5))
     hidden = np.where(np.arange(5) == 2, HIDDEN, 0.0).reshape(1, 5)
     return (
-        gradients("float_mask_without_exclusions", "A float mask that excludes nothing")(SIZES, mask=visible),
+        gradients("float_mask_without_exclusions", "A float mask that excludes nothing")(MASKED, mask=visible),
         gradients("float_mask_of_zeros", "A float mask of zeros has a gradient")(
             PLAIN, mask=np.zeros((4, 5)), outputs=STEPS
         ),
@@ -88,14 +89,14 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         gradients("float_mask_softcap", "The gradient of a mask is not capped")(
             PLAIN, mask=visible, softcap=1.0, outputs=STEPS
         ),
-        gradients("float_mask_sinks", "A float mask beside sinks")(SIZES, mask=visible, sinks=sinks),
+        gradients("float_mask_sinks", "A float mask beside sinks")(MASKED, mask=visible, sinks=sinks),
         gradients("float_mask_causal", "A float mask and causality")(SQUARE, mask=square, is_causal=True),
         gradients("float_mask_causal_bottom", "A float mask shared by all heads, and causality, bottom-right")(
             PLAIN, mask=visible, is_causal=True, causal_alignment=BOTTOM_RIGHT
         ),
         gradients("float_mask_window", "A float mask and a window")(SQUARE, mask=square[:1], window=[1, 1]),
         gradients("float_mask_lengths", "A float mask shared by batch entries of different lengths")(
-            SIZES, mask=visible, key_lengths=[5, 2, 3], query_lengths=[4, 1, 3]
+            MASKED, mask=visible, key_lengths=[5, 2, 3], query_lengths=[4, 1, 3]
         ),
         gradients("float_mask_grad_logsumexp", "A float mask and a gradient of the logsumexp")(
             PLAIN, mask=visible, with_grad_logsumexp=True
@@ -127,6 +128,48 @@ def one_query_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+ROWS = (2, 6, 4)
+
+
+def neutral_cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of neutral arguments, and of gradients that are 0 or the same everywhere."""
+    half = np.zeros((*ROWS, 2))
+    half[:, :2] = 0.5
+    return (
+        *(
+            gradients(f"neutral_{name}", title)(SIZES, **arguments)
+            for name, title, arguments in pairs(("boolean_mask", "float_mask", "lengths"))
+        ),
+        gradients("neutral_no_gradient_of_output", "A gradient of the output of zeros, beside one of the logsumexp")(
+            SIZES, grad_output=np.zeros((*ROWS, 2)), with_grad_logsumexp=True, mask=np.zeros((2, 6, 4, 5))
+        ),
+        gradients(
+            "neutral_no_gradient_of_output_sinks",
+            "A gradient of the output of zeros, beside one of the logsumexp, and sinks",
+        )(SIZES, grad_output=np.zeros((*ROWS, 2)), with_grad_logsumexp=True, sinks=[0.5, -1.0, 2.0, 0.25, 0.0, -0.5]),
+        gradients("neutral_no_gradient_of_logsumexp", "A gradient of the logsumexp of zeros")(
+            SIZES, grad_logsumexp=np.zeros(ROWS), mask=np.zeros((4, 5))
+        ),
+        gradients(
+            "neutral_gradient_of_two_heads",
+            "A gradient of the output that is one number in two heads, and 0 in the others",
+        )(SIZES, grad_output=half, with_grad_logsumexp=True),
+        gradients("neutral_one_key_and_logsumexp", "A single key, whose weight is 1, and a gradient of the logsumexp")(
+            Sizes(2, 6, 2, 3, 1, 3, 2), with_grad_logsumexp=True, mask=np.zeros((2, 6, 3, 1))
+        ),
+        *(
+            gradients(f"neutral_float_mask_{name}", f"A float mask of zeros, {what}, has a gradient")(
+                SIZES, mask=np.zeros(shape)
+            )
+            for name, what, shape in (
+                ("rows", "one for all heads", (4, 5)),
+                ("row", "one row for all queries", (1, 5)),
+                ("entries", "one row for each entry", (2, 1, 1, 5)),
+            )
+        ),
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases that are about masks."""
-    return (*shape_cases(), *combined_cases(), *one_query_cases())
+    """Return all of them."""
+    return (*shape_cases(), *combined_cases(), *one_query_cases(), *neutral_cases())

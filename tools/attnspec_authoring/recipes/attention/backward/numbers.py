@@ -1,4 +1,4 @@
-"""Peaked, tied, cancelling, large and small numbers."""
+"""Numbers of many digits, of many sizes, and sums of many of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import Sizes
+from attnspec_authoring.recipes.attention.attention import TOP_LEFT, Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import GROUPED, PLAIN, STEPS, STORED, drawn, gradients
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 
@@ -126,6 +126,154 @@ def half_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+_WIDE = ("precision.accumulation",)
+TOKENS = (100, 130)
+"""So many small numbers that what half precision loses of them is more than its tolerance."""
+
+
+def far_cases() -> tuple[AuthoredCase, ...]:
+    """Logits that lie too far apart for an exponential, by what comes before and after the largest is found."""
+    features: dict[str, tuple[str, dict[str, Any]]] = {
+        "scale_negative": ("a scale below 0", {"scale": -1.0}),
+        "scale_negative_stored": ("a scale below 0, and output and logsumexp are given", {"scale": -1.0}),
+        "scale_negative_biased": (
+            "a scale below 0, sinks and a float mask",
+            {"scale": -1.0, "sinks": [4.0, -4.0], "mask": np.zeros((1, 5))},
+        ),
+        "softcap": ("a softcap that brings them near", {"softcap": 4.0}),
+        "small_softcap": ("a softcap thousands of times smaller", {"softcap": 0.125}),
+    }
+    return (
+        *(
+            gradients(f"far_{name}", f"Dot products of thousands, of either sign, and {title}")(
+                PLAIN,
+                clauses=_STABLE,
+                derived=STORED if name.endswith("stored") else (),
+                **feature,
+                **scaled(f"far_{name}", PLAIN, query=64.0, key=16.0),
+            )
+            for name, (title, feature) in features.items()
+        ),
+        gradients("far_alibi", "Queries far behind all keys, whose biases lie far from zero on either side")(
+            Sizes(1, 2, 2, 24, 3, 1, 1), clauses=_STABLE, alibi_slopes=[48.0, -48.0], causal_alignment=TOP_LEFT
+        ),
+        gradients("far_mask", "A float mask sinks the greatest scores below the others")(
+            PLAIN,
+            clauses=_STABLE,
+            mask=np.array([[-1536.0, 0.0, -1536.0, -1024.0, 0.0]]),
+            **scaled("far_mask", PLAIN, query=64.0),
+        ),
+    )
+
+
+def size_cases() -> tuple[AuthoredCase, ...]:
+    """Products and sums beyond half precision whose gradients are not, and gradients near the ends of float32."""
+    sizes = Sizes(1, 1, 1, 3, 4, 1, 2)
+    signs = np.array([1.0, -1.0, -0.5, 0.5]).reshape(1, 1, 4, 1)
+    large: dict[str, Any] = {
+        "grad_output": np.array([512.0, -384.0, 448.0]).reshape(1, 1, 3, 1) * np.ones((1, 1, 3, 2)),
+        "value": 160.0 * signs * np.ones((1, 1, 4, 2)),
+    }
+    small: dict[str, Any] = scaled("weights_beyond_float16", sizes, query=2.0**-6, key=2.0**-6)
+    small |= large
+    about_128 = 128.0 + np.array([0.0, 8.0, -8.0, 4.0]).reshape(1, 1, 4, 1) * np.ones((1, 1, 4, 2))
+    around: dict[str, Any] = {**small, "value": about_128}
+    in_turn = np.where(np.arange(24) % 2 == 0, 1.0, -1.0).reshape(1, 1, 24, 1)
+    return (
+        gradients("weights_beyond_float16", "Gradients of weights lie beyond half precision, all others do not")(
+            sizes, clauses=(*_WIDE, "grad_weights"), **small
+        ),
+        gradients("delta_beyond_float16", "Gradients of weights lie far beyond half precision, and all about delta")(
+            sizes, clauses=(*_WIDE, "delta"), dtypes=("float64", "float32", "float16"), **around
+        ),
+        gradients("sums_beyond_float16", "Sums over queries and keys lie beyond half precision until they are scaled")(
+            Sizes(1, 1, 1, 24, 24, 1, 1),
+            clauses=(*_WIDE, "grad_query", "grad_key"),
+            scale=2.0**-12,
+            query=64.0 * in_turn,
+            key=64.0 * in_turn,
+            grad_output=256.0 * in_turn,
+            value=128.0 * in_turn,
+        ),
+        gradients(
+            "sums_beyond_float16_of_30", "Sums over thirty queries lie beyond half precision until they are scaled"
+        )(
+            Sizes(1, 1, 1, 30, 24, 1, 1),
+            clauses=(*_WIDE, "grad_key"),
+            scale=2.0**-12,
+            query=64.0 * np.where(np.arange(30) % 2 == 0, 1.0, -1.0).reshape(1, 1, 30, 1),
+            key=64.0 * in_turn,
+            grad_output=256.0 * np.where(np.arange(30) % 2 == 0, 1.0, -1.0).reshape(1, 1, 30, 1),
+            value=128.0 * in_turn,
+        ),
+        *(
+            gradients(name, title)(
+                PLAIN, clauses=_WIDE, dtypes=SINGLE_AND_DOUBLE, **scaled(name, PLAIN, grad_output=2.0**exponent)
+            )
+            for name, title, exponent in (
+                ("huge_gradients", "Gradients of the output near the largest numbers of float32", 96),
+                ("tiny_gradients", "Gradients of the output near the smallest numbers of float32", -96),
+            )
+        ),
+    )
+
+
+def sum_cases() -> tuple[AuthoredCase, ...]:
+    """Sum many in the gradients of queries, masks and sinks and in the softmax: half precision stops growing."""
+    return tuple(case for tokens in TOKENS for case in _sums_of(tokens, "" if tokens == TOKENS[0] else f"_{tokens}"))
+
+
+def _sums_of(tokens: int, suffix: str) -> tuple[AuthoredCase, ...]:
+    # What is added is less than half of the distance between neighbours of the first one in half precision.
+    first = np.where(np.arange(tokens) == 0, 256.0, 7 / 64).reshape(1, 1, tokens, 1)
+    keys = np.arange(tokens).reshape(1, 1, tokens, 1)
+    return (
+        gradients(
+            f"sum_of_keys_behind_a_large_one{suffix}",
+            f"The gradient of a query sums one large key and {tokens - 1} small ones",
+        )(
+            Sizes(1, 1, 1, 1, tokens, 1, 1),
+            clauses=(*_WIDE, "grad_query"),
+            query=np.zeros((1, 1, 1, 1)),
+            key=np.where(keys % 3 == 2, 0.0, first),
+            value=np.where(keys % 3 == 2, -64.0, 32.0),
+            # With it, the gradients of the scores are a little more than 1.
+            grad_output=np.full((1, 1, 1, 1), 3.25),
+        ),
+        gradients(
+            f"sum_of_sinks_behind_a_large_one{suffix}",
+            f"The gradients of a sink and of the row of a mask sum one large number and {tokens - 1} small ones",
+        )(
+            Sizes(1, 1, 1, tokens, 2, 1, 1),
+            clauses=(*_WIDE, "grad_sinks", "grad_mask.broadcast"),
+            query=np.zeros((1, 1, tokens, 1)),
+            sinks=[0.0],
+            mask=np.zeros((1, 2)),
+            value=np.array([2.0, 1.0]).reshape(1, 1, 2, 1),
+            grad_output=first,
+        ),
+        gradients(
+            f"softmax_behind_a_large_weight{suffix}", f"The softmax sums one large weight and {tokens - 1} small ones"
+        )(
+            Sizes(1, 1, 1, 1, tokens, 1, 1),
+            clauses=(*_WIDE, "grad_value"),
+            query=np.ones((1, 1, 1, 1)),
+            key=np.where(keys == 0, 0.0, -7.75),
+            scale=1.0,
+            value=np.where(keys == 0, 1.0, 2.0),
+            grad_output=np.full((1, 1, 1, 1), 4.0),
+        ),
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of particular numbers."""
-    return (*peaked_cases(), *tied_cases(), *magnitude_cases(), *half_cases())
+    """Return all of them."""
+    return (
+        *peaked_cases(),
+        *tied_cases(),
+        *magnitude_cases(),
+        *half_cases(),
+        *far_cases(),
+        *size_cases(),
+        *sum_cases(),
+    )

@@ -1,7 +1,4 @@
-"""Attention without batch entries, heads or queries beside each feature: what is asked of all of none is not refused.
-
-The longest of no lengths, the largest of no scores: code that asks for it ends in an error where nothing is to be done.
-"""
+"""Tensors without features, and inputs that are as long as axes without elements ask."""
 
 from __future__ import annotations
 
@@ -9,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import Sizes, attention
-from attnspec_authoring.recipes.attention.no_elements import alignment_of, lengths_of, mask_and_sinks_of
+from attnspec_authoring.recipes.attention.attention import TOP_LEFT, Sizes, attention
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,3 +45,30 @@ def cases() -> tuple[AuthoredCase, ...]:
             )
     past = Sizes(0, 2, 2, 3, 4, 2, past=3)
     return (*made, attention("stress/no_batch_entries_past", "There is no batch entry, beside a past")(past))
+
+
+def alignment_of(sizes: Sizes) -> dict[str, Any]:
+    """Return the alignment where it must be stated: where there are no queries, it is told where they would stand."""
+    return {} if sizes.queries == sizes.keys or not sizes.batch else {"causal_alignment": TOP_LEFT}
+
+
+def lengths_of(sizes: Sizes) -> dict[str, dict[str, Any]]:
+    """Return lengths of keys, and of both beside causality."""
+    of_keys, of_queries = (np.array(lengths[: sizes.batch], np.int64) for lengths in ([3, 0], [2, 1]))
+    return {
+        "key_lengths": {"key_lengths": of_keys},
+        "both_lengths_causal": {
+            "key_lengths": of_keys,
+            "query_lengths": np.minimum(of_queries, sizes.queries),
+            "is_causal": True,
+        },
+    }
+
+
+def mask_and_sinks_of(sizes: Sizes) -> dict[str, dict[str, Any]]:
+    """Return a mask of entries, queries and keys, and a sink for each head."""
+    ordinary = np.arange(sizes.keys) % 3 != 1
+    return {
+        "boolean_mask": {"mask": np.broadcast_to(ordinary, (sizes.batch, 1, sizes.queries, sizes.keys)).copy()},
+        "sinks": {"sinks": np.linspace(-1.0, 0.5, sizes.heads)},
+    }

@@ -1,4 +1,4 @@
-"""Large, small, near and cancelling numbers."""
+"""Large and small numbers side by side, and all weight in one feature."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, attention
-from attnspec_authoring.recipes.attention.stress.one_feature import asked, row, shared
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
 from attnspec_authoring.recipes.generator import grid
 
@@ -288,3 +287,18 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of sizes."""
     return (*large_cases(), *half_edge_cases(), *tie_cases())
+
+
+def asked(*queries: float) -> NDArray[np.float64]:
+    """Let two heads ask the same queries, one feature wide, of one key head."""
+    return np.broadcast_to(np.array(queries)[:, np.newaxis], (1, 2, len(queries), 1))
+
+
+def row(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lay one number for each token out as the tokens of one head, one feature wide."""
+    return numbers.reshape(1, 1, -1, 1)
+
+
+def shared(keys: int) -> Sizes:
+    """Return sizes for three queries of two heads that share a key head."""
+    return Sizes(1, 2, 1, 3, keys, 1)

@@ -1,8 +1,4 @@
-"""Rows longer than a tile of 16 to 256, in which one tile after another has a lower maximum, or a higher one.
-
-Sums that are gathered tile by tile are brought to the greatest number so far. Where that is done by the maximum of the
-last tile instead, they overflow once the numbers have fallen far; where it is left out, once they have risen.
-"""
+"""More than a tile holds, tiles that weigh next to nothing, and keys in parts."""
 
 from __future__ import annotations
 
@@ -12,13 +8,15 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, made_for
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, softmax
-from attnspec_authoring.recipes.attention.stress.one_feature import asked, row
+from attnspec_authoring.recipes.attention.stress.magnitudes import asked, row, shared
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
+from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
 
 FAR = 2048.0
 """The exponential of half of it overflows every dtype, and float16 holds all whole numbers up to it."""
@@ -189,6 +187,85 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+FAINT = -24.0
+"""A weight of 4e-11: a hundred thousand roundings of float64."""
+FIRST = 8
+"""Keys of ordinary weight: fewer than any tile has."""
+FAINT_LENGTHS = (19, 72, 136)
+"""Beyond a tile of 8 or 16, of 32 or 64, and of 128."""
+
+
+def faint_tiles_cases() -> tuple[AuthoredCase, ...]:
+    """Return rows that begin or end with keys of ordinary weight."""
+    made: list[AuthoredCase] = []
+    for keys in FAINT_LENGTHS:
+        behind = np.arange(keys) >= FIRST
+        for order, is_faint in (("falling", behind), ("rising", behind[::-1])):
+            case_id = f"stress/faint_{order}_over_{keys}_keys"
+            values = grid(f"{case_id}/value", (keys,)) + 4.0
+            made.append(
+                attention(case_id, f"{keys} keys, most of them of a weight of 4e-11, {order}")(
+                    shared(keys),
+                    clauses=("sdpa.output", "sdpa.softmax.keys"),
+                    dtypes=("float64",),
+                    query=asked(1.0, 0.9375, 1.0625),
+                    key=row(np.where(is_faint, FAINT, 0.0)),
+                    value=row(values),
+                    scale=1.0,
+                )
+            )
+    return tuple(made)
+
+
+KEYS = 16
+FAR_BELOW = -800.0
+"""No exponential of it is a number of float64: a maximum of 0, taken of a part without keys, hides all others."""
+
+
+def parts_cases() -> tuple[AuthoredCase, ...]:
+    """Return cases of keys in parts, of which each head lacks another, and of large queries beside small keys."""
+    made: list[AuthoredCase] = []
+    for parts in (2, 4):
+        case_id = f"stress/one_query_without_one_of_{parts}_parts"
+        part = np.arange(KEYS) // (KEYS // parts)
+        made.append(
+            attention(
+                case_id, f"One query with scores around -800, each head without another of {parts} parts of the keys"
+            )(
+                Sizes(3, parts, 1, 1, KEYS, 1),
+                outputs=("output", "logsumexp"),
+                query=np.full((3, parts, 1, 1), 16.0),
+                key=np.repeat(row(FAR_BELOW / 16.0 - np.arange(KEYS) % 4 / 4.0), 3, axis=0),
+                mask=(part != np.arange(parts)[:, np.newaxis])[:, np.newaxis],
+                scale=1.0,
+            )
+        )
+    scores = np.array([3.0, 1.0, 2.0, 4.0, 1.0, 2.0])
+    return (
+        *made,
+        *(
+            attention(
+                f"stress/scaled_queries_beyond_float16_{name}",
+                f"Queries that exceed float16 once they are multiplied by {scale:g}, and small keys",
+            )(
+                shared(6),
+                query=asked(first, -first, first / 2.0),
+                key=row(scores * 2.0**-13),
+                value=row(grid(f"stress/scaled_queries_{name}/value", (6,))),
+                scale=scale,
+            )
+            for name, scale, first in (("by_8", 8.0, 2.0**13), ("by_2", 2.0, 2.0**15))
+        ),
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of rows longer than a tile."""
-    return (*softmax_cases(), *context_cases(), *layer_cases(), *attention_cases())
+    """Return all of them."""
+    return (
+        *softmax_cases(),
+        *context_cases(),
+        *layer_cases(),
+        *attention_cases(),
+        *faint_tiles_cases(),
+        *parts_cases(),
+    )

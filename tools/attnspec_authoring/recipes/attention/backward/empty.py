@@ -1,4 +1,4 @@
-"""Lengths, queries without keys, and axes of length zero."""
+"""Rows without keys, and tensors without tokens or features."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
     gradients,
     of_logsumexp,
 )
+from attnspec_authoring.recipes.attention.stress.empty_features import alignment_of, lengths_of, mask_and_sinks_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 SINKS = np.array([0.5, -1.25])
@@ -129,6 +132,31 @@ def garbage_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+WITHOUT: Mapping[str, tuple[str, Sizes]] = {
+    "no_batch_entries": ("no batch entry", Sizes(0, 2, 1, 3, 4, 2)),
+    "no_queries_of_two": ("no query", Sizes(2, 4, 1, 0, 3, 2)),
+}
+
+
+def features_of(sizes: Sizes) -> Mapping[str, dict[str, Any]]:
+    """Return each feature with inputs that are as long as what there is none of."""
+    return {
+        **lengths_of(sizes),
+        **mask_and_sinks_of(sizes),
+        "alibi": {**alignment_of(sizes), "alibi_slopes": np.full(sizes.heads, 0.25)},
+        "stored": {"derived": STORED},
+    }
+
+
+def empty_features_cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of each feature."""
+    return tuple(
+        gradients(f"{name}_{feature}", f"there is {what}, beside {feature.replace('_', ' ')}")(sizes, **arguments)
+        for name, (what, sizes) in WITHOUT.items()
+        for feature, arguments in features_of(sizes).items()
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases in which something is missing."""
-    return (*length_cases(), *dead_cases(), *no_axis_cases(), *garbage_cases())
+    """Return all of them."""
+    return (*length_cases(), *dead_cases(), *no_axis_cases(), *garbage_cases(), *empty_features_cases())
