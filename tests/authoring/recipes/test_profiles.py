@@ -18,7 +18,7 @@ from attnspec.dtypes import INPUT_DTYPES, QUANTIZED_DTYPES
 from attnspec.errors import RecipeError
 from attnspec_authoring.recipes import EVERY_DTYPE, authored_cases
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, counting, probe, probe_sizes
-from attnspec_authoring.recipes.attention.pairwise_rows import LEVELS, ROWS
+from attnspec_authoring.recipes.attention.pairwise import LEVELS, ROWS
 
 ROOT = Path(__file__).parents[3]
 CASES = authored_cases()

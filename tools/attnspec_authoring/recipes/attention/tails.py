@@ -2,6 +2,8 @@
 
 The last key wins, or every score is negative. What fills up the last tile scores zero as a rule; it shows where zero is
 more than the true scores.
+
+Each is just beyond 127 or 255, in one place at a time, so that the cases stay small.
 """
 
 from __future__ import annotations
@@ -16,9 +18,13 @@ from attnspec_authoring.recipes.attention.attention import (
     Sizes,
     attention,
     boolean_mask,
+    coarse,
     float_mask,
 )
-from attnspec_authoring.recipes.attention.far_positions import far_cases
+from attnspec_authoring.recipes.attention.layout.heads import layout as of_heads
+from attnspec_authoring.recipes.attention.layout.projections import multi_head
+from attnspec_authoring.recipes.attention.layout.softmax import AXIS, context, softmax
+from attnspec_authoring.recipes.authoring import headed
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -170,3 +176,147 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile tails."""
     return (*key_cases(), *decoding_cases(), *query_cases(), *combined_cases(), *far_cases())
+
+
+PROFILE = "tails"
+BYTES = {131: "a signed byte", 260: "a byte"}
+SLOPES = [0.03125, 0.25]
+
+
+def around_bytes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
+    """Return the sample of an output of one feature that shows the first and last queries, and those at 128 and 256."""
+    shown = {*range(4), *range(124, 132), *range(252, 260), sizes.queries - 2, sizes.queries - 1}
+    rows = sorted(row for row in shown if row < sizes.queries)
+    of_heads = range(0, sizes.batch * sizes.heads * sizes.queries, sizes.queries)
+    return {"output": tuple(start + row for start in of_heads for row in rows)}
+
+
+@headed
+def far(case_id: str, title: str, sizes: Sizes, **arguments: Any) -> AuthoredCase:
+    """Make a case of drawn halves, and store of many queries those around the bytes."""
+    sample = around_bytes(sizes) if sizes.queries > 100 else None
+    return attention(case_id, title)(sizes, sample=sample, **coarse(case_id, sizes), **arguments)
+
+
+def square_cases() -> tuple[AuthoredCase, ...]:
+    """Hold as many queries as keys beyond a byte: causality, windows and distances."""
+    named: dict[str, dict[str, Any]] = {
+        "causal": {"is_causal": True},
+        "window": {"window": [3, 1]},
+        "wide_window": {"window": [129, 0]},
+        "right_window": {"window": [None, 2]},
+        "alibi": {"alibi_slopes": SLOPES},
+        "causal_alibi": {"alibi_slopes": SLOPES, "is_causal": True},
+    }
+    return tuple(
+        far(
+            f"tails/far_{name}_{tokens}",
+            f"{tokens} queries and keys, more than {byte} counts: {name.replace('_', ' ')}",
+        )(Sizes(1, 2, 1, tokens, tokens, 1), **arguments)
+        for tokens, byte in BYTES.items()
+        for name, arguments in named.items()
+    )
+
+
+def placed_cases() -> tuple[AuthoredCase, ...]:
+    """Hold few queries that a past, an alignment or lengths place beyond a byte, and few keys before many queries."""
+    few = {"causal": {"is_causal": True}, "window": {"window": [2, 0]}, "alibi": {"alibi_slopes": SLOPES}}
+    made: list[AuthoredCase] = []
+    for keys, byte in BYTES.items():
+        for name, arguments in few.items():
+            made += [
+                far(
+                    f"tails/far_bottom_right_{name}_{keys}",
+                    f"Three queries at the last of {keys} keys, more than {byte} counts: {name}",
+                )(Sizes(1, 2, 1, 3, keys, 1), causal_alignment=BOTTOM_RIGHT, **arguments),
+                far(
+                    f"tails/far_past_{name}_{keys}",
+                    f"Three queries after a past of {keys} keys, more than {byte} counts: {name}",
+                )(
+                    Sizes(1, 2, 1, 3, 4, 1, past=keys),
+                    # One key more than queries, which the bottom-right corner makes visible.
+                    causal_alignment=TOP_LEFT,
+                    **arguments,
+                ),
+                far(
+                    f"tails/far_queries_{name}_{keys}",
+                    f"{keys} queries, more than {byte} counts, that end at the last of five keys: {name}",
+                )(Sizes(1, 2, 1, keys, 5, 1), causal_alignment=BOTTOM_RIGHT, **arguments),
+            ]
+    lengths = Sizes(3, 2, 1, 4, 300, 1)
+    queries = Sizes(3, 2, 1, 300, 4, 1)
+    return (
+        *made,
+        far("tails/far_key_lengths", "Of 300 keys 256, 129 and 257 count")(
+            lengths, clauses=("sdpa.key_lengths.exclusion",), key_lengths=[256, 129, 257]
+        ),
+        far("tails/far_key_lengths_causal", "Of 300 keys 257, 128 and 300 count, the last query at the last of them")(
+            lengths, key_lengths=[257, 128, 300], is_causal=True, causal_alignment=BOTTOM_RIGHT
+        ),
+        far(
+            "tails/far_query_lengths_causal", "Of 300 queries 257, 128 and 300 count, the last of them at the last key"
+        )(queries, query_lengths=[257, 128, 300], is_causal=True, causal_alignment=BOTTOM_RIGHT),
+    )
+
+
+def counted_cases() -> tuple[AuthoredCase, ...]:
+    """Hold counts of visible keys, entries, heads and tokens that are a multiple of a byte, or more than it."""
+    mask = np.zeros((3, 300), dtype=np.bool_)
+    for row, seen in enumerate((256, 128, 255)):
+        mask[row, row : row + seen] = True
+    return (
+        far("tails/far_256_keys", "256 keys, all of which are seen")(Sizes(1, 2, 1, 3, 256, 1)),
+        far("tails/far_512_keys", "512 keys, all of which are seen")(Sizes(1, 2, 1, 3, 512, 1)),
+        far("tails/far_256_keys_seen", "Of 300 keys a Boolean mask shows 256, 128 and 255")(
+            Sizes(1, 2, 1, 3, 300, 1), mask=mask
+        ),
+        far("tails/far_256_keys_in_a_window", "A window of 256 keys among 300")(
+            Sizes(1, 2, 1, 3, 300, 1), window=[254, 1], causal_alignment=BOTTOM_RIGHT
+        ),
+        far("tails/far_entries", "130 batch entries of two heads, more than a byte counts")(Sizes(130, 2, 1, 1, 3, 1)),
+        far("tails/far_heads", "260 heads over one, more than a byte counts")(Sizes(1, 260, 1, 2, 3, 1)),
+        multi_head("far_causal", "131 tokens, causal, more than a signed byte counts")(
+            (1, 131, 131), profile=PROFILE, width=2, num_heads=2, is_causal=True
+        ),
+        multi_head("far_keys", "three queries, 256 keys")((1, 3, 256), profile=PROFILE, width=2, num_heads=1),
+        context("far_tokens", "256 states of one feature")(256, 1, profile=PROFILE),
+        softmax("far_rows", "three hundred rows of two")((300, 2), profile=PROFILE),
+        softmax("far_columns", "three hundred columns of two")((2, 300), clauses=AXIS, profile=PROFILE, axis=0),
+        of_heads("far_tokens", "three hundred tokens of four features in two heads")(
+            (1, 300, 4), num_heads=2, profile=PROFILE, x=grid("tails/split_far", (1, 300, 4))
+        ),
+        of_heads("far_heads", "two tokens of 260 heads of one feature")(
+            (1, 2, 260), num_heads=260, profile=PROFILE, x=grid("tails/split_far_heads", (1, 2, 260))
+        ),
+        of_heads("far_tokens", "two heads of three hundred tokens, joined")(
+            (1, 2, 300, 2), profile=PROFILE, x=grid("tails/combine_far", (1, 2, 300, 2))
+        ),
+        of_heads("far_heads", "260 heads of two tokens, joined")(
+            (1, 260, 2, 1), profile=PROFILE, x=grid("tails/combine_far_heads", (1, 260, 2, 1))
+        ),
+    )
+
+
+def many_heads() -> tuple[AuthoredCase, ...]:
+    """Hold more heads than eight and than sixteen, each with a slope, a sink, a mask or a key head of its own."""
+    made: list[AuthoredCase] = []
+    for heads, shared in ((9, 1), (12, 3), (17, 1), (18, 2), (33, 1)):
+        sizes = Sizes(1, heads, shared, 2, 5)
+        numbers = np.arange(heads, dtype=np.float64)
+        own: dict[str, dict[str, Any]] = {
+            "slopes": {"alibi_slopes": (numbers + 1.0) / 16.0, "causal_alignment": BOTTOM_RIGHT},
+            "sinks": {"sinks": (numbers - heads // 2) / 4.0},
+            "masks": {"mask": boolean_mask(f"tails/heads_{heads}", (heads, 2, 5))},
+        }
+        made += [
+            attention(f"tails/heads_{heads}_{name}", f"{heads} query heads over {shared}, with {name} of their own")(
+                sizes, **arguments
+            )
+            for name, arguments in own.items()
+        ]
+    return tuple(made)
+
+
+def far_cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of far positions and large counts."""
+    return (*square_cases(), *placed_cases(), *counted_cases(), *many_heads())

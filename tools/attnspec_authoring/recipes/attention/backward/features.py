@@ -21,8 +21,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
 )
 from attnspec_authoring.recipes.attention.backward.nonfinite import spoilt
 from attnspec_authoring.recipes.attention.backward.rejects import of_shape, refused
-from attnspec_authoring.recipes.attention.pairwise import arguments_of, sizes_of
-from attnspec_authoring.recipes.attention.pairwise_rows import LEVELS, ROWS
+from attnspec_authoring.recipes.attention.pairwise import LEVELS, ROWS, arguments_of, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

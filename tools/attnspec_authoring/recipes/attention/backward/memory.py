@@ -18,7 +18,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
     gradients,
     of_logsumexp,
 )
-from attnspec_authoring.recipes.attention.memory import changed_places
+from attnspec_authoring.recipes.attention.memory import calls
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def changed_cases() -> tuple[AuthoredCase, ...]:
             gradients(f"changed_{name}", f"The same again, with another choice of {what}")(
                 BATCH, clauses=("repeatable",), changed_argument=changed, **arguments
             )
-            for name, what, arguments, changed in changed_places.CHANGES
+            for name, what, arguments, changed in calls.CHANGES
         ),
     )
 

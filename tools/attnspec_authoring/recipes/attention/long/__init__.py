@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.long.beyond import beyond
+from attnspec_authoring.recipes.attention.long.lengths import beyond, thousands
 from attnspec_authoring.recipes.attention.long.targets import TARGETS
-from attnspec_authoring.recipes.attention.long.thousands import thousands
 from attnspec_authoring.recipes.targeting import read_targets
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Profile masking: Boolean and float masks of every shape, and fully masked rows."""
+"""Boolean and float masks of every shape, fully masked rows, hidden tiles, and no keys at all.
+
+Nothing was computed that could tell the shape of the result, so that it has to be found from the arguments.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     HIDDEN,
+    TOP_LEFT,
     Sizes,
     attention,
     boolean_mask,
@@ -17,8 +21,6 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
-from attnspec_authoring.recipes.attention.masked_tiles import tile_cases
-from attnspec_authoring.recipes.attention.no_keys import no_keys_cases
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
@@ -337,4 +339,56 @@ def cases() -> tuple[AuthoredCase, ...]:
         *dead_row_cases(),
         *no_keys_cases(),
         *pairwise_cases("masking"),
+    )
+
+
+def tile_cases() -> tuple[AuthoredCase, ...]:
+    """Hide whole tiles, others for each head or each batch entry: which may be skipped is to be found for each."""
+    made: list[AuthoredCase] = []
+    for of_queries, of_keys in ((4, 16), (8, 32)):
+        for kind, sizes in (
+            ("heads", Sizes(1, 2, 2, 2 * of_queries + 1, 2 * of_keys + 3, 1)),
+            ("batch_entries", Sizes(2, 1, 1, 2 * of_queries + 1, 2 * of_keys + 3, 1)),
+        ):
+            queries, keys = np.arange(sizes.queries)[:, np.newaxis], np.arange(sizes.keys)
+            one = (queries // of_queries + keys // of_keys) % 2 == 0
+            seen = np.stack([one, ~one])[np.newaxis] if kind == "heads" else np.stack([one, ~one])[:, np.newaxis]
+            name = f"masking/tiles_of_{of_queries}_by_{of_keys}_for_{kind}"
+            made.append(
+                attention(
+                    name,
+                    f"Tiles of {of_queries} queries and {of_keys} keys are hidden, others for each of two "
+                    f"{kind.replace('_', ' ')}",
+                )(sizes, clauses=("sdpa.mask.boolean", "sdpa.mask.broadcast"), mask=seen)
+            )
+    return tuple(made)
+
+
+WIDER = Sizes(2, 1, 1, 3, 0, 2, 3)
+NARROWER = Sizes(2, 1, 1, 3, 0, 2, 1)
+GROUPED = Sizes(1, 2, 1, 3, 0, 1, 2)
+
+
+def no_keys_cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases without keys, each with one feature more."""
+    past: dict[str, Any] = {name: np.zeros((2, 1, 0, width)) for name, width in (("past_key", 2), ("past_value", 1))}
+    features: tuple[tuple[str, str, Sizes, dict[str, Any]], ...] = (
+        ("wider", "values of three features", WIDER, {}),
+        ("narrower", "values of one feature", NARROWER, {}),
+        ("grouped", "grouped heads and values of two features", GROUPED, {}),
+        ("key_lengths", "lengths that are all 0", WIDER, {"key_lengths": [0, 0]}),
+        ("query_lengths", "lengths of queries", WIDER, {"query_lengths": [3, 1]}),
+        ("causal", "causality", NARROWER, {"is_causal": True}),
+        ("window", "a window", NARROWER, {"window": [1, 1]}),
+        ("alibi", "distances", NARROWER, {"alibi_slopes": [0.5], "causal_alignment": TOP_LEFT}),
+        ("softcap", "a softcap", NARROWER, {"softcap": 2.0}),
+        ("scale", "a stated scale", NARROWER, {"scale": -1.0}),
+        ("float_mask", "a float mask", NARROWER, {"mask": np.zeros((3, 0))}),
+        ("past_of_none", "a past of none", NARROWER, past),
+    )
+    return tuple(
+        attention(f"masking/no_keys_{name}", f"No key at all, and {what}")(
+            sizes, clauses=("sdpa.no_keys",), **arguments
+        )
+        for name, what, sizes, arguments in features
     )

@@ -1,4 +1,7 @@
-"""Layouts of query, key, value, mask and past, and equal shapes with one thing changed."""
+"""Memory layouts of the inputs of attention, sections of one array among them, and of several sequences.
+
+Code that takes inputs with memory in common for one tensor, or a section for the whole, goes wrong here.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import ChangedArgument
-from attnspec_authoring.recipes.attention.attention import Sizes, attention, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, attention, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.layout.projections import multi_head, single_head
+from attnspec_authoring.recipes.attention.memory.calls import BIASES, MEMORY, WEIGHTS, joined, listed
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -224,6 +231,120 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+_TOKENS = ("query", "key", "value")
+
+
+def _fused(names: Sequence[str]) -> dict[str, str]:
+    return dict.fromkeys(names, "fused")
+
+
+def attention_cases() -> tuple[AuthoredCase, ...]:
+    """Fuse tokens of equal and of other widths, grouped heads, a past, and what there is for each head."""
+    square, wider, grouped = Sizes(1, 2, 2, 5, 5), Sizes(2, 1, 1, 5, 5, 3, 4), Sizes(1, 6, 2, 4, 5)
+    after_past = Sizes(1, 2, 2, 3, 4, past=5)
+    of_past = ("past_key", "past_value")
+    return (
+        *(
+            attention(f"memory/fused_{joined(names)}", f"{listed(names).capitalize()} are sections of one array")(
+                square, clauses=("sdpa.memory_layout",), presentation=_fused(names)
+            )
+            for names in (_TOKENS, _TOKENS[:2], _TOKENS[1:], _TOKENS[::2])
+        ),
+        attention(
+            "memory/fused_wider_values", "Query, key and wider values are sections of one array, under causality"
+        )(wider, clauses=("sdpa.memory_layout",), is_causal=True, presentation=_fused(_TOKENS)),
+        attention("memory/fused_grouped", "Keys and values of grouped heads are sections of one array, under a mask")(
+            grouped,
+            clauses=("sdpa.memory_layout", "sdpa.heads.grouped"),
+            mask=float_mask("memory/fused_grouped", grouped.mask),
+            presentation=_fused(_TOKENS[1:]),
+        ),
+        attention("memory/fused_past", "Past keys and values are sections of one array, and so are new ones")(
+            after_past,
+            clauses=("sdpa.memory_layout",),
+            outputs=("output", "present_key", "present_value"),
+            presentation=_fused((*_TOKENS[1:], *of_past)),
+        ),
+        attention("memory/fused_for_each_head", "Sinks and slopes are sections of one array")(
+            Sizes(1, 2, 1, 4, 4),
+            clauses=("sdpa.memory_layout",),
+            sinks=[0.5, -1.0],
+            alibi_slopes=[0.5, 0.25],
+            presentation=_fused(("sinks", "alibi_slopes")),
+        ),
+    )
+
+
+def projecting_cases() -> tuple[AuthoredCase, ...]:
+    """Fuse tokens, weight matrices and biases of layers."""
+    lengths, several = (2, 4, 4), "are sections of one array"
+    return (
+        *(
+            multi_head(f"fused_{joined(names)}", f"{listed(names)} {several}")(
+                lengths, profile=MEMORY, biases=BIASES, presentation=_fused(names)
+            )
+            for names in (_TOKENS, _TOKENS[1:], WEIGHTS[:3], WEIGHTS, BIASES)
+        ),
+        *(
+            single_head(f"fused_{joined(names)}", f"{listed(names)} {several}")(
+                4, (4, 3, 2, None), profile=MEMORY, presentation=_fused(names)
+            )
+            for names in (WEIGHTS[:3], WEIGHTS[1:3], ("x", "w_query"))
+        ),
+    )
+
+
+CLAUSES = ("sdpa.memory_layout", "sdpa.key_lengths.exclusion")
+KEYS = {
+    "fortran": "first axis first in memory",
+    "heads_last": "tokens before heads in memory",
+    "reversed": "backwards in memory",
+    "gapped": "with gaps in memory",
+    "inside": "inside of larger arrays",
+    "readonly": "where nobody may write",
+    "prefix": "at the beginning of longer arrays",
+}
+LENGTHS = ("reversed", "gapped", "inside", "readonly")
+
+
+def sequences_cases() -> tuple[AuthoredCase, ...]:
+    """Return keys and values of sequences in every layout, and lengths in each that they can have."""
+    sizes = (Sizes(3, 4, 2, 1, 14, 2), Sizes(4, 2, 2, 1, 9, 1), Sizes(2, 2, 2, 1, 29, 1))
+    lengths = ([14, 5, 9], [2, 9, 0, 6], [17, 29])
+    return (
+        *(
+            attention(f"memory/{layout}_sequences_of_{of.keys}", f"Keys and values of {of.batch} sequences lie {how}")(
+                of, clauses=CLAUSES, presentation=dict.fromkeys(("key", "value"), layout), key_lengths=own
+            )
+            for layout, how in KEYS.items()
+            for of, own in zip(sizes, lengths, strict=True)
+            if layout in ("fortran", "inside") or of.keys == 14
+        ),
+        *(
+            attention(
+                f"memory/{layout}_lengths_of_sequences",
+                f"Lengths of queries and keys of three sequences lie {KEYS[layout]}",
+            )(
+                Sizes(3, 2, 1, 2, 13, 1),
+                clauses=CLAUSES,
+                presentation=dict.fromkeys(("key_lengths", "query_lengths"), layout),
+                key_lengths=[13, 4, 7],
+                query_lengths=[1, 2, 1],
+                is_causal=True,
+                causal_alignment=BOTTOM_RIGHT,
+            )
+            for layout in LENGTHS
+        ),
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the layouts of attention's tensors, and repeated cases."""
-    return (*layout_cases(), *combined_cases(), *repeated_cases())
+    """Return all of them."""
+    return (
+        *layout_cases(),
+        *combined_cases(),
+        *repeated_cases(),
+        *attention_cases(),
+        *projecting_cases(),
+        *sequences_cases(),
+    )

@@ -1,4 +1,4 @@
-"""Parts without keys: the first, the second, both, by head and by row, and whatever their outputs hold."""
+"""Parts without keys, whatever their outputs hold, and NaN and infinity in parts that have keys."""
 
 from __future__ import annotations
 
@@ -138,6 +138,69 @@ def nan_where_empty(name: str, logarithms: list[list[float]], number: float = np
     return np.where(empty, number, grid(f"merge/{name}", MIXED))
 
 
+SHAPE = (1, 2, 3, 2)
+CLAUSES = ("average", "nonfinite")
+
+
+def holding_numbers(
+    name: str, number: float, *, rank: int = 4, place: tuple[int, ...] = (0, 1, 2, 1)
+) -> NDArray[np.float64]:
+    """Draw a tensor of a part, and put a number in one place of it."""
+    numbers = grid(f"merge/holding_{name}", SHAPE[:rank])
+    numbers[place[:rank]] = number
+    return numbers
+
+
+def nonfinite_cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of NaN and infinity in parts that have keys."""
+    empty_elsewhere = np.zeros(SHAPE[:3])
+    empty_elsewhere[0, 0] = NONE
+    return (
+        merging("nan_in_first", "NaN in an output of the first part")(
+            SHAPE, CLAUSES, output_a=holding_numbers("first", np.nan)
+        ),
+        merging("nan_in_second", "NaN in an output of the second part")(
+            SHAPE, CLAUSES, output_b=holding_numbers("second", np.nan)
+        ),
+        merging("nan_beside_empty_rows", "NaN in an output of the first part, which has no keys elsewhere")(
+            SHAPE,
+            (*CLAUSES, "empty.one"),
+            output_a=holding_numbers("beside_empty", np.nan),
+            logsumexp_a=empty_elsewhere,
+        ),
+        merging("nan_in_the_part_with_keys", "NaN in an output of the second part, where the first has no keys")(
+            SHAPE, (*CLAUSES, "empty.one"), output_b=holding_numbers("with_keys", np.nan), logsumexp_a=NONE
+        ),
+        merging("infinity_in_first", "infinity in an output of the first part")(
+            SHAPE, CLAUSES, output_a=holding_numbers("inf", np.inf)
+        ),
+        merging("infinity_in_second", "minus infinity in an output of the second part")(
+            SHAPE, CLAUSES, output_b=holding_numbers("minus_inf", -np.inf)
+        ),
+        merging("opposite_infinities", "infinity and minus infinity in the same output")(
+            SHAPE,
+            CLAUSES,
+            output_a=holding_numbers("opposite_a", np.inf),
+            output_b=holding_numbers("opposite_b", -np.inf),
+        ),
+        merging(
+            "infinity_in_the_part_with_keys", "infinity in an output of the first part, where the second has no keys"
+        )(SHAPE, (*CLAUSES, "empty.one"), output_a=holding_numbers("inf_with_keys", np.inf), logsumexp_b=NONE),
+        merging("nan_logarithm_of_first", "a logarithm of the first part that is NaN")(
+            SHAPE, CLAUSES, logsumexp_a=holding_numbers("logarithm_a", np.nan, rank=3)
+        ),
+        merging("nan_logarithm_of_second", "a logarithm of the second part that is NaN")(
+            SHAPE, CLAUSES, logsumexp_b=holding_numbers("logarithm_b", np.nan, rank=3)
+        ),
+        merging("nan_of_a_light_part", "NaN in an output of a part whose weight underflows in some dtypes")(
+            SHAPE, CLAUSES, output_a=holding_numbers("light", np.nan), logsumexp_a=-40.0, logsumexp_b=0.5
+        ),
+        merging(
+            "nan_of_a_part_that_weighs_nothing", "NaN in an output of a part whose weight underflows in every dtype"
+        )(SHAPE, CLAUSES, output_b=holding_numbers("nothing", np.nan), logsumexp_a=0.5, logsumexp_b=-9984.0),
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of parts without keys."""
-    return (*plain(), *holding())
+    """Return all of them."""
+    return (*plain(), *holding(), *nonfinite_cases())

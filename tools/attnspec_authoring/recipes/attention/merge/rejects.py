@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from attnspec_authoring.recipes.attention.attention import made_for
-from attnspec_authoring.recipes.attention.merge.parts import PROFILE, drawn, merging
+from attnspec_authoring.recipes.attention.merge.parts import NAMES, PROFILE, drawn, merging
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, headed, row
 
 if TYPE_CHECKING:
@@ -17,11 +19,6 @@ STRICT = ("input_checks", "strict")
 SHAPE = (2, 2, 3, 2)
 UNLIKE = (2, 3, 4, 2)
 """As many batch entries, heads and queries as of nothing else: who reads one for the other has another shape."""
-
-
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return the refused cases and their twins."""
-    return (*of_other_sizes(), *of_other_order())
 
 
 def of_other_sizes() -> tuple[AuthoredCase, ...]:
@@ -179,3 +176,87 @@ def refused(
         dtypes=EVERY_DTYPE,
         rejects=Rejects(reason, f"{PROFILE}/{twin}", STRICT if strict else None),
     )
+
+
+TWIN = "rejects_twin_by_axis"
+SHAPE_BY_AXIS = (2, 3, 2, 2)
+AXES = ("entry", "head", "query", "feature")
+
+
+def rejects_by_axis_cases() -> tuple[AuthoredCase, ...]:
+    """Return the refused cases and their twin."""
+    return (merging(TWIN, "valid twin of what is refused axis by axis")(SHAPE_BY_AXIS), *of_one_axis(), *of_one_rank())
+
+
+def of_one_axis() -> tuple[AuthoredCase, ...]:
+    """Return each input with one axis of length 1, and with one that is longer than is due."""
+    valid = drawn(TWIN, SHAPE_BY_AXIS)
+    made: list[AuthoredCase] = []
+    for name in NAMES:
+        clause = "outputs" if name.startswith("output") else "logsumexp"
+        for axis, of_axis in enumerate(AXES[: valid[name].ndim]):
+            alone, *_ = np.split(valid[name], [1], axis)
+            changed = {
+                "one": (alone, "one", True),
+                "more": (np.concatenate([valid[name], alone], axis), "one more", False),
+            }
+            made += [
+                refused(f"{how}_{of_axis}_of_{name}", f"{name} of {words} {of_axis} is refused")(
+                    TWIN,
+                    valid,
+                    clause,
+                    f"{name} has {words} {of_axis} where {'there are several' if strict else 'is due'}.",
+                    {name: array},
+                    strict,
+                )
+                for how, (array, words, strict) in changed.items()
+            ]
+    return tuple(made)
+
+
+def of_one_rank() -> tuple[AuthoredCase, ...]:
+    """Return each input with an axis less, and with one more at either end."""
+    valid = drawn(TWIN, SHAPE_BY_AXIS)
+    return tuple(
+        refused(f"{how}_of_{name}", f"{name} {words} is refused")(
+            TWIN, valid, "rank", f"{name} has {array.ndim} axes.", {name: array}, True
+        )
+        for name in NAMES
+        for how, words, array in (
+            ("axis_less", "without batch entries", valid[name][0]),
+            ("axis_before", "with an axis more before the others", valid[name][np.newaxis]),
+            ("axis_behind", "with an axis more behind the others", valid[name][..., np.newaxis]),
+        )
+    )
+
+
+TWIN_OF_AXES = "rejects_twin_of_equal_axes"
+SHAPE_OF_ONE_LENGTH = (2, 2, 2, 2)
+"""All axes have one length, so that axes too few and too many still match."""
+
+
+def borders_cases() -> tuple[AuthoredCase, ...]:
+    """Return outputs of other ranks, whose first three axes are those of the logarithms."""
+    valid = drawn(TWIN_OF_AXES, SHAPE_OF_ONE_LENGTH)
+    outputs, logarithms = ("output_a", "output_b"), ("logsumexp_a", "logsumexp_b")
+    three = {name: valid[name][0] for name in outputs}
+    five = {name: valid[name][None] for name in outputs} | {name: valid[name][:1] for name in logarithms}
+    return (
+        merging(TWIN_OF_AXES, "valid twin of outputs of three and five axes")(SHAPE_OF_ONE_LENGTH),
+        refused("outputs_of_three_axes", "Outputs of three axes beside logarithms of three are refused")(
+            TWIN_OF_AXES, valid, "rank", "The outputs have three axes, and so have the logarithms.", three, strict=True
+        ),
+        refused("outputs_of_five_axes", "Outputs of five axes are refused")(
+            TWIN_OF_AXES,
+            valid,
+            "rank",
+            "The outputs have five axes, of which the first three are those of the logarithms.",
+            five,
+            strict=True,
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return all of them."""
+    return (*of_other_sizes(), *of_other_order(), *rejects_by_axis_cases(), *borders_cases())

@@ -1,4 +1,4 @@
-"""Sums of quantized numbers: larger than 16 bits hold, of more bits than narrow accumulators keep, far from zero.
+"""Rows of quantized keys, and sums of quantized numbers that narrow accumulators do not hold.
 
 Units that multiply numbers of 8 bits add their products up in int16, int32 or float32, or in some 14 bits of float32,
 as tensor cores for float8 do. What is too narrow shows in sums that need more bits: of many features, of large numbers,
@@ -27,6 +27,76 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+STEPS = ("output", "weights", "logsumexp")
+
+
+def long_rows() -> tuple[AuthoredCase, ...]:
+    """Return rows around and beyond the size of a tile."""
+    return (
+        quantized("keys_129", "129 keys in int8")(Sizes(1, 2, 1, 3, 129, 1, 2), key=INT8, value=INT8),
+        quantized("keys_257", "257 keys in float8_e4m3fn, two heads with scales of their own")(
+            Sizes(1, 2, 2, 3, 257, 1), key_scale=KEY_SCALES, value_scale=VALUE_SCALES
+        ),
+        quantized("keys_129_of_query", "129 keys in float8_e5m2, and a quantized query")(
+            Sizes(1, 2, 1, 3, 129, 2, 1), query=E5M2, key=E5M2, value=E5M2
+        ),
+        quantized("keys_64_of_equal_scores", "64 keys of equal scores: every weight is rounded to the same number")(
+            Sizes(1, 2, 1, 3, 64, 1, 2), given={"query": np.zeros((1, 2, 3, 1))}
+        ),
+    )
+
+
+def other_rows() -> tuple[AuthoredCase, ...]:
+    """Return short rows of particular numbers."""
+    one = Sizes(1, 2, 2, 3, 5, 2)
+    return (
+        quantized("peaked", "Scores that lie far apart, in each head otherwise")(
+            one, outputs=STEPS, key_scale=(0.37, 1.7), value_scale=VALUE_SCALES
+        ),
+        quantized("peaked_of_query", "Scores that lie far apart, from a quantized query")(
+            one, query=INT8, key=INT8, value=INT8, query_scale=(0.11, 0.31), key_scale=(0.043, 0.029)
+        ),
+        quantized(
+            "equal_numbers",
+            "Values that are all one number, in each head with another scale: the mean is that number times the scale",
+        )(
+            one,
+            key=INT8,
+            value=INT8,
+            key_scale=KEY_SCALES,
+            value_scale=VALUE_SCALES,
+            given={"value": np.full((1, 2, 5, 2), 113.0)},
+        ),
+        quantized("one_key", "One key: its value times the scale")(Sizes(3, 2, 2, 4, 1, 2), value_scale=VALUE_SCALES),
+        quantized("one_query", "One query over grouped heads, as when a token is generated")(
+            Sizes(3, 6, 2, 1, 5, 2), key_scale=KEY_SCALES, value_scale=VALUE_SCALES
+        ),
+        quantized("width_64", "Heads of 64 features in int8")(
+            Sizes(1, 2, 1, 3, 4, 64, 2), key=INT8, value=INT8, key_scale=0.0031
+        ),
+        quantized("value_width", "Values of another width than the keys")(
+            Sizes(1, 2, 2, 3, 4, 2, 5), key_scale=KEY_SCALES, value_scale=VALUE_SCALES
+        ),
+        quantized("steps_e4m3", "Scores, logits, weights and logsumexp of float8_e4m3fn")(
+            Sizes(1, 2, 1, 3, 4, 3), outputs=("output", "weights", "logsumexp", "scores", "logits")
+        ),
+        quantized("steps_int8", "Weights and logsumexp of int8, a scale for each head")(
+            Sizes(1, 2, 2, 3, 4, 3), outputs=STEPS, key=INT8, value=INT8, key_scale=KEY_SCALES, value_scale=VALUE_SCALES
+        ),
+        quantized("steps_e5m2", "Weights and logsumexp of float8_e5m2")(
+            Sizes(1, 2, 1, 3, 4, 3), outputs=STEPS, key=E5M2, value=E5M2
+        ),
+        quantized("steps_e4m3_per_head", "Weights and logsumexp of float8_e4m3fn, six heads over three")(
+            Sizes(1, 6, 3, 2, 4, 2),
+            outputs=STEPS,
+            key=E4M3,
+            value=E4M3,
+            key_scale=(0.0123, 0.0415, 0.0067),
+            value_scale=(0.37, 0.059, 0.0213),
+        ),
+    )
+
 
 PRECISION = "sdpa.quantized.precision"
 STABILITY = "sdpa.softmax.stability"
@@ -146,5 +216,5 @@ def short_of_queries() -> tuple[AuthoredCase, ...]:
 
 
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases about sums."""
-    return (*of_int8(), *of_float8(), *far_from_zero(), *short_of_queries())
+    """Return all of them."""
+    return (*long_rows(), *other_rows(), *of_int8(), *of_float8(), *far_from_zero(), *short_of_queries())

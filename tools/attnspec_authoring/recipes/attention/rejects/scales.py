@@ -1,4 +1,4 @@
-"""Scales of quantized tensors that match neither their heads nor their batch entries."""
+"""Scales of quantized tensors that match neither heads nor batch entries, or would repeat what they multiply."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec_authoring.recipes.attention.attention import Sizes
 from attnspec_authoring.recipes.attention.quantized import granularity
-from attnspec_authoring.recipes.attention.quantized.numbers import as_scale
+from attnspec_authoring.recipes.attention.quantized.numbers import (
+    INT8,
+    KEY_SCALES,
+    QUERY_SCALES,
+    VALUE_SCALES,
+    as_scale,
+    quantized,
+)
 from attnspec_authoring.recipes.attention.rejects.twins import STRICT, refused
 from attnspec_authoring.recipes.authoring import row
 
@@ -15,11 +23,6 @@ if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 CLAUSE = "sdpa.rejects.scale_shape"
-
-
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return scales of other shapes than (), (Hkv,) and (B, Hkv), which their valid twins have."""
-    return (*of_some_shapes(), *of_every_scale())
 
 
 def of_every_scale() -> tuple[AuthoredCase, ...]:
@@ -89,3 +92,46 @@ def of_some_shapes() -> tuple[AuthoredCase, ...]:
         )
         for name, title, twin, tensor, scale, convention in wrong
     )
+
+
+SCALES = {"query": QUERY_SCALES, "key": KEY_SCALES, "value": VALUE_SCALES}
+TWIN = "twin_scales"
+
+
+def repeated_scales_cases() -> tuple[AuthoredCase, ...]:
+    """Return scales of two batch entries for one, and scales of rank 3, beside scales of the heads alone."""
+    valid = quantized(TWIN, "Valid twin: scales for each of two key heads, in one batch entry")(
+        Sizes(1, 2, 2, 3, 4, 2),
+        query=INT8,
+        key=INT8,
+        value=INT8,
+        query_scale=QUERY_SCALES,
+        key_scale=KEY_SCALES,
+        value_scale=VALUE_SCALES,
+        profile="rejects",
+    )
+    plural = {"query": "queries", "key": "keys", "value": "values"}
+    wrong = (
+        ("two_entries_for_one", "of two batch entries for one", (2, 2)),
+        ("an_axis_too_many", "of rank 3", (1, 1, 2)),
+    )
+    return (
+        valid,
+        *(
+            refused(f"{tensor}_scale_of_{name}", f"Scales of {plural[tensor]} {what} are refused")(
+                CLAUSE,
+                valid.id,
+                {**valid.inputs, f"{tensor}_scale": as_scale(np.broadcast_to(scales, shape))},
+                reason=f"The {tensor}_scale is {what}.",
+                convention=STRICT,
+                attributes=valid.attributes,
+            )
+            for tensor, scales in SCALES.items()
+            for name, what, shape in wrong
+        ),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return all of them."""
+    return (*of_some_shapes(), *of_every_scale(), *repeated_scales_cases())

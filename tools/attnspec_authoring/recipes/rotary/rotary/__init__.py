@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.rotary.rotary import (
-    beyond_float16,
     bounds,
     frequencies,
     layouts,
@@ -13,12 +12,11 @@ from attnspec_authoring.recipes.rotary.rotary import (
     pairs,
     rejects,
     rotations,
-    scalings,
     sizes,
     tables,
     yarn,
 )
-from attnspec_authoring.recipes.rotary.rotary.changed_arguments import with_changed_arguments
+from attnspec_authoring.recipes.rotary.rotary.layouts import with_changed_arguments
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -28,8 +26,5 @@ __all__ = ["cases"]
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile `rotary`."""
-    modules = (
-        *(frequencies, scalings, yarn, tables, rotations, pairs, nonfinite, layouts, rejects, bounds, sizes),
-        beyond_float16,
-    )
+    modules = (frequencies, yarn, tables, rotations, pairs, nonfinite, layouts, rejects, bounds, sizes)
     return with_changed_arguments(case for module in modules for case in module.cases())

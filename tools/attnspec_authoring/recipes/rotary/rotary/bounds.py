@@ -1,10 +1,13 @@
-"""Both sides of every bound: parameters of frequencies that are just taken, and those just refused."""
+"""Both sides of every bound: parameters that are just taken and just refused, and numbers beyond float16."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec_authoring.recipes.authoring import row
+import numpy as np
+
+from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, WITHOUT_FLOAT16, row
+from attnspec_authoring.recipes.generator import grid
 from attnspec_authoring.recipes.rotary.rotary.frequencies import frequencies, plain
 from attnspec_authoring.recipes.rotary.rotary.rejects import (
     DYNAMIC,
@@ -16,6 +19,8 @@ from attnspec_authoring.recipes.rotary.rotary.rejects import (
     refused,
     without,
 )
+from attnspec_authoring.recipes.rotary.rotary.rotations import rotation
+from attnspec_authoring.recipes.rotary.rotary.tables import tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -244,6 +249,38 @@ def of_lists() -> tuple[AuthoredCase, ...]:
     )
 
 
+LARGE, TINY = BEYOND_FLOAT16.values()
+
+
+def beyond_float16_cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases: the first token has large numbers, the second one tiny ones."""
+    shape, name = (1, 2, 2, 6), "rotary/beyond_float16"
+    of_tokens = np.array([LARGE, TINY])[:, np.newaxis]
+    table = (1, 2, 2)
+    return (
+        *(
+            rotation(f"beyond_float16_features_{pairing}", f"features too large and too small for float16, {pairing}")(
+                shape, 4, pairing=pairing, x=of_tokens * grid(f"{name}/x", shape), dtypes=WITHOUT_FLOAT16
+            )
+            for pairing in ("half", "interleaved")
+        ),
+        rotation("beyond_float16_tables", "tables too large and too small for float16")(
+            shape,
+            4,
+            cos=of_tokens * grid(f"{name}/cos", table),
+            sin=of_tokens * grid(f"{name}/sin", table),
+            dtypes=WITHOUT_FLOAT16,
+        ),
+        tables("beyond_float16", "frequencies too small for float16, at positions that make something of them")(
+            [[0, 65536, 131071]], (1.0, TINY, 3 * TINY), ("precision.phases",), dtypes=WITHOUT_FLOAT16
+        ),
+        tables("beyond_float16_of_one_token", "frequencies too small for float16, at one position far into a text")(
+            [[98304], [131071]], (2 * TINY, TINY), ("precision.phases", "batch"), dtypes=WITHOUT_FLOAT16
+        ),
+        plain("theta_of_a_trillion", "frequencies too small for float16")(width=8, theta=1e12),
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases on both sides of the bounds."""
-    return (*taken(), *of_widths(), *of_ranges(), *of_parameters(), *of_lists())
+    """Return all of them."""
+    return (*taken(), *of_widths(), *of_ranges(), *of_parameters(), *of_lists(), *beyond_float16_cases())

@@ -1,10 +1,11 @@
-"""Frequencies without scaling and under linear scaling."""
+"""Frequencies without scaling, and under linear, dynamic, llama3, longrope and proportional scaling."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from attnspec_authoring.recipes.authoring import AuthoredCase, Source, headed
+from attnspec_authoring.recipes.generator import grid
 
 PROFILE = "rotary"
 MADE = Source(section="made for the profile rotary")
@@ -35,7 +36,7 @@ def plain(name: str, title: str, *, url: str | None = None, **attributes: Any) -
     return frequencies(name, title)(clauses, url=url, **attributes)
 
 
-def cases() -> tuple[AuthoredCase, ...]:
+def frequencies_cases() -> tuple[AuthoredCase, ...]:
     """Return frequencies of several widths and bases, and those of linear scaling."""
     theta = "https://github.com/sgl-project/SpecForge/issues/265"
     inverted = "https://github.com/xlite-dev/LeetCUDA/issues/289"
@@ -88,3 +89,161 @@ def cases() -> tuple[AuthoredCase, ...]:
             attention_factor=1.25,
         ),
     )
+
+
+STATIC = "https://github.com/vllm-project/vllm/issues/41236"
+SHRUNK = "https://github.com/vllm-project/vllm/issues/52665"
+BY_WAVELENGTH = "https://github.com/ml-explore/mlx-examples/pull/907"
+NOT_APPLIED = "https://github.com/lablup/mlxcel/issues/1355"
+LONG_ONLY = "https://github.com/ml-explore/mlx-lm/pull/660"
+TOO_EARLY = "https://github.com/unslothai/unsloth/pull/10681"
+DENOMINATOR = "https://github.com/pegainfer-project/pegainfer/issues/820"
+NOT_PADDED = "https://github.com/NVIDIA-NeMo/Megatron-Bridge/issues/4195"
+
+
+@headed
+def dynamic(name: str, title: str, *, short: bool = False, url: str | None = None, **attributes: Any) -> AuthoredCase:
+    """Make a case of dynamic scaling, of a text up to the original length or of a longer one."""
+    clause = "dynamic.short" if short else "dynamic.base"
+    clauses = (clause, "attention_factor.one")
+    return frequencies(f"dynamic_{name}", f"dynamic, {title}")(clauses, url=url, scaling="dynamic", **attributes)
+
+
+@headed
+def llama3(name: str, title: str, *, url: str | None = None, **attributes: Any) -> AuthoredCase:
+    """Make a case of llama3 scaling with pairs of all three kinds."""
+    clauses = ("llama3.long_waves", "llama3.short_waves", "llama3.between", "attention_factor.one")
+    return frequencies(f"llama3_{name}", f"llama3, {title}")(clauses, url=url, scaling="llama3", **attributes)
+
+
+@headed
+def longrope(
+    name: str, title: str, clauses: tuple[str, ...], *, width: int, url: str | None = None, **attributes: Any
+) -> AuthoredCase:
+    """Make a case of longrope scaling with drawn factors: short ones from 1 to 1.5, long ones from 2 on."""
+    drawn = abs(grid(f"rotary/longrope_{name}", (2, width // 2)))
+    return frequencies(f"longrope_{name}", f"longrope, {title}")(
+        clauses,
+        url=url,
+        width=width,
+        scaling="longrope",
+        short_factors=(1.0 + drawn[0] / 8.0).tolist(),
+        long_factors=(2.0 + 4.0 * drawn[1]).tolist(),
+        **attributes,
+    )
+
+
+@headed
+def proportional(name: str, title: str, *, url: str | None = None, **attributes: Any) -> AuthoredCase:
+    """Make a case of proportional scaling."""
+    clauses = ("proportional", "attention_factor.one")
+    title = f"proportional, {title}"
+    return frequencies(f"proportional_{name}", title)(clauses, url=url, scaling="proportional", **attributes)
+
+
+def dynamic_cases() -> tuple[AuthoredCase, ...]:
+    """Hold texts shorter and longer than the original length, and exactly as long."""
+    return (
+        dynamic("long", "three times the original length")(
+            url=STATIC, width=64, factor=2.0, original_length=2048, sequence_length=6144
+        ),
+        dynamic("one_more", "one token beyond the original length")(
+            width=8, factor=4.0, original_length=16, sequence_length=17
+        ),
+        dynamic("width_4", "two pairs")(width=4, factor=2.5, original_length=10, sequence_length=25, theta=1000000.0),
+        dynamic("factor_1", "a factor of one stretches by the length alone")(
+            width=6, factor=1.0, original_length=100, sequence_length=800
+        ),
+        dynamic("width_80", "forty pairs")(
+            url=STATIC, width=80, factor=8.0, original_length=4096, sequence_length=131072
+        ),
+        dynamic("short", "half the original length")(
+            short=True, url=SHRUNK, width=8, factor=2.0, original_length=2048, sequence_length=1024
+        ),
+        dynamic("shorter", "an eighth less than the original length")(
+            short=True, url=SHRUNK, width=6, factor=4.0, original_length=64, sequence_length=56
+        ),
+        dynamic("equal", "exactly the original length")(
+            short=True, width=8, factor=4.0, original_length=512, sequence_length=512
+        ),
+        dynamic("no_length", "no length stated")(short=True, width=6, factor=4.0, original_length=512),
+    )
+
+
+def llama3_cases() -> tuple[AuthoredCase, ...]:
+    """Hold the settings of published models, and small ones in which every pair is of another kind."""
+    published = {"theta": 500000.0, "original_length": 8192, "low_frequency_factor": 1.0, "high_frequency_factor": 4.0}
+    return (
+        llama3("factor_8", "as in Llama 3.1")(url=BY_WAVELENGTH, width=128, factor=8.0, **published),
+        llama3("factor_32", "as in Llama 3.2")(url=NOT_APPLIED, width=64, factor=32.0, **published),
+        llama3("small", "four pairs")(
+            width=8, factor=4.0, original_length=100, low_frequency_factor=0.5, high_frequency_factor=4.0
+        ),
+        llama3("wide_band", "many pairs in between")(
+            width=16, factor=2.5, original_length=1000, low_frequency_factor=1.5, high_frequency_factor=64.0
+        ),
+        frequencies("llama3_attention_factor", "llama3 has no attention factor, even where one is given")(
+            ("attention_factor.one", "parameters", "llama3.between"),
+            width=8,
+            scaling="llama3",
+            factor=16.0,
+            attention_factor=1.5,
+            theta=500.0,
+            original_length=64,
+            low_frequency_factor=1.0,
+            high_frequency_factor=8.0,
+        ),
+    )
+
+
+def longrope_cases() -> tuple[AuthoredCase, ...]:
+    """Hold texts on both sides of the original length, and on it."""
+    derived, given = "attention_factor.longrope", "attention_factor.given"
+    settings: dict[str, Any] = {"factor": 32.0, "original_length": 4096}
+    return (
+        longrope("no_length", "no length stated")(("longrope.short", derived), url=LONG_ONLY, width=6, **settings),
+        longrope("short", "a short text")(("longrope.short", derived), width=8, sequence_length=100, **settings),
+        longrope("equal", "exactly the original length")(
+            ("longrope.short", derived), url=TOO_EARLY, width=8, sequence_length=4096, **settings
+        ),
+        longrope("equal_small", "exactly a small original length")(
+            ("longrope.short", derived), url=TOO_EARLY, width=4, factor=2.0, original_length=16, sequence_length=16
+        ),
+        longrope("one_more", "one token beyond the original length")(
+            ("longrope.long", derived), width=8, sequence_length=4097, **settings
+        ),
+        longrope("long", "a long text")(("longrope.long", derived), width=16, sequence_length=131072, **settings),
+        longrope("factor_1", "a factor of one needs no attention factor")(
+            ("longrope.long", derived), width=6, factor=1.0, original_length=10, sequence_length=12
+        ),
+        longrope("given", "an attention factor is given")(
+            ("longrope.short", given), width=6, attention_factor=1.25, **settings
+        ),
+        longrope("given_long", "an attention factor is given for a long text")(
+            ("longrope.long", given), width=4, attention_factor=0.75, sequence_length=8192, **settings
+        ),
+    )
+
+
+def proportional_cases() -> tuple[AuthoredCase, ...]:
+    """Hold proportions with and without a remainder, and factors."""
+    return (
+        proportional("quarter", "a quarter of the pairs turns")(
+            url=NOT_PADDED, width=64, proportion=0.25, theta=1000000.0
+        ),
+        proportional("half", "half of the pairs turns")(url=DENOMINATOR, width=8, proportion=0.5),
+        proportional("half_of_three", "half of three pairs is one pair")(width=6, proportion=0.5),
+        proportional("three_quarters", "three of four pairs turn, at half the speed")(
+            width=8, proportion=0.75, factor=2.0
+        ),
+        proportional("eighth", "an eighth of the pairs turns, at a third of the speed")(
+            width=32, proportion=0.125, factor=3.0, theta=500.0
+        ),
+        proportional("whole", "all pairs turn where no proportion is stated")(width=6),
+        proportional("none", "no pair turns")(width=4, proportion=0.0),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return all of them."""
+    return (*frequencies_cases(), *dynamic_cases(), *llama3_cases(), *longrope_cases(), *proportional_cases())
