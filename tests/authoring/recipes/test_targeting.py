@@ -7,7 +7,7 @@ import pytest
 
 from attnspec.errors import RecipeError
 from attnspec_authoring.recipes import authored_cases
-from attnspec_authoring.recipes.targeting import with_targets
+from attnspec_authoring.recipes.completing import with_targets
 
 
 @pytest.fixture

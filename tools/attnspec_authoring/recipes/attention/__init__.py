@@ -45,7 +45,7 @@ def authored_cases() -> tuple[AuthoredCase, ...]:
         varlen,
         window,
     )
-    from attnspec_authoring.recipes.targeting import with_targets
+    from attnspec_authoring.recipes.completing import with_targets
 
     recipes = (
         documents,

@@ -18,7 +18,7 @@ from attnspec_authoring.recipes.attention.backward import (
     stored,
     targets,
 )
-from attnspec_authoring.recipes.targeting import with_targets
+from attnspec_authoring.recipes.completing import with_targets
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase

@@ -16,7 +16,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
     gradients,
     of_logsumexp,
 )
-from attnspec_authoring.recipes.attention.stress.empty_features import alignment_of, lengths_of, mask_and_sinks_of
+from attnspec_authoring.recipes.attention.stress.extents import alignment_of, lengths_of, mask_and_sinks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

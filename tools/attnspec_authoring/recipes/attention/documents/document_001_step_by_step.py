@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.documents.printed_numbers import row, rows
+from attnspec_authoring.recipes.attention.documents.printed import row, rows
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Printed, Source
 
 DOCUMENT = "001_97c79d128fd4cf2f.txt"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import ChangedArgument
-from attnspec_authoring.recipes.attention.documents.document_002_drawn_inputs import (
+from attnspec_authoring.recipes.attention.documents.document_002_one_head import (
     BATCH,
     DOCUMENT,
     MODEL_WIDTH,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.attention.long.lengths import beyond, thousands
 from attnspec_authoring.recipes.attention.long.targets import TARGETS
-from attnspec_authoring.recipes.targeting import read_targets
+from attnspec_authoring.recipes.completing import read_targets
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase

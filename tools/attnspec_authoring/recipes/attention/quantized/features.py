@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, boolean_mask, float_mask
-from attnspec_authoring.recipes.attention.quantized.granularity import SMALL
-from attnspec_authoring.recipes.attention.quantized.numbers import (
+from attnspec_authoring.recipes.attention.quantized.formats import (
     E4M3,
     E5M2,
     INT8,
@@ -18,6 +17,7 @@ from attnspec_authoring.recipes.attention.quantized.numbers import (
     QUERY_SCALES,
     QUERY_SCALES_OF_BATCH,
     QUERY_SCALES_OF_THREE,
+    SMALL,
     VALUE_SCALES,
     VALUE_SCALES_OF_BATCH,
     VALUE_SCALES_OF_THREE,

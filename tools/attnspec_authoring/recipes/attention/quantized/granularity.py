@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes
-from attnspec_authoring.recipes.attention.quantized.numbers import (
+from attnspec_authoring.recipes.attention.quantized.formats import (
     E4M3,
     E5M2,
     FORMATS,
@@ -21,6 +21,7 @@ from attnspec_authoring.recipes.attention.quantized.numbers import (
     QUERY_SCALES,
     QUERY_SCALES_OF_BATCH,
     QUERY_SCALES_OF_THREE,
+    SMALL,
     VALUE_SCALE,
     VALUE_SCALES,
     VALUE_SCALES_OF_BATCH,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-SMALL = Sizes(3, 2, 2, 1, 4, 3)
 GROUPED = Sizes(2, 6, 2, 1, 4, 2)
 FLASH = "https://github.com/flashinfer-ai/flashinfer/issues/4979"
 

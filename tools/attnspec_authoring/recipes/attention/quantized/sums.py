@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes
-from attnspec_authoring.recipes.attention.quantized.numbers import (
+from attnspec_authoring.recipes.attention.quantized.formats import (
     E4M3,
     E5M2,
     INT8,

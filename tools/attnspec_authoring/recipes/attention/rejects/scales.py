@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes
 from attnspec_authoring.recipes.attention.quantized import granularity
-from attnspec_authoring.recipes.attention.quantized.numbers import (
+from attnspec_authoring.recipes.attention.quantized.formats import (
     INT8,
     KEY_SCALES,
     QUERY_SCALES,

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.stress import (
-    digits,
-    empty_features,
-    far,
-    long_rows,
-    magnitudes,
-    overflow,
-    tiles,
-)
+from attnspec_authoring.recipes.attention.stress import digits, extents, far, magnitudes, overflow, tiles
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -20,12 +12,4 @@ if TYPE_CHECKING:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile stress."""
-    return (
-        *magnitudes.cases(),
-        *long_rows.cases(),
-        *tiles.cases(),
-        *digits.cases(),
-        *overflow.cases(),
-        *far.cases(),
-        *empty_features.cases(),
-    )
+    return (*magnitudes.cases(), *extents.cases(), *tiles.cases(), *digits.cases(), *overflow.cases(), *far.cases())

@@ -10,7 +10,7 @@ from attnspec_authoring.recipes.attention.attention import HIDDEN, Sizes, attent
 from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.attention.layout.projections import drawn, multi_head, single_head
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, context, softmax
-from attnspec_authoring.recipes.attention.quantized.numbers import E4M3, quantized
+from attnspec_authoring.recipes.attention.quantized.formats import E4M3, quantized
 from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, EVERY_DTYPE, SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
 from attnspec_authoring.recipes.generator import grid
 

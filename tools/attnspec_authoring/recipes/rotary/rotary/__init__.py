@@ -14,7 +14,6 @@ from attnspec_authoring.recipes.rotary.rotary import (
     rotations,
     sizes,
     tables,
-    yarn,
 )
 from attnspec_authoring.recipes.rotary.rotary.layouts import with_changed_arguments
 
@@ -26,5 +25,5 @@ __all__ = ["cases"]
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile `rotary`."""
-    modules = (frequencies, yarn, tables, rotations, pairs, nonfinite, layouts, rejects, bounds, sizes)
+    modules = (frequencies, tables, rotations, pairs, nonfinite, layouts, rejects, bounds, sizes)
     return with_changed_arguments(case for module in modules for case in module.cases())

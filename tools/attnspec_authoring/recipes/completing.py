@@ -1,18 +1,24 @@
-"""Targets: which mistakes each case is there to catch, from a table that a family or a profile keeps as text."""
+"""Completing a case: the mistakes that it is there to catch, and the clauses that operations have in common.
+
+Every case holds its inputs against what they were before the call. That clause is named where an edit would show in
+more than one place, because inputs share an array or cannot be written to, and by the case that is there to catch one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnspec.contract import OPERATIONS
 from attnspec.errors import RecipeError
+from attnspec.specification import clauses
 from attnspec_mistakes import CATALOGUE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
@@ -73,3 +79,37 @@ def _lines_of(case_id: str, file: str) -> str:
 def _shown(file: str) -> str:
     path = Path(file)
     return f"{path.parent.name}/{path.name}"
+
+
+SHOWING_EDITS = frozenset({"shared", "readonly"})
+"""The memory layouts in which an edited input shows elsewhere, too, or raises."""
+
+
+def with_shared_clauses(cases: Iterable[AuthoredCase]) -> tuple[AuthoredCase, ...]:
+    """Name the clauses that each case exercises by its memory layouts and by the call that follows it."""
+    return tuple(replace(case, clauses=tuple(dict.fromkeys((*case.clauses, *clauses_of(case))))) for case in cases)
+
+
+def clauses_of(case: AuthoredCase) -> tuple[str, ...]:
+    """Return the ids of the shared clauses that a case exercises, of those that the page of its operation has."""
+    short_name = OPERATIONS[case.operation].short_name
+    unchanged, layout, repeatable = (
+        f"{short_name}.{name}" for name in ("inputs_unchanged", "memory_layout", "repeatable")
+    )
+    exercised = {
+        unchanged: not SHOWING_EDITS.isdisjoint(case.presentation.values())
+        or any(broken_by(target) == unchanged for target in case.targets),
+        layout: bool(case.presentation),
+        repeatable: case.changed_argument is not None,
+    }
+    return tuple(clause for clause, holds in exercised.items() if holds and clause in clauses())
+
+
+def broken_by(mistake: str) -> str | None:
+    """Return the clause that a mistake breaks; None for one that the catalogue lacks."""
+    return _broken().get(mistake)
+
+
+@cache
+def _broken() -> Mapping[str, str]:
+    return {mistake.id: mistake.clause for mistake in CATALOGUE}

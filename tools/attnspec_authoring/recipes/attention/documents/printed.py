@@ -1,4 +1,8 @@
-"""How the rounding of printed inputs reaches the printed outputs of attention."""
+"""What documents print: numbers with their decimals, and how far the scores of printed inputs can move.
+
+Printed numbers stay strings until they are compared, because a string alone tells how many decimals were
+printed.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+UNREADABLE = "?"
+"""Stands for a number that the document cuts off."""
+
+
+def row(text: str) -> list[str | None]:
+    """Split one printed row into its numbers; ``?`` becomes None."""
+    return [None if number == UNREADABLE else number for number in text.split()]
+
+
+def rows(*texts: str) -> list[list[str | None]]:
+    """Split printed rows into their numbers, one list for each row."""
+    return [row(text) for text in texts]
 
 
 def propagated_rounding(
