@@ -38,6 +38,11 @@ class Source:
     url: str | None = None
 
 
+def reported(report: str) -> Source:
+    """Name a public report of a bug that a case would have caught, such as ``pytorch/pytorch/issues/103082``."""
+    return Source(url=f"https://github.com/{report}")
+
+
 @dataclass(frozen=True)
 class Printed:
     """Numbers (or a shape) that a source document printed, kept as it printed them.

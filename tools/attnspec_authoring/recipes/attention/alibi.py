@@ -12,9 +12,9 @@ from attnspec_authoring.recipes.attention.attention import (
     TOP_LEFT,
     Sizes,
     attention,
-    boolean_mask,
+    booleans,
     counting,
-    float_mask,
+    floats,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
@@ -35,29 +35,29 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
     seven = Sizes(1, 7, 7, 3, 3)
     return (
         attention("alibi/causal", "Two slopes, causal")(
-            SQUARE, clauses=("sdpa.alibi.distance",), is_causal=True, alibi_slopes=SLOPES
+            SQUARE, clauses="alibi.distance", is_causal=True, alibi_slopes=SLOPES
         ),
         attention("alibi/causal_other_values", "Two slopes, causal, other values")(
             SQUARE, is_causal=True, alibi_slopes=SLOPES
         ),
         attention("alibi/causal_powers", "Zero scores and powers of two as values: distance is punished, not rewarded")(
             powers,
-            clauses=("sdpa.alibi.distance",),
-            url="https://github.com/meta-pytorch/attention-gym/pull/86",
+            clauses="alibi.distance",
+            report="meta-pytorch/attention-gym/pull/86",
             is_causal=True,
             alibi_slopes=[0.25, 1.0],
             **counting(powers),
         ),
         attention("alibi/both_sides", "Not causal: keys to the right are as far away as keys to the left")(
-            powers, clauses=("sdpa.alibi.distance",), alibi_slopes=[0.25, 1.0], **counting(powers)
+            powers, clauses="alibi.distance", alibi_slopes=[0.25, 1.0], **counting(powers)
         ),
         attention("alibi/both_sides_drawn", "Not causal, with drawn numbers")(
             SQUARE, alibi_slopes=SLOPES, changed_argument=ChangedArgument("alibi_slopes", reversed=True), revision=2
         ),
         attention("alibi/three_heads", "Three heads, not a power of two")(
             three,
-            clauses=("sdpa.alibi.heads",),
-            url="https://github.com/ggml-org/llama.cpp/pull/20031",
+            clauses="alibi.heads",
+            report="ggml-org/llama.cpp/pull/20031",
             is_causal=True,
             alibi_slopes=[0.0625, 0.00390625, 0.25],
         ),
@@ -68,13 +68,13 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
         attention("alibi/steep", "A slope that leaves little but the nearest key")(SQUARE, alibi_slopes=[8.0, 2.0]),
         attention("alibi/steps", "Logits and logsumexp of causal attention with slopes")(
             Sizes(1, 2, 2, 5, 5),
-            clauses=("sdpa.alibi.distance",),
-            outputs=("output", "weights", "logsumexp", "scores", "logits"),
+            clauses="alibi.distance",
+            also="weights logsumexp scores logits",
             is_causal=True,
             alibi_slopes=SLOPES,
         ),
         attention("alibi/weights", "Weights with slopes, not causal")(
-            Sizes(1, 2, 2, 5, 5), outputs=("output", "weights"), alibi_slopes=SLOPES
+            Sizes(1, 2, 2, 5, 5), also="weights", alibi_slopes=SLOPES
         ),
     )
 
@@ -101,24 +101,21 @@ def position_cases() -> tuple[AuthoredCase, ...]:
     return (
         *made,
         attention("alibi/decode", "One query at the last of six keys")(
-            Sizes(3, 2, 2, 1, 6), clauses=("sdpa.alibi.position",), alibi_slopes=SLOPES, causal_alignment=BOTTOM_RIGHT
+            Sizes(3, 2, 2, 1, 6), clauses="alibi.position", alibi_slopes=SLOPES, causal_alignment=BOTTOM_RIGHT
         ),
         attention("alibi/past", "Distances to past keys")(
-            Sizes(1, 2, 2, 4, 4, past=3),
-            clauses=("sdpa.alibi.position", "sdpa.past.position"),
-            alibi_slopes=SLOPES,
-            is_causal=True,
+            Sizes(1, 2, 2, 4, 4, past=3), clauses="alibi.position past.position", alibi_slopes=SLOPES, is_causal=True
         ),
         attention("alibi/key_lengths", "Distances from the last counted key of each batch entry")(
             Sizes(3, 2, 2, 1, 6),
-            clauses=("sdpa.alibi.position", "sdpa.key_lengths.alignment"),
+            clauses="alibi.position key_lengths.alignment",
             alibi_slopes=SLOPES,
             key_lengths=[6, 4, 1],
             causal_alignment=BOTTOM_RIGHT,
         ),
         attention("alibi/lengths_both_sides", "Distances to both sides of queries that the lengths place")(
             Sizes(2, 1, 1, 3, 5),
-            url="https://github.com/microsoft/onnxruntime/pull/29247",
+            report="microsoft/onnxruntime/pull/29247",
             alibi_slopes=[0.5],
             key_lengths=[4, 5],
             query_lengths=[3, 2],
@@ -132,17 +129,12 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     added, boolean = "alibi/float_mask", "alibi/boolean_mask"
     return (
         attention(added, "Slopes and a float mask are both added")(
-            BATCH,
-            clauses=("sdpa.alibi.distance", "sdpa.mask.additive"),
-            alibi_slopes=SLOPES,
-            mask=float_mask(added, (3, 1, 5, 5)),
+            BATCH, clauses="alibi.distance mask.additive", alibi_slopes=SLOPES, mask=floats(3, 1, 5, 5)
         ),
-        attention(boolean, "Slopes and a Boolean mask")(
-            SQUARE, alibi_slopes=SLOPES, mask=boolean_mask(boolean, (2, 5, 5))
-        ),
+        attention(boolean, "Slopes and a Boolean mask")(SQUARE, alibi_slopes=SLOPES, mask=booleans(2, 5, 5)),
         attention("alibi/window", "Slopes within a window")(SQUARE, alibi_slopes=SLOPES, window=[2, 1]),
         attention("alibi/not_scaled", "The scale does not touch the slopes")(
-            SQUARE, clauses=("sdpa.alibi.distance", "sdpa.scale.explicit"), alibi_slopes=SLOPES, scale=0.125
+            SQUARE, clauses="alibi.distance scale.explicit", alibi_slopes=SLOPES, scale=0.125
         ),
         attention("alibi/scale_zero", "With the scale zero only the distances count")(
             SQUARE, alibi_slopes=SLOPES, scale=0.0
@@ -150,7 +142,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention("alibi/sinks", "Slopes and sinks")(SQUARE, alibi_slopes=SLOPES, sinks=[0.5, -1.0], is_causal=True),
         attention("alibi/grouped_causal", "Six slopes over two shared heads, causal")(
             Sizes(1, 6, 2, 4, 4),
-            clauses=("sdpa.alibi.heads", "sdpa.heads.grouped"),
+            clauses="alibi.heads heads.grouped",
             alibi_slopes=[0.25, 0.0625, 0.015625, 0.5, 0.125, 1.0],
             is_causal=True,
         ),

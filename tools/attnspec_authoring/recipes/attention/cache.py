@@ -14,13 +14,15 @@ from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     HIDDEN,
+    TOP_CAUSAL,
     TOP_LEFT,
     Sizes,
     attention,
     boolean_mask,
+    booleans,
     coarse,
     counting,
-    float_mask,
+    floats,
     probe,
     probe_sizes,
 )
@@ -51,40 +53,29 @@ def past_cases() -> tuple[AuthoredCase, ...]:
     nothing: dict[str, Any] = {f"past_{name}": np.zeros((*shapes[name][:2], 0, 3)) for name in ("key", "value")}
     return (
         attention("cache/past", "Three past keys, four new ones")(
-            PAST,
-            clauses=("sdpa.past.concatenation",),
-            changed_argument=ChangedArgument("past_key", reversed=True),
-            revision=2,
+            PAST, clauses="past.concatenation", changed_argument=ChangedArgument("past_key", reversed=True), revision=2
         ),
         attention("cache/past_other_values", "Three past keys and four new ones, with other values")(
             SMALL, changed_argument=ChangedArgument("past_value", reversed=True), revision=2
         ),
         attention("cache/past_causal", "New tokens see the whole past and themselves")(
-            PAST,
-            clauses=("sdpa.past.position",),
-            url="https://github.com/hyprstream/hyprstream/pull/1521",
-            is_causal=True,
+            PAST, clauses="past.position", report="hyprstream/hyprstream/pull/1521", is_causal=True
         ),
         attention("cache/past_causal_powers", "Three past and three new keys with powers of two as values")(
-            two,
-            clauses=("sdpa.past.position",),
-            url="https://github.com/pytorch/executorch/pull/21749",
-            is_causal=True,
-            **counting(two),
+            two, clauses="past.position", report="pytorch/executorch/pull/21749", is_causal=True, **counting(two)
         ),
         attention("cache/past_causal_probe", "Which past and new keys are seen")(
-            seen, clauses=("sdpa.past.position",), is_causal=True, **probe(seen)
+            seen, clauses="past.position", is_causal=True, **probe(seen)
         ),
         attention("cache/decode", "One new token after four past ones")(
-            Sizes(3, 2, 2, 1, 1, past=4), clauses=("sdpa.past.concatenation",), is_causal=True
+            Sizes(3, 2, 2, 1, 1, past=4), clauses="past.concatenation", is_causal=True
         ),
         attention("cache/decode_not_causal", "One new token, not causal")(Sizes(3, 2, 2, 1, 1, past=4)),
         attention("cache/decode_before_more_keys", "One query, causal, before the last of four new keys")(
             Sizes(3, 2, 2, 1, 4, past=1),
-            clauses=("sdpa.past.position",),
-            url="https://github.com/microsoft/onnxruntime/issues/29020",
-            is_causal=True,
-            causal_alignment=TOP_LEFT,
+            clauses="past.position",
+            report="microsoft/onnxruntime/issues/29020",
+            **TOP_CAUSAL,
         ),
         attention("cache/past_longer", "Nine past keys and four new ones")(
             Sizes(1, 2, 2, 4, 4, past=9), is_causal=True
@@ -96,18 +87,17 @@ def past_cases() -> tuple[AuthoredCase, ...]:
             value=long[:, :, 130:],
             past_key=zeros[:, :, :130],
             past_value=long[:, :, :130],
-            is_causal=True,
-            causal_alignment=TOP_LEFT,
+            **TOP_CAUSAL,
         ),
         attention("cache/past_of_one", "A single past key")(Sizes(1, 2, 2, 4, 4, past=1), is_causal=True),
         attention("cache/past_of_none", "A past of length zero is no past")(
-            empty, clauses=("sdpa.past.concatenation",), **nothing
+            empty, clauses="past.concatenation", **nothing
         ),
         *(
             attention(
                 f"cache/unequal_{alignment}",
                 f"Four queries, three past and five new keys, causal, {alignment.replace('_', '-')}",
-            )(UNEQUAL, clauses=("sdpa.past.position",), is_causal=True, causal_alignment=alignment)
+            )(UNEQUAL, clauses="past.position", is_causal=True, causal_alignment=alignment)
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
         attention("cache/values_wider", "A past of values wider than the keys")(
@@ -121,25 +111,22 @@ def present_cases() -> tuple[AuthoredCase, ...]:
     """Return the past and the new keys and values, joined."""
     return (
         attention("cache/present", "Past and new keys and values, joined")(
-            Sizes(3, 2, 2, 1, 1, past=3), clauses=("sdpa.precision.dtype",), outputs=PRESENT
+            Sizes(3, 2, 2, 1, 1, past=3), clauses="precision.dtype", outputs=PRESENT
         ),
         attention("cache/present_causal", "Joined keys and values do not depend on causality")(
             SMALL, outputs=PRESENT, is_causal=True
         ),
         attention("cache/present_after_one", "A past of one token, and values wider than the keys")(
-            Sizes(1, 3, 1, 2, 2, 2, 3, 1), url="https://github.com/microsoft/onnxruntime/pull/27791", outputs=PRESENT
+            Sizes(1, 3, 1, 2, 2, 2, 3, 1), report="microsoft/onnxruntime/pull/27791", outputs=PRESENT
         ),
         attention("cache/present_grouped", "Joined keys and values keep the shared heads")(
             Sizes(1, 6, 2, 3, 3, 3, 4, 2), outputs=PRESENT
         ),
         attention("cache/present_without_past", "Without a past the joined keys and values are the new ones")(
-            Sizes(1, 2, 2, 4, 5),
-            clauses=("sdpa.past.present",),
-            url="https://github.com/microsoft/onnxruntime/issues/26262",
-            outputs=PRESENT,
+            Sizes(1, 2, 2, 4, 5), clauses="past.present", report="microsoft/onnxruntime/issues/26262", outputs=PRESENT
         ),
         attention("cache/steps", "Weights, logits and logsumexp over past and new keys")(
-            Sizes(1, 2, 2, 4, 4, past=3), outputs=("output", "weights", "logsumexp", "scores", "logits"), is_causal=True
+            Sizes(1, 2, 2, 4, 4, past=3), also="weights logsumexp scores logits", is_causal=True
         ),
     )
 
@@ -149,7 +136,7 @@ def chunk_cases() -> tuple[AuthoredCase, ...]:
     whole = CONTINUED.drawn("cache/six_tokens")
     made = [
         attention("cache/six_tokens_at_once", "Six tokens at once, causal")(
-            CONTINUED, clauses=("sdpa.causal.top_left",), is_causal=True, **whole
+            CONTINUED, clauses="causal.top_left", is_causal=True, **whole
         )
     ]
     for start, stop, title in (
@@ -162,8 +149,8 @@ def chunk_cases() -> tuple[AuthoredCase, ...]:
         made.append(
             attention(f"cache/six_tokens_from_{start}_to_{stop}", title)(
                 CONTINUED,
-                clauses=("sdpa.past.position", "sdpa.past.concatenation"),
-                url="https://github.com/Mikyx-1/TinyLLM/pull/18" if start == 2 else None,
+                clauses="past.position past.concatenation",
+                report="Mikyx-1/TinyLLM/pull/18" if start == 2 else None,
                 is_causal=True,
                 **pieces,
                 **past,
@@ -180,22 +167,18 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
     half_of_them = (np.arange(32) % 5 != 3) | (np.arange(32) % 3 == 0)
     return (
         attention(boolean, "A Boolean mask over past and new keys")(
-            SMALL, clauses=("sdpa.past.concatenation", "sdpa.mask.boolean"), mask=boolean_mask(boolean, (1, 4, 7))
+            SMALL, clauses="past.concatenation mask.boolean", mask=booleans(1, 4, 7)
         ),
         attention(added, "A float mask over past and new keys")(
-            SMALL, clauses=("sdpa.past.concatenation", "sdpa.mask.additive"), mask=float_mask(added, (2, 4, 7))
+            SMALL, clauses="past.concatenation mask.additive", mask=floats(2, 4, 7)
         ),
         attention("cache/mask_and_causal", "A mask and causality over past and new keys")(
-            SMALL,
-            clauses=("sdpa.past.position",),
-            url="https://github.com/huggingface/candle/pull/3743",
-            is_causal=True,
-            mask=boolean_mask("cache/mask_and_causal", (4, 7)),
+            SMALL, clauses="past.position", report="huggingface/candle/pull/3743", is_causal=True, mask=booleans(4, 7)
         ),
         attention("cache/window", "A window over past and new keys")(SMALL, window=[2, 1]),
         attention(filled, "One query whose past and key just fill the window, with distances")(
             of_one,
-            url="https://github.com/huggingface/transformers/issues/37574",
+            report="huggingface/transformers/issues/37574",
             **coarse(filled, of_one),
             alibi_slopes=[0.5],
             window=[2, None],
@@ -203,7 +186,7 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
         # Kernels have their fast paths where lengths are multiples of 16.
         attention(aligned, "16 queries behind a past of 16, with a window, distances to both sides and a mask")(
             tiles,
-            url="https://github.com/intel/sycl-tla/pull/318",
+            report="intel/sycl-tla/pull/318",
             **coarse(aligned, tiles),
             mask=np.stack([half_of_them, half_of_them[::-1]]).reshape(2, 1, 32),
             alibi_slopes=[0.25, 0.5],
@@ -211,7 +194,7 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention("cache/dead_row", "A mask leaves neither past nor new keys to the second query")(
             SMALL,
-            clauses=("sdpa.fully_masked_row", "sdpa.past.concatenation"),
+            clauses="fully_masked_row past.concatenation",
             mask=np.broadcast_to((np.arange(4) != 1)[:, np.newaxis], (4, 7)),
         ),
         attention("cache/width_8", "A past of eight features")(Sizes(1, 2, 2, 4, 4, 8, past=3), is_causal=True),
@@ -230,42 +213,31 @@ def buffer_cases() -> tuple[AuthoredCase, ...]:
     aligned: dict[str, Any] = {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}
     return (
         attention("cache/buffer_decode", "One query against buffers of which seven, three and one key count")(
-            buffer,
-            clauses=("sdpa.key_lengths.exclusion",),
-            url="https://github.com/tenstorrent/tt-metal/issues/41215",
-            key_lengths=[7, 3, 1],
+            buffer, clauses="key_lengths.exclusion", report="tenstorrent/tt-metal/issues/41215", key_lengths=[7, 3, 1]
         ),
         attention("cache/buffer_decode_causal", "One query at the last counted key of each buffer")(
-            buffer, clauses=clauses, url="https://github.com/onnx/onnx/issues/8054", key_lengths=[7, 3, 1], **aligned
+            buffer, clauses=clauses, report="onnx/onnx/issues/8054", key_lengths=[7, 3, 1], **aligned
         ),
         attention("cache/buffer_causal", "Four queries at the last four counted keys of each buffer")(
-            several,
-            clauses=clauses,
-            url="https://github.com/microsoft/onnxruntime/pull/28958",
-            key_lengths=lengths,
-            **aligned,
+            several, clauses=clauses, report="microsoft/onnxruntime/pull/28958", key_lengths=lengths, **aligned
         ),
         attention("cache/buffer_causal_probe", "Which keys of each buffer are seen")(
             seen, clauses=clauses, key_lengths=lengths, **aligned, **probe(seen)
         ),
         attention("cache/buffer_mask", "A mask over a buffer of which not all keys count")(
             several,
-            clauses=("sdpa.key_lengths.exclusion",),
+            clauses="key_lengths.exclusion",
             key_lengths=lengths,
             mask=boolean_mask("cache/buffer_mask", (3, 1, 4, 7)) | (np.arange(7) == 0),
         ),
         attention("cache/buffer_bias", "A bias over a buffer of which not all keys count, causal")(
-            several,
-            clauses=clauses,
-            key_lengths=lengths,
-            mask=float_mask("cache/buffer_bias", (4, 7), hides=False),
-            **aligned,
+            several, clauses=clauses, key_lengths=lengths, mask=floats(4, 7, hides=False), **aligned
         ),
         attention("cache/buffer_full", "Buffers of which every key counts")(
-            several, clauses=("sdpa.key_lengths.exclusion",), key_lengths=[7, 7, 7]
+            several, clauses="key_lengths.exclusion", key_lengths=[7, 7, 7]
         ),
         attention("cache/buffer_grouped", "Buffers of grouped heads")(
-            Sizes(2, 6, 3, 1, 5), clauses=("sdpa.key_lengths.exclusion",), key_lengths=[5, 2]
+            Sizes(2, 6, 3, 1, 5), clauses="key_lengths.exclusion", key_lengths=[5, 2]
         ),
     )
 
@@ -300,12 +272,7 @@ def divided_cases() -> tuple[AuthoredCase, ...]:
             f"cache/divided_{name}_after_{past}_{alignment}",
             f"Three queries on eight keys of which {past} are past, {name.replace('_', ' ')}, "
             f"{alignment.replace('_', ' ')}",
-        )(
-            Sizes(2, 5, 1, 3, 8 - past, past=past),
-            outputs=("output", "logits", "logsumexp"),
-            causal_alignment=alignment,
-            **arguments,
-        )
+        )(Sizes(2, 5, 1, 3, 8 - past, past=past), also="logits logsumexp", causal_alignment=alignment, **arguments)
         for name, arguments in features.items()
         for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         for past in (0, 2, 4)

@@ -8,13 +8,14 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
     TOP_LEFT,
     Sizes,
     attention,
-    boolean_mask,
+    booleans,
     counting,
-    float_mask,
+    floats,
     probe,
     probe_sizes,
 )
@@ -28,11 +29,11 @@ BATCH = Sizes(3, 2, 2, 4, 6)
 SQUARE = Sizes(1, 2, 2, 5, 5)
 ALIGNMENTS = {TOP_LEFT: "the first query at the first key", BOTTOM_RIGHT: "the last query at the last key"}
 REPORTS = {
-    ("fewer_queries", TOP_LEFT): "https://github.com/microsoft/onnxruntime/issues/29020",
-    ("fewer_queries", BOTTOM_RIGHT): "https://github.com/pytorch/executorch/issues/22426",
-    ("one_query", TOP_LEFT): "https://github.com/pytorch/pytorch/issues/103082",
-    ("one_query", BOTTOM_RIGHT): "https://github.com/ROCm/flash-attention/issues/158",
-    ("more_queries", BOTTOM_RIGHT): "https://github.com/NVIDIA/cutlass/issues/2336",
+    ("fewer_queries", TOP_LEFT): "microsoft/onnxruntime/issues/29020",
+    ("fewer_queries", BOTTOM_RIGHT): "pytorch/executorch/issues/22426",
+    ("one_query", TOP_LEFT): "pytorch/pytorch/issues/103082",
+    ("one_query", BOTTOM_RIGHT): "ROCm/flash-attention/issues/158",
+    ("more_queries", BOTTOM_RIGHT): "NVIDIA/cutlass/issues/2336",
 }
 CHANGED = {("fewer_queries", BOTTOM_RIGHT): ChangedArgument("causal_alignment", TOP_LEFT)}
 
@@ -56,7 +57,7 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
                 attention(f"causal/{name}_{alignment}", f"{what}, causal, {where}")(
                     sizes,
                     clauses=(clause,),
-                    url=REPORTS.get((name, alignment)),
+                    report=REPORTS.get((name, alignment)),
                     changed_argument=CHANGED.get((name, alignment)),
                     revision=2 if (name, alignment) in CHANGED else 1,
                     is_causal=True,
@@ -77,8 +78,7 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
             query=np.zeros((1, 2, 3, 1)),
             key=np.zeros((1, 1, 260, 1)),
             value=grid(far, (1, 1, 260, 1)),
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
         ),
     )
 
@@ -96,19 +96,19 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         made += [
             attention(names["boolean_mask"], f"A key must be allowed by the mask and by causality ({short})")(
                 BATCH,
-                url="https://github.com/huggingface/transformers/pull/41966" if alignment == TOP_LEFT else None,
-                mask=boolean_mask(names["boolean_mask"], (3, 1, 4, 6)),
+                report="huggingface/transformers/pull/41966" if alignment == TOP_LEFT else None,
+                mask=booleans(3, 1, 4, 6),
                 **stated,
             ),
             attention(names["float_mask"], f"A float mask is added where causality leaves keys ({short})")(
-                FEWER, mask=float_mask(names["float_mask"], (2, 4, 6)), **stated
+                FEWER, mask=floats(2, 4, 6), **stated
             ),
             attention(names["scale"], f"Causal with a negative scale ({short})")(FEWER, scale=-0.5, **stated),
             attention(names["values_wider"], f"Causal with values wider than the keys ({short})")(
                 Sizes(1, 2, 2, 4, 6, 3, 5), **stated
             ),
             attention(names["steps"], f"Weights, logits and logsumexp of causal attention ({short})")(
-                Sizes(1, 2, 2, 4, 6), outputs=("output", "weights", "logsumexp", "logits"), **stated
+                Sizes(1, 2, 2, 4, 6), also="weights logsumexp logits", **stated
             ),
         ]
     return tuple(made)
@@ -125,17 +125,17 @@ def square_cases() -> tuple[AuthoredCase, ...]:
         changed[name][:, :, 3:] = -changed[name][:, :, 3:] * 2.0
     return (
         attention("causal/square", "As many queries as keys, causal")(
-            SQUARE, clauses=("sdpa.causal.top_left",), url="https://github.com/jax-ml/jax/issues/19237", is_causal=True
+            SQUARE, clauses="causal.top_left", report="jax-ml/jax/issues/19237", is_causal=True
         ),
         attention("causal/square_other_values", "Causal, the same shapes with other values")(SQUARE, is_causal=True),
         attention("causal/square_off", "The inputs of causal/square with causality off")(
             SQUARE, drawn_as="causal/square"
         ),
         attention("causal/square_as_mask", "The inputs of causal/square with the same exclusions as a Boolean mask")(
-            SQUARE, url="https://github.com/pytorch/pytorch/issues/165838", drawn_as="causal/square", mask=lower
+            SQUARE, report="pytorch/pytorch/issues/165838", drawn_as="causal/square", mask=lower
         ),
         attention("causal/square_future_changed", "Other keys and values in the future change no earlier output")(
-            SQUARE, clauses=("sdpa.causal.top_left",), is_causal=True, **changed
+            SQUARE, clauses="causal.top_left", is_causal=True, **changed
         ),
         attention("causal/square_probe", "Causal: query i sees the keys 0 to i")(
             probed, is_causal=True, **probe(probed)
@@ -147,11 +147,7 @@ def square_cases() -> tuple[AuthoredCase, ...]:
             "causal/square_mask_of_the_rest", "A mask of the other half and causality leave each query only itself"
         )(SQUARE, is_causal=True, mask=~np.tri(5, k=-1, dtype=np.bool_)),
         attention("causal/square_dead_row", "A mask takes away the only key of the first query")(
-            SQUARE,
-            clauses=("sdpa.fully_masked_row",),
-            outputs=("output", "weights"),
-            is_causal=True,
-            mask=np.arange(5)[np.newaxis, :] != 0,
+            SQUARE, clauses="fully_masked_row", also="weights", is_causal=True, mask=np.arange(5)[np.newaxis, :] != 0
         ),
         attention("causal/one_token", "One query, one key, causal")(Sizes(3, 2, 2, 1, 1), is_causal=True),
         attention("causal/wide", "Causal with eight features and eleven in the values")(

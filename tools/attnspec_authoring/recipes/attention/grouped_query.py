@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
+    TOP_CAUSAL,
     TOP_LEFT,
     Sizes,
     attention,
     boolean_mask,
+    booleans,
     coarse,
     float_mask,
+    floats,
     probe,
     probe_sizes,
 )
@@ -39,16 +43,16 @@ def mapping_cases() -> tuple[AuthoredCase, ...]:
     zeros: dict[str, Any] = {"query": np.zeros((1, 6, 4, 1)), "key": np.zeros((1, 2, 5, 1))}
     return (
         attention("grouped_query/which_head", "The values are 10 in the first shared head and 20 in the second")(
-            tell, clauses=CLAUSE, url="https://github.com/onnx/onnx/pull/7274", value=numbered, **zeros
+            tell, clauses=CLAUSE, report="onnx/onnx/pull/7274", value=numbered, **zeros
         ),
         attention("grouped_query/six_over_two", "Six query heads share two")(
-            SIX_OVER_TWO, clauses=CLAUSE, url="https://github.com/ekzhang/jax-js/pull/180"
+            SIX_OVER_TWO, clauses=CLAUSE, report="ekzhang/jax-js/pull/180"
         ),
         attention("grouped_query/six_over_two_other_values", "Six over two, with other values")(
             SIX_OVER_TWO, clauses=CLAUSE
         ),
         attention("grouped_query/six_over_three", "Six query heads share three, in two batch entries")(
-            SIX_OVER_THREE, clauses=CLAUSE, url="https://github.com/HazyResearch/HipKittens/pull/22"
+            SIX_OVER_THREE, clauses=CLAUSE, report="HazyResearch/HipKittens/pull/22"
         ),
         attention("grouped_query/three_over_one", "Three query heads share one")(THREE_OVER_ONE, clauses=CLAUSE),
         attention("grouped_query/eight_over_two", "Eight query heads share two")(EIGHT_OVER_TWO, clauses=CLAUSE),
@@ -56,10 +60,10 @@ def mapping_cases() -> tuple[AuthoredCase, ...]:
             Sizes(1, 12, 3, 2, 4), clauses=CLAUSE
         ),
         attention("grouped_query/no_query_heads", "No query head over two shared ones")(
-            Sizes(3, 0, 2, 4, 5), clauses=CLAUSE, url="https://github.com/pytorch/pytorch/issues/141218"
+            Sizes(3, 0, 2, 4, 5), clauses=CLAUSE, report="pytorch/pytorch/issues/141218"
         ),
         attention("grouped_query/steps", "Scores, weights and logsumexp of grouped heads")(
-            Sizes(1, 6, 2, 3, 4), clauses=CLAUSE, outputs=("output", "weights", "logsumexp", "scores")
+            Sizes(1, 6, 2, 3, 4), clauses=CLAUSE, also="weights logsumexp scores"
         ),
         attention("grouped_query/one_query", "One query against five keys")(Sizes(2, 6, 3, 1, 5), clauses=CLAUSE),
         attention("grouped_query/values_wider", "Values wider than the keys")(
@@ -79,19 +83,16 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     aligned, wide = "grouped_query/aligned_width", Sizes(1, 6, 2, 2, 4, 8)
     return (
         attention(heads, "A Boolean mask for each query head, not for each shared head")(
-            SIX_OVER_TWO,
-            clauses=CLAUSE,
-            url="https://github.com/intel/torch-xpu-ops/issues/5090",
-            mask=boolean_mask(heads, (6, 3, 5)),
+            SIX_OVER_TWO, clauses=CLAUSE, report="intel/torch-xpu-ops/issues/5090", mask=booleans(6, 3, 5)
         ),
         attention(f"{heads}_probe", "Which keys a mask for each query head leaves")(
-            seen, clauses=CLAUSE, mask=boolean_mask(f"{heads}_probe", (6, 3, 5)), **probe(seen)
+            seen, clauses=CLAUSE, mask=booleans(6, 3, 5), **probe(seen)
         ),
         *(
             attention(name, f"A {kind} mask for each query head, where all share one key head")(
                 Sizes(1, 3, 1, 4, 5),
                 clauses=CLAUSE,
-                url="https://github.com/openvinotoolkit/openvino/pull/21217",
+                report="openvinotoolkit/openvino/pull/21217",
                 mask=draw(name, (3, 4, 5)),
             )
             for name, kind, draw in (
@@ -100,13 +101,10 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             )
         ),
         attention(whole, "A float mask of rank 4 over grouped heads and unequal lengths")(
-            SIX_OVER_THREE,
-            clauses=CLAUSE,
-            url="https://github.com/huggingface/candle/issues/3388",
-            mask=float_mask(whole, (2, 1, 4, 5)),
+            SIX_OVER_THREE, clauses=CLAUSE, report="huggingface/candle/issues/3388", mask=floats(2, 1, 4, 5)
         ),
         attention(batch, "A row of a mask for each batch entry")(
-            THREE_OVER_ONE, clauses=CLAUSE, mask=boolean_mask(batch, (2, 1, 1, 5))
+            THREE_OVER_ONE, clauses=CLAUSE, mask=booleans(2, 1, 1, 5)
         ),
         *(
             attention(f"grouped_query/causal_{alignment}", f"Grouped heads, causal, {alignment.replace('_', '-')}")(
@@ -122,9 +120,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             SIX_OVER_TWO, clauses=CLAUSE, window=[1, 1], causal_alignment=BOTTOM_RIGHT
         ),
         attention("grouped_query/mask_rank_4_for_each_query_head", "A Boolean mask of rank 4 for each query head")(
-            SIX_OVER_TWO,
-            clauses=CLAUSE,
-            mask=boolean_mask("grouped_query/mask_rank_4_for_each_query_head", SIX_OVER_TWO.mask),
+            SIX_OVER_TWO, clauses=CLAUSE, mask=booleans(*SIX_OVER_TWO.mask)
         ),
         attention("grouped_query/width_8", "Grouped heads of eight features, causal")(
             Sizes(2, 3, 1, 4, 4, 8), clauses=CLAUSE, is_causal=True, revision=2
@@ -136,7 +132,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention("grouped_query/sinks", "A sink for each query head, not for each shared head")(
             SIX_OVER_TWO,
             clauses=(*CLAUSE, "sdpa.sinks.denominator"),
-            url="https://github.com/pie-project/pie/pull/272",
+            report="pie-project/pie/pull/272",
             sinks=np.array([0.5, -1.0, 2.0, 0.0, 1.5, -0.25]),
         ),
         attention("grouped_query/alibi", "A slope for each query head, not for each shared head")(
@@ -146,7 +142,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             causal_alignment=BOTTOM_RIGHT,
         ),
         attention("grouped_query/past", "Past keys and values have as many heads as the shared ones")(
-            past, clauses=(*CLAUSE, "sdpa.past.concatenation"), is_causal=True, causal_alignment=TOP_LEFT
+            past, clauses=(*CLAUSE, "sdpa.past.concatenation"), **TOP_CAUSAL
         ),
         attention("grouped_query/dead_head", "A mask leaves no key to one query head of a group")(
             SIX_OVER_TWO,
@@ -162,13 +158,12 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention(aligned, "Heads of 8 features with window, causality, cap, distances, mask and sinks")(
             wide,
-            url="https://github.com/HazyResearch/HipKittens/pull/22",
+            report="HazyResearch/HipKittens/pull/22",
             **coarse(aligned, wide),
-            mask=float_mask(aligned, (2, 4)),
+            mask=floats(2, 4),
             sinks=[0.5, -0.5, 1.0, 0.0, 0.25, -1.0],
             alibi_slopes=[0.25, 0.5, 0.125, 0.0625, 1.0, 0.75],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
             softcap=2.0,
             window=[2, None],
         ),

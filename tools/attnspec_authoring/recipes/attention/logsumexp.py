@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
     TOP_LEFT,
     Sizes,
     attention,
-    boolean_mask,
-    float_mask,
+    booleans,
+    floats,
 )
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
@@ -41,26 +42,15 @@ def value_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "logsumexp/two_equal_scores",
             "Two scores of 3: the logsumexp is 3 + ln 2, not in another base and not without the maximum",
-        )(
-            pair,
-            clauses=CLAUSE,
-            url="https://github.com/flashinfer-ai/flashinfer/issues/4485",
-            outputs=BOTH,
-            scale=1.0,
-            **threes,
-        ),
+        )(pair, clauses=CLAUSE, report="flashinfer-ai/flashinfer/issues/4485", outputs=BOTH, scale=1.0, **threes),
         attention("logsumexp/equal_scores", "Five scores of zero: the logsumexp is ln 5")(
-            SMALL,
-            clauses=CLAUSE,
-            url="https://github.com/pytorch/pytorch/issues/181645",
-            outputs=BOTH,
-            query=np.zeros(five["query"]),
+            SMALL, clauses=CLAUSE, report="pytorch/pytorch/issues/181645", outputs=BOTH, query=np.zeros(five["query"])
         ),
         attention("logsumexp/one_key", "A single key: the logsumexp is its score")(
-            Sizes(3, 2, 2, 4, 1), clauses=CLAUSE, outputs=("output", "logsumexp", "scores")
+            Sizes(3, 2, 2, 4, 1), clauses=CLAUSE, also="logsumexp scores"
         ),
         attention("logsumexp/five_queries", "Five queries: the logsumexp is not filled up to a tile")(
-            Sizes(1, 3, 3, 5, 4), url="https://github.com/feifeibear/long-context-attention/issues/122", outputs=BOTH
+            Sizes(1, 3, 3, 5, 4), report="feifeibear/long-context-attention/issues/122", outputs=BOTH
         ),
         attention("logsumexp/large_scores", "Scores of some hundreds, whose exponentials overflow")(
             SMALL, clauses=CLAUSE, outputs=BOTH, dtypes=SINGLE_AND_DOUBLE, **{**drawn, "query": drawn["query"] * 256.0}
@@ -85,7 +75,7 @@ def merge_cases() -> tuple[AuthoredCase, ...]:
     halves = {"first_half": slice(0, 4), "second_half": slice(4, 8)}
     return (
         attention("logsumexp/whole", "Eight keys at once")(
-            whole, clauses=CLAUSE, url="https://github.com/vllm-project/vllm/pull/28840", outputs=BOTH, **drawn
+            whole, clauses=CLAUSE, report="vllm-project/vllm/pull/28840", outputs=BOTH, **drawn
         ),
         *(
             attention(f"logsumexp/{name}", f"The {name.replace('_', ' ')} of the keys of logsumexp/whole")(
@@ -107,18 +97,18 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention("logsumexp/float_mask_of_ones", "A float mask of ones raises the logsumexp by one")(
             SMALL, clauses=CLAUSE, outputs=BOTH, drawn_as="logsumexp/plain", mask=np.ones((4, 5))
         ),
-        attention(added, "Logsumexp: a float mask")(BATCH, outputs=BOTH, mask=float_mask(added, (3, 1, 4, 5))),
-        attention(boolean, "Logsumexp: a Boolean mask")(SMALL, outputs=BOTH, mask=boolean_mask(boolean, (2, 4, 5))),
+        attention(added, "Logsumexp: a float mask")(BATCH, outputs=BOTH, mask=floats(3, 1, 4, 5)),
+        attention(boolean, "Logsumexp: a Boolean mask")(SMALL, outputs=BOTH, mask=booleans(2, 4, 5)),
         attention("logsumexp/dead_row", "Logsumexp: a row without keys: minus infinity")(
             SMALL,
-            clauses=("sdpa.logsumexp.fully_masked_row",),
+            clauses="logsumexp.fully_masked_row",
             outputs=BOTH,
             mask=np.broadcast_to((np.arange(4) != 3)[:, np.newaxis], (4, 5)),
         ),
         *(
             attention(f"logsumexp/causal_{alignment}", f"Logsumexp: causal, {alignment.replace('_', '-')}")(
                 SMALL,
-                url="https://github.com/tinygrad/tinygrad/pull/2425" if alignment == TOP_LEFT else None,
+                report="tinygrad/tinygrad/pull/2425" if alignment == TOP_LEFT else None,
                 outputs=BOTH,
                 is_causal=True,
                 causal_alignment=alignment,
@@ -128,40 +118,25 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "logsumexp/causal_dead_rows",
             "Logsumexp: causal with more queries than keys: the first rows are minus infinity",
-        )(
-            Sizes(1, 2, 2, 6, 4),
-            clauses=("sdpa.logsumexp.fully_masked_row",),
-            outputs=BOTH,
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
-        ),
+        )(Sizes(1, 2, 2, 6, 4), clauses="logsumexp.fully_masked_row", outputs=BOTH, **BOTTOM_CAUSAL),
         attention("logsumexp/window", "Logsumexp: a window")(square, outputs=BOTH, window=[1, 1], revision=2),
         attention("logsumexp/softcap", "Logsumexp: capped scores")(SMALL, outputs=BOTH, softcap=1.5),
         attention("logsumexp/sinks", "Logsumexp: the sink counts")(
-            SMALL,
-            clauses=("sdpa.sinks.logsumexp",),
-            url="https://github.com/pytorch/torchtitan/pull/2211",
-            outputs=BOTH,
-            sinks=[1.5, -0.5],
+            SMALL, clauses="sinks.logsumexp", report="pytorch/torchtitan/pull/2211", outputs=BOTH, sinks=[1.5, -0.5]
         ),
         attention("logsumexp/sinks_dead_row", "Logsumexp: a row without keys: the sink itself")(
             SMALL,
-            clauses=("sdpa.sinks.logsumexp", "sdpa.sinks.fully_masked_row"),
+            clauses="sinks.logsumexp sinks.fully_masked_row",
             outputs=BOTH,
             mask=np.broadcast_to((np.arange(4) != 0)[:, np.newaxis], (4, 5)),
             sinks=[1.5, -0.5],
         ),
         attention("logsumexp/grouped", "Logsumexp: six query heads over two shared heads")(
-            Sizes(1, 6, 2, 4, 5), url="https://github.com/Dao-AILab/flash-attention/issues/648", outputs=BOTH
+            Sizes(1, 6, 2, 4, 5), report="Dao-AILab/flash-attention/issues/648", outputs=BOTH
         ),
         attention(
             "logsumexp/one_query_grouped", "Logsumexp of one query, six query heads over three key heads, with a scale"
-        )(
-            Sizes(2, 6, 3, 1, 4, 1),
-            url="https://github.com/vllm-project/flash-attention/pull/34",
-            outputs=BOTH,
-            scale=0.75,
-        ),
+        )(Sizes(2, 6, 3, 1, 4, 1), report="vllm-project/flash-attention/pull/34", outputs=BOTH, scale=0.75),
         attention("logsumexp/past", "Logsumexp: past and new keys")(
             Sizes(1, 2, 2, 4, 4, past=3), outputs=BOTH, is_causal=True
         ),

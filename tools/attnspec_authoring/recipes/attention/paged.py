@@ -14,13 +14,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
+    TOP_CAUSAL,
     TOP_LEFT,
     Sizes,
     attention,
     boolean_mask,
     coarse,
     float_mask,
+    floats,
 )
 from attnspec_authoring.recipes.authoring import row
 from attnspec_authoring.recipes.generator import grid
@@ -61,7 +64,7 @@ def end_cases() -> tuple[AuthoredCase, ...]:
         )(
             Sizes(6, 2, 1, 1, 17, 1),
             clauses=("sdpa.key_lengths.exclusion", *SERVED),
-            url="https://github.com/vllm-project/flash-attention/issues/42",
+            report="vllm-project/flash-attention/issues/42",
             key_lengths=[16, 5, 17, 4, 15, 3],
         ),
         attention(
@@ -128,8 +131,7 @@ def empty_cases() -> tuple[AuthoredCase, ...]:
             clauses=(*EMPTY, *POSITION, *SERVED),
             query_lengths=[0, 3, 0, 2],
             key_lengths=[5, 12, 8, 4],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
         ),
     )
 
@@ -140,13 +142,12 @@ def position_cases() -> tuple[AuthoredCase, ...]:
     sizes = Sizes(3, 2, 1, 4, 17, 2)
     return (
         attention("paged/causal_bottom", "Causal from the bottom right, with lengths of queries and keys that differ")(
-            sizes, clauses=(*POSITION, *SERVED), is_causal=True, causal_alignment=BOTTOM_RIGHT, **lengths
+            sizes, clauses=(*POSITION, *SERVED), **BOTTOM_CAUSAL, **lengths
         ),
         attention("paged/causal_top", "Causal from the top left, with lengths of queries and keys that differ")(
             Sizes(3, 2, 2, 5, 9, 2),
             clauses=(*POSITION, *SERVED),
-            is_causal=True,
-            causal_alignment=TOP_LEFT,
+            **TOP_CAUSAL,
             query_lengths=[5, 2, 4],
             key_lengths=[9, 8, 3],
         ),
@@ -173,8 +174,7 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             clauses=(*POSITION, "sdpa.sinks.denominator", *SERVED),
             outputs=BOTH_OUTPUTS,
             sinks=[1.0, -0.5],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
             key_lengths=[13, 9, 4, 12],
             query_lengths=[3, 2, 3, 1],
         ),
@@ -184,7 +184,7 @@ def position_cases() -> tuple[AuthoredCase, ...]:
         attention("paged/mask_of_keys", "A float mask for each head over keys of which not all count")(
             Sizes(3, 2, 1, 4, 10, 2, 1),
             clauses=("sdpa.mask.additive", *SERVED),
-            mask=float_mask("paged/mask_of_keys", (2, 1, 10), hides=False),
+            mask=floats(2, 1, 10, hides=False),
             key_lengths=[10, 4, 7],
             query_lengths=[1, 4, 2],
         ),
@@ -206,8 +206,7 @@ def batch_cases() -> tuple[AuthoredCase, ...]:
         )(
             Sizes(17, 1, 1, 2, 7, 1),
             clauses=(*POSITION, *SERVED),
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
             query_lengths=[1 if entry % 3 == 0 else 2 for entry in range(17)],
             key_lengths=[1 + (5 * entry) % 7 for entry in range(17)],
         ),
@@ -217,8 +216,7 @@ def batch_cases() -> tuple[AuthoredCase, ...]:
         attention("paged/queries_67", "Sixty-seven queries in one sequence and two in the other, causal")(
             Sizes(2, 1, 1, 67, 9, 1),
             clauses=(*POSITION, *SERVED),
-            is_causal=True,
-            causal_alignment=TOP_LEFT,
+            **TOP_CAUSAL,
             query_lengths=[67, 2],
             key_lengths=[9, 5],
         ),
@@ -386,7 +384,7 @@ def beside_windows() -> tuple[AuthoredCase, ...]:
                 attention(case_id, f"A window that leaves out whole pages of {pages.size}, beside {words}")(
                     sizes,
                     clauses=CLAUSES,
-                    outputs=("output", "logsumexp"),
+                    also="logsumexp",
                     causal_alignment=BOTTOM_RIGHT,
                     key_lengths=[keys, pages.shorter],
                     **coarse(case_id, sizes),
@@ -413,7 +411,7 @@ def from_the_top() -> tuple[AuthoredCase, ...]:
         )(
             Sizes(2, 1, 1, queries, queries + 1, 1),
             clauses=CLAUSES,
-            outputs=("output", "logsumexp"),
+            also="logsumexp",
             window=[2, 1],
             causal_alignment=TOP_LEFT,
             key_lengths=[queries + 1, queries - 2],

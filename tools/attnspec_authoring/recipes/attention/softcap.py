@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import (
-    BOTTOM_RIGHT,
-    TOP_LEFT,
-    Sizes,
-    attention,
-    boolean_mask,
-    float_mask,
-)
+from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, attention, booleans, floats
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
@@ -44,8 +37,8 @@ def size_cases() -> tuple[AuthoredCase, ...]:
         *(
             attention(f"softcap/{name}", title)(
                 SMALL,
-                clauses=("sdpa.softcap.definition",),
-                url="https://github.com/sgl-project/sglang/issues/33915" if name == "two" else None,
+                clauses="softcap.definition",
+                report="sgl-project/sglang/issues/33915" if name == "two" else None,
                 drawn_as="softcap",
                 softcap=cap,
             )
@@ -54,21 +47,21 @@ def size_cases() -> tuple[AuthoredCase, ...]:
         attention("softcap/two_other_values", "A cap of two on other values")(SMALL, softcap=2.0),
         attention("softcap/off_by_zero", "A cap of zero means no cap")(SMALL, drawn_as="softcap", softcap=0.0),
         attention("softcap/off_by_null", "A cap of null means no cap")(
-            SMALL, clauses=("sdpa.softcap.off",), drawn_as="softcap", softcap=None
+            SMALL, clauses="softcap.off", drawn_as="softcap", softcap=None
         ),
         attention("softcap/off_by_zero_with_mask", "A cap of zero means no cap, beside a float mask")(
-            Sizes(1, 2, 1, 3, 4, width=2), mask=float_mask("softcap/off_by_zero_with_mask", (3, 4)), softcap=0.0
+            Sizes(1, 2, 1, 3, 4, width=2), mask=floats(3, 4), softcap=0.0
         ),
         attention("softcap/steps", "Scores are before, logits after the cap")(SMALL, outputs=STEPS, softcap=1.5),
         attention("softcap/saturated", "Scores far beyond the cap: the tangent is almost one")(
-            SMALL, outputs=("output", "weights", "logits"), softcap=4.0, **sharp
+            SMALL, also="weights logits", softcap=4.0, **sharp
         ),
         attention("softcap/far_saturated", "Scores thousands of times the cap: exponentials of that overflow")(
-            SMALL, outputs=("output", "weights", "logits"), softcap=0.125, **far
+            SMALL, also="weights logits", softcap=0.125, **far
         ),
         attention("softcap/hardly_touches", "Scores far below the cap: the logits differ from them in the last digits")(
             SMALL,
-            outputs=("output", "logits"),
+            also="logits",
             dtypes=SINGLE_AND_DOUBLE,
             query=grid("softcap/hardly_touches/query", (1, 2, 4, 3)) * 0.0625,
             softcap=64.0,
@@ -76,7 +69,7 @@ def size_cases() -> tuple[AuthoredCase, ...]:
         attention("softcap/after_the_scale", "The cap comes after the scale")(
             SMALL,
             clauses=ORDER,
-            url="https://github.com/flashinfer-ai/flashinfer/issues/1193",
+            report="flashinfer-ai/flashinfer/issues/1193",
             drawn_as="softcap",
             softcap=1.0,
             scale=2.0,
@@ -86,7 +79,7 @@ def size_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention("softcap/one_query", "One query, capped scores")(Sizes(3, 2, 2, 1, 5), softcap=1.5, scale=1.5),
         attention("softcap/width_8", "Capped scores of eight features under a Boolean mask")(
-            Sizes(1, 2, 2, 4, 5, 8), softcap=2.0, mask=boolean_mask("softcap/width_8", (4, 5))
+            Sizes(1, 2, 2, 4, 5, 8), softcap=2.0, mask=booleans(4, 5)
         ),
         attention("softcap/scale_zero", "A cap under the scale zero")(SMALL, softcap=1.0, scale=0.0),
     )
@@ -106,7 +99,7 @@ def order_cases() -> tuple[AuthoredCase, ...]:
         attention("softcap/hidden_key_is_not_capped", "Minus infinity is not capped: a hidden key has no weight")(
             pair,
             clauses=ORDER,
-            url="https://github.com/onnx/onnx/issues/7865",
+            report="onnx/onnx/issues/7865",
             value=zero_one,
             mask=np.array([[True, False]]),
             softcap=2.0,
@@ -115,30 +108,26 @@ def order_cases() -> tuple[AuthoredCase, ...]:
         attention("softcap/bias_is_not_capped", "A bias of six is added after the cap of two")(
             pair,
             clauses=ORDER,
-            url="https://github.com/emmtrix/emx-onnx-cgen/pull/731",
+            report="emmtrix/emx-onnx-cgen/pull/731",
             value=zero_one,
             mask=np.array([[0.0, 6.0]]),
             softcap=2.0,
             **zeros,
         ),
         attention(bias, "A float mask on capped scores")(
-            SMALL,
-            clauses=ORDER,
-            url="https://github.com/microsoft/onnxruntime/pull/28379",
-            mask=float_mask(bias, (2, 4, 5)),
-            softcap=1.5,
+            SMALL, clauses=ORDER, report="microsoft/onnxruntime/pull/28379", mask=floats(2, 4, 5), softcap=1.5
         ),
         attention("softcap/bias_steps", "Every step with a cap and a float mask")(
-            SMALL, clauses=ORDER, outputs=STEPS, mask=float_mask("softcap/bias_steps", (4, 5)), softcap=1.5
+            SMALL, clauses=ORDER, outputs=STEPS, mask=floats(4, 5), softcap=1.5
         ),
         attention(boolean, "A Boolean mask on capped scores")(
-            BATCH, clauses=ORDER, mask=boolean_mask(boolean, (3, 1, 4, 5)), softcap=0.75
+            BATCH, clauses=ORDER, mask=booleans(3, 1, 4, 5), softcap=0.75
         ),
         attention(
             "softcap/one_query_masked", "One query, a cap, and a mask that hides keys: what is hidden stays hidden"
         )(
             Sizes(3, 2, 2, 1, 5, 1),
-            url="https://github.com/flashinfer-ai/flashinfer/pull/350",
+            report="flashinfer-ai/flashinfer/pull/350",
             mask=np.array([[True, False, True, True, False]]),
             softcap=1.5,
         ),
@@ -152,10 +141,10 @@ def order_cases() -> tuple[AuthoredCase, ...]:
             SMALL, softcap=1.5, window=[1, 0], causal_alignment=BOTTOM_RIGHT
         ),
         attention("softcap/grouped", "Capped scores of grouped heads under a mask")(
-            Sizes(1, 6, 2, 4, 5), softcap=1.5, mask=boolean_mask("softcap/grouped", (6, 4, 5))
+            Sizes(1, 6, 2, 4, 5), softcap=1.5, mask=booleans(6, 4, 5)
         ),
         attention("softcap/sinks", "A sink is not capped")(
-            SMALL, clauses=ORDER, outputs=("output", "weights", "logsumexp"), softcap=0.5, sinks=np.array([3.0, -2.0])
+            SMALL, clauses=ORDER, also="weights logsumexp", softcap=0.5, sinks=np.array([3.0, -2.0])
         ),
         attention("softcap/alibi", "The penalty for distance is not capped")(
             Sizes(1, 2, 2, 5, 5), clauses=ORDER, softcap=0.5, alibi_slopes=slopes, is_causal=True
@@ -164,14 +153,14 @@ def order_cases() -> tuple[AuthoredCase, ...]:
             Sizes(1, 2, 2, 4, 4, past=3), softcap=1.0, is_causal=True
         ),
         attention("softcap/key_lengths", "A cap with keys beyond the length")(
-            BATCH, clauses=("sdpa.softcap.definition",), softcap=0.5, key_lengths=[5, 3, 1]
+            BATCH, clauses="softcap.definition", softcap=0.5, key_lengths=[5, 3, 1]
         ),
         attention(
             "softcap/tail", "Sixty-five keys, no mask, all scores negative: what fills up the last tile must not count"
         )(
             tail,
-            clauses=("sdpa.softcap.definition",),
-            url="https://github.com/ggml-org/llama.cpp/pull/29034",
+            clauses="softcap.definition",
+            report="ggml-org/llama.cpp/pull/29034",
             query=np.abs(negative["query"]) / 2.0,
             key=-np.abs(negative["key"]) / 2.0,
             softcap=2.0,
@@ -182,7 +171,7 @@ def order_cases() -> tuple[AuthoredCase, ...]:
         attention("softcap/dead_row", "A cap makes no key of a row without keys")(
             SMALL,
             clauses=("sdpa.fully_masked_row", *ORDER),
-            outputs=("output", "weights"),
+            also="weights",
             softcap=2.0,
             mask=np.broadcast_to((np.arange(4) != 2)[:, np.newaxis], (4, 5)),
         ),

@@ -18,8 +18,9 @@ from attnspec_authoring.recipes.attention.attention import (
     Sizes,
     attention,
     boolean_mask,
+    booleans,
     coarse,
-    float_mask,
+    floats,
 )
 from attnspec_authoring.recipes.attention.layout.heads import layout as of_heads
 from attnspec_authoring.recipes.attention.layout.projections import multi_head
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 LENGTHS = (1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257)
 QUERY_LENGTHS = (17, 33, 64, 65, 129)
 REPORTS = {
-    17: "https://github.com/microsoft/onnxruntime/pull/26715",
-    33: "https://github.com/tenstorrent/tt-metal/issues/54833",
-    63: "https://github.com/thu-ml/SageAttention/pull/377",
-    129: "https://github.com/tenstorrent/tt-metal/issues/56171",
+    17: "microsoft/onnxruntime/pull/26715",
+    33: "tenstorrent/tt-metal/issues/54833",
+    63: "thu-ml/SageAttention/pull/377",
+    129: "tenstorrent/tt-metal/issues/56171",
 }
 
 
@@ -70,7 +71,7 @@ def key_cases() -> tuple[AuthoredCase, ...]:
         shared = 1 if length > 17 else 2
         sizes = Sizes(1, 2, shared, 3, length, width_for(length)) if length > 1 else Sizes(3, 2, 2, 4, 1)
         words = f"{length} keys" if length > 1 else "One key"
-        for kind, make, what, url in (
+        for kind, make, what, report in (
             ("winner_last", winner_last, "the last one wins", REPORTS.get(length)),
             ("all_negative", all_negative, "all scores are negative, the last one least", None),
         ):
@@ -79,7 +80,7 @@ def key_cases() -> tuple[AuthoredCase, ...]:
             name = f"tails/keys_{length}_{kind}"
             made.append(
                 attention(name, f"{words}: {what}")(
-                    sizes, clauses=("sdpa.softmax.keys", "sdpa.output"), url=url, **make(name, sizes)
+                    sizes, clauses="softmax.keys output", report=report, **make(name, sizes)
                 )
             )
     return tuple(made)
@@ -90,8 +91,10 @@ def decoding_cases() -> tuple[AuthoredCase, ...]:
     made: list[AuthoredCase] = []
     for length in (8, 16, 32, 64):
         name, sizes = f"tails/decode_{length}", Sizes(2, 3, 1, 1, length, 1)
-        url = "https://github.com/microsoft/onnxruntime/pull/26715" if length == 16 else None
-        made.append(attention(name, f"One query against {length} keys")(sizes, url=url, **winner_last(name, sizes)))
+        report = "microsoft/onnxruntime/pull/26715" if length == 16 else None
+        made.append(
+            attention(name, f"One query against {length} keys")(sizes, report=report, **winner_last(name, sizes))
+        )
     for past in (15, 63):
         sizes = Sizes(2, 3, 1, 1, 1, 1, past=past)
         made.append(attention(f"tails/decode_past_{past}", f"One new token after {past}")(sizes, is_causal=True))
@@ -112,7 +115,7 @@ def query_cases() -> tuple[AuthoredCase, ...]:
         )
         made.append(
             attention(f"tails/queries_{length}", f"{length} queries")(
-                sizes, clauses=("sdpa.scores", "sdpa.output"), sample={"output": sample} if length > 33 else None
+                sizes, clauses="scores output", sample={"output": sample} if length > 33 else None
             )
         )
     return tuple(made)
@@ -138,16 +141,12 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             )
         ),
         attention("tails/causal_17", "Seventeen queries and keys, causal")(Sizes(1, 2, 2, 17, 17), is_causal=True),
-        attention(boolean, "Thirty-three keys under a Boolean mask")(
-            Sizes(1, 2, 1, 5, 33), mask=boolean_mask(boolean, (5, 33))
-        ),
+        attention(boolean, "Thirty-three keys under a Boolean mask")(Sizes(1, 2, 1, 5, 33), mask=booleans(5, 33)),
         attention(added, "Forty-three keys under a float mask whose rows are no multiple of eight")(
-            Sizes(1, 2, 1, 3, 43),
-            url="https://github.com/facebookresearch/xformers/issues/813",
-            mask=float_mask(added, (3, 43)),
+            Sizes(1, 2, 1, 3, 43), report="facebookresearch/xformers/issues/813", mask=floats(3, 43)
         ),
         attention("tails/boolean_mask_97", "Ninety-seven keys under a Boolean mask")(
-            Sizes(1, 2, 1, 3, 97, 1), mask=boolean_mask("tails/boolean_mask_97", (3, 97))
+            Sizes(1, 2, 1, 3, 97, 1), mask=booleans(3, 97)
         ),
         attention("tails/window_33", "Thirty-three queries and keys under a window")(
             Sizes(1, 2, 1, 33, 33, 1), window=[9, 4]
@@ -157,10 +156,10 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             Sizes(1, 4, 1, 3, 3, past=31), is_causal=True
         ),
         attention("tails/key_lengths", "Buffers of thirty-three keys of which 33, 17 and 16 count")(
-            Sizes(3, 2, 1, 4, 33, 2), clauses=("sdpa.key_lengths.exclusion",), key_lengths=[33, 17, 16]
+            Sizes(3, 2, 1, 4, 33, 2), clauses="key_lengths.exclusion", key_lengths=[33, 17, 16]
         ),
         attention("tails/sinks_33", "Thirty-three keys and sinks")(
-            Sizes(1, 2, 1, 4, 33), outputs=("output", "logsumexp"), sinks=[0.5, 2.0]
+            Sizes(1, 2, 1, 4, 33), also="logsumexp", sinks=[0.5, 2.0]
         ),
         attention("tails/grouped_33", "Thirty-three keys of two shared heads for six")(Sizes(1, 6, 2, 3, 33, 2)),
         attention(

@@ -16,13 +16,15 @@ import numpy as np
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attendance import depends_on_alignment
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
     TOP_LEFT,
     Sizes,
     attention,
-    boolean_mask,
+    booleans,
     coarse,
     float_mask,
+    floats,
     probe,
     probe_sizes,
 )
@@ -55,8 +57,8 @@ def length_cases() -> tuple[AuthoredCase, ...]:
     return (
         attention("varlen/key_lengths", "Five, two and three keys count; behind them stand large numbers")(
             HEADS,
-            clauses=("sdpa.key_lengths.exclusion",),
-            url="https://github.com/deepspeedai/DeepSpeed/issues/1967",
+            clauses="key_lengths.exclusion",
+            report="deepspeedai/DeepSpeed/issues/1967",
             key_lengths=KEY_LENGTHS,
             **padded("varlen/key_lengths", HEADS, KEY_LENGTHS),
         ),
@@ -67,7 +69,7 @@ def length_cases() -> tuple[AuthoredCase, ...]:
             HEADS, drawn_as="varlen/key_lengths", key_lengths=[1, 4, 2]
         ),
         attention("varlen/key_lengths_probe", "Which keys the lengths leave")(
-            SEEN, clauses=("sdpa.key_lengths.exclusion",), key_lengths=KEY_LENGTHS, **probe(SEEN)
+            SEEN, clauses="key_lengths.exclusion", key_lengths=KEY_LENGTHS, **probe(SEEN)
         ),
         attention("varlen/query_lengths", "Four, one and three queries count")(SIZES, query_lengths=QUERY_LENGTHS),
         attention("varlen/both", "Lengths of queries and keys")(
@@ -75,24 +77,21 @@ def length_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention("varlen/steps", "Weights, logits and logsumexp with keys behind the length")(
             Sizes(3, 1, 1, 4, 5),
-            outputs=("output", "weights", "logsumexp", "logits"),
+            also="weights logsumexp logits",
             key_lengths=KEY_LENGTHS,
             **padded("varlen/steps", Sizes(3, 1, 1, 4, 5), KEY_LENGTHS),
         ),
         attention("varlen/no_keys_in_one_entry", "A batch entry of which no key counts")(
             HEADS,
-            clauses=("sdpa.fully_masked_row", "sdpa.key_lengths.exclusion"),
-            url="https://github.com/pytorch/pytorch/issues/81077",
+            clauses="fully_masked_row key_lengths.exclusion",
+            report="pytorch/pytorch/issues/81077",
             key_lengths=[5, 0, 3],
         ),
         attention("varlen/no_keys_in_one_entry_steps", "Weights and logsumexp of a batch entry of which no key counts")(
-            Sizes(3, 1, 1, 2, 5),
-            url="https://github.com/HabanaAI/vllm-fork/pull/318",
-            outputs=("output", "weights", "logsumexp"),
-            key_lengths=[5, 0, 3],
+            Sizes(3, 1, 1, 2, 5), report="HabanaAI/vllm-fork/pull/318", also="weights logsumexp", key_lengths=[5, 0, 3]
         ),
         attention("varlen/no_queries_in_one_entry", "A batch entry of which no query counts")(
-            SIZES, clauses=("sdpa.query_lengths.rows",), query_lengths=[4, 0, 2], key_lengths=KEY_LENGTHS
+            SIZES, clauses="query_lengths.rows", query_lengths=[4, 0, 2], key_lengths=KEY_LENGTHS
         ),
         attention("varlen/one_key_each", "One key of each batch entry counts: its value comes out")(
             SIZES, key_lengths=[1, 1, 1]
@@ -112,7 +111,7 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
         made += [
             attention(names["causal"], f"Causal with lengths of queries and keys, {short}")(
                 HEADS,
-                url="https://github.com/AI-Hypercomputer/maxtext/issues/4476" if alignment == BOTTOM_RIGHT else None,
+                report="AI-Hypercomputer/maxtext/issues/4476" if alignment == BOTTOM_RIGHT else None,
                 is_causal=True,
                 **aligned,
                 **BOTH,
@@ -137,8 +136,8 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
             ),
             attention(names["mask"], f"A mask, causality and lengths, {short}")(
                 SIZES,
-                clauses=("sdpa.key_lengths.exclusion", "sdpa.mask.boolean"),
-                mask=boolean_mask(names["mask"], (3, 1, 4, 5)),
+                clauses="key_lengths.exclusion mask.boolean",
+                mask=booleans(3, 1, 4, 5),
                 is_causal=True,
                 revision=2 if short == "top" else 1,
                 **aligned,
@@ -157,8 +156,8 @@ def packed_cases() -> tuple[AuthoredCase, ...]:
     made = [
         attention("varlen/packed", "Sequences of five, three and one token in one batch, causal")(
             sizes,
-            clauses=("sdpa.key_lengths.exclusion", "sdpa.query_lengths.rows"),
-            url="https://github.com/Tencent-Hunyuan/HunyuanVideo/pull/310",
+            clauses="key_lengths.exclusion query_lengths.rows",
+            report="Tencent-Hunyuan/HunyuanVideo/pull/310",
             key_lengths=lengths,
             query_lengths=lengths,
             **stated,
@@ -184,7 +183,7 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
             "varlen/whole_tiles_alibi", "192 keys in whole tiles, of which 150 count, at distances beyond a signed byte"
         )(
             Sizes(1, 2, 1, 3, 192, 1),
-            url="https://github.com/flashinfer-ai/flashinfer/pull/5090",
+            report="flashinfer-ai/flashinfer/pull/5090",
             query=np.zeros((1, 2, 3, 1)),
             key=np.zeros((1, 1, 192, 1)),
             value=(np.arange(192, dtype=np.float64) // 8).reshape(1, 1, 192, 1),
@@ -194,7 +193,7 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention(aligned, "16 queries and 32 keys with lengths, a window, a mask for each entry, a cap and sinks")(
             padded_tiles,
-            url="https://github.com/Tencent-Hunyuan/HunyuanVideo/pull/310",
+            report="Tencent-Hunyuan/HunyuanVideo/pull/310",
             **coarse(aligned, padded_tiles),
             mask=np.stack([half_of_them, half_of_them[::-1]]).reshape(2, 1, 1, 32),
             key_lengths=[32, 21],
@@ -212,24 +211,21 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     left_padding = (np.arange(5) >= np.array([0, 3, 2])[:, np.newaxis]).reshape(3, 1, 1, 5)
     return (
         attention("varlen/left_padding", "Padding on the left cannot be said by lengths; a mask says it")(
-            SIZES,
-            clauses=("sdpa.mask.boolean", "sdpa.mask.broadcast"),
-            url="https://github.com/OpenNMT/OpenNMT-py/pull/2589",
-            mask=left_padding,
+            SIZES, clauses="mask.boolean mask.broadcast", report="OpenNMT/OpenNMT-py/pull/2589", mask=left_padding
         ),
         attention("varlen/bias", "A float mask over keys of which not all count")(
             HEADS,
-            clauses=("sdpa.key_lengths.exclusion", "sdpa.mask.additive"),
+            clauses="key_lengths.exclusion mask.additive",
             key_lengths=KEY_LENGTHS,
-            mask=float_mask("varlen/bias", (2, 4, 5), hides=False),
+            mask=floats(2, 4, 5, hides=False),
         ),
         attention("varlen/sinks", "Sinks with keys behind the length")(
             HEADS, key_lengths=[5, 0, 3], sinks=np.array([0.5, -1.0])
         ),
         attention("varlen/logsumexp_of_shorter_queries", "Weights and logsumexp where not all queries count")(
             SIZES,
-            url="https://github.com/Dao-AILab/flash-attention/pull/2573",
-            outputs=("output", "weights", "logsumexp"),
+            report="Dao-AILab/flash-attention/pull/2573",
+            also="weights logsumexp",
             key_lengths=KEY_LENGTHS,
             query_lengths=[4, 2, 3],
         ),
@@ -238,11 +234,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             SIZES, key_lengths=KEY_LENGTHS, scale=-0.75
         ),
         attention("varlen/grouped", "Grouped heads with lengths, causal")(
-            Sizes(2, 6, 3, 4, 5),
-            key_lengths=[5, 3],
-            query_lengths=[4, 2],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            Sizes(2, 6, 3, 4, 5), key_lengths=[5, 3], query_lengths=[4, 2], **BOTTOM_CAUSAL
         ),
         attention("varlen/values_wider", "Lengths with values wider than the keys")(
             Sizes(3, 1, 1, 4, 5, 3, 6),
@@ -255,11 +247,11 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             "A mask and lengths for each of as many entries as heads; one has no query, and one no keys",
         )(
             Sizes(3, 3, 1, 1, 2, 1),
-            url="https://github.com/keras-team/keras-hub/issues/783",
+            report="keras-team/keras-hub/issues/783",
             query=np.zeros((3, 3, 1, 1)),
             key=np.zeros((3, 1, 2, 1)),
             value=np.array([[1.0, 2.0], [4.0, 8.0], [1.0, 2.0]]).reshape(3, 1, 2, 1),
-            outputs=("output", "logsumexp"),
+            also="logsumexp",
             mask=np.array([[False, False], [True, False], [True, True]]).reshape(3, 1, 1, 2),
             key_lengths=[1, 1, 0],
             query_lengths=[0, 1, 1],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes, float_mask
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes, floats
 from attnspec_authoring.recipes.attention.backward.gradients import STORED, gradients
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def query_cases() -> tuple[AuthoredCase, ...]:
         )(
             Sizes(1, 2, 1, 66, 2, 1, 1),
             sinks=[0.5, -1.0],
-            mask=float_mask("backward/queries_66_grouped", (2, 1, 2), hides=False),
+            mask=floats(2, 1, 2, hides=False),
             softcap=1.5,
             derived=STORED,
         ),
@@ -93,12 +93,7 @@ def key_cases() -> tuple[AuthoredCase, ...]:
         gradients("keys_75_sinks", "A sink beside 75 keys, for two queries")(Sizes(1, 1, 1, 2, 75, 1, 1), sinks=[2.5]),
         gradients(
             "keys_40_sinks", "Sinks and a row of a float mask beside forty keys, and output and logsumexp are given"
-        )(
-            Sizes(1, 2, 1, 3, 40, 1, 1),
-            derived=STORED,
-            sinks=[3.0, 1.5],
-            mask=float_mask("backward/keys_40_sinks", (1, 40), hides=False),
-        ),
+        )(Sizes(1, 2, 1, 3, 40, 1, 1), derived=STORED, sinks=[3.0, 1.5], mask=floats(1, 40, hides=False)),
         gradients(f"keys_{MANY}_sinks", f"One sink beside {MANY} keys, and a gradient of the logsumexp")(
             Sizes(1, 1, 1, 2, MANY, 1, 1), sinks=[5.0], with_grad_logsumexp=True
         ),
@@ -144,13 +139,7 @@ def hidden_cases() -> tuple[AuthoredCase, ...]:
         gradients(
             "hidden_blocks_causal_window",
             "A window and causality, where the first block of some queries lies before their window",
-        )(
-            Sizes(1, 1, 1, 8, 133, 1, 1),
-            window=[4, None],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
-            alibi_slopes=[-0.5],
-        ),
+        )(Sizes(1, 1, 1, 8, 133, 1, 1), window=[4, None], **BOTTOM_CAUSAL, alibi_slopes=[-0.5]),
     )
 
 
@@ -245,7 +234,7 @@ def width_cases() -> tuple[AuthoredCase, ...]:
             f"Queries and keys of {width} features, values of {of_values}: blocks and what is left",
         )(
             Sizes(1, 1, 1, 1, 2, width, of_values),
-            clauses=("scale.default", "grad_weights", "grad_query", "grad_key", "grad_value"),
+            clauses="scale.default grad_weights grad_query grad_key grad_value",
             derived=STORED if of_values > 32 else (),
         )
         for width, of_values in widths

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import (
     BATCH,
     PLAIN,
@@ -82,11 +82,7 @@ def dead_cases() -> tuple[AuthoredCase, ...]:
             Sizes(1, 6, 2, 4, 5, 2, 1), mask=(np.arange(24) != 9).reshape(6, 4, 1) & np.ones((6, 4, 5), np.bool_)
         ),
         gradients("dead_before_the_keys", "Causality leaves the first queries no key, and all they have is a sink")(
-            Sizes(1, 2, 2, 6, 4, 3, 2),
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
-            sinks=SINKS,
-            with_grad_logsumexp=True,
+            Sizes(1, 2, 2, 6, 4, 3, 2), **BOTTOM_CAUSAL, sinks=SINKS, with_grad_logsumexp=True
         ),
         gradients("dead_beyond_the_window", "A window ends before the keys begin")(
             Sizes(1, 2, 2, 6, 3, 3, 2), window=[1, 1], causal_alignment=TOP_LEFT, derived=STORED
@@ -100,11 +96,11 @@ def no_axis_cases() -> tuple[AuthoredCase, ...]:
     return (
         gradients("no_keys", "No keys at all")(no_keys),
         gradients("no_keys_sinks", "No keys at all, but sinks")(no_keys, sinks=SINKS, with_grad_logsumexp=True),
-        gradients("no_queries", "No queries at all")(Sizes(1, 2, 2, 0, 5, 3, 2), clauses=("grad_key", "grad_value")),
+        gradients("no_queries", "No queries at all")(Sizes(1, 2, 2, 0, 5, 3, 2), clauses="grad_key grad_value"),
         gradients("no_queries_mask", "No queries at all, and a float mask")(
-            Sizes(3, 2, 2, 0, 5, 3, 2), clauses=("grad_key", "grad_value"), mask=np.zeros((2, 1, 5))
+            Sizes(3, 2, 2, 0, 5, 3, 2), clauses="grad_key grad_value", mask=np.zeros((2, 1, 5))
         ),
-        gradients("no_batch", "A batch without entries")(Sizes(0, 2, 2, 4, 5, 3, 2), clauses=("grad_query",)),
+        gradients("no_batch", "A batch without entries")(Sizes(0, 2, 2, 4, 5, 3, 2), clauses="grad_query"),
     )
 
 

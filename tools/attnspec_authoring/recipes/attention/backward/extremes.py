@@ -154,11 +154,11 @@ def sums_in_half_cases() -> tuple[AuthoredCase, ...]:
     opposed = np.array([40960.0, 36864.0, -40960.0, -32768.0])
     return (
         gradients("group_beyond_float16", "Gradients of four heads of a group that exceed float16 until all are added")(
-            Sizes(1, 4, 1, 1, 1, 1, 1), clauses=("grad_value",), grad_output=opposed.reshape(1, 4, 1, 1)
+            Sizes(1, 4, 1, 1, 1, 1, 1), clauses="grad_value", grad_output=opposed.reshape(1, 4, 1, 1)
         ),
         gradients("group_beyond_float16_two_keys", "The same with two keys, the second of which has hardly any weight")(
             Sizes(1, 4, 1, 1, 2, 1, 1),
-            clauses=("grad_value",),
+            clauses="grad_value",
             grad_output=opposed.reshape(1, 4, 1, 1),
             query=np.ones((1, 4, 1, 1)),
             key=np.array([[[[8.0], [-8.0]]]]),
@@ -166,7 +166,7 @@ def sums_in_half_cases() -> tuple[AuthoredCase, ...]:
             scale=1.0,
         ),
         gradients("group_of_300", "Gradients of 300 heads of a group, where bfloat16 stops counting at 256")(
-            Sizes(1, 300, 1, 1, 1, 1, 1), clauses=("grad_value",), grad_output=np.ones((1, 300, 1, 1))
+            Sizes(1, 300, 1, 1, 1, 1, 1), clauses="grad_value", grad_output=np.ones((1, 300, 1, 1))
         ),
         *(
             gradients(
@@ -200,7 +200,7 @@ def beyond_float16_cases() -> tuple[AuthoredCase, ...]:
             made.append(
                 gradients(name, f"{what} too {size} for float16")(
                     PLAIN_BEYOND,
-                    clauses=("precision.accumulation",),
+                    clauses="precision.accumulation",
                     dtypes=WITHOUT_FLOAT16,
                     derived=derived,
                     **({"scale": 0.5 / factor} if tensor in ("query", "key") else {}),
@@ -211,7 +211,7 @@ def beyond_float16_cases() -> tuple[AuthoredCase, ...]:
         made.append(
             gradients(name, f"gradients of output and logsumexp too {size} for float16")(
                 PLAIN_BEYOND,
-                clauses=("precision.accumulation",),
+                clauses="precision.accumulation",
                 dtypes=WITHOUT_FLOAT16,
                 grad_logsumexp=factor * of_logsumexp(f"backward/{name}", PLAIN_BEYOND),
                 **scaled(name, PLAIN_BEYOND, grad_output=factor),

@@ -88,16 +88,16 @@ def head_cases() -> tuple[AuthoredCase, ...]:
         gradients("grouped_other_values", "Six query heads over two, with other values")(GROUPED),
         gradients("grouped_steps", "Six query heads over two, step by step")(GROUPED, outputs=STEPS),
         gradients("grouped_batch", "Six query heads over two, in three batch entries")(Sizes(3, 6, 2, 4, 5, 1, 1)),
-        gradients("one_key_head", "One key head for three query heads")(shared, clauses=("heads.grouped",)),
+        gradients("one_key_head", "One key head for three query heads")(shared, clauses="heads.grouped"),
         gradients("pairs_of_heads", "Six query heads over three: the groups are smaller than their number")(
-            Sizes(1, 6, 3, 4, 5, 2, 3), url="https://github.com/XunhaoLai/native-sparse-attention-triton/issues/27"
+            Sizes(1, 6, 3, 4, 5, 2, 3), report="XunhaoLai/native-sparse-attention-triton/issues/27"
         ),
         gradients("twelve_heads", "Twelve query heads over four")(Sizes(1, 12, 4, 3, 5, 2, 3)),
         gradients("nine_heads", "Nine heads")(Sizes(1, 9, 9, 3, 4, 2, 1)),
         gradients("batch_equals_heads", "As many batch entries as heads")(Sizes(2, 2, 2, 3, 4, 2, 3)),
         gradients("heads_without_gradient", "One query head of each group alone has a gradient")(
             GROUPED,
-            url="https://github.com/fla-org/flash-linear-attention/issues/1115",
+            report="fla-org/flash-linear-attention/issues/1115",
             grad_output=drawn("backward/heads_without_gradient", GROUPED)["grad_output"]
             * (np.arange(6) % 3 == 1).reshape(1, 6, 1, 1),
         ),
@@ -202,7 +202,7 @@ def range_cases() -> tuple[AuthoredCase, ...]:
     return (
         gradients("scores_beyond_float16_softcap", "Scores lie beyond half precision, and a softcap brings them back")(
             one_key,
-            clauses=("precision.accumulation",),
+            clauses="precision.accumulation",
             outputs=STEPS,
             softcap=2.0**17,
             scale=1.0,

@@ -15,8 +15,8 @@ from attnspec_authoring.recipes.attention.attendance import (
     holds_nonfinite,
     is_positional,
 )
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
+from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, drawn_by, made_for
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed, reported
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def gradients(
     title: str,
     sizes: Sizes,
     *,
-    clauses: tuple[str, ...] = (),
-    url: str | None = None,
+    clauses: tuple[str, ...] | str = (),
+    report: str | None = None,
     derived: tuple[str, ...] = (),
     outputs: tuple[str, ...] = (),
     dtypes: tuple[str, ...] = EVERY_DTYPE,
@@ -77,7 +77,7 @@ def gradients(
         Sizes of the tensors that are drawn.
     clauses
         What the case is about, without the short name, before the clauses that follow from the features that it uses.
-    url
+    report
         A public report of a bug that the case would have caught.
     outputs
         Outputs to store beside those that are owed.
@@ -93,7 +93,7 @@ def gradients(
         stated where it changes something.
     """
     case_id = f"{PROFILE}/{name}"
-    inputs = drawn(case_id, sizes)
+    arguments, inputs = drawn_by(case_id, arguments), drawn(case_id, sizes)
     if with_grad_logsumexp:
         inputs["grad_logsumexp"] = of_logsumexp(case_id, sizes)
     known = (*BACKWARD.inputs, *BACKWARD.optional_inputs)
@@ -105,13 +105,16 @@ def gradients(
         raise RecipeError(f"{case_id}: state causal_alignment exactly where top_left and bottom_right differ.")
     stored = (*BACKWARD.owed(inputs), *outputs)
     given = {*inputs, *derived}
-    named = (*(f"{BACKWARD.short_name}.{clause}" for clause in clauses), *clauses_of(inputs, attributes, given, stored))
+    named = (
+        *(f"{BACKWARD.short_name}.{clause}" for clause in (clauses.split() if isinstance(clauses, str) else clauses)),
+        *clauses_of(inputs, attributes, given, stored),
+    )
     return AuthoredCase(
         id=case_id,
         title=f"Gradients: {title}",
         operation=BACKWARD.name,
         clauses=tuple(dict.fromkeys(named)),
-        source=made_for(PROFILE) if url is None else reported(url),
+        source=made_for(PROFILE) if report is None else reported(report),
         inputs=inputs,
         attributes=attributes,
         derived=derived,

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, Sizes, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_CAUSAL,
+    HIDDEN,
+    Sizes,
+    boolean_mask,
+    booleans,
+    float_mask,
+    floats,
+)
 from attnspec_authoring.recipes.attention.backward.gradients import GROUPED, PLAIN, SQUARE, STEPS, gradients
 from attnspec_authoring.recipes.attention.masking.neutral import SIZES, pairs
 
@@ -37,20 +45,18 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
     """Every shape that a mask may have."""
     return (
         *(
-            gradients(f"float_mask_{name}", f"A float mask of the shape {shape}")(
-                MASKED, mask=float_mask(f"backward/float_mask_{name}", shape)
-            )
+            gradients(f"float_mask_{name}", f"A float mask of the shape {shape}")(MASKED, mask=floats(*shape))
             for name, shape in SHAPES.items()
         ),
         *(
             gradients(f"boolean_mask_{name}", f"A Boolean mask of the shape {SHAPES[name]}")(
-                MASKED, mask=boolean_mask(f"backward/boolean_mask_{name}", SHAPES[name])
+                MASKED, mask=booleans(*SHAPES[name])
             )
             for name in BOOLEAN
         ),
         gradients(
             "float_mask_batch_equals_heads", "A float mask of three axes where there are as many batch entries as heads"
-        )(Sizes(2, 2, 2, 3, 4, 2, 3), mask=float_mask("backward/float_mask_batch_equals_heads", (2, 3, 4))),
+        )(Sizes(2, 2, 2, 3, 4, 2, 3), mask=floats(2, 3, 4)),
         *(
             gradients(
                 f"{kind}_mask_of_queries_as_many_as_entries",
@@ -58,11 +64,9 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
             )(Sizes(3, 2, 1, 3, 5, 1, 1), mask=draw(f"backward/{kind}_mask_of_queries_as_many_as_entries", (3, 5)))
             for kind, what, draw in (("boolean", "Boolean", boolean_mask), ("float", "float", float_mask))
         ),
-        gradients("float_mask_grouped", "A float mask for each of six query heads")(
-            GROUPED, mask=float_mask("backward/float_mask_grouped", (6, 4, 5))
-        ),
+        gradients("float_mask_grouped", "A float mask for each of six query heads")(GROUPED, mask=floats(6, 4, 5)),
         gradients("float_mask_grouped_shared", "One float mask for six query heads over two")(
-            GROUPED, mask=float_mask("backward/float_mask_grouped_shared", (1, 1, 4, 5))
+            GROUPED, mask=floats(1, 1, 4, 5)
         ),
     )
 
@@ -79,10 +83,10 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             PLAIN, mask=np.zeros((4, 5)), outputs=STEPS
         ),
         gradients("float_mask_hides_one_key", "A float mask hides one key from all")(
-            PLAIN, mask=hidden, clauses=("excluded",)
+            PLAIN, mask=hidden, clauses="excluded"
         ),
         gradients("boolean_mask_hides_one_key", "A Boolean mask hides one key from all")(
-            PLAIN, mask=np.arange(5).reshape(1, 5) != 2, clauses=("excluded",)
+            PLAIN, mask=np.arange(5).reshape(1, 5) != 2, clauses="excluded"
         ),
         gradients("float_mask_scale", "The gradient of a mask is not scaled")(PLAIN, mask=visible, scale=0.125),
         gradients("float_mask_scale_zero", "A scale of 0 leaves the mask its gradient")(PLAIN, mask=visible, scale=0.0),
@@ -92,7 +96,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         gradients("float_mask_sinks", "A float mask beside sinks")(MASKED, mask=visible, sinks=sinks),
         gradients("float_mask_causal", "A float mask and causality")(SQUARE, mask=square, is_causal=True),
         gradients("float_mask_causal_bottom", "A float mask shared by all heads, and causality, bottom-right")(
-            PLAIN, mask=visible, is_causal=True, causal_alignment=BOTTOM_RIGHT
+            PLAIN, mask=visible, **BOTTOM_CAUSAL
         ),
         gradients("float_mask_window", "A float mask and a window")(SQUARE, mask=square[:1], window=[1, 1]),
         gradients("float_mask_lengths", "A float mask shared by batch entries of different lengths")(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import ChangedArgument
-from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, booleans, float_mask, floats
 from attnspec_authoring.recipes.attention.backward.gradients import (
     BATCH,
     GROUPED,
@@ -130,13 +130,10 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             **repeated("backward/features_broadcast_gradients_of_heads/one", "grad_output", (2, 6, 4, 1), (2, 6, 4, 2)),
         ),
         gradients("fortran_mask", "The mask lies with its first axis first in memory")(
-            PLAIN,
-            clauses=_LAYOUT,
-            presentation={"mask": "fortran"},
-            mask=boolean_mask("backward/fortran_mask", (2, 4, 5)),
+            PLAIN, clauses=_LAYOUT, presentation={"mask": "fortran"}, mask=booleans(2, 4, 5)
         ),
         gradients("gapped_mask", "The mask lies with gaps in memory")(
-            PLAIN, clauses=_LAYOUT, presentation={"mask": "gapped"}, mask=float_mask("backward/gapped_mask", (4, 5))
+            PLAIN, clauses=_LAYOUT, presentation={"mask": "gapped"}, mask=floats(4, 5)
         ),
         gradients("heads_broadcast_keys", "One key head and one value head stand for all")(
             PLAIN, clauses=_LAYOUT, presentation=dict.fromkeys(("key", "value"), "heads_broadcast"), **same
@@ -151,7 +148,7 @@ def shared_cases() -> tuple[AuthoredCase, ...]:
     tensors: dict[str, Any] = dict.fromkeys(MATRICES, one)
     return (
         gradients("one_array", "Gradient, query, key and value are one array")(
-            sizes, clauses=("inputs_unchanged",), presentation=dict.fromkeys(MATRICES, "shared"), **tensors
+            sizes, clauses="inputs_unchanged", presentation=dict.fromkeys(MATRICES, "shared"), **tensors
         ),
         *(
             gradients(f"fused_{name}", f"{what} are sections of one array")(
@@ -169,7 +166,7 @@ def shared_cases() -> tuple[AuthoredCase, ...]:
         ),
         gradients("readonly_lengths", "Lengths, sinks and slopes cannot be written to")(
             BATCH,
-            clauses=("inputs_unchanged",),
+            clauses="inputs_unchanged",
             causal_alignment="bottom_right",
             key_lengths=[5, 2, 3],
             query_lengths=[4, 1, 3],
@@ -196,34 +193,34 @@ def changed_cases() -> tuple[AuthoredCase, ...]:
         *(
             gradients(f"changed_{tensor}", f"The same again, with {what} turned around")(
                 BATCH if tensor.endswith("_lengths") else PLAIN,
-                clauses=("repeatable",),
+                clauses="repeatable",
                 changed_argument=ChangedArgument(tensor, reversed=True),
                 **arguments,
             )
             for tensor, what, arguments in turned
         ),
         gradients("changed_scale", "The same again, with another scale")(
-            SQUARE, clauses=("repeatable",), changed_argument=ChangedArgument("scale", 1.5), scale=0.5
+            SQUARE, clauses="repeatable", changed_argument=ChangedArgument("scale", 1.5), scale=0.5
         ),
         gradients("changed_softcap", "The same again, with another softcap")(
-            SQUARE, clauses=("repeatable",), changed_argument=ChangedArgument("softcap", 4.0), softcap=1.0
+            SQUARE, clauses="repeatable", changed_argument=ChangedArgument("softcap", 4.0), softcap=1.0
         ),
         gradients("changed_window", "The same again, with another window")(
-            SQUARE, clauses=("repeatable",), changed_argument=ChangedArgument("window", [3, 0]), window=[1, 0]
+            SQUARE, clauses="repeatable", changed_argument=ChangedArgument("window", [3, 0]), window=[1, 0]
         ),
         gradients("changed_causality", "The same again, without causality")(
-            SQUARE, clauses=("repeatable",), changed_argument=ChangedArgument("is_causal", False), is_causal=True
+            SQUARE, clauses="repeatable", changed_argument=ChangedArgument("is_causal", False), is_causal=True
         ),
         gradients("changed_alignment", "The same again, with the queries at the end of the keys")(
             PLAIN,
-            clauses=("repeatable",),
+            clauses="repeatable",
             changed_argument=ChangedArgument("causal_alignment", "bottom_right"),
             is_causal=True,
             causal_alignment="top_left",
         ),
         *(
             gradients(f"changed_{name}", f"The same again, with another choice of {what}")(
-                BATCH, clauses=("repeatable",), changed_argument=changed, **arguments
+                BATCH, clauses="repeatable", changed_argument=changed, **arguments
             )
             for name, what, arguments, changed in calls.CHANGES
         ),

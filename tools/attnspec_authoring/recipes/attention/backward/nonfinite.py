@@ -290,7 +290,7 @@ def one_key_cases() -> tuple[AuthoredCase, ...]:
     return tuple(
         gradients(name, f"A {tensor} of one head holds NaN, beside a single key")(
             sizes,
-            clauses=("nonfinite_input",),
+            clauses="nonfinite_input",
             **spoilt(
                 name,
                 sizes,

@@ -77,7 +77,7 @@ def tied_cases() -> tuple[AuthoredCase, ...]:
             query=np.repeat(drawn("backward/heads_that_cancel", Sizes(1, 1, 1, 4, 5, 3, 2))["query"], 2, axis=1),
             grad_output=drawn("backward/heads_that_cancel", Sizes(1, 1, 1, 4, 5, 3, 2))["grad_output"]
             * np.array([1.0, -1.0]).reshape(1, 2, 1, 1),
-            clauses=("heads.grouped",),
+            clauses="heads.grouped",
         ),
     )
 
@@ -92,7 +92,7 @@ def magnitude_cases() -> tuple[AuthoredCase, ...]:
         ("small_queries", "Small queries", PLAIN, {"query": 2.0**-7}),
     )
     return tuple(
-        gradients(name, title)(sizes, clauses=("precision.accumulation",), **scaled(name, sizes, **factors))
+        gradients(name, title)(sizes, clauses="precision.accumulation", **scaled(name, sizes, **factors))
         for name, title, sizes, factors in rows
     )
 
@@ -106,20 +106,20 @@ def half_cases() -> tuple[AuthoredCase, ...]:
     return (
         gradients("sum_behind_a_large_gradient", "The gradient of a value sums one large number and many small ones")(
             Sizes(1, 1, 1, tokens, 1, 1, 1),
-            clauses=("precision.accumulation", "precision.dtype", "grad_value"),
+            clauses="precision.accumulation precision.dtype grad_value",
             query=np.zeros((1, 1, tokens, 1)),
             grad_output=large_first,
         ),
         gradients("sum_behind_a_large_query", "The gradient of a key sums one large number and many small ones")(
             Sizes(1, 1, 1, tokens, 2, 1, 1),
-            clauses=("precision.accumulation", "precision.dtype", "grad_key"),
+            clauses="precision.accumulation precision.dtype grad_key",
             query=large_first,
             grad_output=np.ones((1, 1, tokens, 1)),
             **of_two_keys,
         ),
         gradients("products_beyond_float16", "Products of queries and keys lie beyond half precision, scores do not")(
             PLAIN,
-            clauses=("precision.accumulation",),
+            clauses="precision.accumulation",
             scale=2.0**-10,
             **scaled("products_beyond_float16", PLAIN, query=128.0, key=128.0),
         ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, booleans, float_mask, floats
 from attnspec_authoring.recipes.attention.backward.gradients import BACKWARD, PROFILE, gradients
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, Source, headed
 from attnspec_authoring.recipes.generator import grid
@@ -19,7 +19,7 @@ SIZES = Sizes(3, 1, 1, 4, 5, 2, 1)
 TWINS = (
     gradients("twin_plain", "Valid twin: gradient, query, key and value")(SIZES, with_grad_logsumexp=True),
     gradients("twin_grouped", "Valid twin: six query heads over two")(Sizes(1, 6, 2, 4, 5, 2)),
-    gradients("twin_mask", "Valid twin: a Boolean mask")(SIZES, mask=boolean_mask("backward/twin_mask", SIZES.mask)),
+    gradients("twin_mask", "Valid twin: a Boolean mask")(SIZES, mask=booleans(*SIZES.mask)),
     gradients("twin_lengths", "Valid twin: lengths")(SIZES, key_lengths=[5, 2, 3], query_lengths=[4, 1, 3]),
 )
 _INPUTS = {twin.id.partition("/")[2]: twin.inputs for twin in TWINS}
@@ -185,9 +185,7 @@ def rejects_cases() -> tuple[AuthoredCase, ...]:
 TWIN = gradients("twin_heads", "Valid twin: two heads, two features of values, a gradient of the logsumexp")(
     Sizes(3, 2, 2, 4, 5, 2, 2), with_grad_logsumexp=True
 )
-FLOAT_TWIN = gradients("twin_float_mask", "Valid twin: a float mask")(
-    Sizes(3, 4, 2, 4, 5, 1, 1), mask=float_mask("backward/twin_float_mask", (4, 4, 5))
-)
+FLOAT_TWIN = gradients("twin_float_mask", "Valid twin: a float mask")(Sizes(3, 4, 2, 4, 5, 1, 1), mask=floats(4, 4, 5))
 """More query heads than key heads, so that a mask of the key heads is another one."""
 _INPUTS_OF_MORE = {twin.id.partition("/")[2]: twin.inputs for twin in (*TWINS, TWIN, FLOAT_TWIN)}
 _MATRICES = ("grad_output", "query", "key", "value")

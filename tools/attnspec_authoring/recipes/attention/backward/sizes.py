@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_CAUSAL,
+    BOTTOM_RIGHT,
+    TOP_LEFT,
+    Sizes,
+    boolean_mask,
+    float_mask,
+    floats,
+)
 from attnspec_authoring.recipes.attention.backward.gradients import STORED, drawn, gradients
 
 if TYPE_CHECKING:
@@ -18,7 +26,7 @@ TILES = (16, 17, 33, 64, 65, 129)
 
 def tile_cases() -> tuple[AuthoredCase, ...]:
     """Few queries over many keys, many queries over few keys, and as many of each."""
-    report = "https://github.com/pytorch/pytorch/issues/153799"
+    report = "pytorch/pytorch/issues/153799"
     long: dict[str, Any] = {"clauses": ("grad_query", "grad_key", "grad_value")}
     return (
         *(
@@ -35,14 +43,14 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
             gradients(f"causal_{tokens}", f"Causality over {tokens} tokens")(
                 Sizes(1, 1, 1, tokens, tokens, 1, 1),
                 is_causal=True,
-                url=report if tokens == 33 else None,
+                report=report if tokens == 33 else None,
                 derived=STORED if tokens == 33 else (),
             )
             for tokens in (16, 17, 33)
         ),
         gradients("grouped_34", "Six query heads over 34 keys")(Sizes(1, 6, 2, 5, 34, 1, 1), **long),
         gradients("causal_bottom_17_over_65", "Causality, 17 queries over 65 keys, bottom-right")(
-            Sizes(1, 1, 1, 17, 65, 1, 1), is_causal=True, causal_alignment=BOTTOM_RIGHT
+            Sizes(1, 1, 1, 17, 65, 1, 1), **BOTTOM_CAUSAL
         ),
         gradients("window_of_33", "A window over 33 tokens")(Sizes(1, 1, 1, 33, 33, 1, 1), window=[5, 3]),
         gradients("key_lengths_of_33", "Lengths within and behind the first tile of 33 keys")(
@@ -69,9 +77,7 @@ def single_cases() -> tuple[AuthoredCase, ...]:
         gradients("one_key_grad_logsumexp", "One key, and the logsumexp has a gradient")(
             Sizes(3, 2, 2, 4, 1, 3, 2), with_grad_logsumexp=True
         ),
-        gradients("one_of_each", "One query and one key")(
-            Sizes(2, 3, 3, 1, 1, 4, 5), clauses=("grad_query", "grad_value")
-        ),
+        gradients("one_of_each", "One query and one key")(Sizes(2, 3, 3, 1, 1, 4, 5), clauses="grad_query grad_value"),
     )
 
 
@@ -83,7 +89,7 @@ def width_cases() -> tuple[AuthoredCase, ...]:
             Sizes(1, 2, 1, 3, 4, width, of_values)
             if width * of_values < 100
             else Sizes(1, 1, 1, 2, 3, width, of_values),
-            clauses=("scale.default", "grad_weights", "grad_query", "grad_key", "grad_value"),
+            clauses="scale.default grad_weights grad_query grad_key grad_value",
         )
         for width, of_values in widths
     )
@@ -105,11 +111,7 @@ def entry_cases() -> tuple[AuthoredCase, ...]:
             "nine_entries", "Key lengths of nine batch entries, the last the longest, and a Boolean mask for each"
         )(Sizes(9, 1, 1, 3, 4, 1, 1), mask=hidden_of_nine, key_lengths=keys_of_nine),
         gradients("seventeen_entries", "Lengths of seventeen batch entries, and causality, bottom-right")(
-            Sizes(17, 1, 1, 2, 3, 1, 1),
-            key_lengths=keys,
-            query_lengths=queries,
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            Sizes(17, 1, 1, 2, 3, 1, 1), key_lengths=keys, query_lengths=queries, **BOTTOM_CAUSAL
         ),
         gradients(
             "thirty_five_entries",
@@ -136,7 +138,7 @@ def group_cases() -> tuple[AuthoredCase, ...]:
             gradients(name, f"{heads} query heads over {key_heads}, a sink for each, and a float mask that they share")(
                 Sizes(1, heads, key_heads, 3, 4, 1, 1),
                 sinks=drawn(f"backward/{name}/sinks", Sizes(1, heads, 1, 1, 1, 1, 1))["query"].reshape(heads),
-                mask=float_mask(f"backward/{name}", (3, 4), hides=False),
+                mask=floats(3, 4, hides=False),
             )
         )
     slopes = np.arange(1.0, 15.0) / 8
@@ -145,8 +147,8 @@ def group_cases() -> tuple[AuthoredCase, ...]:
         gradients("groups_of_7_alibi", "Fourteen query heads over two, each with a slope and a mask of its own")(
             Sizes(1, 14, 2, 3, 3, 1, 1),
             alibi_slopes=slopes,
-            mask=float_mask("backward/groups_of_7_alibi", (14, 1, 3), hides=False),
-            clauses=("heads.grouped",),
+            mask=floats(14, 1, 3, hides=False),
+            clauses="heads.grouped",
         ),
     )
 
@@ -217,7 +219,7 @@ def groups() -> tuple[AuthoredCase, ...]:
         ),
         gradients(
             "queries_37_lengths_of_entries", "37 queries: lengths of two batch entries, and causality, bottom-right"
-        )(sizes, is_causal=True, causal_alignment=BOTTOM_RIGHT, key_lengths=[3, 2], query_lengths=[36, 5]),
+        )(sizes, **BOTTOM_CAUSAL, key_lengths=[3, 2], query_lengths=[36, 5]),
         gradients(
             "queries_37_alibi_of_heads", "37 queries: biases by distance of two heads, and a mask that all heads share"
         )(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import ChangedArgument
-from attnspec_authoring.recipes.attention.attention import made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
+from attnspec_authoring.recipes.attention.attention import made_for
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed, reported
 from attnspec_authoring.recipes.generator import decimals
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def layout(
     x: NDArray[np.float64] | None = None,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     presentation: str | None = None,
-    url: str | None = None,
+    report: str | None = None,
     changed_argument: ChangedArgument | None = None,
     revision: int = 1,
 ) -> AuthoredCase:
@@ -156,7 +156,7 @@ def layout(
         title=f"{operation.split('_', maxsplit=1)[0].capitalize()} heads: {title}",
         operation=operation,
         clauses=(f"{operation}.order", f"{operation}.shape"),
-        source=made_for(profile) if url is None else reported(url),
+        source=made_for(profile) if report is None else reported(report),
         inputs={"x": counted(shape, start) if x is None else x},
         attributes={} if num_heads is None else {"num_heads": num_heads},
         dtypes=dtypes,
@@ -181,11 +181,11 @@ def of_all_digits() -> tuple[AuthoredCase, ...]:
 
 def head_cases() -> tuple[AuthoredCase, ...]:
     """Hold heads of unequal numbers of batch entries, tokens, heads and features."""
-    unlike = "https://github.com/onnx/onnx/issues/7118"
-    merge = "https://github.com/jsbaan/transformer-from-scratch/pull/6"
+    unlike = "onnx/onnx/issues/7118"
+    merge = "jsbaan/transformer-from-scratch/pull/6"
     return (
         layout("two", "three tokens of eight features in two heads")(
-            (1, 3, 8), num_heads=2, url=unlike, changed_argument=ChangedArgument("x", reversed=True), revision=2
+            (1, 3, 8), num_heads=2, report=unlike, changed_argument=ChangedArgument("x", reversed=True), revision=2
         ),
         layout("two_other_values", "the same with other numbers")(
             (1, 3, 8), num_heads=2, start=-24, changed_argument=ChangedArgument("num_heads", 4), revision=2
@@ -194,7 +194,7 @@ def head_cases() -> tuple[AuthoredCase, ...]:
         layout("one", "one head")((2, 3, 4), num_heads=1),
         layout("of_one_feature", "as many heads as features")((2, 3, 5), num_heads=5),
         layout("two", "two heads of three tokens and four features, joined")(
-            (1, 2, 3, 4), url=merge, changed_argument=ChangedArgument("x", reversed=True), revision=2
+            (1, 2, 3, 4), report=merge, changed_argument=ChangedArgument("x", reversed=True), revision=2
         ),
         layout("two_other_values", "two heads joined, with other numbers")((1, 2, 3, 4), start=-24),
         layout("batch", "two batch entries of five heads, four tokens and three features, joined")((2, 5, 4, 3)),

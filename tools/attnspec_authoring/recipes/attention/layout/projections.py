@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import ChangedArgument
-from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask, made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
+from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask, made_for
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed, reported
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def multi_head(
     num_heads: int = 3,
     biases: tuple[str, ...] = (),
     clauses: tuple[str, ...] = (),
-    url: str | None = None,
+    report: str | None = None,
     mask: NDArray[Any] | None = None,
     outputs: tuple[str, ...] = ("output",),
     profile: str = "layout",
@@ -160,7 +160,7 @@ def multi_head(
         title=f"Multi-head: {title}",
         operation="multi_head_attention",
         clauses=tuple(dict.fromkeys((*clauses, *(f"multi_head.{clause}" for clause in base)))),
-        source=made_for(profile) if url is None else reported(url),
+        source=made_for(profile) if report is None else reported(report),
         inputs={**drawn(case_id, shapes), **({} if mask is None else {"mask": mask}), **(replaced or {})},
         attributes={"num_heads": num_heads, **attributes},
         outputs=outputs,
@@ -187,7 +187,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
     return (
         multi_head("plain", "three heads of two features")(
             (2, 4, 5),
-            url="https://github.com/reczoo/FuxiCTR/issues/30",
+            report="reczoo/FuxiCTR/issues/30",
             changed_argument=ChangedArgument("query", reversed=True),
             revision=2,
         ),
@@ -248,7 +248,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             multi_head(f"boolean_mask_{name}", f"A Boolean mask of shape {shape}")(
                 (2, 4, 5),
                 mask=boolean_mask(f"layout/multi_head_boolean_{name}", shape),
-                url="https://github.com/pytorch/pytorch/issues/97409" if name == "rank_2" else None,
+                report="pytorch/pytorch/issues/97409" if name == "rank_2" else None,
                 changed_argument=ChangedArgument("mask", reversed=True) if name == "rank_2" else None,
                 revision=2 if name == "rank_2" else 1,
             )
@@ -272,7 +272,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
         )(
             (2, 5, 5),
             clauses=("multi_head.causal", "multi_head.mask"),
-            url="https://github.com/keras-team/keras/issues/23038",
+            report="keras-team/keras/issues/23038",
             is_causal=True,
             mask=(np.arange(5) < np.array([5, 3])[:, np.newaxis]).reshape(2, 1, 1, 5),
             outputs=with_weights,
@@ -286,13 +286,13 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
         ),
         multi_head("causal_and_float_mask_rank_2", "causal with a float mask of shape (4, 5)")(
             (2, 4, 5),
-            url="https://github.com/microsoft/onnxruntime/issues/14363",
+            report="microsoft/onnxruntime/issues/14363",
             is_causal=True,
             mask=float_mask("layout/multi_head_causal_float_rank_2", (4, 5), hides=False),
         ),
         multi_head("causal_and_float_mask_rank_3", "causal with a float mask of shape (3, 4, 5) and a stated scale")(
             (2, 4, 5),
-            url="https://github.com/NVIDIA/Megatron-LM/pull/3698",
+            report="NVIDIA/Megatron-LM/pull/3698",
             is_causal=True,
             mask=float_mask("layout/multi_head_causal_float_rank_3", (3, 4, 5), hides=False),
             scale=-2.0,

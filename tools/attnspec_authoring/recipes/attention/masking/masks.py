@@ -16,8 +16,10 @@ from attnspec_authoring.recipes.attention.attention import (
     Sizes,
     attention,
     boolean_mask,
+    booleans,
     counting,
     float_mask,
+    floats,
     probe,
     probe_sizes,
 )
@@ -47,10 +49,10 @@ SHAPES: dict[str, tuple[tuple[int, ...], str]] = {
     "rank_4_row": ((1, 1, 1, 5), "one row, written with four axes"),
 }
 REPORTS = {
-    "boolean_rank_4_batch": "https://github.com/pytorch/pytorch/pull/184180",
-    "boolean_rank_4_batch_row": "https://github.com/jax-ml/jax/issues/28974",
-    "float_rank_3": "https://github.com/onnx/onnx/pull/8108",
-    "float_rank_2_row": "https://github.com/openvinotoolkit/openvino/pull/30758",
+    "boolean_rank_4_batch": "pytorch/pytorch/pull/184180",
+    "boolean_rank_4_batch_row": "jax-ml/jax/issues/28974",
+    "float_rank_3": "onnx/onnx/pull/8108",
+    "float_rank_2_row": "openvinotoolkit/openvino/pull/30758",
 }
 
 
@@ -63,8 +65,8 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
             made.append(
                 attention(case_id, f"A {'Boolean' if kind == 'boolean' else kind} mask of shape {shape}: {what}")(
                     PLAIN if name in ("rank_2", "rank_3") or shape[0] == PLAIN.batch else SMALL,
-                    clauses=("sdpa.mask.broadcast",),
-                    url=REPORTS.get(f"{kind}_{name}"),
+                    clauses="mask.broadcast",
+                    report=REPORTS.get(f"{kind}_{name}"),
                     mask=draw(case_id, shape),
                 )
             )
@@ -77,7 +79,7 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
                 attention(
                     case_id,
                     f"One query of six heads that share two, and a {kind} mask of shape {shape} for each of the six",
-                )(grouped, clauses=("sdpa.mask.broadcast",), mask=draw(case_id, shape))
+                )(grouped, clauses="mask.broadcast", mask=draw(case_id, shape))
             )
     # Only with as many heads as batch entries does a rank-3 mask fit both readings.
     square = Sizes(2, 2, 2, 3, 5)
@@ -86,10 +88,7 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
         words = "A Boolean mask" if kind == "boolean" else "A float mask"
         made.append(
             attention(case_id, f"{words} of rank 3 is a table for each head, also with as many batch entries")(
-                square,
-                clauses=("sdpa.mask.broadcast",),
-                url="https://github.com/onnx/onnx/pull/8108",
-                mask=draw(case_id, (2, 3, 5)),
+                square, clauses="mask.broadcast", report="onnx/onnx/pull/8108", mask=draw(case_id, (2, 3, 5))
             )
         )
     # With an axis for groups a mask of an entry lies beside key heads, and fits them where there are as many.
@@ -100,14 +99,12 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
             made.append(
                 attention(
                     case_id, f"A {kind} mask of shape {shape} for two entries whose six heads share two key heads"
-                )(entries, clauses=("sdpa.mask.broadcast",), mask=draw(case_id, shape))
+                )(entries, clauses="mask.broadcast", mask=draw(case_id, shape))
             )
     shared = "masking/float_rank_4_shared_by_all"
     made.append(
         attention(shared, "A float mask of shape (1, 1, 4, 5) for a batch of two with three heads")(
-            Sizes(2, 3, 3, 4, 5, 1),
-            url="https://github.com/tracel-ai/burn-lm/pull/25",
-            mask=float_mask(shared, (1, 1, 4, 5)),
+            Sizes(2, 3, 3, 4, 5, 1), report="tracel-ai/burn-lm/pull/25", mask=floats(1, 1, 4, 5)
         )
     )
     # Only with as many queries as keys can a row of keys be taken for a column of queries.
@@ -118,8 +115,8 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
         made.append(
             attention(case_id, f"A mask of shape {shape} hides keys, also with as many queries")(
                 Sizes(2 if len(shape) == 4 else 1, 3, 3, 4, 4, 2),
-                clauses=("sdpa.mask.broadcast",),
-                url="https://github.com/hyunwoongko/transformer/pull/40",
+                clauses="mask.broadcast",
+                report="hyunwoongko/transformer/pull/40",
                 mask=draw(case_id, shape),
             )
         )
@@ -141,15 +138,9 @@ def meaning_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "masking/true_may_be_attended",
             "Where a Boolean mask is true the key is attended: 1, 2 or their mean comes out",
-        )(
-            pair,
-            clauses=("sdpa.mask.boolean",),
-            url="https://github.com/rasbt/LLMs-from-scratch/issues/1061",
-            mask=seen,
-            **counting(pair),
-        ),
+        )(pair, clauses="mask.boolean", report="rasbt/LLMs-from-scratch/issues/1061", mask=seen, **counting(pair)),
         attention("masking/which_keys", "The output of a probe shows which keys a Boolean mask leaves")(
-            five, mask=boolean_mask("masking/which_keys", five.mask), **probe(five)
+            five, mask=booleans(*five.mask), **probe(five)
         ),
         attention("masking/same_for_every_row", "The same three of five keys for every query")(
             five, mask=half, **probe(five)
@@ -159,61 +150,50 @@ def meaning_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention("masking/all_zero", "A float mask of zeros changes nothing")(SMALL, mask=np.zeros((4, 5))),
         attention("masking/all_one", "A float mask of ones changes no weight, only the logsumexp")(
-            SMALL, outputs=("output", "weights", "logsumexp"), mask=np.ones((4, 5))
+            SMALL, also="weights logsumexp", mask=np.ones((4, 5))
         ),
         attention("masking/zeros_and_ones", "A float mask of zeros and ones is added; it does not select")(
             pair,
-            clauses=("sdpa.mask.additive",),
-            url="https://github.com/mlverse/torch/pull/1208",
+            clauses="mask.additive",
+            report="mlverse/torch/pull/1208",
             mask=seen.astype(np.float64),
             **counting(pair),
         ),
         attention("masking/hides_the_highest", "The hidden key has the highest scores of all")(
-            SMALL,
-            clauses=("sdpa.mask.boolean",),
-            outputs=("output", "weights"),
-            mask=np.broadcast_to(not_the_third, (4, 5)),
-            **high,
+            SMALL, clauses="mask.boolean", also="weights", mask=np.broadcast_to(not_the_third, (4, 5)), **high
         ),
         attention("masking/bias", "A finite bias for every query and key")(SMALL, mask=bias),
         attention("masking/bias_is_not_scaled", "The scale multiplies the scores and leaves the bias alone")(
             SMALL,
-            clauses=("sdpa.mask.additive", "sdpa.scale.explicit"),
-            url="https://github.com/tenstorrent/tt-metal/issues/55337",
+            clauses="mask.additive scale.explicit",
+            report="tenstorrent/tt-metal/issues/55337",
             drawn_as="masking/bias",
             mask=bias,
             scale=0.125,
         ),
         attention("masking/bias_with_scale_zero", "With the scale zero only the bias is left")(
-            SMALL, outputs=("output", "weights"), mask=float_mask("masking/bias_zero", (2, 4, 5)), scale=0.0
+            SMALL, also="weights", mask=float_mask("masking/bias_zero", (2, 4, 5)), scale=0.0
         ),
         attention("masking/bias_steps", "Scores without, logits with the float mask")(
-            SMALL,
-            outputs=("output", "weights", "logsumexp", "scores", "logits"),
-            mask=float_mask("masking/bias_steps", (4, 5)),
+            SMALL, also="weights logsumexp scores logits", mask=floats(4, 5)
         ),
         attention("masking/boolean_steps", "Logits are minus infinity where a Boolean mask hides a key")(
-            SMALL,
-            outputs=("output", "weights", "logsumexp", "scores", "logits"),
-            mask=boolean_mask("masking/boolean_steps", (4, 5)),
+            SMALL, also="weights logsumexp scores logits", mask=booleans(4, 5)
         ),
         attention("masking/boolean_negative_scale", "A Boolean mask under a negative scale: hidden keys stay hidden")(
-            SMALL,
-            clauses=("sdpa.scale.negative",),
-            mask=boolean_mask("masking/boolean_negative_scale", (4, 5)),
-            scale=-1.0,
+            SMALL, clauses="scale.negative", mask=booleans(4, 5), scale=-1.0
         ),
         attention("masking/one_query_boolean", "One query under a Boolean mask of its own for each batch entry")(
-            ONE_QUERY, mask=boolean_mask("masking/one_query_boolean", (3, 1, 1, 5))
+            ONE_QUERY, mask=booleans(3, 1, 1, 5)
         ),
         attention("masking/one_query_float", "One query under a float mask of its own for each head")(
-            ONE_QUERY, mask=float_mask("masking/one_query_float", (2, 1, 5))
+            ONE_QUERY, mask=floats(2, 1, 5)
         ),
         attention("masking/width_8", "Eight features under a float mask")(
-            Sizes(1, 2, 2, 4, 5, 8), mask=float_mask("masking/width_8", (2, 4, 5))
+            Sizes(1, 2, 2, 4, 5, 8), mask=floats(2, 4, 5)
         ),
         attention("masking/values_wider", "A mask with values wider than the keys")(
-            Sizes(1, 2, 2, 4, 5, 3, 6), mask=boolean_mask("masking/values_wider", (2, 4, 5))
+            Sizes(1, 2, 2, 4, 5, 3, 6), mask=booleans(2, 4, 5)
         ),
     )
 
@@ -242,7 +222,7 @@ def number_cases() -> tuple[AuthoredCase, ...]:
     return tuple(
         attention(f"masking/float_{name}", title)(
             SMALL,
-            clauses=("sdpa.mask.additive",),
+            clauses="mask.additive",
             mask=mask,
             dtypes=EVERY_DTYPE if name in offered_everywhere else SINGLE_AND_DOUBLE,
         )
@@ -255,9 +235,9 @@ def dead_row_cases() -> tuple[AuthoredCase, ...]:
     rows = probe_sizes(1, 2, 2, 4, 5)
     made: list[AuthoredCase] = []
     links = {
-        "middle_row": "https://github.com/pytorch/pytorch/issues/103963",
-        "first_row": "https://github.com/ml-explore/mlx/issues/2395",
-        "head": "https://github.com/pytorch/pytorch/issues/160064",
+        "middle_row": "pytorch/pytorch/issues/103963",
+        "first_row": "ml-explore/mlx/issues/2395",
+        "head": "pytorch/pytorch/issues/160064",
     }
     open_mask = boolean_mask("masking/dead", (1, 2, 4, 5))
     for name, place, what in (
@@ -272,7 +252,7 @@ def dead_row_cases() -> tuple[AuthoredCase, ...]:
         leaves = "A Boolean mask leaves no key to anyone" if name == "everything" else f"A mask leaves no key to {what}"
         made.append(
             attention(f"masking/dead_{name}", leaves)(
-                SMALL, clauses=("sdpa.fully_masked_row",), url=links.get(name), mask=mask
+                SMALL, clauses="fully_masked_row", report=links.get(name), mask=mask
             )
         )
     hidden = float_mask("masking/dead_float", (4, 5))
@@ -283,48 +263,39 @@ def dead_row_cases() -> tuple[AuthoredCase, ...]:
     return (
         *made,
         attention("masking/dead_batch_entry", "A mask leaves no key to every query of the second batch entry")(
-            PLAIN,
-            clauses=("sdpa.fully_masked_row",),
-            url="https://github.com/microsoft/onnxruntime/pull/28958",
-            mask=of_entries,
+            PLAIN, clauses="fully_masked_row", report="microsoft/onnxruntime/pull/28958", mask=of_entries
         ),
         attention("masking/dead_row_float", "A float mask of minus infinity leaves no key to the second query")(
-            SMALL, url="https://github.com/pytorch/pytorch/pull/130014", clauses=("sdpa.fully_masked_row",), mask=hidden
+            SMALL, report="pytorch/pytorch/pull/130014", clauses="fully_masked_row", mask=hidden
         ),
         attention("masking/dead_row_steps", "Weights of zero and a logsumexp of minus infinity where no key is left")(
-            SMALL, clauses=("sdpa.fully_masked_row",), outputs=("output", "weights", "logsumexp"), mask=hidden
+            SMALL, clauses="fully_masked_row", also="weights logsumexp", mask=hidden
         ),
         attention("masking/dead_row_probe", "A row without keys beside rows whose weights are known")(
-            rows, clauses=("sdpa.fully_masked_row",), mask=open_mask & (np.arange(4) != 1)[:, np.newaxis], **probe(rows)
+            rows, clauses="fully_masked_row", mask=open_mask & (np.arange(4) != 1)[:, np.newaxis], **probe(rows)
         ),
         attention(
             "masking/dead_left_padding_and_causal",
             "Two padded keys on the left and causality leave no key to the first two queries",
         )(
             SMALL,
-            clauses=("sdpa.fully_masked_row", "sdpa.causal.top_left"),
-            url="https://github.com/huggingface/candle/pull/3625",
+            clauses="fully_masked_row causal.top_left",
+            report="huggingface/candle/pull/3625",
             mask=padded,
             is_causal=True,
             causal_alignment="top_left",
         ),
         attention("masking/dead_padding_and_window", "Padded keys and a window leave no key to the first queries")(
-            SMALL,
-            clauses=("sdpa.fully_masked_row", "sdpa.window.right"),
-            mask=padded,
-            window=[1, 0],
-            causal_alignment=BOTTOM_RIGHT,
+            SMALL, clauses="fully_masked_row window.right", mask=padded, window=[1, 0], causal_alignment=BOTTOM_RIGHT
         ),
         attention("masking/no_keys", "No key at all: zeros come out")(
-            Sizes(3, 2, 2, 4, 0),
-            clauses=("sdpa.no_keys",),
-            url="https://github.com/Dao-AILab/flash-attention/pull/2470",
+            Sizes(3, 2, 2, 4, 0), clauses="no_keys", report="Dao-AILab/flash-attention/pull/2470"
         ),
         attention("masking/no_keys_logsumexp", "No key at all: the logsumexp is minus infinity")(
-            Sizes(2, 3, 3, 4, 0), clauses=("sdpa.no_keys",), outputs=("output", "weights", "logsumexp")
+            Sizes(2, 3, 3, 4, 0), clauses="no_keys", also="weights logsumexp"
         ),
         attention("masking/no_keys_with_mask", "No key at all, and a mask without columns")(
-            Sizes(3, 2, 2, 4, 0), clauses=("sdpa.no_keys",), mask=np.ones((4, 0), np.bool_)
+            Sizes(3, 2, 2, 4, 0), clauses="no_keys", mask=np.ones((4, 0), np.bool_)
         ),
     )
 
@@ -359,7 +330,7 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
                     name,
                     f"Tiles of {of_queries} queries and {of_keys} keys are hidden, others for each of two "
                     f"{kind.replace('_', ' ')}",
-                )(sizes, clauses=("sdpa.mask.boolean", "sdpa.mask.broadcast"), mask=seen)
+                )(sizes, clauses="mask.boolean mask.broadcast", mask=seen)
             )
     return tuple(made)
 
@@ -387,8 +358,6 @@ def no_keys_cases() -> tuple[AuthoredCase, ...]:
         ("past_of_none", "a past of none", NARROWER, past),
     )
     return tuple(
-        attention(f"masking/no_keys_{name}", f"No key at all, and {what}")(
-            sizes, clauses=("sdpa.no_keys",), **arguments
-        )
+        attention(f"masking/no_keys_{name}", f"No key at all, and {what}")(sizes, clauses="no_keys", **arguments)
         for name, what, sizes, arguments in features
     )

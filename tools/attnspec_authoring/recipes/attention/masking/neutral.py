@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attendance import depends_on_alignment
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, attention
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, BOTTOM_RIGHT, TOP_LEFT, Sizes, attention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -112,7 +112,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *nearly(),
         attention(
             "masking/neutral_lengths_one_for_all", "Lengths that are the same for all entries, and not all there is"
-        )(SIZES, key_lengths=[3, 3], query_lengths=[2, 2], is_causal=True, causal_alignment=BOTTOM_RIGHT),
+        )(SIZES, key_lengths=[3, 3], query_lengths=[2, 2], **BOTTOM_CAUSAL),
         attention("masking/neutral_everything", "All that changes nothing at once")(
             SIZES,
             mask=np.ones(WHOLE, np.bool_),

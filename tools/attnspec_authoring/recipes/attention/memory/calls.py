@@ -71,7 +71,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     lengths, of_lengths = shared(("key_lengths", "query_lengths"), np.array([3, 5, 2]))
     return (
         attention(three, "One array is given as query, key and value")(
-            Sizes(1, 2, 2, 5, 5), clauses=("sdpa.inputs_unchanged",), presentation=presentation, revision=2, **same
+            Sizes(1, 2, 2, 5, 5), clauses="inputs_unchanged", presentation=presentation, revision=2, **same
         ),
         *(sharing(names, SIZES, f"memory/one_array_as_{joined(names)}") for names in OF_ATTENTION),
         *(
@@ -79,17 +79,17 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             for names in of_past
         ),
         attention("memory/one_array_as_sinks_and_slopes", "One array is given as sinks and alibi_slopes")(
-            Sizes(1, 2, 1, 4, 4), clauses=("sdpa.inputs_unchanged",), presentation=of_numbers, **numbers
+            Sizes(1, 2, 1, 4, 4), clauses="inputs_unchanged", presentation=of_numbers, **numbers
         ),
         attention("memory/one_array_as_lengths", "One array is given as key_lengths and query_lengths")(
-            Sizes(3, 1, 1, 5, 5), clauses=("sdpa.inputs_unchanged",), presentation=of_lengths, **lengths
+            Sizes(3, 1, 1, 5, 5), clauses="inputs_unchanged", presentation=of_lengths, **lengths
         ),
         attention(
             "memory/one_array_as_query_and_key_scaled",
             "One array is given as query and key, with a negative scale and a cap",
         )(
             SIZES,
-            clauses=("sdpa.inputs_unchanged",),
+            clauses="inputs_unchanged",
             presentation=dict.fromkeys(("query", "key"), "shared"),
             scale=-0.75,
             softcap=2.0,
@@ -185,7 +185,7 @@ def changed_places_cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of attention."""
     return tuple(
         attention(f"memory/changed_{name}", f"The same again, with another choice of {what}")(
-            BATCH, clauses=("sdpa.repeatable",), drawn_as="memory/changed", changed_argument=changed, **arguments
+            BATCH, clauses="repeatable", drawn_as="memory/changed", changed_argument=changed, **arguments
         )
         for name, what, arguments, changed in CHANGES
     )

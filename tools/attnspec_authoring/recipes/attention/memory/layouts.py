@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import ChangedArgument
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, attention, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_CAUSAL,
+    Sizes,
+    attention,
+    boolean_mask,
+    booleans,
+    float_mask,
+    floats,
+)
 from attnspec_authoring.recipes.attention.layout.projections import multi_head, single_head
 from attnspec_authoring.recipes.attention.memory.calls import BIASES, MEMORY, WEIGHTS, joined, listed
 from attnspec_authoring.recipes.generator import grid
@@ -36,10 +44,10 @@ LAYOUTS = {
 }
 TENSORS: tuple[str, ...] = ("query", "key", "value", "mask")
 REPORTS = {
-    ("heads_last", "query"): "https://github.com/pytorch/pytorch/issues/181133",
-    ("gapped", "mask"): "https://github.com/facebookresearch/xformers/issues/788",
-    ("gapped", "value"): "https://github.com/pytorch/pytorch/issues/163597",
-    ("readonly", "mask"): "https://github.com/deepspeedai/DeepSpeed/pull/1913",
+    ("heads_last", "query"): "pytorch/pytorch/issues/181133",
+    ("gapped", "mask"): "facebookresearch/xformers/issues/788",
+    ("gapped", "value"): "pytorch/pytorch/issues/163597",
+    ("readonly", "mask"): "deepspeedai/DeepSpeed/pull/1913",
 }
 
 
@@ -78,7 +86,7 @@ def layout_cases() -> tuple[AuthoredCase, ...]:
                 attention(case_id, f"The {tensor} {what}")(
                     sizes_for(presentation),
                     clauses=clauses,
-                    url=REPORTS.get((layout, tensor)),
+                    report=REPORTS.get((layout, tensor)),
                     presentation=presentation,
                     **tensors,
                 )
@@ -106,7 +114,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         *(
             attention(f"memory/same_numbers_{heads}_heads", f"The numbers of the case beside it, in {heads} heads")(
                 sizes,
-                clauses=("sdpa.repeatable",),
+                clauses="repeatable",
                 query=numbers[:12].reshape(sizes.shapes()["query"]),
                 key=numbers[:24].reshape(sizes.shapes()["key"]),
                 value=numbers[12:].reshape(sizes.shapes()["value"]),
@@ -114,66 +122,57 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             for heads, sizes in ((2, Sizes(1, 2, 2, 3, 6, 2)), (3, Sizes(1, 3, 3, 2, 4, 2)))
         ),
         attention("memory/mixed", "Each input lies in memory in its own way, the key of the only key head with gaps")(
-            only_head,
-            url="https://github.com/NVIDIA/TransformerEngine/issues/1195",
-            presentation=mixed,
-            mask=float_mask("memory/mixed", only_head.mask),
+            only_head, report="NVIDIA/TransformerEngine/issues/1195", presentation=mixed, mask=floats(*only_head.mask)
         ),
         attention("memory/grouped_heads_last", "Grouped heads, with tokens before heads in memory")(
             grouped,
-            clauses=("sdpa.memory_layout", "sdpa.heads.grouped"),
-            url="https://github.com/PrimeIntellect-ai/prime-rl/pull/2681",
+            clauses="memory_layout heads.grouped",
+            report="PrimeIntellect-ai/prime-rl/pull/2681",
             presentation={"query": "heads_last", "key": "heads_last", "value": "heads_last"},
         ),
         attention("memory/past_readonly", "A past that cannot be written to")(
             past,
-            clauses=("sdpa.inputs_unchanged",),
-            outputs=("output", "present_key", "present_value"),
+            clauses="inputs_unchanged",
+            also="present_key present_value",
             presentation={"past_key": "readonly", "past_value": "readonly"},
         ),
         attention("memory/past_gapped", "A past with gaps in memory")(
             past,
-            clauses=("sdpa.memory_layout",),
+            clauses="memory_layout",
             is_causal=True,
             presentation={"past_key": "gapped", "past_value": "heads_last"},
         ),
         attention("memory/boolean_mask_gapped", "A Boolean mask with gaps in memory")(
-            BATCH,
-            clauses=("sdpa.memory_layout",),
-            mask=boolean_mask("memory/boolean_mask_gapped", (3, 1, 4, 5)),
-            presentation={"mask": "gapped"},
+            BATCH, clauses="memory_layout", mask=booleans(3, 1, 4, 5), presentation={"mask": "gapped"}
         ),
         attention("memory/boolean_mask_reversed", "A Boolean mask of rank 2 that runs backwards through memory")(
-            SIZES,
-            clauses=("sdpa.memory_layout",),
-            mask=boolean_mask("memory/boolean_mask_reversed", (4, 5)),
-            presentation={"mask": "reversed"},
+            SIZES, clauses="memory_layout", mask=booleans(4, 5), presentation={"mask": "reversed"}
         ),
         attention(
             "memory/broadcast_33_keys",
             "Thirty-three keys and values that are one batch entry standing for all, under a mask",
         )(
             long,
-            clauses=("sdpa.memory_layout", "sdpa.mask.additive"),
-            url="https://github.com/pytorch/pytorch/issues/191937",
-            mask=float_mask("memory/broadcast_33_keys", (1, 33)),
+            clauses="memory_layout mask.additive",
+            report="pytorch/pytorch/issues/191937",
+            mask=floats(1, 33),
             key=same_for_every_entry(repeated["key"]),
             value=same_for_every_entry(repeated["value"]),
             presentation={"key": "broadcast", "value": "broadcast"},
         ),
         attention("memory/lengths_readonly", "Lengths and sinks that cannot be written to")(
             BATCH,
-            clauses=("sdpa.inputs_unchanged",),
+            clauses="inputs_unchanged",
             key_lengths=[5, 2, 3],
             sinks=[0.5, -1.0],
             presentation={"key_lengths": "readonly", "sinks": "readonly"},
         ),
         attention("memory/values_wider_fortran", "Values wider than the keys, with their first axis first in memory")(
-            Sizes(1, 2, 2, 4, 5, 3, 7), clauses=("sdpa.memory_layout",), presentation={"value": "fortran"}
+            Sizes(1, 2, 2, 4, 5, 3, 7), clauses="memory_layout", presentation={"value": "fortran"}
         ),
         attention("memory/wide_rows_reversed", "Sixteen features that run backwards through memory")(
             Sizes(1, 2, 2, 3, 4, 16),
-            clauses=("sdpa.memory_layout",),
+            clauses="memory_layout",
             presentation={"query": "reversed", "key": "reversed", "value": "reversed"},
         ),
     )
@@ -184,30 +183,20 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
     shape = Sizes(1, 2, 2, 5, 5)
     changed: tuple[tuple[str, dict[str, Any], str | None, ChangedArgument | None], ...] = (
         ("nothing", {}, None, ChangedArgument("value", reversed=True)),
-        (
-            "the scale",
-            {"scale": 1.5},
-            "https://github.com/openvinotoolkit/openvino/pull/31365",
-            ChangedArgument("scale", 0.5),
-        ),
+        ("the scale", {"scale": 1.5}, "openvinotoolkit/openvino/pull/31365", ChangedArgument("scale", 0.5)),
         ("causality", {"is_causal": True}, None, ChangedArgument("is_causal", False)),
-        (
-            "the softcap",
-            {"softcap": 1.0},
-            "https://github.com/sgl-project/sglang/pull/34093",
-            ChangedArgument("softcap", 2.0),
-        ),
+        ("the softcap", {"softcap": 1.0}, "sgl-project/sglang/pull/34093", ChangedArgument("softcap", 2.0)),
         ("the window", {"window": [1, 1]}, None, ChangedArgument("window", [2, 0])),
         (
             "the mask",
             {"mask": boolean_mask("memory/repeated", (5, 5))},
-            "https://github.com/flashinfer-ai/flashinfer/pull/4270",
+            "flashinfer-ai/flashinfer/pull/4270",
             ChangedArgument("mask", reversed=True),
         ),
         (
             "the mask's values",
             {"mask": boolean_mask("memory/repeated again", (5, 5))},
-            "https://github.com/NVIDIA/cudnn-frontend/pull/993",
+            "NVIDIA/cudnn-frontend/pull/993",
             None,
         ),
         ("the sinks", {"sinks": np.array([1.0, -1.0])}, None, ChangedArgument("sinks", reversed=True)),
@@ -220,14 +209,14 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
             else "Inputs that other cases repeat",
         )(
             shape,
-            clauses=("sdpa.repeatable",),
-            url=url,
+            clauses="repeatable",
+            report=report,
             drawn_as="memory/repeated",
             changed_argument=changed_argument,
             revision=2 if changed_argument else 1,
             **arguments,
         )
-        for what, arguments, url, changed_argument in changed
+        for what, arguments, report, changed_argument in changed
     )
 
 
@@ -246,28 +235,25 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     return (
         *(
             attention(f"memory/fused_{joined(names)}", f"{listed(names).capitalize()} are sections of one array")(
-                square, clauses=("sdpa.memory_layout",), presentation=_fused(names)
+                square, clauses="memory_layout", presentation=_fused(names)
             )
             for names in (_TOKENS, _TOKENS[:2], _TOKENS[1:], _TOKENS[::2])
         ),
         attention(
             "memory/fused_wider_values", "Query, key and wider values are sections of one array, under causality"
-        )(wider, clauses=("sdpa.memory_layout",), is_causal=True, presentation=_fused(_TOKENS)),
+        )(wider, clauses="memory_layout", is_causal=True, presentation=_fused(_TOKENS)),
         attention("memory/fused_grouped", "Keys and values of grouped heads are sections of one array, under a mask")(
-            grouped,
-            clauses=("sdpa.memory_layout", "sdpa.heads.grouped"),
-            mask=float_mask("memory/fused_grouped", grouped.mask),
-            presentation=_fused(_TOKENS[1:]),
+            grouped, clauses="memory_layout heads.grouped", mask=floats(*grouped.mask), presentation=_fused(_TOKENS[1:])
         ),
         attention("memory/fused_past", "Past keys and values are sections of one array, and so are new ones")(
             after_past,
-            clauses=("sdpa.memory_layout",),
-            outputs=("output", "present_key", "present_value"),
+            clauses="memory_layout",
+            also="present_key present_value",
             presentation=_fused((*_TOKENS[1:], *of_past)),
         ),
         attention("memory/fused_for_each_head", "Sinks and slopes are sections of one array")(
             Sizes(1, 2, 1, 4, 4),
-            clauses=("sdpa.memory_layout",),
+            clauses="memory_layout",
             sinks=[0.5, -1.0],
             alibi_slopes=[0.5, 0.25],
             presentation=_fused(("sinks", "alibi_slopes")),
@@ -330,8 +316,7 @@ def sequences_cases() -> tuple[AuthoredCase, ...]:
                 presentation=dict.fromkeys(("key_lengths", "query_lengths"), layout),
                 key_lengths=[13, 4, 7],
                 query_lengths=[1, 2, 1],
-                is_causal=True,
-                causal_alignment=BOTTOM_RIGHT,
+                **BOTTOM_CAUSAL,
             )
             for layout in LENGTHS
         ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import Sizes, attention, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import Sizes, attention, boolean_mask, float_mask, floats
 from attnspec_authoring.recipes.attention.layout.heads import counted
 from attnspec_authoring.recipes.attention.layout.heads import layout as of_heads
 from attnspec_authoring.recipes.attention.layout.projections import BIASES, multi_head, single_head
@@ -60,10 +60,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     return (
         *(
             attention(f"memory/{layout}_past_{tensor}", f"The past {tensor} lies {how}")(
-                past,
-                clauses=clauses,
-                outputs=("output", "present_key", "present_value"),
-                presentation={f"past_{tensor}": layout},
+                past, clauses=clauses, also="present_key present_value", presentation={f"past_{tensor}": layout}
             )
             for layout, how in LAYOUTS.items()
             for tensor in ("key", "value")
@@ -98,7 +95,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             for tensor in ("query", "key", "value")
         ),
         attention("memory/inside_mask", "The mask lies inside of a larger array")(
-            sizes, clauses=clauses, presentation={"mask": "inside"}, mask=float_mask("memory/inside_mask", sizes.mask)
+            sizes, clauses=clauses, presentation={"mask": "inside"}, mask=floats(*sizes.mask)
         ),
         *(
             attention(f"memory/one_head_of_{tensor}", f"The {tensor} is one head in memory that stands for several")(

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-BOTH_NAN = "https://github.com/vllm-project/vllm/pull/27491"
-BOTH_NAN_AGAIN = "https://github.com/flashinfer-ai/flashinfer/issues/4051"
-SIGN = "https://github.com/vllm-project/vllm/issues/15492"
-FINITE = "https://github.com/vllm-project/vllm/issues/49294"
-CHUNKS = "https://github.com/vllm-project/vllm/issues/39148"
-PREFIX = "https://github.com/vllm-project/vllm/pull/28181"
+BOTH_NAN = "vllm-project/vllm/pull/27491"
+BOTH_NAN_AGAIN = "flashinfer-ai/flashinfer/issues/4051"
+SIGN = "vllm-project/vllm/issues/15492"
+FINITE = "vllm-project/vllm/issues/49294"
+CHUNKS = "vllm-project/vllm/issues/39148"
+PREFIX = "vllm-project/vllm/pull/28181"
 
 SMALL = (1, 1, 3, 2)
 ONE = ("average", "empty.one")
@@ -43,17 +43,19 @@ def plain() -> tuple[AuthoredCase, ...]:
     return (
         merging("empty_first", "a first part without keys")(SMALL, ONE, **first),
         merging("empty_second", "a second part without keys")(SMALL, ONE, **second),
-        merging("empty_both", "no keys in either part")(SMALL, BOTH, **first, **second, url=BOTH_NAN),
+        merging("empty_both", "no keys in either part")(SMALL, BOTH, **first, **second, report=BOTH_NAN),
         merging("empty_rows", "rows with keys in both parts, one and neither")(
-            MIXED, (*ONE, "empty.both"), logsumexp_a=FOUR, logsumexp_b=OTHER_FOUR, url=CHUNKS
+            MIXED, (*ONE, "empty.both"), logsumexp_a=FOUR, logsumexp_b=OTHER_FOUR, report=CHUNKS
         ),
-        merging("empty_heads", "a head whose first part has no keys")((2, 3, 2, 2), ONE, logsumexp_a=heads, url=PREFIX),
+        merging("empty_heads", "a head whose first part has no keys")(
+            (2, 3, 2, 2), ONE, logsumexp_a=heads, report=PREFIX
+        ),
         merging("empty_entries", "a batch entry whose second part has no keys")((3, 2, 2, 2), ONE, logsumexp_b=entries),
         merging("empty_first_negative_zeros", "a first part without keys beside minus 0")(
             SMALL, ONE, **first, output_b=-0.0
         ),
         merging("empty_first_beside_a_low_logarithm", "no keys beside a logarithm of -9984, which is no empty part")(
-            SMALL, ONE, **first, logsumexp_b=-9984.0, url=FINITE
+            SMALL, ONE, **first, logsumexp_b=-9984.0, report=FINITE
         ),
         merging("empty_second_beside_a_low_logarithm", "a logarithm of -9984, which is no empty part, beside no keys")(
             SMALL, ONE, **second, logsumexp_a=-9984.0
@@ -103,7 +105,7 @@ def holding() -> tuple[AuthoredCase, ...]:
                 logsumexp_a=NONE,
                 logsumexp_b=NONE,
                 dtypes=dtypes or every,
-                url=BOTH_NAN_AGAIN,
+                report=BOTH_NAN_AGAIN,
             )
             for name, what, number, dtypes in held
         ),
@@ -116,7 +118,7 @@ def holding() -> tuple[AuthoredCase, ...]:
             logsumexp_b=OTHER_FOUR,
             output_a=nan_where_empty("empty_rows_a", FOUR),
             output_b=nan_where_empty("empty_rows_b", OTHER_FOUR),
-            url=SIGN,
+            report=SIGN,
         ),
         merging(
             "empty_rows_hold_infinity",

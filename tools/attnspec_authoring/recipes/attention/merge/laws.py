@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 SHAPE = (2, 2, 3, 2)
-GROUPED = "https://github.com/ml-explore/mlx/issues/3573"
+GROUPED = "ml-explore/mlx/issues/3573"
 
 Part = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
@@ -80,7 +80,7 @@ def associative() -> tuple[AuthoredCase, ...]:
     clauses, dtypes = ("average", "associative", "empty.one", "empty.both"), ("float64",)
     return (
         merging("associative_first_two", "the first two of three parts, merged before, and the third")(
-            SHAPE, clauses, **of(merged(first, second), third), dtypes=dtypes, url=GROUPED
+            SHAPE, clauses, **of(merged(first, second), third), dtypes=dtypes, report=GROUPED
         ),
         merging("associative_last_two", "the first of three parts, and the last two, merged before")(
             SHAPE, clauses, **of(first, merged(second, third)), dtypes=dtypes
@@ -91,8 +91,8 @@ def associative() -> tuple[AuthoredCase, ...]:
     )
 
 
-WRONG_LAYOUT = "https://github.com/vllm-project/flash-attention/pull/87"
-PADDED = "https://github.com/feifeibear/long-context-attention/issues/122"
+WRONG_LAYOUT = "vllm-project/flash-attention/pull/87"
+PADDED = "feifeibear/long-context-attention/issues/122"
 
 
 def sizes_cases() -> tuple[AuthoredCase, ...]:
@@ -127,9 +127,9 @@ def sizes_cases() -> tuple[AuthoredCase, ...]:
         merging("width_80", "eighty features")((1, 1, 1, 80)),
         merging("width_128", "a hundred and twenty-eight features")((1, 1, 1, 128)),
         merging("width_133", "a hundred and thirty-three features")((1, 1, 1, 133)),
-        merging("heads_9", "nine heads")((1, 9, 1, 2), url=WRONG_LAYOUT),
+        merging("heads_9", "nine heads")((1, 9, 1, 2), report=WRONG_LAYOUT),
         merging("heads_33", "thirty-three heads")((1, 33, 1, 1)),
-        merging("queries_17", "seventeen queries")((1, 1, 17, 1), url=PADDED),
+        merging("queries_17", "seventeen queries")((1, 1, 17, 1), report=PADDED),
         merging("queries_129", "a hundred and twenty-nine queries, whose parts are ever less alike")(
             (1, 1, 129, 1), ("average", "weights"), logsumexp_a=ladder / 16.0 - 4.0, logsumexp_b=0.5
         ),

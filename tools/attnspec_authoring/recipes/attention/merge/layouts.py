@@ -23,7 +23,7 @@ LAYOUTS = {
 PARTS = {"outputs": ("output_a", "output_b"), "logarithms": ("logsumexp_a", "logsumexp_b")}
 SHAPE = (1, 2, 3, 2)
 BATCH = (2, 1, 3, 2)
-STRIDES = "https://github.com/pytorch/pytorch/issues/133671"
+STRIDES = "pytorch/pytorch/issues/133671"
 
 
 def cases() -> tuple[AuthoredCase, ...]:
@@ -34,7 +34,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     return (
         *(
             merging(f"{layout}_{which}", f"{which} that lie {how}")(
-                SHAPE, presentation=dict.fromkeys(names, layout), url=STRIDES if layout == "heads_last" else None
+                SHAPE, presentation=dict.fromkeys(names, layout), report=STRIDES if layout == "heads_last" else None
             )
             for layout, how in LAYOUTS.items()
             for which, names in PARTS.items()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import ChangedArgument
-from attnspec_authoring.recipes.attention.attention import made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
+from attnspec_authoring.recipes.attention.attention import made_for
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed, reported
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def merging(
     *,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     presentation: Mapping[str, str] | None = None,
-    url: str | None = None,
+    report: str | None = None,
     **given: Any,
 ) -> AuthoredCase:
     """Make a case of two parts; what is not given is drawn, and what is given is repeated to its shape."""
@@ -59,7 +59,7 @@ def merging(
         title=f"Merge states: {title}",
         operation="merge_states",
         clauses=tuple(dict.fromkeys(f"merge.{clause}" for clause in (*clauses, "rows", "logsumexp", "shape"))),
-        source=made_for(PROFILE) if url is None else reported(url),
+        source=made_for(PROFILE) if report is None else reported(report),
         inputs={tensor: require_exact(array, dtypes, named=case_id) for tensor, array in inputs.items()},
         outputs=BOTH,
         dtypes=dtypes,

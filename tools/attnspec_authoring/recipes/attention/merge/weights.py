@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-MIXED_BASES = "https://github.com/sgl-project/sglang/issues/40903"
-BASE_2_AS_E = "https://github.com/vllm-project/vllm/pull/28840"
-OF_PREFIX_HITS = "https://github.com/vllm-project/vllm/pull/52796"
-MANTISSAS = "https://github.com/ROCm/fleet-chiplet-megakernel/pull/8"
-ALIASED = "https://github.com/paiml/aprender/issues/2753"
-RENORMALISED = "https://github.com/pytorch/torchtitan/pull/2211"
+MIXED_BASES = "sgl-project/sglang/issues/40903"
+BASE_2_AS_E = "vllm-project/vllm/pull/28840"
+OF_PREFIX_HITS = "vllm-project/vllm/pull/52796"
+MANTISSAS = "ROCm/fleet-chiplet-megakernel/pull/8"
+ALIASED = "paiml/aprender/issues/2753"
+RENORMALISED = "pytorch/torchtitan/pull/2211"
 
 SMALL = (1, 1, 3, 2)
 GAPS = (20.0, 90.0, 200.0)
@@ -42,10 +42,10 @@ def gaps() -> tuple[AuthoredCase, ...]:
         merging("equal_logarithms", "parts of equal weight")(SMALL, weights, logsumexp_a=1.5, logsumexp_b=1.5),
         merging("both_zero", "two logarithms of 0: the sum is 2")(SMALL, weights, logsumexp_a=0.0, logsumexp_b=0.0),
         merging("one_above", "a first part heavier by a power of e, and not of 2")(
-            SMALL, weights, logsumexp_a=1.0, logsumexp_b=0.0, url=MIXED_BASES
+            SMALL, weights, logsumexp_a=1.0, logsumexp_b=0.0, report=MIXED_BASES
         ),
         merging("three_below", "a first part lighter by the third power of e")(
-            SMALL, weights, logsumexp_a=-2.0, logsumexp_b=1.0, url=BASE_2_AS_E
+            SMALL, weights, logsumexp_a=-2.0, logsumexp_b=1.0, report=BASE_2_AS_E
         ),
         *(
             merging(f"gap_{gap:.0f}_{side}", f"a {ordinal} part heavier by e to the power of {gap:.0f}")(
@@ -74,7 +74,7 @@ def gaps() -> tuple[AuthoredCase, ...]:
             weights,
             logsumexp_a=[[[3.0], [-2.0], [0.5]], [[-40.0], [0.0], [6.0]]],
             logsumexp_b=[[[-1.0], [2.5], [0.25]], [[1.0], [40.0], [5.0]]],
-            url=OF_PREFIX_HITS,
+            report=OF_PREFIX_HITS,
         ),
         *(
             merging(
@@ -163,7 +163,7 @@ def logarithms() -> tuple[AuthoredCase, ...]:
             stable,
             logsumexp_a=[[1984.0, -1984.0, 1.0, 0.0], [0.5, -960.0, 992.0, -2976.0]],
             logsumexp_b=[[1984.0, -1992.0, -1.0, 104.0], [-0.5, -964.0, 988.0, -2976.0]],
-            url=ALIASED,
+            report=ALIASED,
         ),
         merging("large_in_one_entry", "batch entries of large and of very low logarithms")(
             (2, 1, 2, 2),
@@ -177,7 +177,7 @@ def logarithms() -> tuple[AuthoredCase, ...]:
             logsumexp_a=digits("digits_a", SMALL[:3]) + 6.0,
             logsumexp_b=digits("digits_b", SMALL[:3]) + 6.0,
             dtypes=SINGLE_AND_DOUBLE,
-            url=MANTISSAS,
+            report=MANTISSAS,
         ),
         merging("digits_of_outputs", "outputs of many digits")(
             SMALL, output_a=digits("outputs_a", SMALL), output_b=digits("outputs_b", SMALL), dtypes=SINGLE_AND_DOUBLE
@@ -193,7 +193,7 @@ def outputs() -> tuple[AuthoredCase, ...]:
     return (
         merging("equal_outputs", "equal outputs stay what they are")(SMALL, output_a=one, output_b=one),
         merging("ones", "outputs of 1 stay 1: the shares sum to 1")(
-            SMALL, output_a=1.0, output_b=1.0, url=RENORMALISED
+            SMALL, output_a=1.0, output_b=1.0, report=RENORMALISED
         ),
         merging("opposite_outputs", "opposite outputs of equal weight cancel to 0")(
             SMALL, output_a=one, output_b=-one, **small

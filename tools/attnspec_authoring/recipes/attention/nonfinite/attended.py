@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, Sizes, attention, float_mask
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, HIDDEN, Sizes, attention, float_mask
 from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
 from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.authoring import row
@@ -43,7 +43,7 @@ def attended_cases() -> tuple[AuthoredCase, ...]:
     """Put one number that is not finite where some queries may attend to it: they follow, the others stay clean."""
     spots = (
         row("nan_in_query", "NaN in one query: its row becomes NaN, no other")(
-            PLAIN, {"query": ((1, 0, 2, 1), NAN)}, "https://github.com/intel/torch-xpu-ops/pull/5022"
+            PLAIN, {"query": ((1, 0, 2, 1), NAN)}, "intel/torch-xpu-ops/pull/5022"
         ),
         row("infinities_in_queries", "Infinity in one query and minus infinity in another")(
             PLAIN, {"query": [((1, 1, 0, 1), INFINITY), ((0, 1, 3, 2), -INFINITY)]}, None
@@ -83,11 +83,11 @@ def attended_cases() -> tuple[AuthoredCase, ...]:
         attention(f"nonfinite/{name}", title)(
             sizes,
             clauses=ATTENDED,
-            url=url,
+            report=report,
             outputs=("output", "weights") if name == "grouped_head" or "one_key" in name else ("output",),
             **spoilt(f"nonfinite/{name}", sizes, **put),
         )
-        for name, title, sizes, put, url in spots
+        for name, title, sizes, put, report in spots
     )
 
 
@@ -103,7 +103,7 @@ def first_scores() -> tuple[AuthoredCase, ...]:
         made.append(
             attention(
                 case_id, f"Scores of minus infinity for the first {hidden} of {keys} keys, which all may be attended"
-            )(sizes, clauses=ATTENDED, outputs=("output", "weights", "logsumexp"), **tensors)
+            )(sizes, clauses=ATTENDED, also="weights logsumexp", **tensors)
         )
     return tuple(made)
 
@@ -173,7 +173,7 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
         attention(steps, "Every step with a query of NaN")(
             SMALL,
             clauses=ATTENDED,
-            outputs=("output", "weights", "logsumexp", "scores", "logits"),
+            also="weights logsumexp scores logits",
             **spoilt(steps, SMALL, query=((0, 1, 1, 0), NAN)),
         ),
         attention("nonfinite/one_key", "A single key with an infinite value")(
@@ -202,7 +202,7 @@ def causal_cases() -> tuple[AuthoredCase, ...]:
         attention("nonfinite/window", "NaN in the first key: queries whose window does not reach it stay clean")(
             SQUARE,
             clauses=(*ATTENDED, *EXCLUDED),
-            url="https://github.com/vllm-project/vllm/pull/30887",
+            report="vllm-project/vllm/pull/30887",
             window=[1, 1],
             **spoilt("nonfinite/window", SQUARE, key=((ALL, ALL, 0), NAN), value=((ALL, ALL, 0), NAN)),
         ),
@@ -214,7 +214,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
     made: list[AuthoredCase] = []
     allowed = np.broadcast_to(np.arange(5) != 3, (4, 5))
     masks = {"boolean": allowed, "float": np.where(allowed, 0.5, HIDDEN)}
-    reports = {("boolean", "nan"): "https://github.com/pytorch/pytorch/issues/101967"}
+    reports = {("boolean", "nan"): "pytorch/pytorch/issues/101967"}
     for kind, mask in masks.items():
         for name, number in (("nan", NAN), ("infinity", INFINITY), ("minus_infinity", -INFINITY)):
             case_id = f"nonfinite/hidden_by_{kind}_mask_{name}"
@@ -226,7 +226,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
                 )(
                     SMALL,
                     clauses=EXCLUDED,
-                    url=reports.get((kind, name)),
+                    report=reports.get((kind, name)),
                     mask=mask,
                     **spoilt(case_id, SMALL, key=((ALL, ALL, 3), number), value=((ALL, ALL, 3), number)),
                 )
@@ -243,42 +243,30 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
         attention("nonfinite/hidden_value_alone", "NaN in a hidden value whose key is finite")(
             SMALL,
             clauses=EXCLUDED,
-            outputs=("output", "weights"),
+            also="weights",
             mask=allowed,
             **spoilt("nonfinite/hidden_value_alone", SMALL, value=((ALL, ALL, 3), NAN)),
         ),
         attention("nonfinite/hidden_key_alone", "NaN in a hidden key whose value is finite")(
             SMALL,
             clauses=EXCLUDED,
-            outputs=("output", "logsumexp"),
+            also="logsumexp",
             mask=allowed,
             **spoilt("nonfinite/hidden_key_alone", SMALL, key=((ALL, ALL, 3), NAN)),
         ),
         attention("nonfinite/beyond_key_lengths", "NaN and infinities in keys and values beyond the lengths")(
-            PLAIN,
-            clauses=EXCLUDED,
-            url="https://github.com/Dao-AILab/flash-attention/issues/1745",
-            key_lengths=lengths,
-            **behind,
+            PLAIN, clauses=EXCLUDED, report="Dao-AILab/flash-attention/issues/1745", key_lengths=lengths, **behind
         ),
         attention(
             "nonfinite/beyond_key_lengths_causal", "NaN beyond the lengths, causal and aligned to the last counted key"
-        )(
-            PLAIN,
-            clauses=EXCLUDED,
-            url="https://github.com/pytorch/xla/pull/9219",
-            key_lengths=lengths,
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
-            **behind,
-        ),
+        )(PLAIN, clauses=EXCLUDED, report="pytorch/xla/pull/9219", key_lengths=lengths, **BOTTOM_CAUSAL, **behind),
         attention(
             "nonfinite/one_query_beyond_key_lengths",
             "NaN behind the lengths of keys that three query heads share, one query, a cap and sinks",
         )(
             Sizes(2, 3, 1, 1, 4, 1),
             clauses=EXCLUDED,
-            url="https://github.com/pytorch/pytorch/issues/101967",
+            report="pytorch/pytorch/issues/101967",
             key=np.array([[0.5, -1.0, 0.25, 1.0], [1.0, NAN, NAN, NAN]]).reshape(2, 1, 4, 1),
             value=np.array([[1.0, 2.0, 4.0, 8.0], [8.0, NAN, NAN, NAN]]).reshape(2, 1, 4, 1),
             key_lengths=[4, 1],
@@ -287,7 +275,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention("nonfinite/beyond_query_lengths", "NaN in queries beyond the lengths: those that count stay clean")(
             PLAIN,
-            clauses=("sdpa.query_lengths.rows",),
+            clauses="query_lengths.rows",
             query_lengths=[4, 2, 1],
             **spoilt(
                 "nonfinite/beyond_query_lengths",
@@ -392,7 +380,7 @@ def many_keys_cases() -> tuple[AuthoredCase, ...]:
             tensors[name][0, 0, keys // 2, 1] = float("nan")
             made.append(
                 attention(case_id, f"NaN in one of {keys} {name}s that every query may attend, of {queries} queries")(
-                    sizes, clauses=("sdpa.nonfinite_input",), **tensors
+                    sizes, clauses="nonfinite_input", **tensors
                 )
             )
     return tuple(made)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 GROUPED = Sizes(2, 6, 2, 1, 4, 2)
-FLASH = "https://github.com/flashinfer-ai/flashinfer/issues/4979"
+FLASH = "flashinfer-ai/flashinfer/issues/4979"
 
 _GRANULARITIES = (
     row("per_tensor", "one scale for a tensor")(KEY_SCALE, VALUE_SCALE, QUERY_SCALE),
@@ -52,7 +52,7 @@ def keys_and_values() -> tuple[AuthoredCase, ...]:
     return tuple(
         quantized(f"{short}_{name}", f"Keys and values in {dtype}, {what}")(
             SMALL,
-            url=FLASH if (short, name) == ("e4m3", "per_tensor") else None,
+            report=FLASH if (short, name) == ("e4m3", "per_tensor") else None,
             key=dtype,
             value=dtype,
             key_scale=key_scale,
@@ -69,7 +69,7 @@ def queries() -> tuple[AuthoredCase, ...]:
         *(
             quantized(f"query_{name}", f"Query, keys and values in float8_e4m3fn, {what}")(
                 SMALL,
-                url="https://github.com/vllm-project/vllm/pull/42080" if name == "per_tensor" else None,
+                report="vllm-project/vllm/pull/42080" if name == "per_tensor" else None,
                 query=E4M3,
                 key_scale=key_scale,
                 value_scale=value_scale,

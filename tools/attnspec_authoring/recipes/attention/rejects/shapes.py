@@ -99,8 +99,8 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
 def mask_refusals() -> tuple[AuthoredCase, ...]:
     """Hold masks that broadcast to no table of scores, or do not have a column for each key."""
     boolean, added, past = "rejects/twin_boolean_mask", "rejects/twin_float_mask", "rejects/twin_past_mask"
-    corrupting = "https://github.com/flashinfer-ai/flashinfer/issues/3176"
-    wrong_axis = "https://github.com/AminRezaei0x443/memory-efficient-attention/issues/8"
+    corrupting = "flashinfer-ai/flashinfer/issues/3176"
+    wrong_axis = "AminRezaei0x443/memory-efficient-attention/issues/8"
     rows: tuple[tuple[str, str, str, tuple[int, ...], str | None], ...] = (
         ("mask_of_three_rows", "A mask of three rows for four queries is refused", boolean, (3, 5), corrupting),
         ("mask_of_four_columns", "A mask of four columns for five keys is refused", boolean, (4, 4), None),
@@ -114,7 +114,7 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
         ("mask_without_past", "A mask of the new keys alone is refused where there is a past", past, (4, 5), None),
     )
     made: list[AuthoredCase] = []
-    for name, title, twin, shape, url in rows:
+    for name, title, twin, shape, report in rows:
         draw = float_mask if twin == added else boolean_mask
         against = "(3, 2, 4, 8)" if twin == past else "(3, 2, 4, 5)"
         made.append(
@@ -123,7 +123,7 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
                 twin,
                 {**drawn(twin), "mask": draw(f"rejects/{name}", shape)},
                 reason=f"A mask of shape {shape} does not fit scores of shape {against}.",
-                url=url,
+                report=report,
                 # Libraries that broadcast by the rules of NumPy repeat a single column, and take any rank.
                 convention=STRICT if shape[-1] == 1 or len(shape) > 4 else None,
             )

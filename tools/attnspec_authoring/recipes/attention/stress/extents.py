@@ -35,10 +35,7 @@ def line(scores: NDArray[Any], values: NDArray[Any] | None = None) -> dict[str, 
 
 def maximum_cases() -> tuple[AuthoredCase, ...]:
     """Let the greatest score come first, last, in the middle, or anew in every tile."""
-    reports = {
-        17: "https://github.com/paiml/aprender/issues/2753",
-        65: "https://github.com/Dao-AILab/flash-attention/pull/2083",
-    }
+    reports = {17: "paiml/aprender/issues/2753", 65: "Dao-AILab/flash-attention/pull/2083"}
     rising = [
         attention(
             f"stress/rising_{count}",
@@ -46,8 +43,8 @@ def maximum_cases() -> tuple[AuthoredCase, ...]:
         )(
             Sizes(1, 2, 2, 3, count, 1),
             clauses=STABLE,
-            url=reports.get(count),
-            outputs=("output", "logsumexp"),
+            report=reports.get(count),
+            also="logsumexp",
             **line(np.arange(count, dtype=np.float64)),
         )
         for count in (4, 17, 65)
@@ -67,12 +64,12 @@ def maximum_cases() -> tuple[AuthoredCase, ...]:
         *rising,
         *(
             attention(f"stress/{name}", title)(
-                Sizes(1, 2, 2, 3, 72, 1), clauses=STABLE, outputs=("output", "logsumexp"), **line(scores)
+                Sizes(1, 2, 2, 3, 72, 1), clauses=STABLE, also="logsumexp", **line(scores)
             )
             for name, (scores, title) in shapes.items()
         ),
         attention("stress/rising_far", "72 scores that rise by eight: single precision must rescale to zero and go on")(
-            Sizes(1, 2, 2, 3, 72, 1), clauses=STABLE, outputs=("output", "logsumexp"), **line(places * 8.0)
+            Sizes(1, 2, 2, 3, 72, 1), clauses=STABLE, also="logsumexp", **line(places * 8.0)
         ),
     )
 
@@ -95,19 +92,19 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
         )(
             Sizes(1, 2, 1, 3, 513, 1),
             clauses=clauses,
-            url="https://github.com/tenstorrent/tt-metal/pull/13990",
+            report="tenstorrent/tt-metal/pull/13990",
             **uniform(513, np.ones(513)),
         ),
         attention("stress/uniform_halves_520", "520 equal scores, values of zero and then of one: one half comes out")(
             Sizes(1, 2, 1, 3, 520, 1),
             clauses=clauses,
-            url="https://github.com/Dao-AILab/flash-attention/pull/2721",
+            report="Dao-AILab/flash-attention/pull/2721",
             **uniform(520, (np.arange(520) >= 260).astype(np.float64)),
         ),
         attention("stress/long_row", "520 keys with drawn numbers")(
             long,
-            clauses=("sdpa.softmax.keys", "sdpa.output"),
-            outputs=("output", "weights", "logsumexp"),
+            clauses="softmax.keys output",
+            also="weights logsumexp",
             sample={"weights": tuple(range(0, 2 * 3 * 520, 97))},
         ),
         attention(
@@ -115,7 +112,7 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
             "Eight keys, and 200 so far below them that a sum in half precision never sees them",
         )(
             shared(208),
-            url="https://github.com/sonos/tract/pull/2586",
+            report="sonos/tract/pull/2586",
             query=asked(1.0, 1.0, 1.0),
             key=row(exponents),
             value=row(np.where(exponents == 0, 1.0, -1.0)),
@@ -127,12 +124,12 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
             "64 equal weights and one large value: sums of values in half precision lose the rest",
         )(
             Sizes(1, 2, 1, 3, 64, 1, 2),
-            url="https://github.com/cactus-compute/cactus/pull/480",
+            report="cactus-compute/cactus/pull/480",
             **uniform(64, np.where(np.arange(64) == 0, 1024.0, 0.4375), 2),
         ),
         attention("stress/one_large_value_16", "Sixteen equal weights and one large value, within one tile")(
             Sizes(1, 2, 1, 3, 16, 1, 2),
-            url="https://github.com/NVIDIA/TensorRT-LLM/pull/18044",
+            report="NVIDIA/TensorRT-LLM/pull/18044",
             **uniform(16, np.where(np.arange(16) == 0, 256.0, 0.875), 2),
         ),
     )
@@ -145,21 +142,21 @@ def many_query_cases() -> tuple[AuthoredCase, ...]:
     last = tuple(range(0, 2 * 68, 3))
     return (
         attention("stress/seventy_queries", "Seventy queries, more than a tile of 64 holds")(
-            rows, clauses=("sdpa.scores", "sdpa.output"), sample={"output": tuple(range(1, 2 * 70 * 2, 3))}
+            rows, clauses="scores output", sample={"output": tuple(range(1, 2 * 70 * 2, 3))}
         ),
         attention("stress/sixty_eight_causal", "Sixty-eight queries and keys, causal")(
             causal,
-            clauses=("sdpa.causal.top_left",),
-            url="https://github.com/pytorch/pytorch/issues/195910",
+            clauses="causal.top_left",
+            report="pytorch/pytorch/issues/195910",
             is_causal=True,
             sample={"output": last},
         ),
         attention(
             "stress/sixty_eight_causal_window", "Sixty-eight queries and keys, causal with a window of thirty-three"
-        )(causal, clauses=("sdpa.window.left",), is_causal=True, window=[32, 0], sample={"output": last}),
+        )(causal, clauses="window.left", is_causal=True, window=[32, 0], sample={"output": last}),
         attention("stress/sixty_six_masked", "Sixty-six queries with a Boolean mask of their own for each")(
             Sizes(1, 2, 2, 66, 5, 2),
-            clauses=("sdpa.mask.boolean",),
+            clauses="mask.boolean",
             mask=(np.arange(66)[:, np.newaxis] * 3 % 5 != np.arange(5)),
             sample={"output": tuple(range(2, 2 * 66 * 2, 3))},
         ),
@@ -168,8 +165,8 @@ def many_query_cases() -> tuple[AuthoredCase, ...]:
             "Products of numbers with thirteen bits: a tensor core that drops the last ones shows",
         )(
             Sizes(1, 2, 2, 4, 5),
-            clauses=("sdpa.scores",),
-            url="https://github.com/evintunador/triton_docs_tutorials/issues/6",
+            clauses="scores",
+            report="evintunador/triton_docs_tutorials/issues/6",
             dtypes=SINGLE_AND_DOUBLE,
             query=1.0 + grid("stress/fine_products/query", (1, 2, 4, 3)) * 2.0**-8,
             key=1.0 + grid("stress/fine_products/key", (1, 2, 5, 3)) * 2.0**-8,
@@ -212,7 +209,7 @@ def gap_cases() -> tuple[AuthoredCase, ...]:
         for kind in ("boolean", "float"):
             mask = ONE_OR_MORE if kind == "boolean" else np.where(ONE_OR_MORE, 0.0, HIDDEN)
             clauses = ("sdpa.mask.boolean" if kind == "boolean" else "sdpa.mask.additive", "sdpa.softmax.stability")
-            url = "https://github.com/ohdearquant/lattice/pull/373" if (gap, kind) == (16384.0, "boolean") else None
+            report = "ohdearquant/lattice/pull/373" if (gap, kind) == (16384.0, "boolean") else None
             made.append(
                 attention(
                     f"stress/gap_of_{name}_{kind}",
@@ -221,7 +218,7 @@ def gap_cases() -> tuple[AuthoredCase, ...]:
                 )(
                     SIZES,
                     clauses=clauses,
-                    url=url,
+                    report=report,
                     dtypes=SINGLE_AND_DOUBLE,
                     mask=mask,
                     revision=2 if name == "billions" else 1,
@@ -248,29 +245,25 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
             "stress/gap_one_key_boolean", "The only key that a Boolean mask leaves scores 20544 below the others"
         )(SIZES, clauses=CLAUSES, mask=one, **far),
         attention("stress/gap_one_key_float", "The only key that a float mask leaves scores 20544 below the others")(
-            SIZES, clauses=("sdpa.mask.additive", "sdpa.softmax.stability"), mask=np.where(one, 0.0, HIDDEN), **far
+            SIZES, clauses="mask.additive softmax.stability", mask=np.where(one, 0.0, HIDDEN), **far
         ),
         attention(
             "stress/gap_one_key_billions", "The only key that a mask leaves scores four billion below the others"
         )(SIZES, clauses=CLAUSES, dtypes=("float64", "float32", "bfloat16"), mask=one, **farthest),
         attention("stress/gap_causal", "Keys in the future score 20000 above those in the past")(
             SIZES,
-            clauses=("sdpa.causal.top_left", "sdpa.softmax.stability"),
+            clauses="causal.top_left softmax.stability",
             is_causal=True,
             causal_alignment="top_left",
             revision=2,
             **causal,
         ),
         attention("stress/gap_key_lengths", "Keys beyond the length score 20000 above those that count")(
-            SIZES,
-            clauses=("sdpa.key_lengths.exclusion", "sdpa.softmax.stability"),
-            key_lengths=[3],
-            revision=2,
-            **causal,
+            SIZES, clauses="key_lengths.exclusion softmax.stability", key_lengths=[3], revision=2, **causal
         ),
         attention("stress/gap_window", "Keys outside the window score 20000 above those inside")(
             SIZES,
-            clauses=("sdpa.window.right", "sdpa.softmax.stability"),
+            clauses="window.right softmax.stability",
             window=[1, None],
             causal_alignment=BOTTOM_RIGHT,
             revision=2,
@@ -278,8 +271,8 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention("stress/gap_below_everything", "Every allowed score lies below minus 50000: the row is not dead")(
             SIZES,
-            clauses=("sdpa.softmax.stability", "sdpa.mask.boolean"),
-            url="https://github.com/flashinfer-ai/flashinfer/issues/4267",
+            clauses="softmax.stability mask.boolean",
+            report="flashinfer-ai/flashinfer/issues/4267",
             mask=one | (np.arange(5) == 4),
             revision=2,
             **lowest,
@@ -288,8 +281,8 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
             "stress/gap_first_tile_hidden", "The first 32 of 40 keys are hidden: the maximum starts at minus infinity"
         )(
             Sizes(1, 2, 2, 3, 40),
-            clauses=("sdpa.mask.boolean", "sdpa.softmax.stability"),
-            url="https://github.com/Dao-AILab/flash-attention/pull/1948",
+            clauses="mask.boolean softmax.stability",
+            report="Dao-AILab/flash-attention/pull/1948",
             mask=np.broadcast_to(np.arange(40) >= 32, (1, 40)),
         ),
     )
@@ -304,8 +297,8 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             "stress/gap_tiles_hidden_on_both_sides", "66 hidden keys, one that scores -1024, and 66 more hidden ones"
         )(
             shared(133),
-            clauses=("sdpa.softmax.stability",),
-            url="https://github.com/Dao-AILab/flash-attention/issues/2082",
+            clauses="softmax.stability",
+            report="Dao-AILab/flash-attention/issues/2082",
             query=asked(1.0, 1.0, 1.0),
             key=row(np.where(only_of_many, -1024.0, 0.0)),
             value=row(np.arange(133, dtype=np.float64) % 32),
@@ -317,8 +310,8 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             "The only key that may be attended scores -57344, below any number that stands for minus infinity",
         )(
             shared(5),
-            clauses=("sdpa.softmax.stability",),
-            url="https://github.com/flashinfer-ai/flashinfer/pull/4401",
+            clauses="softmax.stability",
+            report="flashinfer-ai/flashinfer/pull/4401",
             query=asked(1.0, 1.0, 1.0),
             key=row(np.where(only_of_five, -57344.0, 0.0)),
             scale=1.0,
@@ -329,8 +322,8 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             "A hidden key scores 57344 above the others: no number that is subtracted from it hides it",
         )(
             shared(5),
-            clauses=("sdpa.softmax.stability",),
-            url="https://github.com/ohdearquant/lattice/pull/373",
+            clauses="softmax.stability",
+            report="ohdearquant/lattice/pull/373",
             query=asked(1.0, 1.0, 1.0),
             key=row(np.where(only_of_five, 57344.0, 0.0)),
             scale=1.0,

@@ -78,13 +78,13 @@ def of_attention() -> tuple[AuthoredCase, ...]:
     return (
         *(
             attention(f"stress/far_scale_{name}", f"A negative scale and products far apart, beside {title}")(
-                shared(7), clauses=("sdpa.softmax.stability",), scale=-1.0, **far, **arguments
+                shared(7), clauses="softmax.stability", scale=-1.0, **far, **arguments
             )
             for name, (title, arguments) in features.items()
         ),
         attention("stress/far_scale_67_keys", "A negative scale and products that rise from tile to tile")(
             shared(67),
-            clauses=("sdpa.softmax.stability",),
+            clauses="softmax.stability",
             query=asked(1.0, -1.0, 0.5),
             key=row((np.arange(67.0) - 33.0) * 32.0),
             value=row(np.round(grid("stress/far_scale_67_keys/value", (67,)))),
@@ -117,7 +117,7 @@ def far_sinks_cases() -> tuple[AuthoredCase, ...]:
                     f"Scores around {height:g}, and sinks around {of_sinks:g}",
                 )(
                     SMALL,
-                    clauses=("sdpa.softmax.stability", "sdpa.sinks.denominator"),
+                    clauses="softmax.stability sinks.denominator",
                     dtypes=dtypes,
                     outputs=STEPS,
                     sinks=[of_sinks + 1.0, of_sinks - 2.0],
@@ -146,7 +146,7 @@ def lowest_logits_cases() -> tuple[AuthoredCase, ...]:
             f"Every score is {LOWEST:g}, and some keys are excluded: {way.replace('_', ' ')}",
         )(
             shared(5),
-            clauses=("sdpa.softmax.stability",),
+            clauses="softmax.stability",
             dtypes=("float64", "float32", "float16"),
             query=asked(-1.0, -1.0, -1.0),
             key=row(np.full(5, -LOWEST)),
@@ -222,7 +222,7 @@ def of_one_dtype(dtype: str) -> tuple[AuthoredCase, ...]:
             f"A number as low as {dtype} holds at the only key that is left: {how}",
         )(
             sizes,
-            clauses=("sdpa.mask.additive", "sdpa.softmax.stability"),
+            clauses="mask.additive softmax.stability",
             dtypes=OFFERED[dtype],
             mask=mask,
             **(still(sizes) | arguments),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, attention
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, Sizes, attention
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
 from attnspec_authoring.recipes.generator import grid
 
@@ -52,11 +52,7 @@ def large_cases() -> tuple[AuthoredCase, ...]:
             PLAIN, clauses=STABLE, **{**sharp, "query": sharp["query"] * 64.0}
         ),
         attention("stress/large_positive", "Every score above ten thousand, with neighbours that differ by hundreds")(
-            PLAIN,
-            url="https://github.com/HabanaAI/vllm-fork/issues/275",
-            clauses=STABLE,
-            dtypes=SINGLE_AND_DOUBLE,
-            **positive,
+            PLAIN, report="HabanaAI/vllm-fork/issues/275", clauses=STABLE, dtypes=SINGLE_AND_DOUBLE, **positive
         ),
         attention("stress/large_negative", "Every score below minus ten thousand")(
             PLAIN, clauses=STABLE, dtypes=SINGLE_AND_DOUBLE, query=positive["query"], key=-positive["key"]
@@ -112,7 +108,7 @@ def large_cases() -> tuple[AuthoredCase, ...]:
         attention("stress/one_query_large", "One query whose scores are some thousands")(
             Sizes(3, 2, 1, 1, 4, 1),
             clauses=STABLE,
-            url="https://github.com/vllm-project/vllm/issues/45500",
+            report="vllm-project/vllm/issues/45500",
             query=np.full((3, 2, 1, 1), 64.0),
             key=np.broadcast_to(np.array([[32.0], [48.0], [-64.0], [0.0]]), (3, 1, 4, 1)),
             scale=1.0,
@@ -123,7 +119,7 @@ def large_cases() -> tuple[AuthoredCase, ...]:
         )(
             shared(4),
             clauses=STABLE,
-            url="https://github.com/Dao-AILab/flash-attention/issues/1884",
+            report="Dao-AILab/flash-attention/issues/1884",
             query=asked(1.0, -1.0, 0.5),
             key=row(np.array([0.0, 1536.0, -1536.0, 768.0])),
             scale=-1.0,
@@ -145,8 +141,8 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
     return (
         attention("stress/raw_products_beyond_float16", "Products of 131072 that the scale brings back to 1024")(
             same,
-            clauses=("sdpa.precision.accumulation",),
-            url="https://github.com/philipturner/metal-flash-attention/issues/8",
+            clauses="precision.accumulation",
+            report="philipturner/metal-flash-attention/issues/8",
             scale=0.0078125,
             revision=2,
             **huge,
@@ -159,7 +155,7 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
         ),
         attention("stress/sum_beyond_float16", "Values of 49152: their sum is beyond float16, their mean is not")(
             PLAIN,
-            clauses=("sdpa.precision.accumulation",),
+            clauses="precision.accumulation",
             value=np.where(grid("stress/sum_beyond_float16/sign", PLAIN.shapes()["value"]) < -1.0, 40960.0, 49152.0),
         ),
         *(
@@ -168,7 +164,7 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
                 f"Values around 49152 of {keys} keys, {what}: their sum is beyond float16, their mean is not",
             )(
                 Sizes(2, 4, 1, queries, keys, 3, 1),
-                clauses=("sdpa.precision.accumulation",),
+                clauses="precision.accumulation",
                 value=np.where(grid(f"stress/sum_beyond_float16_{name}/sign", (2, 1, keys, 1)) < 0.0, 40960.0, 49152.0),
             )
             for name, what, queries, keys in (
@@ -178,28 +174,26 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
             )
         ),
         attention("stress/subnormal_values", "Values so small that float16 holds them only as subnormal numbers")(
-            PLAIN, clauses=("sdpa.output",), **{**tiny, "value": tiny["value"] * 2.0**-19}
+            PLAIN, clauses="output", **{**tiny, "value": tiny["value"] * 2.0**-19}
         ),
         attention("stress/subnormal_values_one_key", "One key: a subnormal value comes out as it is")(
             Sizes(3, 2, 2, 4, 1),
-            clauses=("sdpa.output",),
+            clauses="output",
             value=grid("stress/subnormal_values_one_key/value", (3, 2, 1, 3)) * 2.0**-19,
         ),
         attention("stress/subnormal_queries", "Queries so small that all keys weigh almost the same")(
-            PLAIN,
-            clauses=("sdpa.scores",),
-            query=grid("stress/subnormal_queries/query", PLAIN.shapes()["query"]) * 2.0**-19,
+            PLAIN, clauses="scores", query=grid("stress/subnormal_queries/query", PLAIN.shapes()["query"]) * 2.0**-19
         ),
         attention("stress/subnormal_queries_scaled_up", "Queries of some 2**-20, which the scale brings back to size")(
             shared(4),
-            url="https://github.com/huggingface/diffusers/pull/2643",
+            report="huggingface/diffusers/pull/2643",
             query=asked(1.0, -2.0, 0.5) * 2.0**-20,
             key=row(np.array([-2.0, 1.0, 2.0, 0.5])),
             scale=2.0**20,
         ),
         attention("stress/small_weight_large_value", "A key with a weight of about 1e-7 and a value of about 1e6")(
             SMALL,
-            clauses=("sdpa.output",),
+            clauses="output",
             dtypes=SINGLE_AND_DOUBLE,
             **with_scores(
                 [
@@ -226,29 +220,29 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
     twice = grid("stress/ties/twice", (1, 2, 3, 3))
     return (
         attention("stress/near_ties", "Keys that differ by one thirty-second in one feature")(
-            SMALL, clauses=("sdpa.scores",), outputs=("output", "weights"), key=near
+            SMALL, clauses="scores", also="weights", key=near
         ),
         attention("stress/ties", "Every key occurs twice, with another value")(
-            SMALL, clauses=("sdpa.softmax.keys",), key=np.concatenate([twice, twice], axis=2)
+            SMALL, clauses="softmax.keys", key=np.concatenate([twice, twice], axis=2)
         ),
         attention("stress/ties_far_up", "Two keys share the highest score, far above the others")(
             Sizes(1, 2, 2, 3, 6),
             clauses=STABLE,
-            outputs=("output", "weights"),
+            also="weights",
             revision=2,
             **with_scores(
                 [[96.0, 0.0, 96.0, 1.0, -1.0, 2.0], [0.0, 64.0, 1.0, 64.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 80.0, 80.0]]
             ),
         ),
         attention("stress/cancelling_values", "Large values of both signs that almost cancel")(
-            SMALL, clauses=("sdpa.output",), key=near, value=cancelling
+            SMALL, clauses="output", key=near, value=cancelling
         ),
         attention("stress/cancelling_exactly", "Equal keys and values of both signs: zero comes out, exactly")(
-            SMALL, clauses=("sdpa.output",), key=np.broadcast_to(one, shapes["key"]), value=cancelling
+            SMALL, clauses="output", key=np.broadcast_to(one, shapes["key"]), value=cancelling
         ),
         attention("stress/massive_feature", "One feature is a hundred times as large as the others")(
             PLAIN,
-            clauses=("sdpa.scores",),
+            clauses="scores",
             query=grid("stress/massive/query", PLAIN.shapes()["query"]) * np.array([1.0, 64.0, 1.0]),
         ),
         attention(
@@ -256,14 +250,14 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
             "A feature of 512 in all keys that no query asks for: the small feature beside it decides",
         )(
             Sizes(1, 2, 1, 3, 4, 2),
-            url="https://github.com/ahb-sjsu/turboquant-pro/pull/98",
+            report="ahb-sjsu/turboquant-pro/pull/98",
             query=np.broadcast_to(np.array([[0.0, 1.0], [0.0, -1.0], [0.0, 0.5]]), (1, 2, 3, 2)),
             key=np.array([[512.0, 1.0], [512.0, -1.0], [512.0, 0.5], [512.0, 0.0]]).reshape(1, 1, 4, 2),
             scale=1.0,
         ),
         attention("stress/massive_value", "One token's values are a thousand times as large as the others")(
             PLAIN,
-            clauses=("sdpa.output",),
+            clauses="output",
             value=grid("stress/massive/value", PLAIN.shapes()["value"])
             * np.where(np.arange(5) == 3, 1024.0, 1.0)[:, np.newaxis],
         ),
@@ -277,8 +271,7 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
         attention("stress/causal_large", "Causal with scores of some hundreds")(
             PLAIN,
             clauses=STABLE,
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
             query=grid("stress/causal_large/query", PLAIN.shapes()["query"]) * 64.0,
         ),
     )

@@ -173,8 +173,8 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             f"stress/tiles_{count}_{name}", f"{count} keys with another maximum of scores in each tile, high {where}"
         )(
             Sizes(1, 2, 1, 4, count, 1),
-            clauses=("sdpa.softmax.stability",),
-            outputs=("output", "logsumexp"),
+            clauses="softmax.stability",
+            also="logsumexp",
             query=asked(*FACTORS),
             key=row(scores),
             value=row(np.asarray(np.arange(count) // 16, np.float64)),
@@ -206,7 +206,7 @@ def faint_tiles_cases() -> tuple[AuthoredCase, ...]:
             made.append(
                 attention(case_id, f"{keys} keys, most of them of a weight of 4e-11, {order}")(
                     shared(keys),
-                    clauses=("sdpa.output", "sdpa.softmax.keys"),
+                    clauses="output softmax.keys",
                     dtypes=("float64",),
                     query=asked(1.0, 0.9375, 1.0625),
                     key=row(np.where(is_faint, FAINT, 0.0)),
@@ -233,7 +233,7 @@ def parts_cases() -> tuple[AuthoredCase, ...]:
                 case_id, f"One query with scores around -800, each head without another of {parts} parts of the keys"
             )(
                 Sizes(3, parts, 1, 1, KEYS, 1),
-                outputs=("output", "logsumexp"),
+                also="logsumexp",
                 query=np.full((3, parts, 1, 1), 16.0),
                 key=np.repeat(row(FAR_BELOW / 16.0 - np.arange(KEYS) % 4 / 4.0), 3, axis=0),
                 mask=(part != np.arange(parts)[:, np.newaxis])[:, np.newaxis],

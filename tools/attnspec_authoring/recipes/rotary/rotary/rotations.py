@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Source, headed
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, headed, reported
 from attnspec_authoring.recipes.generator import grid, require_exact
 from attnspec_authoring.recipes.rotary.rotary.frequencies import MADE, PROFILE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WRONG_PAIRS = "https://github.com/NeuraLegion/shainet/pull/111"
-NEOX_FLAG = "https://github.com/NVIDIA/TensorRT-LLM/pull/16378"
-NOT_PUT_BACK = "https://github.com/vllm-project/vllm-metal/pull/44"
-ACROSS = "https://github.com/pie-project/pie/issues/602"
-WHOLE_HEAD = "https://github.com/AI-Hypercomputer/maxtext/issues/4616"
-SEQUENCE_AXIS = "https://github.com/ml-explore/mlx-lm/issues/1545"
-IN_PLACE = "https://github.com/flagos-ai/FlagGems/issues/5142"
-REPEATED = "https://github.com/facebookresearch/vjepa2/pull/15"
+WRONG_PAIRS = "NeuraLegion/shainet/pull/111"
+NEOX_FLAG = "NVIDIA/TensorRT-LLM/pull/16378"
+NOT_PUT_BACK = "vllm-project/vllm-metal/pull/44"
+ACROSS = "pie-project/pie/issues/602"
+WHOLE_HEAD = "AI-Hypercomputer/maxtext/issues/4616"
+SEQUENCE_AXIS = "ml-explore/mlx-lm/issues/1545"
+IN_PLACE = "flagos-ai/FlagGems/issues/5142"
+REPEATED = "facebookresearch/vjepa2/pull/15"
 
 Shape = tuple[int, int, int, int]
 
@@ -39,7 +39,7 @@ def rotation(
     sin: NDArray[np.float64] | None = None,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     presentation: dict[str, str] | None = None,
-    url: str | None = None,
+    report: str | None = None,
 ) -> AuthoredCase:
     """Make a case of a rotation of the first `width` features of a shape; what is not given is drawn.
 
@@ -61,7 +61,7 @@ def rotation(
         clauses=tuple(
             f"apply_rotary.{clause}" for clause in (f"pairing.{paired}", "rotation", "tokens", "shape", *also, *clauses)
         ),
-        source=MADE if url is None else Source(url=url),
+        source=MADE if report is None else reported(report),
         inputs={key: require_exact(array, dtypes, named=case_id) for key, array in inputs.items()},
         attributes={} if pairing is None else {"pairing": pairing},
         dtypes=dtypes,
@@ -89,24 +89,24 @@ def both(name: str, title: str, shape: Shape, width: int, **more: Any) -> tuple[
 def shapes() -> tuple[AuthoredCase, ...]:
     """Hold whole and partial widths, single pairs and tokens, and unlike numbers of everything."""
     return (
-        rotation("default", "no pairing stated")((1, 2, 2, 6), 6, url=WRONG_PAIRS),
-        rotation("default_partial", "no pairing stated, four of six features")((2, 1, 2, 6), 4, url=WHOLE_HEAD),
-        *both("whole", "all features")((1, 2, 2, 8), 8, url=NEOX_FLAG),
-        *both("partial", "four of eight features")((2, 1, 2, 8), 4, url=ACROSS),
+        rotation("default", "no pairing stated")((1, 2, 2, 6), 6, report=WRONG_PAIRS),
+        rotation("default_partial", "no pairing stated, four of six features")((2, 1, 2, 6), 4, report=WHOLE_HEAD),
+        *both("whole", "all features")((1, 2, 2, 8), 8, report=NEOX_FLAG),
+        *both("partial", "four of eight features")((2, 1, 2, 8), 4, report=ACROSS),
         *both("partial_odd", "four of seven features")((1, 3, 2, 7), 4),
-        *both("two_of_six", "two of six features")((1, 3, 2, 6), 2, url=ACROSS),
-        *both("batch", "two batch entries, three heads, four tokens")((2, 3, 4, 2), 2, url=SEQUENCE_AXIS),
+        *both("two_of_six", "two of six features")((1, 3, 2, 6), 2, report=ACROSS),
+        *both("batch", "two batch entries, three heads, four tokens")((2, 3, 4, 2), 2, report=SEQUENCE_AXIS),
         *both("many_heads", "five heads, two tokens")((1, 5, 2, 4), 4),
-        *both("as_many_heads_as_tokens", "two heads, two tokens")((2, 2, 2, 4), 4, url=SEQUENCE_AXIS),
-        *both("one_token", "one token")((2, 2, 1, 4), 4, url=NOT_PUT_BACK),
+        *both("as_many_heads_as_tokens", "two heads, two tokens")((2, 2, 2, 4), 4, report=SEQUENCE_AXIS),
+        *both("one_token", "one token")((2, 2, 1, 4), 4, report=NOT_PUT_BACK),
         *both("one_pair", "one pair")((1, 2, 3, 2), 2),
-        *both("three_pairs", "three pairs")((1, 1, 3, 6), 6, url=REPEATED),
+        *both("three_pairs", "three pairs")((1, 1, 3, 6), 6, report=REPEATED),
         *both("tokens_70", "seventy tokens")((2, 1, 70, 2), 2),
         *both("tokens_131", "a hundred and thirty-one tokens")((1, 1, 131, 3), 2),
         *both("width_40_partial", "twenty-four of forty features, six heads")((1, 6, 2, 40), 24),
         rotation("width_64", "sixty-four features")((1, 1, 1, 64), 64, pairing="half"),
         rotation("width_80_partial", "thirty-two of eighty features")(
-            (1, 1, 1, 80), 32, pairing="half", url=WHOLE_HEAD
+            (1, 1, 1, 80), 32, pairing="half", report=WHOLE_HEAD
         ),
         *both("no_tokens", "no token at all")((2, 2, 0, 4), 4),
     )
@@ -134,7 +134,7 @@ def numbers() -> tuple[AuthoredCase, ...]:
     signs = np.array([[[1.0, -1.0], [-1.0, 1.0]]])
     digits = grid("rotary/digits", (1, 1, 2, 8)) + grid("rotary/more_digits", (1, 1, 2, 8)) / 8192.0
     return (
-        *both("right_angle", "every pair by a right angle")((1, 2, 2, 4), 4, **right, url=IN_PLACE),
+        *both("right_angle", "every pair by a right angle")((1, 2, 2, 4), 4, **right, report=IN_PLACE),
         *both("still", "no pair turns at position 0")((2, 2, 1, 6), 6, **still),
         *both("model", "angles of a model")((2, 1, 2, 8), 8, **model_tables([[1, 2], [4095, 131071]], 8)),
         *both("ends_alike", "entries whose first and last tokens are turned alike")((3, 2, 4, 4), 4, **ends),

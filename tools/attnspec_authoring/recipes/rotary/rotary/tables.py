@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Source, headed
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, headed, reported
 from attnspec_authoring.recipes.generator import require_exact
 from attnspec_authoring.recipes.rotary.rotary.frequencies import MADE, PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-BFLOAT16 = "https://github.com/EleutherAI/gpt-neox/issues/1003"
-POSITIONS = "https://github.com/huggingface/candle/pull/3520"
-IGNORED = "https://github.com/epfLLM/Megatron-LLM/issues/23"
-FIRST_ENTRY = "https://github.com/morganmcg1/rotobart/pull/1"
-THROUGH = "https://github.com/turboderp/exllama/pull/101"
-REDUCED = "https://github.com/lablup/mlxcel/pull/1055"
-ONE_LATE = "https://github.com/fla-org/flash-linear-attention/issues/766"
+BFLOAT16 = "EleutherAI/gpt-neox/issues/1003"
+POSITIONS = "huggingface/candle/pull/3520"
+IGNORED = "epfLLM/Megatron-LLM/issues/23"
+FIRST_ENTRY = "morganmcg1/rotobart/pull/1"
+THROUGH = "turboderp/exllama/pull/101"
+REDUCED = "lablup/mlxcel/pull/1055"
+ONE_LATE = "fla-org/flash-linear-attention/issues/766"
 
 HALVES = (1.0, 0.5, 0.25)
 """Frequencies that every dtype holds, and with which no phase of a case needs to be rounded in float32."""
@@ -34,7 +34,7 @@ def tables(
     clauses: tuple[str, ...] = (),
     *,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
-    url: str | None = None,
+    report: str | None = None,
     **attributes: Any,
 ) -> AuthoredCase:
     """Make a case of rotary tables; a clause is named without the operation."""
@@ -44,7 +44,7 @@ def tables(
         title=f"Rotary tables: {title}",
         operation="rotary_tables",
         clauses=tuple(f"rotary_tables.{clause}" for clause in ("cosine", "sine", "shape", *clauses)),
-        source=MADE if url is None else Source(url=url),
+        source=MADE if report is None else reported(report),
         inputs={
             "position_ids": np.array(positions, dtype=np.int64),
             "inverse_frequencies": require_exact(np.array(frequencies), dtypes, named=case_id),
@@ -69,12 +69,14 @@ def cases() -> tuple[AuthoredCase, ...]:
         tables("one_token", "one token at position 0: ones and zeros")([[0]]),
         tables("one_pair", "one pair at six positions")([[0, 1, 2, 3, 4, 5]], (1.0,)),
         tables("still_pairs", "pairs of frequency 0 do not turn")([[0, 3, 4095]], (1.0, 0.5, 0.0, 0.0)),
-        tables("decode", "one token far into a text")([[4095]], clauses=(order,), url=ONE_LATE),
+        tables("decode", "one token far into a text")([[4095]], clauses=(order,), report=ONE_LATE),
         tables("decode_batch", "one token each, at different positions")(
-            [[7], [0], [130]], clauses=(order, batch), url=ONE_LATE
+            [[7], [0], [130]], clauses=(order, batch), report=ONE_LATE
         ),
-        tables("offset", "positions that start at 17")([[17, 18, 19, 20]], clauses=(order,), url=IGNORED),
-        tables("permuted", "positions out of order")([[3, 0, 2, 1], [1, 3, 0, 2]], clauses=(order, batch), url=IGNORED),
+        tables("offset", "positions that start at 17")([[17, 18, 19, 20]], clauses=(order,), report=IGNORED),
+        tables("permuted", "positions out of order")(
+            [[3, 0, 2, 1], [1, 3, 0, 2]], clauses=(order, batch), report=IGNORED
+        ),
         tables("exchanged_inside", "positions whose ends lie as far apart as if they followed one another")(
             [[0, 2, 1, 3], [5, 7, 6, 8]], clauses=(order, batch)
         ),
@@ -115,33 +117,35 @@ def cases() -> tuple[AuthoredCase, ...]:
         tables("gaps", "positions that rise with gaps between them")([[1, 2, 5, 6, 11, 40], [0, 3, 4, 9, 10, 12]]),
         tables("seventy", "seventy tokens, each third position left out")([[3 * n // 2 for n in range(70)]], (1.0,)),
         tables("repeated", "positions that occur twice")([[5, 5, 0, 5, 0]], clauses=(order,)),
-        tables("restarting", "two texts packed into one row")([[0, 1, 2, 0, 1, 2, 3]], clauses=(order,), url=IGNORED),
+        tables("restarting", "two texts packed into one row")(
+            [[0, 1, 2, 0, 1, 2, 3]], clauses=(order,), report=IGNORED
+        ),
         tables("left_padding", "batch entries padded on the left")(
-            [[0, 1, 2], [0, 0, 1]], clauses=(order, batch), url=FIRST_ENTRY
+            [[0, 1, 2], [0, 0, 1]], clauses=(order, batch), report=FIRST_ENTRY
         ),
         tables("same_for_all", "batch entries with the same positions")(
-            [[0, 1, 2], [0, 1, 2]], clauses=(batch,), url=THROUGH
+            [[0, 1, 2], [0, 1, 2]], clauses=(batch,), report=THROUGH
         ),
         tables("batch", "batch entries with different positions")(
-            [[0, 1], [10, 11], [200, 100]], clauses=(order, batch), url=FIRST_ENTRY
+            [[0, 1], [10, 11], [200, 100]], clauses=(order, batch), report=FIRST_ENTRY
         ),
         tables("bfloat16_integers", "positions that bfloat16 does not hold")(
-            [[255, 256, 257, 259, 511]], clauses=(precise,), url=POSITIONS
+            [[255, 256, 257, 259, 511]], clauses=(precise,), report=POSITIONS
         ),
         tables("float16_integers", "positions that float16 does not hold")(
-            [[2047, 2049, 2051, 4095]], clauses=(precise,), url=BFLOAT16
+            [[2047, 2049, 2051, 4095]], clauses=(precise,), report=BFLOAT16
         ),
         tables("far", "positions 0, 1, 4095 and 131071")(
-            [[0, 1, 4095, 131071]], clauses=(precise, order), url=POSITIONS
+            [[0, 1, 4095, 131071]], clauses=(precise, order), report=POSITIONS
         ),
         tables("far_other_order", "far positions first")(
-            [[131071, 70000, 40000, 0]], clauses=(precise, order), url=REDUCED
+            [[131071, 70000, 40000, 0]], clauses=(precise, order), report=REDUCED
         ),
         tables("far_slow_pairs", "far positions of slow pairs")(
-            [[4095, 65537, 131071]], (0.015625, 0.001953125, 0.000244140625), clauses=(precise,), url=BFLOAT16
+            [[4095, 65537, 131071]], (0.015625, 0.001953125, 0.000244140625), clauses=(precise,), report=BFLOAT16
         ),
         tables("model_32", "the pairs of a model with 32 features")(
-            [[131071]], powers(10000.0, 32), (precise,), dtypes=SINGLE_AND_DOUBLE, url=REDUCED
+            [[131071]], powers(10000.0, 32), (precise,), dtypes=SINGLE_AND_DOUBLE, report=REDUCED
         ),
         tables("model_6", "the pairs of a model with 6 features")(
             [[3, 2048], [77, 8191]], powers(500000.0, 6), (order, batch), dtypes=SINGLE_AND_DOUBLE
