@@ -19,6 +19,8 @@ from attnspec_authoring.recipes.attention.attention import (
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 BATCH = Sizes(3, 2, 2, 5, 5)
@@ -79,27 +81,21 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def position_cases() -> tuple[AuthoredCase, ...]:
+def position_cases() -> Iterator[AuthoredCase]:
     """Place queries by alignment, past and lengths."""
-    made: list[AuthoredCase] = []
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
         short = alignment.split("_", maxsplit=1)[0]
         for name, sizes in (("fewer", FEWER), ("more", MORE)):
-            made.append(
-                attention(f"alibi/{name}_queries_{short}", f"{name.capitalize()} queries than keys, {short}")(
-                    sizes,
-                    clauses=("sdpa.alibi.position",) if alignment == BOTTOM_RIGHT else (),
-                    alibi_slopes=SLOPES,
-                    causal_alignment=alignment,
-                )
+            yield attention(f"alibi/{name}_queries_{short}", f"{name.capitalize()} queries than keys, {short}")(
+                sizes,
+                clauses=("sdpa.alibi.position",) if alignment == BOTTOM_RIGHT else (),
+                alibi_slopes=SLOPES,
+                causal_alignment=alignment,
             )
-        made.append(
-            attention(f"alibi/causal_fewer_queries_{short}", f"Fewer queries than keys, causal with slopes, {short}")(
-                FEWER, alibi_slopes=SLOPES, is_causal=True, causal_alignment=alignment
-            )
+        yield attention(f"alibi/causal_fewer_queries_{short}", f"Fewer queries than keys, causal with slopes, {short}")(
+            FEWER, alibi_slopes=SLOPES, is_causal=True, causal_alignment=alignment
         )
-    return (
-        *made,
+    yield from (
         attention("alibi/decode", "One query at the last of six keys")(
             Sizes(3, 2, 2, 1, 6), clauses="alibi.position", alibi_slopes=SLOPES, causal_alignment=BOTTOM_RIGHT
         ),
@@ -175,7 +171,7 @@ def beyond_the_keys() -> tuple[AuthoredCase, ...]:
     )
 
 
-def padded_cases() -> tuple[AuthoredCase, ...]:
+def padded_cases() -> Iterator[AuthoredCase]:
     """Hold masks of padded keys for each entry: padding moves no position, neither of keys nor of queries."""
     padding = {
         "left": np.arange(5) >= np.array([0, 3, 2])[:, np.newaxis],
@@ -185,23 +181,19 @@ def padded_cases() -> tuple[AuthoredCase, ...]:
         "both_sides": {"causal_alignment": TOP_LEFT},
         "causal": {"is_causal": True, "causal_alignment": BOTTOM_RIGHT},
     }
-    made: list[AuthoredCase] = []
     for kind, seen in padding.items():
         for name, rule in rules.items():
             for form in ("boolean", "float"):
                 mask = seen.reshape(3, 1, 1, 5)
-                made.append(
-                    attention(
-                        f"alibi/padded_{kind}_{name}_{form}",
-                        f"Slopes beside a {form} mask of padded keys for each entry, {kind}, {name.replace('_', ' ')}",
-                    )(
-                        Sizes(3, 2, 2, 4, 5),
-                        alibi_slopes=[1.0, 0.25],
-                        mask=mask if form == "boolean" else np.where(mask, 0.0, -np.inf),
-                        **rule,
-                    )
+                yield attention(
+                    f"alibi/padded_{kind}_{name}_{form}",
+                    f"Slopes beside a {form} mask of padded keys for each entry, {kind}, {name.replace('_', ' ')}",
+                )(
+                    Sizes(3, 2, 2, 4, 5),
+                    alibi_slopes=[1.0, 0.25],
+                    mask=mask if form == "boolean" else np.where(mask, 0.0, -np.inf),
+                    **rule,
                 )
-    return tuple(made)
 
 
 def cases() -> tuple[AuthoredCase, ...]:

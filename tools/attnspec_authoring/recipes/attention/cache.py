@@ -31,7 +31,7 @@ from attnspec_authoring.recipes.authoring import headed
 from attnspec_authoring.recipes.generator import decimals, grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
@@ -284,9 +284,8 @@ AFTER_A_PAST = Sizes(2, 1, 1, 3, 3, 1, past=2)
 EMPTY = Sizes(2, 1, 1, 3, 0, 1)
 
 
-def of_all_digits() -> tuple[AuthoredCase, ...]:
+def of_all_digits() -> Iterator[AuthoredCase]:
     """Return numbers that use every digit of float64: what is stored loses none of them."""
-    made: list[AuthoredCase] = []
     for name, what, sizes in (
         ("alone", "no past", Sizes(1, 2, 2, 3, 4, 2)),
         ("after_a_past", "a past", Sizes(1, 2, 2, 3, 4, 2, past=3)),
@@ -296,12 +295,9 @@ def of_all_digits() -> tuple[AuthoredCase, ...]:
         drawn: dict[str, Any] = {
             tensor: decimals(f"{case_id}/{tensor}", shape) for tensor, shape in sizes.shapes().items()
         }
-        made.append(
-            attention(case_id, f"Keys and values of all digits, stored whole: {what}")(
-                sizes, outputs=PRESENT, dtypes=("float64",), **drawn
-            )
+        yield attention(case_id, f"Keys and values of all digits, stored whole: {what}")(
+            sizes, outputs=PRESENT, dtypes=("float64",), **drawn
         )
-    return tuple(made)
 
 
 def features(sizes: Sizes) -> Mapping[str, tuple[str, dict[str, Any]]]:

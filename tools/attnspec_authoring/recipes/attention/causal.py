@@ -22,6 +22,8 @@ from attnspec_authoring.recipes.attention.attention import (
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 FEWER = Sizes(1, 2, 2, 4, 6)
@@ -83,9 +85,8 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def combined_cases() -> tuple[AuthoredCase, ...]:
+def combined_cases() -> Iterator[AuthoredCase]:
     """Put causality together with masks, scales and widths, under each alignment."""
-    made: list[AuthoredCase] = []
     for alignment in ALIGNMENTS:
         clause = f"sdpa.causal.{alignment}"
         short = alignment.split("_", maxsplit=1)[0]
@@ -93,7 +94,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             name: f"causal/{short}_{name}" for name in ("boolean_mask", "float_mask", "scale", "values_wider", "steps")
         }
         stated: dict[str, Any] = {"is_causal": True, "causal_alignment": alignment, "clauses": (clause,)}
-        made += [
+        yield from (
             attention(names["boolean_mask"], f"A key must be allowed by the mask and by causality ({short})")(
                 BATCH,
                 report="huggingface/transformers/pull/41966" if alignment == TOP_LEFT else None,
@@ -110,8 +111,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             attention(names["steps"], f"Weights, logits and logsumexp of causal attention ({short})")(
                 Sizes(1, 2, 2, 4, 6), also="weights logsumexp logits", **stated
             ),
-        ]
-    return tuple(made)
+        )
 
 
 def square_cases() -> tuple[AuthoredCase, ...]:

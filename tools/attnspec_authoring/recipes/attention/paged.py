@@ -29,7 +29,7 @@ from attnspec_authoring.recipes.authoring import row
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -373,25 +373,21 @@ _BESIDE: Mapping[str, tuple[str, Callable[[str, _Pages, int], dict[str, Any]]]] 
 }
 
 
-def beside_windows() -> tuple[AuthoredCase, ...]:
+def beside_windows() -> Iterator[AuthoredCase]:
     """Return each thing in each page size."""
-    made: list[AuthoredCase] = []
     for feature, (words, arguments) in _BESIDE.items():
         for pages, keys in zip(_EVERY_SIZE, _KEYS[feature], strict=True):
             case_id = f"paged/window_{feature}_{pages.size}"
             sizes = Sizes(2, 2, 1, 2, keys, 1)
-            made.append(
-                attention(case_id, f"A window that leaves out whole pages of {pages.size}, beside {words}")(
-                    sizes,
-                    clauses=CLAUSES,
-                    also="logsumexp",
-                    causal_alignment=BOTTOM_RIGHT,
-                    key_lengths=[keys, pages.shorter],
-                    **coarse(case_id, sizes),
-                    **arguments(case_id, pages, keys),
-                )
+            yield attention(case_id, f"A window that leaves out whole pages of {pages.size}, beside {words}")(
+                sizes,
+                clauses=CLAUSES,
+                also="logsumexp",
+                causal_alignment=BOTTOM_RIGHT,
+                key_lengths=[keys, pages.shorter],
+                **coarse(case_id, sizes),
+                **arguments(case_id, pages, keys),
             )
-    return tuple(made)
 
 
 _FROM_THE_TOP: tuple[tuple[int, str, str, dict[str, Any]], ...] = (

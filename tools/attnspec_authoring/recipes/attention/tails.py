@@ -29,6 +29,8 @@ from attnspec_authoring.recipes.authoring import headed
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 LENGTHS = (1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257)
@@ -64,9 +66,8 @@ def all_negative(name: str, sizes: Sizes) -> dict[str, Any]:
     return {**tensors, "key": key}
 
 
-def key_cases() -> tuple[AuthoredCase, ...]:
+def key_cases() -> Iterator[AuthoredCase]:
     """Hold every length of keys; those that leave most of the last tile unfilled twice."""
-    made: list[AuthoredCase] = []
     for length in LENGTHS:
         shared = 1 if length > 17 else 2
         sizes = Sizes(1, 2, shared, 3, length, width_for(length)) if length > 1 else Sizes(3, 2, 2, 4, 1)
@@ -78,32 +79,24 @@ def key_cases() -> tuple[AuthoredCase, ...]:
             if kind == "all_negative" and length % 16 in (0, 15):
                 continue
             name = f"tails/keys_{length}_{kind}"
-            made.append(
-                attention(name, f"{words}: {what}")(
-                    sizes, clauses="softmax.keys output", report=report, **make(name, sizes)
-                )
+            yield attention(name, f"{words}: {what}")(
+                sizes, clauses="softmax.keys output", report=report, **make(name, sizes)
             )
-    return tuple(made)
 
 
-def decoding_cases() -> tuple[AuthoredCase, ...]:
+def decoding_cases() -> Iterator[AuthoredCase]:
     """Hold one query against keys that fill their tiles to the last place, with a past and without."""
-    made: list[AuthoredCase] = []
     for length in (8, 16, 32, 64):
         name, sizes = f"tails/decode_{length}", Sizes(2, 3, 1, 1, length, 1)
         report = "microsoft/onnxruntime/pull/26715" if length == 16 else None
-        made.append(
-            attention(name, f"One query against {length} keys")(sizes, report=report, **winner_last(name, sizes))
-        )
+        yield attention(name, f"One query against {length} keys")(sizes, report=report, **winner_last(name, sizes))
     for past in (15, 63):
         sizes = Sizes(2, 3, 1, 1, 1, 1, past=past)
-        made.append(attention(f"tails/decode_past_{past}", f"One new token after {past}")(sizes, is_causal=True))
-    return tuple(made)
+        yield attention(f"tails/decode_past_{past}", f"One new token after {past}")(sizes, is_causal=True)
 
 
-def query_cases() -> tuple[AuthoredCase, ...]:
+def query_cases() -> Iterator[AuthoredCase]:
     """Hold every length of queries; of the longer ones a sample of the output that begins and ends with it."""
-    made: list[AuthoredCase] = []
     for length in LENGTHS:
         if length not in QUERY_LENGTHS:
             continue
@@ -113,12 +106,9 @@ def query_cases() -> tuple[AuthoredCase, ...]:
         sample = tuple(
             sorted({*range(0, count, 7), *range(count - width, count), *range(length * width - width, length * width)})
         )
-        made.append(
-            attention(f"tails/queries_{length}", f"{length} queries")(
-                sizes, clauses="scores output", sample={"output": sample} if length > 33 else None
-            )
+        yield attention(f"tails/queries_{length}", f"{length} queries")(
+            sizes, clauses="scores output", sample={"output": sample} if length > 33 else None
         )
-    return tuple(made)
 
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
@@ -217,13 +207,12 @@ def square_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def placed_cases() -> tuple[AuthoredCase, ...]:
+def placed_cases() -> Iterator[AuthoredCase]:
     """Hold few queries that a past, an alignment or lengths place beyond a byte, and few keys before many queries."""
     few = {"causal": {"is_causal": True}, "window": {"window": [2, 0]}, "alibi": {"alibi_slopes": SLOPES}}
-    made: list[AuthoredCase] = []
     for keys, byte in BYTES.items():
         for name, arguments in few.items():
-            made += [
+            yield from (
                 far(
                     f"tails/far_bottom_right_{name}_{keys}",
                     f"Three queries at the last of {keys} keys, more than {byte} counts: {name}",
@@ -241,11 +230,10 @@ def placed_cases() -> tuple[AuthoredCase, ...]:
                     f"tails/far_queries_{name}_{keys}",
                     f"{keys} queries, more than {byte} counts, that end at the last of five keys: {name}",
                 )(Sizes(1, 2, 1, keys, 5, 1), causal_alignment=BOTTOM_RIGHT, **arguments),
-            ]
+            )
     lengths = Sizes(3, 2, 1, 4, 300, 1)
     queries = Sizes(3, 2, 1, 300, 4, 1)
-    return (
-        *made,
+    yield from (
         far("tails/far_key_lengths", "Of 300 keys 256, 129 and 257 count")(
             lengths, clauses=("sdpa.key_lengths.exclusion",), key_lengths=[256, 129, 257]
         ),
@@ -296,9 +284,8 @@ def counted_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def many_heads() -> tuple[AuthoredCase, ...]:
+def many_heads() -> Iterator[AuthoredCase]:
     """Hold more heads than eight and than sixteen, each with a slope, a sink, a mask or a key head of its own."""
-    made: list[AuthoredCase] = []
     for heads, shared in ((9, 1), (12, 3), (17, 1), (18, 2), (33, 1)):
         sizes = Sizes(1, heads, shared, 2, 5)
         numbers = np.arange(heads, dtype=np.float64)
@@ -307,13 +294,12 @@ def many_heads() -> tuple[AuthoredCase, ...]:
             "sinks": {"sinks": (numbers - heads // 2) / 4.0},
             "masks": {"mask": boolean_mask(f"tails/heads_{heads}", (heads, 2, 5))},
         }
-        made += [
+        yield from (
             attention(f"tails/heads_{heads}_{name}", f"{heads} query heads over {shared}, with {name} of their own")(
                 sizes, **arguments
             )
             for name, arguments in own.items()
-        ]
-    return tuple(made)
+        )
 
 
 def far_cases() -> tuple[AuthoredCase, ...]:

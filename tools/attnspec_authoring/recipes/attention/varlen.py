@@ -31,6 +31,8 @@ from attnspec_authoring.recipes.attention.attention import (
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 HEADS = Sizes(3, 2, 2, 4, 5)
@@ -99,16 +101,15 @@ def length_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def aligned_cases() -> tuple[AuthoredCase, ...]:
+def aligned_cases() -> Iterator[AuthoredCase]:
     """Place queries by the lengths, under each alignment."""
-    made: list[AuthoredCase] = []
     for alignment in ALIGNMENTS:
         short = alignment.split("_", maxsplit=1)[0]
         names = {name: f"varlen/{name}_{short}" for name in ("causal", "causal_queries", "window", "alibi", "mask")}
         aligned: dict[str, Any] = {"causal_alignment": alignment}
         # Rows beyond the length may hold anything. The others change because the last query that counts has a place.
         lengths_changed = ChangedArgument("query_lengths", reversed=True) if alignment == BOTTOM_RIGHT else None
-        made += [
+        yield from (
             attention(names["causal"], f"Causal with lengths of queries and keys, {short}")(
                 HEADS,
                 report="AI-Hypercomputer/maxtext/issues/4476" if alignment == BOTTOM_RIGHT else None,
@@ -143,8 +144,7 @@ def aligned_cases() -> tuple[AuthoredCase, ...]:
                 **aligned,
                 **BOTH,
             ),
-        ]
-    return tuple(made)
+        )
 
 
 def packed_cases() -> tuple[AuthoredCase, ...]:
@@ -295,9 +295,8 @@ def lengths_of(sizes: Sizes) -> dict[str, dict[str, Any]]:
     }
 
 
-def alone_cases() -> tuple[AuthoredCase, ...]:
+def alone_cases() -> Iterator[AuthoredCase]:
     """Return each kind of lengths beside each feature that places queries, under both alignments where they differ."""
-    made: list[AuthoredCase] = []
     for shape, sizes in (("square", SQUARE), ("more_queries", MORE_QUERIES)):
         for kind, lengths in lengths_of(sizes).items():
             for feature, arguments in FEATURES.items():
@@ -308,23 +307,20 @@ def alone_cases() -> tuple[AuthoredCase, ...]:
                 differ = depends_on_alignment({**inputs, **slopes}, attributes)
                 for alignment in (TOP_LEFT, BOTTOM_RIGHT) if differ else (None,):
                     at = "" if alignment is None else f", {alignment.replace('_', ' ')}"
-                    made.append(
-                        attention(
-                            case_id if alignment is None else f"{case_id}_{alignment}",
-                            f"{kind.replace('_', ' ').capitalize()}, {sizes.queries} queries and {sizes.keys} keys, "
-                            f"{feature}{at}",
-                        )(
-                            sizes,
-                            drawn_as=case_id,
-                            **({} if alignment is None else {"causal_alignment": alignment}),
-                            **lengths,
-                            **arguments,
-                        )
+                    yield attention(
+                        case_id if alignment is None else f"{case_id}_{alignment}",
+                        f"{kind.replace('_', ' ').capitalize()}, {sizes.queries} queries and {sizes.keys} keys, "
+                        f"{feature}{at}",
+                    )(
+                        sizes,
+                        drawn_as=case_id,
+                        **({} if alignment is None else {"causal_alignment": alignment}),
+                        **lengths,
+                        **arguments,
                     )
-    return tuple(made)
 
 
-def coinciding_cases() -> tuple[AuthoredCase, ...]:
+def coinciding_cases() -> Iterator[AuthoredCase]:
     """Return lengths of which a sum is the number of entries, or of the other kind of tokens, entry by entry another.
 
     Packed one behind the other, such tokens look like one for each entry, or like as many queries as keys.
@@ -348,15 +344,11 @@ def coinciding_cases() -> tuple[AuthoredCase, ...]:
         ),
     }
     ways: dict[str, dict[str, Any]] = {"": {}, "_causal": {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}}
-    made: list[AuthoredCase] = []
     for name, (what, lengths) in named.items():
         for feature, arguments in ways.items():
-            made.append(
-                attention(f"varlen/{name}{feature}", f"{what}{', causal, bottom right' if feature else ''}")(
-                    sizes, **lengths, **arguments
-                )
+            yield attention(f"varlen/{name}{feature}", f"{what}{', causal, bottom right' if feature else ''}")(
+                sizes, **lengths, **arguments
             )
-    return tuple(made)
 
 
 def all_short_cases() -> tuple[AuthoredCase, ...]:

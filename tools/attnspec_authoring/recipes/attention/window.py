@@ -24,6 +24,8 @@ from attnspec_authoring.recipes.attention.attention import (
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 Window = list[int | None]
@@ -90,18 +92,17 @@ def drawn_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def position_cases() -> tuple[AuthoredCase, ...]:
+def position_cases() -> Iterator[AuthoredCase]:
     """Place the window by the alignment, whether the case is causal or not."""
-    made: list[AuthoredCase] = []
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
         short = alignment.split("_", maxsplit=1)[0]
-        made += [
+        yield from (
             attention(
                 f"window/{name}_{short}", f"The window {window} with {name.replace('_', ' ')} than keys, {short}"
             )(sizes, clauses="window.position", window=window, causal_alignment=alignment, **probe(sizes))
             for name, sizes, window in (("fewer_queries", SEEN_FEWER, [1, 1]), ("more_queries", SEEN_MORE, [2, 0]))
-        ]
-        made += [
+        )
+        yield from (
             attention(f"window/decode_{short}", f"One query against seven keys under the window [2, 0], {short}")(
                 Sizes(3, 2, 2, 1, 7),
                 clauses="window.position",
@@ -112,9 +113,9 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             attention(f"window/drawn_{short}", f"Drawn numbers with fewer queries than keys, {short}")(
                 PLAIN, clauses="window.position", window=[1, 2], causal_alignment=alignment
             ),
-        ]
+        )
     beyond: tuple[tuple[str, str, Window], ...] = (("left", TOP_LEFT, [None, 0]), ("right", BOTTOM_RIGHT, [0, 2]))
-    made += [
+    yield from (
         attention(f"window/{side}_beyond_the_keys", f"Three queries and one key, which the {side} side never hides")(
             Sizes(1, 1, 1, 3, 1, 2, 1),
             report="Dao-AILab/flash-attention/issues/895",
@@ -123,8 +124,7 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             window=window,
         )
         for side, alignment, window in beyond
-    ]
-    return tuple(made)
+    )
 
 
 def combined_cases() -> tuple[AuthoredCase, ...]:

@@ -10,6 +10,8 @@ from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, BOTTOM
 from attnspec_authoring.recipes.attention.backward.gradients import STORED, gradients
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -148,9 +150,8 @@ BORDERS = (8, 16, 32, 64)
 WINDOWS: tuple[list[int | None], ...] = ([1, 0], [0, 1], [0, 0], [3, 2], [7, 0], [0, 7], [8, 8], [1, None], [None, 1])
 
 
-def key_border_cases() -> tuple[AuthoredCase, ...]:
+def key_border_cases() -> Iterator[AuthoredCase]:
     """Three queries that stand before, at and behind the first key of a tile."""
-    made: list[AuthoredCase] = []
     for border in BORDERS:
         sizes = Sizes(1, 1, 1, 3, border + 2, 1, 1)
         edges: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -159,21 +160,19 @@ def key_border_cases() -> tuple[AuthoredCase, ...]:
             (f"{border // 2}_0", {"window": [border // 2, 0]}),
             ("causal", {"is_causal": True}),
         )
-        made += [
+        yield from (
             gradients(
                 f"keys_border_{border}_{name}",
                 f"Three queries at the border of a tile of {border} keys, {name.replace('_', ' ')}",
             )(sizes, causal_alignment=BOTTOM_RIGHT, derived=STORED if border == 16 else (), **feature)
             for name, feature in edges
-        ]
-    return tuple(made)
+        )
 
 
-def query_border_cases() -> tuple[AuthoredCase, ...]:
+def query_border_cases() -> Iterator[AuthoredCase]:
     """Three keys that are heard by queries up to the border of a tile of queries, or from it on."""
-    made: list[AuthoredCase] = []
     for border in BORDERS:
-        made += [
+        yield from (
             gradients(
                 f"queries_border_{border}_until", f"A window ends for three keys at the border of {border} queries"
             )(Sizes(1, 1, 1, border + 4, 3, 1, 1), window=[border - 2, 0], causal_alignment=TOP_LEFT),
@@ -184,8 +183,7 @@ def query_border_cases() -> tuple[AuthoredCase, ...]:
                 f"queries_border_{border}_before",
                 f"Queries before the keys reach forward, from the border of {border} on",
             )(Sizes(1, 1, 1, border + 4, 3, 1, 1), window=[None, 1], causal_alignment=BOTTOM_RIGHT),
-        ]
-    return tuple(made)
+        )
 
 
 def square_cases() -> tuple[AuthoredCase, ...]:

@@ -19,7 +19,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
 from attnspec_authoring.recipes.attention.stress.extents import alignment_of, lengths_of, mask_and_sinks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
@@ -55,14 +55,13 @@ def length_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def dead_cases() -> tuple[AuthoredCase, ...]:
+def dead_cases() -> Iterator[AuthoredCase]:
     """Leave queries no key."""
     middle, none = (np.arange(4) != 1)[:, np.newaxis], np.zeros((4, 5), np.bool_)
     boolean = np.broadcast_to(middle, (4, 5))
     floats = np.where(boolean, 0.5, HIDDEN)
-    made: list[AuthoredCase] = []
     for kind, mask in (("boolean", boolean), ("float", floats)):
-        made += [
+        yield from (
             gradients(f"dead_{kind}", f"A {kind} mask leaves one query no key")(PLAIN, mask=mask),
             gradients(
                 f"dead_{kind}_grad_logsumexp",
@@ -71,9 +70,8 @@ def dead_cases() -> tuple[AuthoredCase, ...]:
             gradients(f"dead_{kind}_sinks", f"A {kind} mask leaves one query nothing but a sink")(
                 PLAIN, mask=mask, sinks=SINKS, outputs=STEPS, with_grad_logsumexp=True
             ),
-        ]
-    return (
-        *made,
+        )
+    yield from (
         gradients("dead_everything", "No query may attend to a key")(PLAIN, mask=none),
         gradients("dead_everything_sinks", "No query may attend to a key, and all have a sink")(
             PLAIN, mask=none, sinks=SINKS, with_grad_logsumexp=True

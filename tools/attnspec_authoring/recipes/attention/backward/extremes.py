@@ -19,7 +19,7 @@ from attnspec_authoring.recipes.attention.backward.numbers import scaled
 from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
@@ -185,9 +185,8 @@ def sums_in_half_cases() -> tuple[AuthoredCase, ...]:
 PLAIN_BEYOND = Sizes(1, 2, 1, 3, 4, 3, 2)
 
 
-def beyond_float16_cases() -> tuple[AuthoredCase, ...]:
+def beyond_float16_cases() -> Iterator[AuthoredCase]:
     """Return the cases; a scale makes up for queries and keys, so that scores stay ordinary."""
-    made: list[AuthoredCase] = []
     for size, factor in BEYOND_FLOAT16.items():
         for tensor, what, derived in (
             ("grad_output", "a gradient of the output", ()),
@@ -197,27 +196,22 @@ def beyond_float16_cases() -> tuple[AuthoredCase, ...]:
             ("value", "values and an output", STORED),
         ):
             name = f"{size}_beyond_float16_{tensor}{'_stored' if derived else ''}"
-            made.append(
-                gradients(name, f"{what} too {size} for float16")(
-                    PLAIN_BEYOND,
-                    clauses="precision.accumulation",
-                    dtypes=WITHOUT_FLOAT16,
-                    derived=derived,
-                    **({"scale": 0.5 / factor} if tensor in ("query", "key") else {}),
-                    **scaled(name, PLAIN_BEYOND, **{tensor: factor}),
-                )
-            )
-        name = f"{size}_beyond_float16_grad_logsumexp"
-        made.append(
-            gradients(name, f"gradients of output and logsumexp too {size} for float16")(
+            yield gradients(name, f"{what} too {size} for float16")(
                 PLAIN_BEYOND,
                 clauses="precision.accumulation",
                 dtypes=WITHOUT_FLOAT16,
-                grad_logsumexp=factor * of_logsumexp(f"backward/{name}", PLAIN_BEYOND),
-                **scaled(name, PLAIN_BEYOND, grad_output=factor),
+                derived=derived,
+                **({"scale": 0.5 / factor} if tensor in ("query", "key") else {}),
+                **scaled(name, PLAIN_BEYOND, **{tensor: factor}),
             )
+        name = f"{size}_beyond_float16_grad_logsumexp"
+        yield gradients(name, f"gradients of output and logsumexp too {size} for float16")(
+            PLAIN_BEYOND,
+            clauses="precision.accumulation",
+            dtypes=WITHOUT_FLOAT16,
+            grad_logsumexp=factor * of_logsumexp(f"backward/{name}", PLAIN_BEYOND),
+            **scaled(name, PLAIN_BEYOND, grad_output=factor),
         )
-    return tuple(made)
 
 
 def cases() -> tuple[AuthoredCase, ...]:

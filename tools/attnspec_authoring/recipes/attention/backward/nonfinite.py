@@ -20,7 +20,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
 from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -37,7 +37,7 @@ def spoilt(
     return {tensor: np.where(where, number, array) if tensor in tensors else array for tensor, array in made.items()}
 
 
-def excluded_cases() -> tuple[AuthoredCase, ...]:
+def excluded_cases() -> Iterator[AuthoredCase]:
     """Keys and values that no query may attend to, and queries that do not count."""
     second = (np.arange(5) == 2)[:, np.newaxis]
     visible = np.arange(5).reshape(1, 5) != 2
@@ -45,9 +45,8 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
     beyond = np.arange(5).reshape(1, 1, 5, 1) >= np.array([5, 2, 3]).reshape(3, 1, 1, 1)
     padding = np.arange(4).reshape(1, 1, 4, 1) >= np.array([4, 1, 3]).reshape(3, 1, 1, 1)
     both = ("key", "value")
-    made: list[AuthoredCase] = []
     for word, number in (("nan", np.nan), ("infinity", np.inf)):
-        made += [
+        yield from (
             gradients(f"hidden_{word}_boolean", f"A Boolean mask hides {word} in a key and its value")(
                 PLAIN, mask=visible, **spoilt(f"hidden_{word}_boolean", PLAIN, both, second, number)
             ),
@@ -65,9 +64,8 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
                 grad_logsumexp=np.where(padding[..., 0], number, of_logsumexp(f"padding_{word}", BATCH)),
                 **spoilt(f"padding_{word}", BATCH, ("query", "grad_output"), padding, number),
             ),
-        ]
-    return (
-        *made,
+        )
+    yield from (
         gradients("padding_nan_stored", "All that does not count is NaN, also in what the forward pass stored")(
             BATCH,
             **LENGTHS,
@@ -145,50 +143,39 @@ _SECOND = (np.arange(4) == 1).reshape(1, 1, 4, 1)
 _CLAUSES = ("masked_nonfinite", "excluded")
 
 
-def query_cases() -> tuple[AuthoredCase, ...]:
+def query_cases() -> Iterator[AuthoredCase]:
     """Put NaN or an infinity into the gradient of an output: keys that its query may not attend to stay clean."""
-    made: list[AuthoredCase] = []
     for exclusion, arguments in EXCLUSIONS.items():
         for word, number in (("nan", np.nan), ("infinity", np.inf)):
             name = f"{word}_in_grad_output_{exclusion}"
-            made.append(
-                gradients(
-                    name,
-                    f"The gradient of one output holds {word}, and its query may not attend to all keys: {exclusion}",
-                )(SIZES, clauses=_CLAUSES, **arguments, **spoilt(name, SIZES, ("grad_output",), _SECOND, number))
-            )
+            yield gradients(
+                name, f"The gradient of one output holds {word}, and its query may not attend to all keys: {exclusion}"
+            )(SIZES, clauses=_CLAUSES, **arguments, **spoilt(name, SIZES, ("grad_output",), _SECOND, number))
     for exclusion in ("causal", "float"):
         name = f"nan_in_grad_logsumexp_{exclusion}"
-        made.append(
-            gradients(
-                name, f"The gradient of one logsumexp is NaN, and its query may not attend to all keys: {exclusion}"
-            )(
-                SIZES,
-                clauses=_CLAUSES,
-                grad_logsumexp=np.where(_SECOND[..., 0], np.nan, of_logsumexp(name, SIZES)),
-                **EXCLUSIONS[exclusion],
-            )
+        yield gradients(
+            name, f"The gradient of one logsumexp is NaN, and its query may not attend to all keys: {exclusion}"
+        )(
+            SIZES,
+            clauses=_CLAUSES,
+            grad_logsumexp=np.where(_SECOND[..., 0], np.nan, of_logsumexp(name, SIZES)),
+            **EXCLUSIONS[exclusion],
         )
-    return tuple(made)
 
 
-def key_cases() -> tuple[AuthoredCase, ...]:
+def key_cases() -> Iterator[AuthoredCase]:
     """Put NaN or an infinity into keys and values that some queries may attend to and others may not."""
     third = (np.arange(4) == 2).reshape(1, 1, 4, 1)
-    made: list[AuthoredCase] = []
     for exclusion in ("causal", "boolean", "float", "stored"):
         for tensor in ("key", "value"):
             name = f"nan_in_{tensor}_beside_{exclusion}"
-            made.append(
-                gradients(name, f"NaN in a {tensor} that some queries may not attend to: {exclusion}")(
-                    SIZES, **EXCLUSIONS[exclusion], **spoilt(name, SIZES, (tensor,), third, np.nan)
-                )
+            yield gradients(name, f"NaN in a {tensor} that some queries may not attend to: {exclusion}")(
+                SIZES, **EXCLUSIONS[exclusion], **spoilt(name, SIZES, (tensor,), third, np.nan)
             )
     lengths: dict[str, Any] = {"key_lengths": [2], "query_lengths": [3]}
     beyond = (np.arange(4) >= 2).reshape(1, 1, 4, 1)
     hidden = (np.arange(4) == 3).reshape(1, 1, 4, 1)
-    return (
-        *made,
+    yield from (
         *(
             gradients(
                 f"hidden_nan_beside_{name}", f"NaN in keys and values that no query may attend to, beside {what}"
@@ -268,20 +255,16 @@ def padding_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def stated_padding_cases() -> tuple[AuthoredCase, ...]:
+def stated_padding_cases() -> Iterator[AuthoredCase]:
     """State outputs that hold NaN where they do not count; with one key they are its value, and need no derivation."""
-    made: list[AuthoredCase] = []
     padding = (np.arange(4) >= 2).reshape(1, 1, 4, 1)
     for word, number in (("nan", np.nan), ("infinity", np.inf)):
         sizes, name = Sizes(1, 2, 2, 4, 1, 2, 3), f"padding_{word}_in_stated_output"
         tensors = spoilt(name, sizes, ("query", "grad_output"), padding, number)
         stated = np.where(padding, number, np.broadcast_to(tensors["value"], (1, 2, 4, 3)))
-        made.append(
-            gradients(name, f"Queries that do not count hold {word}, and so do their outputs, which are given")(
-                sizes, query_lengths=[2], output=stated, **tensors
-            )
+        yield gradients(name, f"Queries that do not count hold {word}, and so do their outputs, which are given")(
+            sizes, query_lengths=[2], output=stated, **tensors
         )
-    return tuple(made)
 
 
 def one_key_cases() -> tuple[AuthoredCase, ...]:

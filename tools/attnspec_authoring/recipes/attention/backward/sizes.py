@@ -18,6 +18,8 @@ from attnspec_authoring.recipes.attention.attention import (
 from attnspec_authoring.recipes.attention.backward.gradients import STORED, drawn, gradients
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 TILES = (16, 17, 33, 64, 65, 129)
@@ -129,27 +131,20 @@ def entry_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def group_cases() -> tuple[AuthoredCase, ...]:
+def group_cases() -> Iterator[AuthoredCase]:
     """Share key heads among groups of five, six, seven, seventeen and nineteen query heads."""
-    made: list[AuthoredCase] = []
     for group, key_heads in ((5, 2), (6, 1), (7, 2), (17, 1), (19, 1)):
         name, heads = f"groups_of_{group}", group * key_heads
-        made.append(
-            gradients(name, f"{heads} query heads over {key_heads}, a sink for each, and a float mask that they share")(
-                Sizes(1, heads, key_heads, 3, 4, 1, 1),
-                sinks=drawn(f"backward/{name}/sinks", Sizes(1, heads, 1, 1, 1, 1, 1))["query"].reshape(heads),
-                mask=floats(3, 4, hides=False),
-            )
+        yield gradients(
+            name, f"{heads} query heads over {key_heads}, a sink for each, and a float mask that they share"
+        )(
+            Sizes(1, heads, key_heads, 3, 4, 1, 1),
+            sinks=drawn(f"backward/{name}/sinks", Sizes(1, heads, 1, 1, 1, 1, 1))["query"].reshape(heads),
+            mask=floats(3, 4, hides=False),
         )
     slopes = np.arange(1.0, 15.0) / 8
-    return (
-        *made,
-        gradients("groups_of_7_alibi", "Fourteen query heads over two, each with a slope and a mask of its own")(
-            Sizes(1, 14, 2, 3, 3, 1, 1),
-            alibi_slopes=slopes,
-            mask=floats(14, 1, 3, hides=False),
-            clauses="heads.grouped",
-        ),
+    yield gradients("groups_of_7_alibi", "Fourteen query heads over two, each with a slope and a mask of its own")(
+        Sizes(1, 14, 2, 3, 3, 1, 1), alibi_slopes=slopes, mask=floats(14, 1, 3, hides=False), clauses="heads.grouped"
     )
 
 

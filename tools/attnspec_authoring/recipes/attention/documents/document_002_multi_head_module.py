@@ -26,6 +26,8 @@ from attnspec_authoring.recipes.attention.documents.document_002_one_head import
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Source, headed, row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 MULTI_HEAD_TEST = "test_multi_head_attention"
@@ -81,16 +83,15 @@ def causal_mask_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def head_layout_cases() -> tuple[AuthoredCase, ...]:
+def head_layout_cases() -> Iterator[AuthoredCase]:
     """Split (2,4,64) into four heads and combine them again, with two sets of numbers each."""
     # Whole numbers up to 2^9 = 512, each once: float16 holds them all, bfloat16 does not.
     ascending = np.arange(1.0, BATCH * SEQUENCE * MODEL_WIDTH + 1.0).reshape(BATCH, SEQUENCE, MODEL_WIDTH)
     descending = ascending[::-1, ::-1, ::-1]
     heads = 4
-    cases: list[AuthoredCase] = []
     for suffix, words, tokens in (("", "", ascending), ("_other_values", ", with other values", descending)):
         split = tokens.reshape(BATCH, SEQUENCE, heads, MODEL_WIDTH // heads).transpose(0, 2, 1, 3)
-        cases += [
+        yield from (
             AuthoredCase(
                 id=f"documents/002/split_heads{suffix}",
                 title=f"A width of 64 split into four heads of 16{words}",
@@ -111,8 +112,7 @@ def head_layout_cases() -> tuple[AuthoredCase, ...]:
                 dtypes=("float64", "float32", "float16"),
                 errata=("E002.combine_heads_transposition", "E002.combine_heads_width"),
             ),
-        ]
-    return tuple(cases)
+        )
 
 
 @headed

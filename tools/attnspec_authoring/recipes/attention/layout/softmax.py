@@ -12,7 +12,7 @@ from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE,
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -132,19 +132,17 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def first_at_minus_infinity() -> tuple[AuthoredCase, ...]:
+def first_at_minus_infinity() -> Iterator[AuthoredCase]:
     """Begin sums with numbers that are minus infinity, more of them than a tile holds."""
-    made: list[AuthoredCase] = []
     for hidden, count in ((1, 4), (4, 7), (9, 12), (17, 20), (66, 70)):
         rows = grid(f"layout/softmax_minus_infinity_before_{hidden}/x", (2, count))
         rows[0, :hidden] = -np.inf
         rows[1, : hidden // 2] = -np.inf
         said = f"minus infinity in the first {hidden} of {count} numbers"
-        made += [
+        yield from (
             softmax(f"minus_infinity_before_{hidden}", said)(rows),
             softmax(f"minus_infinity_above_{hidden}", f"{said}, in columns")(rows.T.copy(), clauses=AXIS, axis=0),
-        ]
-    return tuple(made)
+        )
 
 
 def far_below(count: int) -> NDArray[np.float64]:
@@ -179,7 +177,7 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def of_length_one() -> tuple[AuthoredCase, ...]:
+def of_length_one() -> Iterator[AuthoredCase]:
     """Hold axes of length 1 beside the one that is summed: they are not it."""
     shapes: tuple[tuple[tuple[int, ...], int | None], ...] = (
         ((4, 1), 0),
@@ -191,18 +189,16 @@ def of_length_one() -> tuple[AuthoredCase, ...]:
         ((1, 3, 2), 1),
         ((1, 6, 1), None),
     )
-    made: list[AuthoredCase] = []
     for shape, axis in shapes:
         spelt = "_by_".join(map(str, shape))
         along = "the whole" if axis is None else f"axis {axis}"
-        made.append(
-            softmax(f"{spelt}_over_{along.replace(' ', '_')}", f"{' x '.join(map(str, shape))} numbers, over {along}")(
-                grid(f"layout/softmax_{spelt}_{along}", shape) * 2.0,
-                clauses=("softmax.axis.whole",) if axis is None else AXIS,
-                axis=axis,
-            )
+        yield softmax(
+            f"{spelt}_over_{along.replace(' ', '_')}", f"{' x '.join(map(str, shape))} numbers, over {along}"
+        )(
+            grid(f"layout/softmax_{spelt}_{along}", shape) * 2.0,
+            clauses=("softmax.axis.whole",) if axis is None else AXIS,
+            axis=axis,
         )
-    return tuple(made)
 
 
 @headed
@@ -243,17 +239,14 @@ def context(
     )
 
 
-def nearly_largest() -> tuple[AuthoredCase, ...]:
+def nearly_largest() -> Iterator[AuthoredCase]:
     """Hold numbers of more than half of the largest one of each dtype: multiplied by anything, they are infinite."""
-    made: list[AuthoredCase] = []
     mantissas = np.array([[1.5, 1.75, 1.984375, 1.25], [1.984375, 1.5, 1.984375, 1.125], [1.25, 1.25, 1.5, 1.75]])
     for dtype, exponent in (("float16", 15), ("bfloat16", 127), ("float32", 127), ("float64", 1023)):
         largest = 2.0**exponent
         for side, signs in (("above", 1.0), ("below", -1.0), ("above_and_below", np.array([1.0, -1.0, 1.0, -1.0]))):
-            made.append(
-                softmax(f"nearly_largest_{dtype}_{side}", f"nothing but numbers near the largest of {dtype}: {side}")(
-                    mantissas * largest * signs, clauses=("softmax.stability", "softmax.definition"), dtypes=(dtype,)
-                )
+            yield softmax(f"nearly_largest_{dtype}_{side}", f"nothing but numbers near the largest of {dtype}: {side}")(
+                mantissas * largest * signs, clauses=("softmax.stability", "softmax.definition"), dtypes=(dtype,)
             )
     for dtype, lowest in (
         ("float16", -65504.0),
@@ -261,24 +254,18 @@ def nearly_largest() -> tuple[AuthoredCase, ...]:
         ("float32", -(2.0 - 2.0**-23) * 2.0**127),
         ("float64", -(2.0 - 2.0**-52) * 2.0**1023),
     ):
-        made.append(
-            softmax(
-                f"lowest_{dtype}_beside_minus_infinity",
-                f"minus infinity beside nothing but the lowest number of {dtype}",
-            )(
-                np.array([[lowest, -np.inf, lowest, -np.inf], [-np.inf, -np.inf, lowest, -np.inf], [lowest] * 4]),
-                clauses=("softmax.stability", "softmax.definition"),
-                dtypes=(dtype,),
-            )
+        yield softmax(
+            f"lowest_{dtype}_beside_minus_infinity", f"minus infinity beside nothing but the lowest number of {dtype}"
+        )(
+            np.array([[lowest, -np.inf, lowest, -np.inf], [-np.inf, -np.inf, lowest, -np.inf], [lowest] * 4]),
+            clauses=("softmax.stability", "softmax.definition"),
+            dtypes=(dtype,),
         )
-    return (
-        *made,
-        softmax("below_every_float32", "columns of numbers that lie below the lowest of float32")(
-            np.array([[-1.0, -1.5, -2.0], [-1.25, -1.0, -1.0]]) * 2.0**200,
-            clauses=(*AXIS, "softmax.stability"),
-            dtypes=("float64",),
-            axis=0,
-        ),
+    yield softmax("below_every_float32", "columns of numbers that lie below the lowest of float32")(
+        np.array([[-1.0, -1.5, -2.0], [-1.25, -1.0, -1.0]]) * 2.0**200,
+        clauses=(*AXIS, "softmax.stability"),
+        dtypes=("float64",),
+        axis=0,
     )
 
 

@@ -155,18 +155,14 @@ def one_key() -> Iterator[AuthoredCase]:
         )
 
 
-def multi_head_cases() -> tuple[AuthoredCase, ...]:
+def multi_head_cases() -> Iterator[AuthoredCase]:
     """Hold shapes in which one axis could be taken for another, and a single query."""
-    made: list[AuthoredCase] = []
     for kind, mask_of in (("boolean", boolean_mask), ("float", float_mask)):
         name = f"as_many_entries_as_queries_{kind}"
-        made.append(
-            multi_head(
-                name, f"as many batch entries as queries, and a {kind} mask of shape (4, 5), which is of queries"
-            )((4, 4, 5), mask=mask_of(f"layout/multi_head_{name}", (4, 5)), outputs=WITH_WEIGHTS)
-        )
-    return (
-        *made,
+        yield multi_head(
+            name, f"as many batch entries as queries, and a {kind} mask of shape (4, 5), which is of queries"
+        )((4, 4, 5), mask=mask_of(f"layout/multi_head_{name}", (4, 5)), outputs=WITH_WEIGHTS)
+    yield from (
         multi_head("causal_one_query", "causal with one query: the first key alone")((2, 1, 5), is_causal=True),
         multi_head("causal_one_query_of_several_entries", "causal with one query, biases and weights")(
             (3, 1, 4), is_causal=True, biases=("b_value",), outputs=WITH_WEIGHTS

@@ -28,6 +28,8 @@ from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -56,71 +58,57 @@ REPORTS = {
 }
 
 
-def shape_cases() -> tuple[AuthoredCase, ...]:
+def shape_cases() -> Iterator[AuthoredCase]:
     """Hold every shape that broadcasts, for both kinds of mask."""
-    made: list[AuthoredCase] = []
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
         for name, (shape, what) in SHAPES.items():
             case_id = f"masking/{kind}_{name}"
-            made.append(
-                attention(case_id, f"A {'Boolean' if kind == 'boolean' else kind} mask of shape {shape}: {what}")(
-                    PLAIN if name in ("rank_2", "rank_3") or shape[0] == PLAIN.batch else SMALL,
-                    clauses="mask.broadcast",
-                    report=REPORTS.get(f"{kind}_{name}"),
-                    mask=draw(case_id, shape),
-                )
+            yield attention(case_id, f"A {'Boolean' if kind == 'boolean' else kind} mask of shape {shape}: {what}")(
+                PLAIN if name in ("rank_2", "rank_3") or shape[0] == PLAIN.batch else SMALL,
+                clauses="mask.broadcast",
+                report=REPORTS.get(f"{kind}_{name}"),
+                mask=draw(case_id, shape),
             )
     # Heads of a group are packed as queries where there is but one: each has a mask of its own all the same.
     grouped = Sizes(3, 6, 2, 1, 5)
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
         for name, shape in (("rank_3", (6, 1, 5)), ("rank_4", (3, 6, 1, 5)), ("rank_4_head", (1, 6, 1, 5))):
             case_id = f"masking/{kind}_{name}_of_grouped_heads_one_query"
-            made.append(
-                attention(
-                    case_id,
-                    f"One query of six heads that share two, and a {kind} mask of shape {shape} for each of the six",
-                )(grouped, clauses="mask.broadcast", mask=draw(case_id, shape))
-            )
+            yield attention(
+                case_id,
+                f"One query of six heads that share two, and a {kind} mask of shape {shape} for each of the six",
+            )(grouped, clauses="mask.broadcast", mask=draw(case_id, shape))
     # Only with as many heads as batch entries does a rank-3 mask fit both readings.
     square = Sizes(2, 2, 2, 3, 5)
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
         case_id = f"masking/{kind}_rank_3_batch_equals_heads"
         words = "A Boolean mask" if kind == "boolean" else "A float mask"
-        made.append(
-            attention(case_id, f"{words} of rank 3 is a table for each head, also with as many batch entries")(
-                square, clauses="mask.broadcast", report="onnx/onnx/pull/8108", mask=draw(case_id, (2, 3, 5))
-            )
+        yield attention(case_id, f"{words} of rank 3 is a table for each head, also with as many batch entries")(
+            square, clauses="mask.broadcast", report="onnx/onnx/pull/8108", mask=draw(case_id, (2, 3, 5))
         )
     # With an axis for groups a mask of an entry lies beside key heads, and fits them where there are as many.
     entries = Sizes(2, 6, 2, 3, 5)
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
         for name, shape in (("batch", (2, 1, 3, 5)), ("batch_row", (2, 1, 1, 5)), ("batch_head", (2, 6, 3, 5))):
             case_id = f"masking/{kind}_rank_4_{name}_of_as_many_entries_as_key_heads"
-            made.append(
-                attention(
-                    case_id, f"A {kind} mask of shape {shape} for two entries whose six heads share two key heads"
-                )(entries, clauses="mask.broadcast", mask=draw(case_id, shape))
-            )
+            yield attention(
+                case_id, f"A {kind} mask of shape {shape} for two entries whose six heads share two key heads"
+            )(entries, clauses="mask.broadcast", mask=draw(case_id, shape))
     shared = "masking/float_rank_4_shared_by_all"
-    made.append(
-        attention(shared, "A float mask of shape (1, 1, 4, 5) for a batch of two with three heads")(
-            Sizes(2, 3, 3, 4, 5, 1), report="tracel-ai/burn-lm/pull/25", mask=floats(1, 1, 4, 5)
-        )
+    yield attention(shared, "A float mask of shape (1, 1, 4, 5) for a batch of two with three heads")(
+        Sizes(2, 3, 3, 4, 5, 1), report="tracel-ai/burn-lm/pull/25", mask=floats(1, 1, 4, 5)
     )
     # Only with as many queries as keys can a row of keys be taken for a column of queries.
     rows = {"boolean_row_square": (1, 4), "boolean_batch_row_square": (2, 1, 1, 4), "float_head_row_square": (3, 1, 4)}
     for name, shape in rows.items():
         case_id = f"masking/{name}"
         draw = boolean_mask if name.startswith("boolean") else float_mask
-        made.append(
-            attention(case_id, f"A mask of shape {shape} hides keys, also with as many queries")(
-                Sizes(2 if len(shape) == 4 else 1, 3, 3, 4, 4, 2),
-                clauses="mask.broadcast",
-                report="hyunwoongko/transformer/pull/40",
-                mask=draw(case_id, shape),
-            )
+        yield attention(case_id, f"A mask of shape {shape} hides keys, also with as many queries")(
+            Sizes(2 if len(shape) == 4 else 1, 3, 3, 4, 4, 2),
+            clauses="mask.broadcast",
+            report="hyunwoongko/transformer/pull/40",
+            mask=draw(case_id, shape),
         )
-    return tuple(made)
 
 
 def meaning_cases() -> tuple[AuthoredCase, ...]:
@@ -230,10 +218,9 @@ def number_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def dead_row_cases() -> tuple[AuthoredCase, ...]:
+def dead_row_cases() -> Iterator[AuthoredCase]:
     """Make fully masked rows: by one mask, or by two rules that each leave some keys."""
     rows = probe_sizes(1, 2, 2, 4, 5)
-    made: list[AuthoredCase] = []
     links = {
         "middle_row": "pytorch/pytorch/issues/103963",
         "first_row": "ml-explore/mlx/issues/2395",
@@ -250,18 +237,15 @@ def dead_row_cases() -> tuple[AuthoredCase, ...]:
         mask = open_mask.copy()
         mask[place] = False
         leaves = "A Boolean mask leaves no key to anyone" if name == "everything" else f"A mask leaves no key to {what}"
-        made.append(
-            attention(f"masking/dead_{name}", leaves)(
-                SMALL, clauses="fully_masked_row", report=links.get(name), mask=mask
-            )
+        yield attention(f"masking/dead_{name}", leaves)(
+            SMALL, clauses="fully_masked_row", report=links.get(name), mask=mask
         )
     hidden = float_mask("masking/dead_float", (4, 5))
     hidden[1] = HIDDEN
     padded = np.broadcast_to(np.arange(5) >= 2, (1, 5))
     of_entries = boolean_mask("masking/dead_batch_entry", (3, 2, 4, 5))
     of_entries[1] = False
-    return (
-        *made,
+    yield from (
         attention("masking/dead_batch_entry", "A mask leaves no key to every query of the second batch entry")(
             PLAIN, clauses="fully_masked_row", report="microsoft/onnxruntime/pull/28958", mask=of_entries
         ),
@@ -313,9 +297,8 @@ def cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def tile_cases() -> tuple[AuthoredCase, ...]:
+def tile_cases() -> Iterator[AuthoredCase]:
     """Hide whole tiles, others for each head or each batch entry: which may be skipped is to be found for each."""
-    made: list[AuthoredCase] = []
     for of_queries, of_keys in ((4, 16), (8, 32)):
         for kind, sizes in (
             ("heads", Sizes(1, 2, 2, 2 * of_queries + 1, 2 * of_keys + 3, 1)),
@@ -325,14 +308,11 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
             one = (queries // of_queries + keys // of_keys) % 2 == 0
             seen = np.stack([one, ~one])[np.newaxis] if kind == "heads" else np.stack([one, ~one])[:, np.newaxis]
             name = f"masking/tiles_of_{of_queries}_by_{of_keys}_for_{kind}"
-            made.append(
-                attention(
-                    name,
-                    f"Tiles of {of_queries} queries and {of_keys} keys are hidden, others for each of two "
-                    f"{kind.replace('_', ' ')}",
-                )(sizes, clauses="mask.boolean mask.broadcast", mask=seen)
-            )
-    return tuple(made)
+            yield attention(
+                name,
+                f"Tiles of {of_queries} queries and {of_keys} keys are hidden, others for each of two "
+                f"{kind.replace('_', ' ')}",
+            )(sizes, clauses="mask.boolean mask.broadcast", mask=seen)
 
 
 WIDER = Sizes(2, 1, 1, 3, 0, 2, 3)

@@ -24,7 +24,7 @@ from attnspec_authoring.recipes.attention.memory.calls import BIASES, MEMORY, WE
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -71,9 +71,8 @@ def laid_out(case_id: str, presentation: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def layout_cases() -> tuple[AuthoredCase, ...]:
+def layout_cases() -> Iterator[AuthoredCase]:
     """Hold every layout of every tensor by itself, and of all together."""
-    made: list[AuthoredCase] = []
     for layout, what in LAYOUTS.items():
         clauses = ("sdpa.memory_layout", *(("sdpa.inputs_unchanged",) if layout == "readonly" else ()))
         for tensor in TENSORS:
@@ -82,23 +81,18 @@ def layout_cases() -> tuple[AuthoredCase, ...]:
             tensors = laid_out(case_id, presentation)
             if tensor != "mask":
                 del tensors["mask"]
-            made.append(
-                attention(case_id, f"The {tensor} {what}")(
-                    sizes_for(presentation),
-                    clauses=clauses,
-                    report=REPORTS.get((layout, tensor)),
-                    presentation=presentation,
-                    **tensors,
-                )
+            yield attention(case_id, f"The {tensor} {what}")(
+                sizes_for(presentation),
+                clauses=clauses,
+                report=REPORTS.get((layout, tensor)),
+                presentation=presentation,
+                **tensors,
             )
         together: dict[str, str] = dict.fromkeys(TENSORS, layout)
         case_id = f"memory/{layout}_everything"
-        made.append(
-            attention(case_id, f"Each of query, key, value and mask {what}")(
-                sizes_for(together), clauses=clauses, presentation=together, **laid_out(case_id, together)
-            )
+        yield attention(case_id, f"Each of query, key, value and mask {what}")(
+            sizes_for(together), clauses=clauses, presentation=together, **laid_out(case_id, together)
         )
-    return tuple(made)
 
 
 def combined_cases() -> tuple[AuthoredCase, ...]:

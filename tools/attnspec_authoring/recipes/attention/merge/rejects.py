@@ -11,7 +11,7 @@ from attnspec_authoring.recipes.attention.merge.parts import NAMES, PROFILE, dra
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, headed, row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -188,10 +188,9 @@ def rejects_by_axis_cases() -> tuple[AuthoredCase, ...]:
     return (merging(TWIN, "valid twin of what is refused axis by axis")(SHAPE_BY_AXIS), *of_one_axis(), *of_one_rank())
 
 
-def of_one_axis() -> tuple[AuthoredCase, ...]:
+def of_one_axis() -> Iterator[AuthoredCase]:
     """Return each input with one axis of length 1, and with one that is longer than is due."""
     valid = drawn(TWIN, SHAPE_BY_AXIS)
-    made: list[AuthoredCase] = []
     for name in NAMES:
         clause = "outputs" if name.startswith("output") else "logsumexp"
         for axis, of_axis in enumerate(AXES[: valid[name].ndim]):
@@ -200,7 +199,7 @@ def of_one_axis() -> tuple[AuthoredCase, ...]:
                 "one": (alone, "one", True),
                 "more": (np.concatenate([valid[name], alone], axis), "one more", False),
             }
-            made += [
+            yield from (
                 refused(f"{how}_{of_axis}_of_{name}", f"{name} of {words} {of_axis} is refused")(
                     TWIN,
                     valid,
@@ -210,8 +209,7 @@ def of_one_axis() -> tuple[AuthoredCase, ...]:
                     strict,
                 )
                 for how, (array, words, strict) in changed.items()
-            ]
-    return tuple(made)
+            )
 
 
 def of_one_rank() -> tuple[AuthoredCase, ...]:

@@ -15,6 +15,8 @@ from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -91,35 +93,29 @@ def attended_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def first_scores() -> tuple[AuthoredCase, ...]:
+def first_scores() -> Iterator[AuthoredCase]:
     """Give the first keys the score minus infinity: a running maximum begins there, and finds finite ones behind."""
-    made: list[AuthoredCase] = []
     for hidden, keys in ((1, 5), (4, 7), (9, 12), (17, 20), (66, 69)):
         case_id = f"nonfinite/minus_infinity_for_the_first_{hidden}"
         sizes = Sizes(1, 2, 1, 3, keys, 2)
         tensors = sizes.drawn(case_id)
         tensors["query"][..., 0] = np.abs(tensors["query"][..., 0]) + 1.0
         tensors["key"][:, :, :hidden, 0] = -INFINITY
-        made.append(
-            attention(
-                case_id, f"Scores of minus infinity for the first {hidden} of {keys} keys, which all may be attended"
-            )(sizes, clauses=ATTENDED, also="weights logsumexp", **tensors)
-        )
-    return tuple(made)
+        yield attention(
+            case_id, f"Scores of minus infinity for the first {hidden} of {keys} keys, which all may be attended"
+        )(sizes, clauses=ATTENDED, also="weights logsumexp", **tensors)
 
 
-def moved_cases() -> tuple[AuthoredCase, ...]:
+def moved_cases() -> Iterator[AuthoredCase]:
     """Split and combine heads of numbers that are not finite: they are moved, and nothing beside them is touched."""
-    made: list[AuthoredCase] = []
     for name, number in (("nan", NAN), ("infinity", INFINITY), ("minus_infinity", -INFINITY)):
         of_tokens, of_heads = counted((2, 3, 6), 1), counted((2, 3, 2, 2), 1)
         of_tokens[1, 0, 3], of_heads[0, 1, 1, 0] = number, number
         said = name.replace("_", " ")
-        made += [
+        yield from (
             layout(name, f"{said} in one feature")(of_tokens.shape, num_heads=3, profile="nonfinite", x=of_tokens),
             layout(name, f"{said} in one feature")(of_heads.shape, profile="nonfinite", x=of_heads),
-        ]
-    return tuple(made)
+        )
 
 
 def attended_under_rules() -> tuple[AuthoredCase, ...]:
@@ -209,27 +205,24 @@ def causal_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def excluded_cases() -> tuple[AuthoredCase, ...]:
+def excluded_cases() -> Iterator[AuthoredCase]:
     """Put them where no query may attend: nothing shows."""
-    made: list[AuthoredCase] = []
     allowed = np.broadcast_to(np.arange(5) != 3, (4, 5))
     masks = {"boolean": allowed, "float": np.where(allowed, 0.5, HIDDEN)}
     reports = {("boolean", "nan"): "pytorch/pytorch/issues/101967"}
     for kind, mask in masks.items():
         for name, number in (("nan", NAN), ("infinity", INFINITY), ("minus_infinity", -INFINITY)):
             case_id = f"nonfinite/hidden_by_{kind}_mask_{name}"
-            made.append(
-                attention(
-                    case_id,
-                    f"{name.replace('_', ' ').capitalize() if name != 'nan' else 'NaN'} in a key and value that a "
-                    f"{'Boolean' if kind == 'boolean' else kind} mask hides",
-                )(
-                    SMALL,
-                    clauses=EXCLUDED,
-                    report=reports.get((kind, name)),
-                    mask=mask,
-                    **spoilt(case_id, SMALL, key=((ALL, ALL, 3), number), value=((ALL, ALL, 3), number)),
-                )
+            yield attention(
+                case_id,
+                f"{name.replace('_', ' ').capitalize() if name != 'nan' else 'NaN'} in a key and value that a "
+                f"{'Boolean' if kind == 'boolean' else kind} mask hides",
+            )(
+                SMALL,
+                clauses=EXCLUDED,
+                report=reports.get((kind, name)),
+                mask=mask,
+                **spoilt(case_id, SMALL, key=((ALL, ALL, 3), number), value=((ALL, ALL, 3), number)),
             )
     lengths = [5, 2, 3]
     behind = spoilt(
@@ -238,8 +231,7 @@ def excluded_cases() -> tuple[AuthoredCase, ...]:
         key=[((1, ALL, slice(2, 5)), NAN), ((2, ALL, slice(3, 5)), INFINITY)],
         value=[((1, ALL, slice(2, 5)), NAN), ((2, ALL, slice(3, 5)), -INFINITY)],
     )
-    return (
-        *made,
+    yield from (
         attention("nonfinite/hidden_value_alone", "NaN in a hidden value whose key is finite")(
             SMALL,
             clauses=EXCLUDED,
@@ -346,12 +338,11 @@ def holding(case_id: str, sizes: Sizes, names: tuple[str, ...], number: float) -
     return tensors
 
 
-def kept_cases() -> tuple[AuthoredCase, ...]:
+def kept_cases() -> Iterator[AuthoredCase]:
     """Return such keys and values, attended and hidden, new ones and past ones."""
     without, past = Sizes(1, 2, 1, 4, 5), Sizes(1, 2, 1, 4, 5, past=3)
     hides: dict[str, Any] = {"mask": np.arange(5) != 1}
     hides_past: dict[str, Any] = {"mask": np.arange(8) % 3 != 1}
-    made: list[AuthoredCase] = []
     for kind, (what, number) in NUMBERS.items():
         places: tuple[tuple[str, Sizes, tuple[str, ...], dict[str, Any]], ...] = (
             ("values", without, ("value",), {}),
@@ -365,25 +356,20 @@ def kept_cases() -> tuple[AuthoredCase, ...]:
             tensors = holding(case_id, sizes, names, number)
             shown: dict[str, Any] = {name: np.broadcast_to(array, (4, array.size)) for name, array in mask.items()}
             title = f"{what} in {where}, which are given back"
-            made.append(attention(case_id, title)(sizes, clauses=CLAUSES, outputs=PRESENT, **tensors, **shown))
-    return tuple(made)
+            yield attention(case_id, title)(sizes, clauses=CLAUSES, outputs=PRESENT, **tensors, **shown)
 
 
-def many_keys_cases() -> tuple[AuthoredCase, ...]:
+def many_keys_cases() -> Iterator[AuthoredCase]:
     """Return NaN among so many keys that they are taken in parts, for one query and for three."""
-    made: list[AuthoredCase] = []
     for queries, keys in ((1, 21), (1, 131), (3, 67)):
         for name in ("key", "value"):
             sizes = Sizes(2, 4, 1, queries, keys)
             case_id = f"nonfinite/nan_in_{name}_of_{keys}_keys"
             tensors = sizes.drawn(case_id)
             tensors[name][0, 0, keys // 2, 1] = float("nan")
-            made.append(
-                attention(case_id, f"NaN in one of {keys} {name}s that every query may attend, of {queries} queries")(
-                    sizes, clauses="nonfinite_input", **tensors
-                )
+            yield attention(case_id, f"NaN in one of {keys} {name}s that every query may attend, of {queries} queries")(
+                sizes, clauses="nonfinite_input", **tensors
             )
-    return tuple(made)
 
 
 def cases() -> tuple[AuthoredCase, ...]:

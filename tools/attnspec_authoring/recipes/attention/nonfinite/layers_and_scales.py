@@ -12,12 +12,12 @@ from attnspec_authoring.recipes.attention.quantized.formats import E4M3, E5M2, K
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 
-def layer_cases() -> tuple[AuthoredCase, ...]:
+def layer_cases() -> Iterator[AuthoredCase]:
     """Put NaN and infinity into tokens that some queries, or none, may attend to."""
     third, lower = np.arange(5) == 2, np.tri(5, dtype=np.bool_)
     ways: Mapping[str, dict[str, Any]] = {
@@ -26,36 +26,31 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
         "float_mask": {"mask": np.where(lower, 0.25, HIDDEN)},
         "mask_of_heads": {"mask": np.stack([lower, ~third & lower, lower | lower.T])},
     }
-    made: list[AuthoredCase] = []
     for way, arguments in ways.items():
         for tensor in ("key", "value"):
             name = f"nan_{tensor}_{way}"
             tokens = grid(f"nonfinite/multi_head_{name}/{tensor}", (1, 5, 6))
-            made.append(
-                multi_head(
-                    name,
-                    f"NaN in one token of the {tensor}s, to which some queries may not attend: {way.replace('_', ' ')}",
-                )(
-                    (1, 5, 5),
-                    profile="nonfinite",
-                    replaced={tensor: np.where(third[:, np.newaxis], np.nan, tokens)},
-                    conventions=("masked_nonfinite", "nonfinite_input"),
-                    **arguments,
-                )
+            yield multi_head(
+                name,
+                f"NaN in one token of the {tensor}s, to which some queries may not attend: {way.replace('_', ' ')}",
+            )(
+                (1, 5, 5),
+                profile="nonfinite",
+                replaced={tensor: np.where(third[:, np.newaxis], np.nan, tokens)},
+                conventions=("masked_nonfinite", "nonfinite_input"),
+                **arguments,
             )
     for tensor in ("query", "key"):
         name = f"nan_{tensor}_of_one_key"
         length = 3 if tensor == "query" else 1
         tokens = grid(f"nonfinite/multi_head_{name}/{tensor}", (2, length, 6))
         tokens[1, 0, 2] = np.nan
-        made.append(
-            multi_head(name, f"NaN in a {tensor} beside a single key, whose weight is NaN and not 1")(
-                (2, 3, 1),
-                profile="nonfinite",
-                replaced={tensor: tokens},
-                conventions=("nonfinite_input",),
-                outputs=("output", "weights"),
-            )
+        yield multi_head(name, f"NaN in a {tensor} beside a single key, whose weight is NaN and not 1")(
+            (2, 3, 1),
+            profile="nonfinite",
+            replaced={tensor: tokens},
+            conventions=("nonfinite_input",),
+            outputs=("output", "weights"),
         )
     for word, number in (("nan", np.nan), ("infinity", np.inf)):
         name = f"hidden_{word}"
@@ -63,27 +58,23 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
             tensor: np.where(third[:, np.newaxis], number, grid(f"nonfinite/multi_head_{name}/{tensor}", (2, 5, 6)))
             for tensor in ("key", "value")
         }
-        made.append(
-            multi_head(name, f"{word} in a token that no query may attend to")(
-                (2, 4, 5),
-                profile="nonfinite",
-                mask=np.broadcast_to(~third, (1, 5)).copy().reshape(1, 1, 1, 5),
-                replaced=both,
-                conventions=("masked_nonfinite", "nonfinite_input"),
-                outputs=("output", "weights"),
-            )
+        yield multi_head(name, f"{word} in a token that no query may attend to")(
+            (2, 4, 5),
+            profile="nonfinite",
+            mask=np.broadcast_to(~third, (1, 5)).copy().reshape(1, 1, 1, 5),
+            replaced=both,
+            conventions=("masked_nonfinite", "nonfinite_input"),
+            outputs=("output", "weights"),
         )
-    return tuple(made)
 
 
 PROFILE = "nonfinite"
 NUMBERS = "sdpa.quantized.numbers"
 
 
-def quantized_cases() -> tuple[AuthoredCase, ...]:
+def quantized_cases() -> Iterator[AuthoredCase]:
     """Return NaN and infinities in formats of few bits, excluded and attended."""
     sizes, columns = Sizes(3, 2, 2, 1, 4, 2), np.ones((3, 2, 4, 2))
-    made: list[AuthoredCase] = []
     for short, dtype, strange in (("e4m3", E4M3, np.nan), ("e5m2", E5M2, np.inf)):
         name = f"quantized_{short}_beyond_lengths"
         given: dict[str, Any] = {}
@@ -91,17 +82,15 @@ def quantized_cases() -> tuple[AuthoredCase, ...]:
             numbers = 16.0 * grid(f"nonfinite/{name}/{tensor}", columns.shape)
             numbers[0, :, 3:], numbers[1, :, 2:] = strange, np.nan
             given[tensor] = numbers
-        made.append(
-            quantized(name, f"NaN and infinities of {dtype} beyond the lengths")(
-                sizes,
-                profile=PROFILE,
-                key=dtype,
-                value=dtype,
-                key_scale=KEY_SCALES,
-                value_scale=VALUE_SCALES,
-                given=given,
-                key_lengths=[3, 2, 4],
-            )
+        yield quantized(name, f"NaN and infinities of {dtype} beyond the lengths")(
+            sizes,
+            profile=PROFILE,
+            key=dtype,
+            value=dtype,
+            key_scale=KEY_SCALES,
+            value_scale=VALUE_SCALES,
+            given=given,
+            key_lengths=[3, 2, 4],
         )
     hidden = 16.0 * grid("nonfinite/quantized_behind_a_mask/value", (1, 2, 4, 2))
     hidden[0, :, 1] = np.nan
@@ -109,8 +98,7 @@ def quantized_cases() -> tuple[AuthoredCase, ...]:
     attended[0, :, 2, 0] = np.nan
     one = Sizes(1, 2, 2, 3, 4, 2)
     reached = np.tri(3, 4, 0, dtype=np.bool_)
-    return (
-        *made,
+    yield from (
         quantized("quantized_behind_a_mask", "NaN of float8_e4m3fn in keys and values that a mask excludes")(
             one,
             profile=PROFILE,

@@ -15,6 +15,8 @@ from attnspec_authoring.recipes.attention.pairs.numbers import attention_numbers
 from attnspec_authoring.recipes.authoring import headed, row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -50,9 +52,8 @@ def without_part(keys: int, part: int) -> NDArray[np.bool_]:
     return ((place < first) | (place >= first + PART))[np.newaxis]
 
 
-def decoding_cases() -> tuple[AuthoredCase, ...]:
+def decoding_cases() -> Iterator[AuthoredCase]:
     """Hold one query against keys in several parts, with everything that reaches into the merging of parts."""
-    cases: list[AuthoredCase] = []
     for keys in LENGTHS:
         sizes = Sizes(1, 2, 1, 1, keys, 2, 1)
         batch = Sizes(3, 2, 1, 1, keys, 1)
@@ -88,30 +89,27 @@ def decoding_cases() -> tuple[AuthoredCase, ...]:
             if keys not in EVERYTHING_AT and name not in ELSEWHERE:
                 continue
             given = {key: np.asarray(value) if key == "sinks" else value for key, value in arguments.items()}
-            cases.append(made(f"decode_{keys}_{name}", f"One query over {keys} keys, {what}")(its, numbers, **given))
-    return tuple(cases)
+            yield made(f"decode_{keys}_{name}", f"One query over {keys} keys, {what}")(its, numbers, **given)
 
 
-def one_head_dead_cases() -> tuple[AuthoredCase, ...]:
+def one_head_dead_cases() -> Iterator[AuthoredCase]:
     """Hold rows without keys beside living ones where keys fill several tiles."""
-    cases: list[AuthoredCase] = []
     for keys in (128, 129, 256):
         sizes = Sizes(1, 2, 1, 4, keys, 1)
         of_heads = np.ones((2, 4, keys), dtype=np.bool_)
         of_heads[0, 1] = of_heads[1, 3] = of_heads[1, 0] = False
         name = f"dead_rows_{keys}"
         mask = np.where(of_heads[0], 0.0, HIDDEN)
-        cases += [
+        yield from (
             made(name, f"Whole rows of {keys} keys are excluded")(sizes, "full", mask=of_heads[:1]),
             made(f"{name}_float", f"Whole rows of {keys} keys are excluded by a float mask, with sinks")(
                 sizes, "bfloat16", mask=mask, sinks=np.array([3.0, 1.0])
             ),
-        ]
+        )
     tall = Sizes(1, 2, 1, 65, 5, 2)
     half_dead = np.ones((65, 5), dtype=np.bool_)
     half_dead[16:49] = False
-    return (
-        *cases,
+    yield from (
         made("dead_tile_of_queries", "A whole tile of queries may attend to no key")(tall, "full", mask=half_dead),
         made("dead_tile_bottom_right", "Queries before the keys fill whole tiles, bottom-right")(
             tall, "full", is_causal=True, causal_alignment=BOTTOM_RIGHT

@@ -17,7 +17,7 @@ from attnspec_authoring.recipes.authoring import headed, row
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -110,16 +110,15 @@ NUMBERS = "sdpa.quantized.numbers"
 PRECISION = "sdpa.quantized.precision"
 
 
-def borders() -> tuple[AuthoredCase, ...]:
+def borders() -> Iterator[AuthoredCase]:
     """Return numbers at the ends of each format, as keys and as values."""
-    made: list[AuthoredCase] = []
     for short, dtype, numbers, key_scale, value_scale in (
         ("e4m3", E4M3, (448.0, -240.0, 256.0, 2.0**-6, -288.0, 15.0), 0.0031, 0.37),
         ("e5m2", E5M2, (57344.0, -49152.0, 512.0, 2.0**-14, -448.0, 7.0), 2.3e-5, 0.00037),
         ("int8", INT8, (-128.0, 127.0, -1.0, 64.0, 0.0, -127.0), 0.0123, 3.1),
     ):
         column = np.asarray(numbers)[:, np.newaxis]
-        made += [
+        yield from (
             quantized(f"borders_{short}_of_keys", f"Keys at the ends of {dtype}")(
                 BORDERS,
                 clauses=(NUMBERS,),
@@ -137,8 +136,7 @@ def borders() -> tuple[AuthoredCase, ...]:
                 value_scale=value_scale,
                 given={"value": np.broadcast_to(np.concatenate([column, column[::-1]], axis=-1), (1, 2, 6, 2))},
             ),
-        ]
-    return tuple(made)
+        )
 
 
 def _least(name: str, unit: float) -> NDArray[np.float64]:

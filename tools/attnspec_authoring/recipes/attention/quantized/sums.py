@@ -24,6 +24,8 @@ from attnspec_authoring.recipes.attention.quantized.formats import (
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -142,9 +144,8 @@ def of_int8() -> tuple[AuthoredCase, ...]:
     )
 
 
-def of_float8() -> tuple[AuthoredCase, ...]:
+def of_float8() -> Iterator[AuthoredCase]:
     """Return products of float8 whose sums need more bits than narrow accumulators have."""
-    made: list[AuthoredCase] = []
     for name, title, dtype, sizes, scales in (
         ("e4m3_32", "32 features in float8_e4m3fn", E4M3, Sizes(1, 2, 2, 2, 3, 32, 2), (0.37, 0.43)),
         ("e5m2_64", "64 features in float8_e5m2", E5M2, Sizes(1, 2, 1, 2, 3, 64, 2), (0.31, 0.27)),
@@ -153,31 +154,26 @@ def of_float8() -> tuple[AuthoredCase, ...]:
             tensor: _of_many_sizes(f"quantized/sums_{name}/{tensor}", sizes.shapes()[tensor])
             for tensor in ("query", "key")
         }
-        made.append(
-            quantized(f"sums_{name}", f"Products of numbers of very different size, of {title}")(
-                sizes,
-                clauses=(PRECISION,),
-                outputs=BOTH_OUTPUTS,
-                query=dtype,
-                key=dtype,
-                value=dtype,
-                query_scale=scales[0],
-                key_scale=scales[1],
-                given=given,
-            )
+        yield quantized(f"sums_{name}", f"Products of numbers of very different size, of {title}")(
+            sizes,
+            clauses=(PRECISION,),
+            outputs=BOTH_OUTPUTS,
+            query=dtype,
+            key=dtype,
+            value=dtype,
+            query_scale=scales[0],
+            key_scale=scales[1],
+            given=given,
         )
     values = _of_many_sizes("quantized/sums_of_values/value", (1, 2, 65, 2))
-    return (
-        *made,
-        quantized("sums_of_values", "65 values of very different size, from a query that is quantized")(
-            Sizes(1, 2, 2, 1, 65, 2),
-            clauses=(PRECISION,),
-            query=E4M3,
-            query_scale=QUERY_SCALES,
-            key_scale=KEY_SCALES,
-            value_scale=VALUE_SCALES,
-            given={"value": values},
-        ),
+    yield quantized("sums_of_values", "65 values of very different size, from a query that is quantized")(
+        Sizes(1, 2, 2, 1, 65, 2),
+        clauses=(PRECISION,),
+        query=E4M3,
+        query_scale=QUERY_SCALES,
+        key_scale=KEY_SCALES,
+        value_scale=VALUE_SCALES,
+        given={"value": values},
     )
 
 

@@ -12,6 +12,8 @@ from attnspec_authoring.recipes.attention.rejects.twins import PLAIN, STRICT, dr
 from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 
@@ -96,7 +98,7 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
     )
 
 
-def mask_refusals() -> tuple[AuthoredCase, ...]:
+def mask_refusals() -> Iterator[AuthoredCase]:
     """Hold masks that broadcast to no table of scores, or do not have a column for each key."""
     boolean, added, past = "rejects/twin_boolean_mask", "rejects/twin_float_mask", "rejects/twin_past_mask"
     corrupting = "flashinfer-ai/flashinfer/issues/3176"
@@ -113,22 +115,18 @@ def mask_refusals() -> tuple[AuthoredCase, ...]:
         ("float_mask_of_three_rows", "A float mask of three rows for four queries is refused", added, (3, 5), None),
         ("mask_without_past", "A mask of the new keys alone is refused where there is a past", past, (4, 5), None),
     )
-    made: list[AuthoredCase] = []
     for name, title, twin, shape, report in rows:
         draw = float_mask if twin == added else boolean_mask
         against = "(3, 2, 4, 8)" if twin == past else "(3, 2, 4, 5)"
-        made.append(
-            refused(name, title)(
-                "sdpa.rejects.mask_shape",
-                twin,
-                {**drawn(twin), "mask": draw(f"rejects/{name}", shape)},
-                reason=f"A mask of shape {shape} does not fit scores of shape {against}.",
-                report=report,
-                # Libraries that broadcast by the rules of NumPy repeat a single column, and take any rank.
-                convention=STRICT if shape[-1] == 1 or len(shape) > 4 else None,
-            )
+        yield refused(name, title)(
+            "sdpa.rejects.mask_shape",
+            twin,
+            {**drawn(twin), "mask": draw(f"rejects/{name}", shape)},
+            reason=f"A mask of shape {shape} does not fit scores of shape {against}.",
+            report=report,
+            # Libraries that broadcast by the rules of NumPy repeat a single column, and take any rank.
+            convention=STRICT if shape[-1] == 1 or len(shape) > 4 else None,
         )
-    return tuple(made)
 
 
 LENGTHS = "rejects/twin_lengths"

@@ -15,7 +15,7 @@ from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE,
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -39,23 +39,19 @@ def drawn(name: str, shapes: Mapping[str, tuple[int, ...]], parts: int) -> dict[
     }
 
 
-def of_heads() -> tuple[AuthoredCase, ...]:
+def of_heads() -> Iterator[AuthoredCase]:
     """Split and join from one head to four: a path for some number of heads may pass through a narrower dtype."""
-    made: list[AuthoredCase] = []
     for heads in (1, 2, 3, 4):
         title = f"each number of 46 bits, {heads} {'head' if heads == 1 else 'heads'}"
         for joined, shape in ((False, (1, 2, 2 * heads)), (True, (1, heads, 2, 2))):
             name = f"digits_4_{heads}"
-            made.append(
-                layout(name, title)(
-                    shape,
-                    num_heads=None if joined else heads,
-                    profile=PROFILE,
-                    x=digits(f"stress/heads_{name}_{joined}", shape, parts=4),
-                    dtypes=("float64",),
-                )
+            yield layout(name, title)(
+                shape,
+                num_heads=None if joined else heads,
+                profile=PROFILE,
+                x=digits(f"stress/heads_{name}_{joined}", shape, parts=4),
+                dtypes=("float64",),
             )
-    return tuple(made)
 
 
 def of_layers() -> tuple[AuthoredCase, ...]:
@@ -108,16 +104,15 @@ def of_layers() -> tuple[AuthoredCase, ...]:
     )
 
 
-def digits_cases() -> tuple[AuthoredCase, ...]:
+def digits_cases() -> Iterator[AuthoredCase]:
     """Return the cases of many digits, layers and context vectors in widths of whole tiles and in one beyond 64."""
-    made: list[AuthoredCase] = []
     for parts, dtypes in ((2, SINGLE_AND_DOUBLE), (4, ("float64",))):
         bits = 20 if parts == 2 else 46
         name = f"digits_{parts}"
         tokens = {"query": (1, 2, 8), "key": (1, 3, 8), "value": (1, 3, 8)}
         weights = dict.fromkeys(("w_query", "w_key", "w_value", "w_output"), (8, 8))
         single = {"x": (3, 8), "w_query": (8, 8), "w_key": (8, 8), "w_value": (8, 8)}
-        made += [
+        yield from (
             multi_head(name, f"one head of eight features, each number of {bits} bits")(
                 (1, 2, 3),
                 width=8,
@@ -147,8 +142,8 @@ def digits_cases() -> tuple[AuthoredCase, ...]:
                 )
                 for width in (8, 72)
             ),
-        ]
-    return (*made, *of_heads(), *of_layers())
+        )
+    yield from (*of_heads(), *of_layers())
 
 
 CLAUSES = ("sdpa.precision.accumulation", "sdpa.output")

@@ -12,7 +12,7 @@ from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -196,7 +196,7 @@ def below(gap: float) -> dict[str, Any]:
     return made
 
 
-def gap_cases() -> tuple[AuthoredCase, ...]:
+def gap_cases() -> Iterator[AuthoredCase]:
     """Hold gaps from hundreds to billions, for both kinds of mask."""
     gaps = (
         (256.0, "hundreds", "a penalty of minus 100"),
@@ -204,28 +204,24 @@ def gap_cases() -> tuple[AuthoredCase, ...]:
         (49152.0, "forty_nine_thousand", "a penalty of minus 10000, also when it is added"),
         (4294967296.0, "billions", "a penalty of minus a billion"),
     )
-    made: list[AuthoredCase] = []
     for gap, name, small in gaps:
         for kind in ("boolean", "float"):
             mask = ONE_OR_MORE if kind == "boolean" else np.where(ONE_OR_MORE, 0.0, HIDDEN)
             clauses = ("sdpa.mask.boolean" if kind == "boolean" else "sdpa.mask.additive", "sdpa.softmax.stability")
             report = "ohdearquant/lattice/pull/373" if (gap, kind) == (16384.0, "boolean") else None
-            made.append(
-                attention(
-                    f"stress/gap_of_{name}_{kind}",
-                    f"Keys that a {'Boolean' if kind == 'boolean' else kind} mask leaves score {gap:g} below "
-                    f"hidden ones: {small} is too small",
-                )(
-                    SIZES,
-                    clauses=clauses,
-                    report=report,
-                    dtypes=SINGLE_AND_DOUBLE,
-                    mask=mask,
-                    revision=2 if name == "billions" else 1,
-                    **below(gap),
-                )
+            yield attention(
+                f"stress/gap_of_{name}_{kind}",
+                f"Keys that a {'Boolean' if kind == 'boolean' else kind} mask leaves score {gap:g} below "
+                f"hidden ones: {small} is too small",
+            )(
+                SIZES,
+                clauses=clauses,
+                report=report,
+                dtypes=SINGLE_AND_DOUBLE,
+                mask=mask,
+                revision=2 if name == "billions" else 1,
+                **below(gap),
             )
-    return tuple(made)
 
 
 def single_key_cases() -> tuple[AuthoredCase, ...]:
@@ -352,18 +348,15 @@ def features_of(sizes: Sizes) -> Mapping[str, dict[str, Any]]:
     }
 
 
-def empty_features_cases() -> tuple[AuthoredCase, ...]:
+def empty_features_cases() -> Iterator[AuthoredCase]:
     """Return the cases of each feature and of a past."""
-    made: list[AuthoredCase] = []
     for name, (what, sizes) in WITHOUT.items():
         for feature, arguments in features_of(sizes).items():
-            made.append(
-                attention(f"stress/{name}_{feature}", f"There is {what}, beside {feature.replace('_', ' ')}")(
-                    sizes, outputs=EVERY_OUTPUT, **arguments
-                )
+            yield attention(f"stress/{name}_{feature}", f"There is {what}, beside {feature.replace('_', ' ')}")(
+                sizes, outputs=EVERY_OUTPUT, **arguments
             )
     past = Sizes(0, 2, 2, 3, 4, 2, past=3)
-    return (*made, attention("stress/no_batch_entries_past", "There is no batch entry, beside a past")(past))
+    yield attention("stress/no_batch_entries_past", "There is no batch entry, beside a past")(past)
 
 
 def alignment_of(sizes: Sizes) -> dict[str, Any]:

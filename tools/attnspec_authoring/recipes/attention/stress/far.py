@@ -14,7 +14,7 @@ from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -105,26 +105,21 @@ BESIDE = np.array(
 )
 
 
-def far_sinks_cases() -> tuple[AuthoredCase, ...]:
+def far_sinks_cases() -> Iterator[AuthoredCase]:
     """Return rows of each height, with sinks of the same height, of none, and of the opposite one."""
-    made: list[AuthoredCase] = []
     for name, height in HEIGHTS.items():
         dtypes = EVERY_DTYPE if abs(height) < 500.0 else SINGLE_AND_DOUBLE
         for where, of_sinks in (("near", height), ("opposite", -height)):
-            made.append(
-                attention(
-                    f"stress/sinks_{where}_scores_around_{name}",
-                    f"Scores around {height:g}, and sinks around {of_sinks:g}",
-                )(
-                    SMALL,
-                    clauses="softmax.stability sinks.denominator",
-                    dtypes=dtypes,
-                    outputs=STEPS,
-                    sinks=[of_sinks + 1.0, of_sinks - 2.0],
-                    **with_scores((height + BESIDE).tolist()),
-                )
+            yield attention(
+                f"stress/sinks_{where}_scores_around_{name}", f"Scores around {height:g}, and sinks around {of_sinks:g}"
+            )(
+                SMALL,
+                clauses="softmax.stability sinks.denominator",
+                dtypes=dtypes,
+                outputs=STEPS,
+                sinks=[of_sinks + 1.0, of_sinks - 2.0],
+                **with_scores((height + BESIDE).tolist()),
             )
-    return tuple(made)
 
 
 LOWEST = -65504.0

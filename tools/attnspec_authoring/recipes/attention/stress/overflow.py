@@ -15,7 +15,7 @@ from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, EVERY_DTYPE, SI
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -77,9 +77,8 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def state_cases() -> tuple[AuthoredCase, ...]:
+def state_cases() -> Iterator[AuthoredCase]:
     """Hold states whose scores lie around large numbers of both signs, with and without a stated scale."""
-    made: list[AuthoredCase] = []
     for largest, dtypes in (
         (16.0, EVERY_DTYPE),
         (112.0, EVERY_DTYPE),
@@ -93,25 +92,21 @@ def state_cases() -> tuple[AuthoredCase, ...]:
             state = np.array([0.0, 32.0 * factor, 0.0, 0.0])
             scaled: dict[str, Any] = {"clause": "context_vector.scale.explicit", "scale": 1.0}
             for name, asked, explicit in (("", state, {}), ("_scaled", state / 2.0, scaled)):
-                made.append(
-                    context(
-                        f"scores_{sign}_{largest:g}{name}",
-                        f"scores around {factor * largest:g}" + (", a stated scale" if explicit else ""),
-                    )(
-                        5,
-                        4,
-                        profile=PROFILE,
-                        replaced={"encoder_states": states, "decoder_state": asked},
-                        dtypes=dtypes,
-                        **explicit,
-                    )
+                yield context(
+                    f"scores_{sign}_{largest:g}{name}",
+                    f"scores around {factor * largest:g}" + (", a stated scale" if explicit else ""),
+                )(
+                    5,
+                    4,
+                    profile=PROFILE,
+                    replaced={"encoder_states": states, "decoder_state": asked},
+                    dtypes=dtypes,
+                    **explicit,
                 )
-    return tuple(made)
 
 
-def projected_cases() -> tuple[AuthoredCase, ...]:
+def projected_cases() -> Iterator[AuthoredCase]:
     """Hold scores behind projections that lie around large numbers of both signs."""
-    made: list[AuthoredCase] = []
     for largest, dtypes in ((128.0, EVERY_DTYPE), (1024.0, SINGLE_AND_DOUBLE)):
         for sign, factor in (("plus", 1.0), ("minus", -1.0)):
             tokens = grid(f"stress/tokens_{largest:g}_{sign}", (3, 2))
@@ -120,7 +115,7 @@ def projected_cases() -> tuple[AuthoredCase, ...]:
             key, value = np.array([[1.0, 0.0], [0.0, 0.0]]), np.eye(2)
             weights: dict[str, Any] = {"w_query": query, "w_key": key, "w_value": value}
             title = f"scores around {factor * largest:g}"
-            made += [
+            yield from (
                 single_head(f"scores_{sign}_{largest:g}", title)(
                     3, (2, 2, 2, None), profile=PROFILE, replaced={"x": tokens, **weights}, dtypes=dtypes, scale=1.0
                 ),
@@ -137,8 +132,7 @@ def projected_cases() -> tuple[AuthoredCase, ...]:
                     dtypes=dtypes,
                     scale=1.0,
                 ),
-            ]
-    return tuple(made)
+            )
 
 
 def product_cases() -> tuple[AuthoredCase, ...]:
@@ -172,7 +166,7 @@ def product_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def mask_cases() -> tuple[AuthoredCase, ...]:
+def mask_cases() -> Iterator[AuthoredCase]:
     """Hold float masks that are large and finite at every key: they exclude nothing, and their differences count."""
     sizes = Sizes(1, 2, 1, 3, 5, 2)
     differences = np.array([[0.0, 1.0, -1.0, 0.5, 2.0], [0.0, 0.0, 0.0, 0.0, 0.0], [-2.0, 3.0, 0.0, 1.0, -1.0]])
@@ -180,7 +174,6 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
     # each row far above the others, a computation through it is as right as any.
     ahead = 64.0 * np.array([[0.0, 1.0, -1.0, 0.5, 2.0], [0.0, 1.0, 0.0, 0.0, 0.0], [-2.0, 3.0, 0.0, 1.0, -1.0]])
     clauses = ("sdpa.mask.additive", "sdpa.softmax.stability")
-    made: list[AuthoredCase] = []
     for name, amount in (
         ("9999", 9999.0),
         ("10000", 10000.0),
@@ -189,13 +182,11 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
         ("100000", 100000.0),
     ):
         for sign, factor in (("minus", -1.0), ("plus", 1.0)):
-            made.append(
-                attention(f"stress/mask_{sign}_{name}", f"A float mask around {factor * amount:g} at every key")(
-                    sizes,
-                    clauses=clauses,
-                    dtypes=SINGLE_AND_DOUBLE,
-                    mask=factor * amount + (differences if amount < 2.0**14 else ahead),
-                )
+            yield attention(f"stress/mask_{sign}_{name}", f"A float mask around {factor * amount:g} at every key")(
+                sizes,
+                clauses=clauses,
+                dtypes=SINGLE_AND_DOUBLE,
+                mask=factor * amount + (differences if amount < 2.0**14 else ahead),
             )
     one_row = np.stack([np.full(5, -10000.0), differences[0], ahead[1] - 100000.0])
     beside = differences.copy()
@@ -206,8 +197,7 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
     far = np.array([[-1.0, -2.0, -1.0, -4.0, -1.0], [-2.0, -2.0, -2.0, -2.0, -1.0], [-1.0, -1.0, -1.0, -1.0, -1.0]])
     farther = np.array([[-2.0, -4.0, -1.0, -4.0, -2.0], [-2.0, -2.0, -2.0, -2.0, -1.0], [-3.0, -1.0, -2.0, -4.0, -2.0]])
     still: dict[str, Any] = {"query": np.zeros(sizes.shapes()["query"])}
-    return (
-        *made,
+    yield from (
         attention("stress/mask_rows_of_10000", "Rows of -10000 and of -100000 at every key beside an ordinary one")(
             sizes, clauses=clauses, dtypes=SINGLE_AND_DOUBLE, mask=one_row
         ),
@@ -250,9 +240,8 @@ def resized(tensors: Mapping[str, NDArray[Any]], **factors: float) -> dict[str, 
     return {name: tensors[name] * factor for name, factor in factors.items()}
 
 
-def attention_cases() -> tuple[AuthoredCase, ...]:
+def attention_cases() -> Iterator[AuthoredCase]:
     """Hold queries, keys and values, past ones included, and what is added to scores."""
-    made: list[AuthoredCase] = []
     for size, factor in BEYOND_FLOAT16.items():
         for name, what, sizes, tensors in (
             ("queries", "Queries", PLAIN, ("query",)),
@@ -262,18 +251,15 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             ("values_with_past", "Values, and values of the past,", WITH_PAST, ("value", "past_value")),
         ):
             case_id = f"stress/{size}_beyond_float16_{name}"
-            made.append(
-                attention(case_id, f"{what} that are too {size} for float16")(
-                    sizes,
-                    clauses=PRECISION,
-                    dtypes=WITHOUT_FLOAT16,
-                    **({} if "values" in name else {"scale": 0.5 / factor}),
-                    **resized(sizes.drawn(case_id), **dict.fromkeys(tensors, factor)),
-                )
+            yield attention(case_id, f"{what} that are too {size} for float16")(
+                sizes,
+                clauses=PRECISION,
+                dtypes=WITHOUT_FLOAT16,
+                **({} if "values" in name else {"scale": 0.5 / factor}),
+                **resized(sizes.drawn(case_id), **dict.fromkeys(tensors, factor)),
             )
     heights = np.array([1.0, 0.5, 0.25, 0.0]).reshape(1, 1, 4, 1) * 2.0**18
-    return (
-        *made,
+    yield from (
         attention("stress/large_beyond_float16_sinks", "A sink too large for float16, as large as the greatest score")(
             Sizes(1, 2, 1, 3, 4, 1, 2),
             clauses=PRECISION,
@@ -290,31 +276,26 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def quantized_cases() -> tuple[AuthoredCase, ...]:
+def quantized_cases() -> Iterator[AuthoredCase]:
     """Hold scales of quantized tensors."""
-    made: list[AuthoredCase] = []
     for size, factor in BEYOND_FLOAT16.items():
         for tensor, what in (("key", "keys"), ("value", "values"), ("query", "queries")):
             stated: dict[str, Any] = {f"{tensor}_scale": 0.0117 * factor * 4.0}
             stated |= {} if tensor == "value" else {"scale": 0.5 / factor}
-            made.append(
-                quantized(
-                    f"{size}_beyond_float16_scale_of_{what}", f"A scale of {what} that is too {size} for float16"
-                )(
-                    Sizes(1, 2, 2, 3, 4, 3, 2),
-                    clauses=("sdpa.quantized.precision",),
-                    profile="stress",
-                    dtypes=WITHOUT_FLOAT16,
-                    **({"query": E4M3} if tensor == "query" else {}),
-                    **stated,
-                )
+            yield quantized(
+                f"{size}_beyond_float16_scale_of_{what}", f"A scale of {what} that is too {size} for float16"
+            )(
+                Sizes(1, 2, 2, 3, 4, 3, 2),
+                clauses=("sdpa.quantized.precision",),
+                profile="stress",
+                dtypes=WITHOUT_FLOAT16,
+                **({"query": E4M3} if tensor == "query" else {}),
+                **stated,
             )
-    return tuple(made)
 
 
-def layer_cases() -> tuple[AuthoredCase, ...]:
+def layer_cases() -> Iterator[AuthoredCase]:
     """Hold tokens, matrices and biases of attention with projections."""
-    made: list[AuthoredCase] = []
     matrices = {"x": (3, 4), "w_query": (4, 3), "w_key": (4, 3), "w_value": (4, 2), "w_output": (2, 5)}
     every = ("query", "key", "value")
     projecting = tuple(f"w_{name}" for name in every)
@@ -333,10 +314,8 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
         for name, (what, factors) in one.items():
             case_name = f"{size}_beyond_float16_{name}"
             tensors = drawn(f"stress/single_head_{case_name}", matrices)
-            made.append(
-                single_head(case_name, f"too {size} for float16 is {what}")(
-                    3, (4, 3, 2, 5), profile="stress", dtypes=WITHOUT_FLOAT16, replaced=resized(tensors, **factors)
-                )
+            yield single_head(case_name, f"too {size} for float16 is {what}")(
+                3, (4, 3, 2, 5), profile="stress", dtypes=WITHOUT_FLOAT16, replaced=resized(tensors, **factors)
             )
         layers: dict[str, tuple[str, dict[str, float], tuple[str, ...], dict[str, Any]]] = {
             "tokens": (
@@ -360,44 +339,37 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
         }
         for name, (what, factors, biases, attributes) in layers.items():
             case_name = f"{size}_beyond_float16_{name}"
-            made.append(
-                multi_head(case_name, f"too {size} for float16 are {what}")(
-                    (1, 3, 3),
-                    width=4,
-                    num_heads=2,
-                    biases=biases,
-                    profile="stress",
-                    dtypes=WITHOUT_FLOAT16,
-                    replaced=resized(drawn(f"stress/multi_head_{case_name}", several), **factors),
-                    **attributes,
-                )
+            yield multi_head(case_name, f"too {size} for float16 are {what}")(
+                (1, 3, 3),
+                width=4,
+                num_heads=2,
+                biases=biases,
+                profile="stress",
+                dtypes=WITHOUT_FLOAT16,
+                replaced=resized(drawn(f"stress/multi_head_{case_name}", several), **factors),
+                **attributes,
             )
-    return tuple(made)
 
 
 def _all_of(names: tuple[str, ...], factor: float) -> dict[str, float]:
     return dict.fromkeys(names, factor)
 
 
-def other_cases() -> tuple[AuthoredCase, ...]:
+def other_cases() -> Iterator[AuthoredCase]:
     """Hold states of a context vector, and heads that are split and combined."""
     states = {"encoder_states": (4, 3), "decoder_state": (3,)}
-    made: list[AuthoredCase] = []
     for size, factor in BEYOND_FLOAT16.items():
         name = f"{size}_beyond_float16_states"
         tensors = {tensor: 4.0 * array for tensor, array in drawn(f"stress/context_{name}", states).items()}
-        made.append(
-            context(name, f"encoder states too {size} for float16, and a decoder state that makes up for them")(
-                4,
-                3,
-                profile="stress",
-                dtypes=WITHOUT_FLOAT16,
-                replaced=resized(tensors, encoder_states=factor / 4, decoder_state=1 / factor),
-            )
+        yield context(name, f"encoder states too {size} for float16, and a decoder state that makes up for them")(
+            4,
+            3,
+            profile="stress",
+            dtypes=WITHOUT_FLOAT16,
+            replaced=resized(tensors, encoder_states=factor / 4, decoder_state=1 / factor),
         )
     x = counted((1, 3, 8), 1) * np.array([LARGE, TINY, 1.0])[:, np.newaxis]
-    return (
-        *made,
+    yield from (
         layout("beyond_float16", "numbers too large and too small for float16")(
             x.shape, num_heads=2, x=x, profile="stress", dtypes=WITHOUT_FLOAT16
         ),

@@ -13,7 +13,7 @@ from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, head
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -195,26 +195,22 @@ FAINT_LENGTHS = (19, 72, 136)
 """Beyond a tile of 8 or 16, of 32 or 64, and of 128."""
 
 
-def faint_tiles_cases() -> tuple[AuthoredCase, ...]:
+def faint_tiles_cases() -> Iterator[AuthoredCase]:
     """Return rows that begin or end with keys of ordinary weight."""
-    made: list[AuthoredCase] = []
     for keys in FAINT_LENGTHS:
         behind = np.arange(keys) >= FIRST
         for order, is_faint in (("falling", behind), ("rising", behind[::-1])):
             case_id = f"stress/faint_{order}_over_{keys}_keys"
             values = grid(f"{case_id}/value", (keys,)) + 4.0
-            made.append(
-                attention(case_id, f"{keys} keys, most of them of a weight of 4e-11, {order}")(
-                    shared(keys),
-                    clauses="output softmax.keys",
-                    dtypes=("float64",),
-                    query=asked(1.0, 0.9375, 1.0625),
-                    key=row(np.where(is_faint, FAINT, 0.0)),
-                    value=row(values),
-                    scale=1.0,
-                )
+            yield attention(case_id, f"{keys} keys, most of them of a weight of 4e-11, {order}")(
+                shared(keys),
+                clauses="output softmax.keys",
+                dtypes=("float64",),
+                query=asked(1.0, 0.9375, 1.0625),
+                key=row(np.where(is_faint, FAINT, 0.0)),
+                value=row(values),
+                scale=1.0,
             )
-    return tuple(made)
 
 
 KEYS = 16
@@ -222,27 +218,23 @@ FAR_BELOW = -800.0
 """No exponential of it is a number of float64: a maximum of 0, taken of a part without keys, hides all others."""
 
 
-def parts_cases() -> tuple[AuthoredCase, ...]:
+def parts_cases() -> Iterator[AuthoredCase]:
     """Return cases of keys in parts, of which each head lacks another, and of large queries beside small keys."""
-    made: list[AuthoredCase] = []
     for parts in (2, 4):
         case_id = f"stress/one_query_without_one_of_{parts}_parts"
         part = np.arange(KEYS) // (KEYS // parts)
-        made.append(
-            attention(
-                case_id, f"One query with scores around -800, each head without another of {parts} parts of the keys"
-            )(
-                Sizes(3, parts, 1, 1, KEYS, 1),
-                also="logsumexp",
-                query=np.full((3, parts, 1, 1), 16.0),
-                key=np.repeat(row(FAR_BELOW / 16.0 - np.arange(KEYS) % 4 / 4.0), 3, axis=0),
-                mask=(part != np.arange(parts)[:, np.newaxis])[:, np.newaxis],
-                scale=1.0,
-            )
+        yield attention(
+            case_id, f"One query with scores around -800, each head without another of {parts} parts of the keys"
+        )(
+            Sizes(3, parts, 1, 1, KEYS, 1),
+            also="logsumexp",
+            query=np.full((3, parts, 1, 1), 16.0),
+            key=np.repeat(row(FAR_BELOW / 16.0 - np.arange(KEYS) % 4 / 4.0), 3, axis=0),
+            mask=(part != np.arange(parts)[:, np.newaxis])[:, np.newaxis],
+            scale=1.0,
         )
     scores = np.array([3.0, 1.0, 2.0, 4.0, 1.0, 2.0])
-    return (
-        *made,
+    yield from (
         *(
             attention(
                 f"stress/scaled_queries_beyond_float16_{name}",
