@@ -8,6 +8,7 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
     BOTTOM_RIGHT,
     TOP_LEFT,
     Sizes,
@@ -97,7 +98,7 @@ def position_cases() -> Iterator[AuthoredCase]:
         )
     yield from (
         attention("alibi/decode", "One query at the last of six keys")(
-            Sizes(3, 2, 2, 1, 6), clauses="alibi.position", alibi_slopes=SLOPES, causal_alignment=BOTTOM_RIGHT
+            Sizes(3, 2, 2, 1, 6), clauses="alibi.position", alibi_slopes=SLOPES, **BOTTOM
         ),
         attention("alibi/past", "Distances to past keys")(
             Sizes(1, 2, 2, 4, 4, past=3), clauses="alibi.position past.position", alibi_slopes=SLOPES, is_causal=True
@@ -107,7 +108,7 @@ def position_cases() -> Iterator[AuthoredCase]:
             clauses="alibi.position key_lengths.alignment",
             alibi_slopes=SLOPES,
             key_lengths=[6, 4, 1],
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM,
         ),
         attention("alibi/lengths_both_sides", "Distances to both sides of queries that the lengths place")(
             Sizes(2, 1, 1, 3, 5),
@@ -115,7 +116,7 @@ def position_cases() -> Iterator[AuthoredCase]:
             alibi_slopes=[0.5],
             key_lengths=[4, 5],
             query_lengths=[3, 2],
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM,
         ),
     )
 
@@ -166,7 +167,7 @@ def beyond_the_keys() -> tuple[AuthoredCase, ...]:
             Sizes(3, 2, 2, 5, 6), key_lengths=[1, 6, 3], sinks=[0.5, -1.0], **slopes
         ),
         attention("alibi/before_the_keys_sinks", "The last of seven queries at the last of four keys, and sinks")(
-            several, sinks=[0.5, -1.0], alibi_slopes=SLOPES, causal_alignment=BOTTOM_RIGHT
+            several, sinks=[0.5, -1.0], alibi_slopes=SLOPES, **BOTTOM
         ),
     )
 

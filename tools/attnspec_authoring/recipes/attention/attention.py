@@ -36,6 +36,8 @@ ATTENTION = OPERATIONS["scaled_dot_product_attention"]
 TOP_LEFT = "top_left"
 BOTTOM_RIGHT = "bottom_right"
 HIDDEN = -np.inf
+TOP: dict[str, Any] = {"causal_alignment": TOP_LEFT}
+BOTTOM: dict[str, Any] = {"causal_alignment": BOTTOM_RIGHT}
 TOP_CAUSAL: dict[str, Any] = {"is_causal": True, "causal_alignment": TOP_LEFT}
 BOTTOM_CAUSAL: dict[str, Any] = {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
     BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
     TOP_CAUSAL,
@@ -117,7 +118,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
         attention("grouped_query/window", "Grouped heads with a window")(
-            SIX_OVER_TWO, clauses=CLAUSE, window=[1, 1], causal_alignment=BOTTOM_RIGHT
+            SIX_OVER_TWO, clauses=CLAUSE, window=[1, 1], **BOTTOM
         ),
         attention("grouped_query/mask_rank_4_for_each_query_head", "A Boolean mask of rank 4 for each query head")(
             SIX_OVER_TWO, clauses=CLAUSE, mask=booleans(*SIX_OVER_TWO.mask)
@@ -139,7 +140,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             SIX_OVER_TWO,
             clauses=(*CLAUSE, "sdpa.alibi.heads"),
             alibi_slopes=np.array([0.5, 0.25, 1.0, 0.125, 2.0, 0.75]),
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM,
         ),
         attention("grouped_query/past", "Past keys and values have as many heads as the shared ones")(
             past, clauses=(*CLAUSE, "sdpa.past.concatenation"), **TOP_CAUSAL

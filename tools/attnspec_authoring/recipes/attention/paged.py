@@ -14,8 +14,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
     BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
+    TOP,
     TOP_CAUSAL,
     TOP_LEFT,
     Sizes,
@@ -158,7 +160,7 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             Sizes(2, 3, 1, 5, 38, 2),
             clauses=(*POSITION, *SERVED),
             window=[5, 0],
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM,
             key_lengths=[21, 38],
             query_lengths=[5, 4],
         ),
@@ -166,7 +168,7 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             Sizes(3, 2, 1, 4, 21, 1),
             clauses=(*POSITION, *SERVED),
             alibi_slopes=[0.5, 0.125],
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM,
             key_lengths=[9, 21, 16],
         ),
         attention("paged/sinks_causal", "Sinks beside causality, over several pages")(
@@ -383,7 +385,7 @@ def beside_windows() -> Iterator[AuthoredCase]:
                 sizes,
                 clauses=CLAUSES,
                 also="logsumexp",
-                causal_alignment=BOTTOM_RIGHT,
+                **BOTTOM,
                 key_lengths=[keys, pages.shorter],
                 **coarse(case_id, sizes),
                 **arguments(case_id, pages, keys),
@@ -409,7 +411,7 @@ def from_the_top() -> tuple[AuthoredCase, ...]:
             clauses=CLAUSES,
             also="logsumexp",
             window=[2, 1],
-            causal_alignment=TOP_LEFT,
+            **TOP,
             key_lengths=[queries + 1, queries - 2],
             **arguments,
         )

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, attention, booleans, floats
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
+    BOTTOM_RIGHT,
+    TOP_LEFT,
+    Sizes,
+    attention,
+    booleans,
+    floats,
+)
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
@@ -137,9 +145,7 @@ def order_cases() -> tuple[AuthoredCase, ...]:
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        attention("softcap/window", "Capped scores under a window")(
-            SMALL, softcap=1.5, window=[1, 0], causal_alignment=BOTTOM_RIGHT
-        ),
+        attention("softcap/window", "Capped scores under a window")(SMALL, softcap=1.5, window=[1, 0], **BOTTOM),
         attention("softcap/grouped", "Capped scores of grouped heads under a mask")(
             Sizes(1, 6, 2, 4, 5), softcap=1.5, mask=booleans(6, 4, 5)
         ),

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
+    BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
+    TOP,
     TOP_LEFT,
     Sizes,
     attention,
@@ -216,33 +219,33 @@ def placed_cases() -> Iterator[AuthoredCase]:
                 far(
                     f"tails/far_bottom_right_{name}_{keys}",
                     f"Three queries at the last of {keys} keys, more than {byte} counts: {name}",
-                )(Sizes(1, 2, 1, 3, keys, 1), causal_alignment=BOTTOM_RIGHT, **arguments),
+                )(Sizes(1, 2, 1, 3, keys, 1), **BOTTOM, **arguments),
                 far(
                     f"tails/far_past_{name}_{keys}",
                     f"Three queries after a past of {keys} keys, more than {byte} counts: {name}",
                 )(
                     Sizes(1, 2, 1, 3, 4, 1, past=keys),
                     # One key more than queries, which the bottom-right corner makes visible.
-                    causal_alignment=TOP_LEFT,
+                    **TOP,
                     **arguments,
                 ),
                 far(
                     f"tails/far_queries_{name}_{keys}",
                     f"{keys} queries, more than {byte} counts, that end at the last of five keys: {name}",
-                )(Sizes(1, 2, 1, keys, 5, 1), causal_alignment=BOTTOM_RIGHT, **arguments),
+                )(Sizes(1, 2, 1, keys, 5, 1), **BOTTOM, **arguments),
             )
     lengths = Sizes(3, 2, 1, 4, 300, 1)
     queries = Sizes(3, 2, 1, 300, 4, 1)
     yield from (
         far("tails/far_key_lengths", "Of 300 keys 256, 129 and 257 count")(
-            lengths, clauses=("sdpa.key_lengths.exclusion",), key_lengths=[256, 129, 257]
+            lengths, clauses="key_lengths.exclusion", key_lengths=[256, 129, 257]
         ),
         far("tails/far_key_lengths_causal", "Of 300 keys 257, 128 and 300 count, the last query at the last of them")(
-            lengths, key_lengths=[257, 128, 300], is_causal=True, causal_alignment=BOTTOM_RIGHT
+            lengths, key_lengths=[257, 128, 300], **BOTTOM_CAUSAL
         ),
         far(
             "tails/far_query_lengths_causal", "Of 300 queries 257, 128 and 300 count, the last of them at the last key"
-        )(queries, query_lengths=[257, 128, 300], is_causal=True, causal_alignment=BOTTOM_RIGHT),
+        )(queries, query_lengths=[257, 128, 300], **BOTTOM_CAUSAL),
     )
 
 
@@ -258,7 +261,7 @@ def counted_cases() -> tuple[AuthoredCase, ...]:
             Sizes(1, 2, 1, 3, 300, 1), mask=mask
         ),
         far("tails/far_256_keys_in_a_window", "A window of 256 keys among 300")(
-            Sizes(1, 2, 1, 3, 300, 1), window=[254, 1], causal_alignment=BOTTOM_RIGHT
+            Sizes(1, 2, 1, 3, 300, 1), window=[254, 1], **BOTTOM
         ),
         far("tails/far_entries", "130 batch entries of two heads, more than a byte counts")(Sizes(130, 2, 1, 1, 3, 1)),
         far("tails/far_heads", "260 heads over one, more than a byte counts")(Sizes(1, 260, 1, 2, 3, 1)),

@@ -16,8 +16,10 @@ import numpy as np
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attendance import depends_on_alignment
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
     BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
+    TOP,
     TOP_LEFT,
     Sizes,
     attention,
@@ -189,7 +191,7 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
             value=(np.arange(192, dtype=np.float64) // 8).reshape(1, 1, 192, 1),
             key_lengths=[150],
             alibi_slopes=[0.0078125, 0.015625],
-            causal_alignment=TOP_LEFT,
+            **TOP,
         ),
         attention(aligned, "16 queries and 32 keys with lengths, a window, a mask for each entry, a cap and sinks")(
             padded_tiles,
@@ -199,7 +201,7 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[32, 21],
             query_lengths=[16, 11],
             sinks=[0.5],
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM,
             softcap=2.0,
             window=[5, 3],
         ),

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
     BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
+    TOP,
     TOP_LEFT,
     Sizes,
     attention,
@@ -169,27 +171,14 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             SQUARE, clauses="window.left mask.additive", window=[2, 1], mask=floats(2, 5, 5, hides=False)
         ),
         attention("window/mask_and_causal", "A mask, causality and a window at once, over grouped heads")(
-            Sizes(1, 6, 2, 4, 7),
-            is_causal=True,
-            window=[3, None],
-            causal_alignment=BOTTOM_RIGHT,
-            mask=booleans(6, 4, 7),
+            Sizes(1, 6, 2, 4, 7), is_causal=True, window=[3, None], **BOTTOM, mask=booleans(6, 4, 7)
         ),
         attention("window/dead_rows_beyond_the_keys", "Queries that stand too far behind the last key see nothing")(
-            Sizes(1, 2, 2, 7, 4),
-            clauses="fully_masked_row window.left",
-            also="weights",
-            window=[1, 1],
-            causal_alignment=TOP_LEFT,
+            Sizes(1, 2, 2, 7, 4), clauses="fully_masked_row window.left", also="weights", window=[1, 1], **TOP
         ),
         attention(
             "window/dead_rows_before_the_keys", "Queries that stand before the first key see nothing to the left"
-        )(
-            Sizes(1, 2, 2, 7, 4, 1),
-            clauses="fully_masked_row window.right",
-            window=[None, 0],
-            causal_alignment=BOTTOM_RIGHT,
-        ),
+        )(Sizes(1, 2, 2, 7, 4, 1), clauses="fully_masked_row window.right", window=[None, 0], **BOTTOM),
         attention("window/past", "A window that reaches back into the past")(
             Sizes(3, 2, 2, 4, 4, past=3), clauses="window.position past.position", window=[2, 0]
         ),
@@ -199,7 +188,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             report="sgl-project/sglang/pull/32087",
             window=[2, 0],
             key_lengths=[7, 4, 2],
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM,
         ),
         *(
             attention(
@@ -243,7 +232,7 @@ def before_the_keys() -> tuple[AuthoredCase, ...]:
         attention(
             f"window/{queries}_queries_before_{keys}_keys_{name}",
             f"The last of {queries} queries at the last of {keys} keys, window {window}",
-        )(Sizes(1, 2, 1, queries, keys, 1), window=list(window), causal_alignment=BOTTOM_RIGHT)
+        )(Sizes(1, 2, 1, queries, keys, 1), window=list(window), **BOTTOM)
         for queries, keys in ((21, 9), (40, 19), (70, 35))
         for name, window in sides
     )

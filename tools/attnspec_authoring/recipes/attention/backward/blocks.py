@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes, floats
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
+    BOTTOM_CAUSAL,
+    BOTTOM_RIGHT,
+    HIDDEN,
+    TOP,
+    TOP_LEFT,
+    Sizes,
+    floats,
+)
 from attnspec_authoring.recipes.attention.backward.gradients import STORED, gradients
 
 if TYPE_CHECKING:
@@ -76,7 +85,7 @@ def query_cases() -> tuple[AuthoredCase, ...]:
             Sizes(1, 1, 1, 70, 4, 1, 1), **causal
         ),
         gradients("queries_70_without_keys_last", "A window leaves the last 62 of 70 queries nothing")(
-            Sizes(1, 1, 1, 70, 5, 1, 1), window=[3, 1], causal_alignment=TOP_LEFT
+            Sizes(1, 1, 1, 70, 5, 1, 1), window=[3, 1], **TOP
         ),
         gradients("queries_72_hidden_blocks", "Keys that are each heard by the queries of some blocks alone")(
             Sizes(1, 1, 1, 72, len(up_to(72)), 1, 1), mask=reached(72, up_to(72)).T
@@ -100,18 +109,10 @@ def key_cases() -> tuple[AuthoredCase, ...]:
             Sizes(1, 1, 1, 2, MANY, 1, 1), sinks=[5.0], with_grad_logsumexp=True
         ),
         gradients("keys_72_softcap_alibi", "A softcap and biases by distance over 72 keys")(
-            Sizes(1, 2, 1, 3, 72, 1, 1),
-            softcap=1.5,
-            alibi_slopes=[0.0625, 0.5],
-            causal_alignment=BOTTOM_RIGHT,
-            with_grad_logsumexp=True,
+            Sizes(1, 2, 1, 3, 72, 1, 1), softcap=1.5, alibi_slopes=[0.0625, 0.5], **BOTTOM, with_grad_logsumexp=True
         ),
         gradients("keys_36_lengths", "Lengths at the borders of blocks, and a window from the bottom right")(
-            Sizes(3, 1, 1, 4, 36, 1, 1),
-            key_lengths=[34, 32, 17],
-            query_lengths=[4, 3, 4],
-            window=[2, 0],
-            causal_alignment=BOTTOM_RIGHT,
+            Sizes(3, 1, 1, 4, 36, 1, 1), key_lengths=[34, 32, 17], query_lengths=[4, 3, 4], window=[2, 0], **BOTTOM
         ),
     )
 
@@ -164,7 +165,7 @@ def key_border_cases() -> Iterator[AuthoredCase]:
             gradients(
                 f"keys_border_{border}_{name}",
                 f"Three queries at the border of a tile of {border} keys, {name.replace('_', ' ')}",
-            )(sizes, causal_alignment=BOTTOM_RIGHT, derived=STORED if border == 16 else (), **feature)
+            )(sizes, **BOTTOM, derived=STORED if border == 16 else (), **feature)
             for name, feature in edges
         )
 
@@ -175,14 +176,14 @@ def query_border_cases() -> Iterator[AuthoredCase]:
         yield from (
             gradients(
                 f"queries_border_{border}_until", f"A window ends for three keys at the border of {border} queries"
-            )(Sizes(1, 1, 1, border + 4, 3, 1, 1), window=[border - 2, 0], causal_alignment=TOP_LEFT),
+            )(Sizes(1, 1, 1, border + 4, 3, 1, 1), window=[border - 2, 0], **TOP),
             gradients(
                 f"queries_border_{border}_from", f"A window begins for three keys at the border of {border} queries"
-            )(Sizes(1, 1, 1, border + 2, 3, 1, 1), window=[1, 0], causal_alignment=BOTTOM_RIGHT),
+            )(Sizes(1, 1, 1, border + 2, 3, 1, 1), window=[1, 0], **BOTTOM),
             gradients(
                 f"queries_border_{border}_before",
                 f"Queries before the keys reach forward, from the border of {border} on",
-            )(Sizes(1, 1, 1, border + 4, 3, 1, 1), window=[None, 1], causal_alignment=BOTTOM_RIGHT),
+            )(Sizes(1, 1, 1, border + 4, 3, 1, 1), window=[None, 1], **BOTTOM),
         )
 
 
@@ -197,29 +198,17 @@ def square_cases() -> tuple[AuthoredCase, ...]:
             for window in WINDOWS
         ),
         gradients("more_18_causal_window", "Causality and a window, 14 queries over 18 keys, bottom-right")(
-            Sizes(1, 1, 1, 14, 18, 1, 1), is_causal=True, window=[3, 4], causal_alignment=BOTTOM_RIGHT
+            Sizes(1, 1, 1, 14, 18, 1, 1), is_causal=True, window=[3, 4], **BOTTOM
         ),
         gradients("fewer_18_causal_window", "Causality and a window, 18 queries over 13 keys, bottom-right, and sinks")(
-            Sizes(1, 1, 1, 18, 13, 1, 1), is_causal=True, window=[4, None], sinks=[0.5], causal_alignment=BOTTOM_RIGHT
+            Sizes(1, 1, 1, 18, 13, 1, 1), is_causal=True, window=[4, None], sinks=[0.5], **BOTTOM
         ),
         gradients(
             "lengths_18_window", "A window beside lengths whose difference is another in each entry, bottom-right"
-        )(
-            Sizes(3, 1, 1, 9, 18, 1, 1),
-            window=[3, 0],
-            key_lengths=[18, 16, 9],
-            query_lengths=[9, 4, 8],
-            causal_alignment=BOTTOM_RIGHT,
-        ),
+        )(Sizes(3, 1, 1, 9, 18, 1, 1), window=[3, 0], key_lengths=[18, 16, 9], query_lengths=[9, 4, 8], **BOTTOM),
         gradients(
             "lengths_18_causal", "Causality beside lengths, more queries than keys in some entries, bottom-right"
-        )(
-            Sizes(3, 1, 1, 18, 9, 1, 1),
-            is_causal=True,
-            key_lengths=[9, 4, 8],
-            query_lengths=[18, 16, 9],
-            causal_alignment=BOTTOM_RIGHT,
-        ),
+        )(Sizes(3, 1, 1, 18, 9, 1, 1), is_causal=True, key_lengths=[9, 4, 8], query_lengths=[18, 16, 9], **BOTTOM),
     )
 
 

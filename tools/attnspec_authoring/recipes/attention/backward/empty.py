@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
+    BOTTOM_CAUSAL,
+    BOTTOM_RIGHT,
+    HIDDEN,
+    TOP,
+    TOP_LEFT,
+    Sizes,
+)
 from attnspec_authoring.recipes.attention.backward.gradients import (
     BATCH,
     PLAIN,
@@ -43,14 +51,14 @@ def length_cases() -> tuple[AuthoredCase, ...]:
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
         gradients("lengths_window_bottom", "Lengths and a window, bottom-right")(
-            BATCH, window=[1, 0], causal_alignment=BOTTOM_RIGHT, **LENGTHS
+            BATCH, window=[1, 0], **BOTTOM, **LENGTHS
         ),
         gradients("lengths_sinks", "Queries beyond their length have no part in the gradient of a sink")(
             BATCH, sinks=SINKS, with_grad_logsumexp=True, **LENGTHS
         ),
         gradients("lengths_grouped", "Lengths and shared heads")(Sizes(3, 6, 2, 4, 5, 1, 1), **LENGTHS),
         gradients("lengths_alibi_bottom", "Lengths and biases by distance, bottom-right")(
-            BATCH, alibi_slopes=[0.25, 1.5], causal_alignment=BOTTOM_RIGHT, **LENGTHS
+            BATCH, alibi_slopes=[0.25, 1.5], **BOTTOM, **LENGTHS
         ),
     )
 
@@ -83,7 +91,7 @@ def dead_cases() -> Iterator[AuthoredCase]:
             Sizes(1, 2, 2, 6, 4, 3, 2), **BOTTOM_CAUSAL, sinks=SINKS, with_grad_logsumexp=True
         ),
         gradients("dead_beyond_the_window", "A window ends before the keys begin")(
-            Sizes(1, 2, 2, 6, 3, 3, 2), window=[1, 1], causal_alignment=TOP_LEFT, derived=STORED
+            Sizes(1, 2, 2, 6, 3, 3, 2), window=[1, 1], **TOP, derived=STORED
         ),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attendance import depends_on_alignment
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes
+from attnspec_authoring.recipes.attention.attention import BOTTOM, BOTTOM_RIGHT, TOP, TOP_LEFT, Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import (
     BACKWARD,
     BATCH,
@@ -118,17 +118,11 @@ def position_cases() -> tuple[AuthoredCase, ...]:
     }
     return (
         gradients("causal_square", "Causality")(SQUARE, outputs=STEPS, **causal),
-        gradients("causal_fewer_top", "Causality, fewer queries than keys, top-left")(
-            few, causal_alignment=TOP_LEFT, **causal
-        ),
-        gradients("causal_fewer_bottom", "Causality, fewer queries than keys, bottom-right")(
-            few, causal_alignment=BOTTOM_RIGHT, **causal
-        ),
-        gradients("causal_more_top", "Causality, more queries than keys, top-left")(
-            many, causal_alignment=TOP_LEFT, **causal
-        ),
+        gradients("causal_fewer_top", "Causality, fewer queries than keys, top-left")(few, **TOP, **causal),
+        gradients("causal_fewer_bottom", "Causality, fewer queries than keys, bottom-right")(few, **BOTTOM, **causal),
+        gradients("causal_more_top", "Causality, more queries than keys, top-left")(many, **TOP, **causal),
         gradients("causal_more_bottom", "Causality, more queries than keys, bottom-right: two queries have no key")(
-            many, causal_alignment=BOTTOM_RIGHT, **causal
+            many, **BOTTOM, **causal
         ),
         gradients("causal_grouped", "Causality and shared heads")(Sizes(1, 6, 2, 5, 5, 3, 2), **causal),
         *(gradients(f"window_{name}", f"A window: {name}")(SQUARE, window=window) for name, window in windows.items()),
@@ -138,7 +132,7 @@ def position_cases() -> tuple[AuthoredCase, ...]:
         ),
         gradients("window_and_causal", "A window and causality")(SQUARE, window=[1, 1], **causal),
         gradients("window_and_causal_bottom", "A window and causality, bottom-right")(
-            Sizes(1, 6, 2, 4, 5, 3, 2), window=[1, None], causal_alignment=BOTTOM_RIGHT, **causal
+            Sizes(1, 6, 2, 4, 5, 3, 2), window=[1, None], **BOTTOM, **causal
         ),
     )
 
@@ -163,7 +157,7 @@ def sink_cases() -> tuple[AuthoredCase, ...]:
         gradients(
             "alibi_more_queries_sinks",
             "Biases by distance of queries that stand before the first key, and sinks, which no shift of a row cancels",
-        )(Sizes(1, 2, 2, 6, 3, 3, 2), alibi_slopes=SLOPES, causal_alignment=BOTTOM_RIGHT, sinks=[0.5, -1.25]),
+        )(Sizes(1, 2, 2, 6, 3, 3, 2), alibi_slopes=SLOPES, **BOTTOM, sinks=[0.5, -1.25]),
         gradients("alibi_grouped", "Biases of six query heads")(Sizes(1, 6, 2, 5, 5, 3, 2), alibi_slopes=SIX_SLOPES),
         *(
             gradients(f"alibi_{alignment}", f"Biases by distance, {alignment}")(

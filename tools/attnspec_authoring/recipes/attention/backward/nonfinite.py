@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, Sizes
+from attnspec_authoring.recipes.attention.attention import BOTTOM, BOTTOM_RIGHT, HIDDEN, Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import (
     BATCH,
     GROUPED,
@@ -85,7 +85,7 @@ def excluded_cases() -> Iterator[AuthoredCase]:
         gradients("window_nan_past", "A window leaves NaN behind in the first key")(
             PLAIN,
             window=[0, None],
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM,
             **spoilt("window_nan_past", PLAIN, both, (np.arange(5) == 0)[:, np.newaxis], np.nan),
         ),
     )

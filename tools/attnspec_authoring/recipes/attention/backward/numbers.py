@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import TOP_LEFT, Sizes
+from attnspec_authoring.recipes.attention.attention import TOP, Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import GROUPED, PLAIN, STEPS, STORED, drawn, gradients
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 
@@ -155,7 +155,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             for name, (title, feature) in features.items()
         ),
         gradients("far_alibi", "Queries far behind all keys, whose biases lie far from zero on either side")(
-            Sizes(1, 2, 2, 24, 3, 1, 1), clauses=_STABLE, alibi_slopes=[48.0, -48.0], causal_alignment=TOP_LEFT
+            Sizes(1, 2, 2, 24, 3, 1, 1), clauses=_STABLE, alibi_slopes=[48.0, -48.0], **TOP
         ),
         gradients("far_mask", "A float mask sinks the greatest scores below the others")(
             PLAIN,

@@ -9,6 +9,7 @@ import numpy as np
 from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
+    TOP,
     TOP_LEFT,
     Sizes,
     boolean_mask,
@@ -217,12 +218,7 @@ def groups() -> tuple[AuthoredCase, ...]:
         )(sizes, **BOTTOM_CAUSAL, key_lengths=[3, 2], query_lengths=[36, 5]),
         gradients(
             "queries_37_alibi_of_heads", "37 queries: biases by distance of two heads, and a mask that all heads share"
-        )(
-            sizes,
-            alibi_slopes=[0.0625, 0.015625],
-            causal_alignment=TOP_LEFT,
-            mask=np.arange(37 * 3).reshape(37, 3) % 5 != 2,
-        ),
+        )(sizes, alibi_slopes=[0.0625, 0.015625], **TOP, mask=np.arange(37 * 3).reshape(37, 3) % 5 != 2),
     )
 
 

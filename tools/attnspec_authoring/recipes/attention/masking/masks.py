@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import (
-    BOTTOM_RIGHT,
+    BOTTOM,
     HIDDEN,
     TOP_LEFT,
     Sizes,
@@ -270,7 +270,7 @@ def dead_row_cases() -> Iterator[AuthoredCase]:
             causal_alignment="top_left",
         ),
         attention("masking/dead_padding_and_window", "Padded keys and a window leave no key to the first queries")(
-            SMALL, clauses="fully_masked_row window.right", mask=padded, window=[1, 0], causal_alignment=BOTTOM_RIGHT
+            SMALL, clauses="fully_masked_row window.right", mask=padded, window=[1, 0], **BOTTOM
         ),
         attention("masking/no_keys", "No key at all: zeros come out")(
             Sizes(3, 2, 2, 4, 0), clauses="no_keys", report="Dao-AILab/flash-attention/pull/2470"

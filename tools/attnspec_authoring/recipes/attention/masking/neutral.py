@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attendance import depends_on_alignment
-from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, BOTTOM_RIGHT, TOP_LEFT, Sizes, attention
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, BOTTOM_RIGHT, TOP, TOP_LEFT, Sizes, attention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,6 +120,6 @@ def cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[5, 5],
             query_lengths=[4, 4],
             window=[5, 5],
-            causal_alignment=TOP_LEFT,
+            **TOP,
         ),
     )

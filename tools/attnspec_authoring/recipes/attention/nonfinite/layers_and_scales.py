@@ -114,7 +114,7 @@ def quantized_cases() -> Iterator[AuthoredCase]:
             one,
             profile=PROFILE,
             clauses=(NUMBERS,),
-            outputs=("output", "logsumexp"),
+            also="logsumexp",
             given={"key": attended[..., ::-1, :]},
             mask=reached,
         ),

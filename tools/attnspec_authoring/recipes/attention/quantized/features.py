@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
+    BOTTOM_CAUSAL,
+    BOTTOM_RIGHT,
+    TOP,
+    TOP_CAUSAL,
+    TOP_LEFT,
+    Sizes,
+    booleans,
+    floats,
+)
 from attnspec_authoring.recipes.attention.quantized.formats import (
     E4M3,
     E5M2,
@@ -42,39 +52,34 @@ def of_logits() -> tuple[AuthoredCase, ...]:
         ),
         quantized("scale_zero", "A scale of zero of the scores: values are averaged")(ONE, scale=0.0, **PER_HEAD),
         quantized("softcap", "A softcap of scores that are products already")(
-            ONE, outputs=("output", "scores", "logits"), softcap=1.5, **PER_HEAD
+            ONE, also="scores logits", softcap=1.5, **PER_HEAD
         ),
         quantized("softcap_of_query", "A softcap beside a quantized query")(
             ONE, query=INT8, key=INT8, value=INT8, query_scale=QUERY_SCALES, softcap=2.0, **PER_HEAD
         ),
         quantized("float_mask", "A float mask, which no scale touches")(
-            ONE, outputs=("output", "logits"), mask=float_mask("quantized/float_mask", (3, 4)), **PER_HEAD
+            ONE, also="logits", mask=floats(3, 4), **PER_HEAD
         ),
         quantized("float_mask_of_query", "A float mask beside a quantized query")(
-            ONE,
-            query=E4M3,
-            query_scale=QUERY_SCALES,
-            mask=float_mask("quantized/float_mask_of_query", (2, 3, 4)),
-            **PER_HEAD,
+            ONE, query=E4M3, query_scale=QUERY_SCALES, mask=floats(2, 3, 4), **PER_HEAD
         ),
         quantized("alibi", "Distances, which no scale touches")(
-            ONE, key=INT8, value=INT8, alibi_slopes=[0.5, 0.125], causal_alignment=TOP_LEFT, **PER_HEAD
+            ONE, key=INT8, value=INT8, alibi_slopes=[0.5, 0.125], **TOP, **PER_HEAD
         ),
         quantized("sinks", "Sinks, which no scale touches")(ONE, outputs=STEPS, sinks=[1.5, -0.75], **PER_HEAD),
         quantized(
             "everything", "Six heads over two, a cap, a float mask, distances, sinks, causality, a window and lengths"
         )(
             Sizes(2, 6, 2, 3, 4, 2),
-            outputs=("output", "logsumexp"),
+            also="logsumexp",
             key=INT8,
             value=E4M3,
             key_scale=KEY_SCALES_OF_BATCH,
             value_scale=VALUE_SCALES_OF_BATCH,
-            mask=float_mask("quantized/everything", (3, 4)),
+            mask=floats(3, 4),
             alibi_slopes=[0.25, 0.5, 0.125, 0.0625, 1.0, 0.75],
             sinks=[0.5, -0.5, 1.0, 0.0, 0.25, -1.0],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
             window=[2, 0],
             key_lengths=[4, 3],
             query_lengths=[3, 2],
@@ -87,18 +92,14 @@ def of_logits() -> tuple[AuthoredCase, ...]:
 def of_keys() -> tuple[AuthoredCase, ...]:
     """Return what takes keys away, and a past."""
     return (
-        quantized("boolean_mask", "A Boolean mask")(
-            ONE, mask=boolean_mask("quantized/boolean_mask", (3, 4)), **PER_HEAD
-        ),
+        quantized("boolean_mask", "A Boolean mask")(ONE, mask=booleans(3, 4), **PER_HEAD),
         *(
             quantized(f"causal_{alignment}", f"Causality, {alignment.replace('_', '-')}")(
                 SMALL, key=INT8, value=INT8, is_causal=True, causal_alignment=alignment, **PER_HEAD
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        quantized("window", "A window")(
-            ONE, key=E5M2, value=E5M2, window=[1, 1], causal_alignment=BOTTOM_RIGHT, **PER_HEAD
-        ),
+        quantized("window", "A window")(ONE, key=E5M2, value=E5M2, window=[1, 1], **BOTTOM, **PER_HEAD),
         quantized(
             "lengths",
             "Sequences of several lengths in int8, causal from the last query, with scales for each batch entry",
@@ -110,18 +111,11 @@ def of_keys() -> tuple[AuthoredCase, ...]:
             value_scale=VALUE_SCALES_OF_BATCH,
             key_lengths=[4, 2],
             query_lengths=[3, 1],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
         ),
         quantized("past", "Past keys and values in the format of the new ones")(PAST, **PER_HEAD),
         quantized("past_per_batch_entry", "A past with scales for each batch entry, causal")(
-            PAST,
-            key=INT8,
-            value=INT8,
-            key_scale=KEY_SCALES_OF_THREE,
-            value_scale=VALUE_SCALES_OF_THREE,
-            is_causal=True,
-            causal_alignment=TOP_LEFT,
+            PAST, key=INT8, value=INT8, key_scale=KEY_SCALES_OF_THREE, value_scale=VALUE_SCALES_OF_THREE, **TOP_CAUSAL
         ),
         quantized("past_of_query", "A past beside a quantized query")(
             Sizes(3, 6, 2, 1, 2, 2, past=4), query=E4M3, query_scale=QUERY_SCALES, **PER_HEAD
@@ -131,7 +125,7 @@ def of_keys() -> tuple[AuthoredCase, ...]:
         ),
         quantized("no_keys_of_an_entry", "A batch entry without keys beside two with keys")(
             Sizes(3, 2, 2, 1, 4, 2),
-            outputs=("output", "logsumexp"),
+            also="logsumexp",
             key_scale=KEY_SCALES_OF_THREE,
             value_scale=VALUE_SCALES_OF_THREE,
             key_lengths=[3, 0, 4],
@@ -167,12 +161,7 @@ def queries() -> tuple[AuthoredCase, ...]:
             **QUERY,
         ),
         quantized("query_alone_mask_alibi", "A query in float8_e4m3fn alone, with a float mask and distances")(
-            GROUPED,
-            query=E4M3,
-            query_scale=QUERY_SCALES,
-            mask=float_mask("quantized/query_alone_mask_alibi", (2, 3)),
-            **slopes,
-            **QUERY,
+            GROUPED, query=E4M3, query_scale=QUERY_SCALES, mask=floats(2, 3), **slopes, **QUERY
         ),
         quantized("query_alone_past", "A query in int8 alone, causal behind a past that is not quantized")(
             ALONE_WITH_PAST, query=INT8, query_scale=QUERY_SCALES, is_causal=True, **QUERY
@@ -217,7 +206,7 @@ def keys_or_values() -> tuple[AuthoredCase, ...]:
             ALONE_WITH_PAST, key=E5M2, key_scale=KEY_SCALES_OF_BATCH, softcap=1.0, **KEY
         ),
         quantized("keys_alone_lengths", "Keys in float8_e4m3fn alone, with lengths, causal")(
-            GROUPED, key_scale=KEY_SCALES_OF_BATCH, causal_alignment=BOTTOM_RIGHT, **lengths, **KEY
+            GROUPED, key_scale=KEY_SCALES_OF_BATCH, **BOTTOM, **lengths, **KEY
         ),
         quantized(
             "values_alone_per_batch_entry",
@@ -227,18 +216,14 @@ def keys_or_values() -> tuple[AuthoredCase, ...]:
             value=INT8,
             value_scale=VALUE_SCALES_OF_BATCH,
             sinks=[0.5, -1.0, 1.5, 0.0],
-            outputs=("output", "weights", "logsumexp"),
+            also="weights logsumexp",
             **VALUE,
         ),
         quantized(
             "values_alone_past", "Values in float8_e5m2 alone, behind a past of which the values are quantized, too"
         )(ALONE_WITH_PAST, value=E5M2, value_scale=VALUE_SCALES, **VALUE),
         quantized("values_alone_mask", "Values in float8_e4m3fn alone, with a Boolean mask and lengths")(
-            GROUPED,
-            value_scale=((0.37,), (0.059,)),
-            mask=boolean_mask("quantized/values_alone_mask", (2, 3)),
-            key_lengths=[3, 2],
-            **VALUE,
+            GROUPED, value_scale=((0.37,), (0.059,)), mask=booleans(2, 3), key_lengths=[3, 2], **VALUE
         ),
     )
 

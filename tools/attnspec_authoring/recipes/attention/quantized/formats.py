@@ -122,7 +122,7 @@ def borders() -> Iterator[AuthoredCase]:
             quantized(f"borders_{short}_of_keys", f"Keys at the ends of {dtype}")(
                 BORDERS,
                 clauses=(NUMBERS,),
-                outputs=("output", "scores"),
+                also="scores",
                 key=dtype,
                 value=dtype,
                 key_scale=key_scale,
@@ -185,7 +185,7 @@ def larger_than_half_precision() -> tuple[AuthoredCase, ...]:
             key=E5M2,
             value=E5M2,
             key_scale=3.1,
-            outputs=("output", "logsumexp"),
+            also="logsumexp",
             given={
                 "query": np.broadcast_to([[2.0**-17, 0.5], [-(2.0**-18), 0.25], [2.0**-16, -1.0]], (1, 2, 3, 2)),
                 "key": np.broadcast_to(key, (1, 2, 4, 2)),

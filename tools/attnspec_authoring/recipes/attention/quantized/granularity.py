@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, Sizes
 from attnspec_authoring.recipes.attention.quantized.formats import (
     E4M3,
     E5M2,
@@ -98,10 +98,7 @@ def queries() -> tuple[AuthoredCase, ...]:
             value_scale=VALUE_SCALES_OF_BATCH,
         ),
         quantized("query_steps", "A quantized query, with scores, weights and logsumexp")(
-            Sizes(1, 2, 1, 3, 4, 3),
-            outputs=("output", "weights", "logsumexp", "scores", "logits"),
-            query=E4M3,
-            key=E4M3,
+            Sizes(1, 2, 1, 3, 4, 3), also="weights logsumexp scores logits", query=E4M3, key=E4M3
         ),
     )
 
@@ -185,7 +182,7 @@ def of_entries() -> tuple[AuthoredCase, ...]:
             f"A scale of the {tensor} for each batch entry, of which there are as many as {words}",
         )(
             sizes,
-            outputs=("output", "logsumexp"),
+            also="logsumexp",
             **OF_UNLIKE_FORMATS,
             **scales(lambda name, of=of_each: as_column(of[name]), (tensor,)),
         )
@@ -210,8 +207,7 @@ def of_entries() -> tuple[AuthoredCase, ...]:
             **scales(lambda tensor: as_column(OF_TWO[tensor])),
             key_lengths=[4, 2],
             query_lengths=[2, 3],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
         )
     )
     return tuple(made)
@@ -267,16 +263,13 @@ def of_unusual_numbers() -> tuple[AuthoredCase, ...]:
     return (
         *(
             quantized(f"zero_{tensor}_scale", f"A scale of 0 of the {tensor} in the first head")(
-                ROW, outputs=("output", "logsumexp"), **ALL, **scales(lambda name: (0.0, OF_TWO[name][1]), (tensor,))
+                ROW, also="logsumexp", **ALL, **scales(lambda name: (0.0, OF_TWO[name][1]), (tensor,))
             )
             for tensor in TENSORS
         ),
         *(
             quantized(f"negative_{tensor}_scale", f"A negative scale of the {tensor} in the second head")(
-                ROW,
-                outputs=("output", "logsumexp"),
-                **ALL,
-                **scales(lambda name: (OF_TWO[name][0], -OF_TWO[name][1]), (tensor,)),
+                ROW, also="logsumexp", **ALL, **scales(lambda name: (OF_TWO[name][0], -OF_TWO[name][1]), (tensor,))
             )
             for tensor in TENSORS
         ),

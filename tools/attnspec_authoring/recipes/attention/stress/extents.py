@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes, attention
+from attnspec_authoring.recipes.attention.attention import BOTTOM, HIDDEN, TOP_LEFT, Sizes, attention
 from attnspec_authoring.recipes.attention.stress.magnitudes import asked, row, shared, with_scores
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
@@ -258,12 +258,7 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
             SIZES, clauses="key_lengths.exclusion softmax.stability", key_lengths=[3], revision=2, **causal
         ),
         attention("stress/gap_window", "Keys outside the window score 20000 above those inside")(
-            SIZES,
-            clauses="window.right softmax.stability",
-            window=[1, None],
-            causal_alignment=BOTTOM_RIGHT,
-            revision=2,
-            **falling,
+            SIZES, clauses="window.right softmax.stability", window=[1, None], **BOTTOM, revision=2, **falling
         ),
         attention("stress/gap_below_everything", "Every allowed score lies below minus 50000: the row is not dead")(
             SIZES,

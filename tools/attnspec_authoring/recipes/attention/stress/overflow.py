@@ -286,7 +286,7 @@ def quantized_cases() -> Iterator[AuthoredCase]:
                 f"{size}_beyond_float16_scale_of_{what}", f"A scale of {what} that is too {size} for float16"
             )(
                 Sizes(1, 2, 2, 3, 4, 3, 2),
-                clauses=("sdpa.quantized.precision",),
+                clauses="quantized.precision",
                 profile="stress",
                 dtypes=WITHOUT_FLOAT16,
                 **({"query": E4M3} if tensor == "query" else {}),
