@@ -242,20 +242,6 @@ def buffer_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of the profile cache."""
-    return (
-        *past_cases(),
-        *present_cases(),
-        *present_output_cases(),
-        *divided_cases(),
-        *chunk_cases(),
-        *mask_cases(),
-        *buffer_cases(),
-        *pairwise_cases("cache"),
-    )
-
-
 def divided_cases() -> tuple[AuthoredCase, ...]:
     """Divide eight tokens into past and new ones in several ways, for as many queries each time.
 
@@ -403,4 +389,18 @@ def present_output_cases() -> tuple[AuthoredCase, ...]:
         beside("one_query", "one query behind a past, grouped")(Sizes(2, 3, 1, 1, 1, 1, past=2), {}),
         *window_cases(),
         *of_all_digits(),
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile cache."""
+    return (
+        *past_cases(),
+        *present_cases(),
+        *present_output_cases(),
+        *divided_cases(),
+        *chunk_cases(),
+        *mask_cases(),
+        *buffer_cases(),
+        *pairwise_cases("cache"),
     )

@@ -308,17 +308,7 @@ CLAUSES = ("sdpa.paged.position", "sdpa.packed.position", "sdpa.paged.page_size"
 
 
 class _Pages(NamedTuple):
-    """A page size, and sequences of which a window leaves whole pages out.
-
-    Attributes
-    ----------
-    size
-        The page size that the layouts with pages draw.
-    left
-        How far back the window reaches.
-    shorter
-        The keys of the second sequence; of the pages that they fill, a window leaves the first one out.
-    """
+    """A page size, and sequences of which a window leaves whole pages out."""
 
     size: int
     left: int

@@ -165,11 +165,6 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of the profile tails."""
-    return (*key_cases(), *decoding_cases(), *query_cases(), *combined_cases(), *far_cases())
-
-
 PROFILE = "tails"
 BYTES = {131: "a signed byte", 260: "a byte"}
 SLOPES = [0.03125, 0.25]
@@ -308,3 +303,8 @@ def many_heads() -> Iterator[AuthoredCase]:
 def far_cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of far positions and large counts."""
     return (*square_cases(), *placed_cases(), *counted_cases(), *many_heads())
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile tails."""
+    return (*key_cases(), *decoding_cases(), *query_cases(), *combined_cases(), *far_cases())

@@ -261,21 +261,6 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of the profile varlen."""
-    return (
-        *length_cases(),
-        *aligned_cases(),
-        *packed_cases(),
-        *tile_cases(),
-        *combined_cases(),
-        *alone_cases(),
-        *all_short_cases(),
-        *coinciding_cases(),
-        *pairwise_cases("varlen"),
-    )
-
-
 SQUARE = Sizes(3, 2, 1, 5, 5)
 MORE_QUERIES = Sizes(3, 2, 1, 6, 4)
 STEPS = ("output", "scores", "logits", "weights", "logsumexp")
@@ -376,4 +361,19 @@ def all_short_cases() -> tuple[AuthoredCase, ...]:
             **arguments,
         )
         for name, (what, sizes, arguments) in named.items()
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile varlen."""
+    return (
+        *length_cases(),
+        *aligned_cases(),
+        *packed_cases(),
+        *tile_cases(),
+        *combined_cases(),
+        *alone_cases(),
+        *all_short_cases(),
+        *coinciding_cases(),
+        *pairwise_cases("varlen"),
     )

@@ -57,19 +57,7 @@ def module_inputs(
     itself: bool = False,
     steps: float = 4.0,
 ) -> dict[str, NDArray[Any]]:
-    """Draw the inputs (B,S,D) and the four weight matrices (D,D) of one module.
-
-    Parameters
-    ----------
-    seed
-        Seed of the draw.
-    width, batch, sequence
-        D, B and S.
-    itself
-        Whether query, key and value are one array: self-attention.
-    steps
-        The weights are multiples of 1/`steps`: a coarse grid halves the size of the files.
-    """
+    """Draw the inputs (B,S,D) and the four weight matrices (D,D) of one module."""
     random = np.random.RandomState(seed)
     tokens = [normals(random, batch, sequence, width) for _ in range(1 if itself else 3)]
     query, key, value = tokens * 3 if itself else tokens

@@ -38,11 +38,6 @@ def propagated_rounding(
     """Return how far the scores can move when printed query and key move within half a unit.
 
     |dS| <= |scale| * sum(|query| dk + dq |key| + dq dk), exactly, in the shape of the printed scores.
-
-    Raises
-    ------
-    RecipeError
-        For anything but the scores of `scaled_dot_product_attention` with an explicit scale.
     """
     if printed["of"] != "scores" or set(printed["rounded_inputs"]) != {"query", "key"} or "scale" not in attributes:
         raise RecipeError(

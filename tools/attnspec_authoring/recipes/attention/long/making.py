@@ -46,19 +46,7 @@ class Extents(NamedTuple):
 
 
 def sample_of(seed: str, extents: Extents, *, features: int, at_random: int = AT_RANDOM) -> dict[str, tuple[int, ...]]:
-    """Return output to the flat indices of the elements that are certified.
-
-    Parameters
-    ----------
-    seed
-        The text that rows and features are drawn by.
-    extents
-        Those of the output.
-    features
-        How many features of a row are certified: the first, the last and others, in each head other ones.
-    at_random
-        How many rows of a head are drawn beside those at the borders of tiles.
-    """
+    """Return output to the flat indices of the elements that are certified."""
     batch, heads, queries, width = extents
     output: list[int] = []
     logsumexp: list[int] = []
@@ -118,25 +106,7 @@ def long_case(
     at_random: int = 24,
     **arguments: Any,
 ) -> AuthoredCase:
-    """Make a case of the profile.
-
-    Parameters
-    ----------
-    name, title
-        Its id below the profile, and one line for a reader.
-    sizes
-        The extents of its tensors.
-    clauses
-        What the case is about, before the clauses of the features that it uses.
-    rises_by
-        By how much scores rise from the first key to the last, nearly.
-    spread
-        The unit of the keys, half of which is nearly the standard deviation of the scores beside the rise.
-    features, at_random
-        As :func:`attnspec_authoring.recipes.attention.long.sampling.sample_of` takes them.
-    arguments
-        Other inputs, and attributes.
-    """
+    """Make a case whose scores rise by `rises_by` from first key to last; `spread` is the unit of the keys."""
     case_id = f"long/{name}"
     given: dict[str, NDArray[Any]] = {
         name: np.asarray(array) for name, array in arguments.items() if name in ATTENTION.optional_inputs

@@ -284,19 +284,6 @@ def dead_row_cases() -> Iterator[AuthoredCase]:
     )
 
 
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of the profile masking."""
-    return (
-        *shape_cases(),
-        *meaning_cases(),
-        *number_cases(),
-        *tile_cases(),
-        *dead_row_cases(),
-        *no_keys_cases(),
-        *pairwise_cases("masking"),
-    )
-
-
 def tile_cases() -> Iterator[AuthoredCase]:
     """Hide whole tiles, others for each head or each batch entry: which may be skipped is to be found for each."""
     for of_queries, of_keys in ((4, 16), (8, 32)):
@@ -340,4 +327,17 @@ def no_keys_cases() -> tuple[AuthoredCase, ...]:
     return tuple(
         attention(f"masking/no_keys_{name}", f"No key at all, and {what}")(sizes, clauses="no_keys", **arguments)
         for name, what, sizes, arguments in features
+    )
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of the profile masking."""
+    return (
+        *shape_cases(),
+        *meaning_cases(),
+        *number_cases(),
+        *tile_cases(),
+        *dead_row_cases(),
+        *no_keys_cases(),
+        *pairwise_cases("masking"),
     )

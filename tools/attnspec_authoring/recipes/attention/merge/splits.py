@@ -30,25 +30,7 @@ PREFIX = "vllm-project/vllm/pull/47079"
 
 @dataclass(frozen=True)
 class Split:
-    """Attention whose keys are attended in two parts.
-
-    Attributes
-    ----------
-    title
-        How the keys are split.
-    first
-        How many keys the first part has.
-    sizes
-        Batch entries, query heads, key heads, queries, keys and features.
-    factor
-        What the queries are multiplied by.
-    mask
-        Which keys may be attended (Sq, Sk); all where it is None.
-    sinks
-        Logits of the sinks (Hq,), and the part that counts them; None for no sinks.
-    report
-        A public report of a bug that the case would have caught.
-    """
+    """Attention whose keys are attended in two parts."""
 
     title: str
     first: int

@@ -46,19 +46,7 @@ def drawing(numbers: str) -> Callable[[str, tuple[int, ...]], NDArray[np.float64
 def attention_numbers(
     numbers: str, name: str, shapes: Mapping[str, tuple[int, ...]], *, past: int
 ) -> dict[str, NDArray[Any]]:
-    """Draw queries, keys and values of a class; past ones are the first ones of a longer draw.
-
-    Parameters
-    ----------
-    numbers
-        One of `CLASSES`.
-    name
-        What the numbers are drawn for.
-    shapes
-        Shapes of ``query``, ``key`` and ``value``, the last two with the past.
-    past
-        How many keys and values go to ``past_key`` and ``past_value``.
-    """
+    """Draw queries, keys and values of a class; past ones are the first ones of a longer draw."""
     draw = drawing(numbers)
     drawn = {tensor: draw(f"{name}/{tensor}", shape) for tensor, shape in shapes.items()}
     query, key, value = drawn["query"], drawn["key"], drawn["value"]

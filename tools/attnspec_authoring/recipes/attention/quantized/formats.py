@@ -69,23 +69,7 @@ def quantized(
     profile: str = "quantized",
     **others: Any,
 ) -> AuthoredCase:
-    """Make a case of quantized tensors.
-
-    Parameters
-    ----------
-    name, title, sizes
-        Its name in its profile, its title, and the sizes of its tensors.
-    key, value, query
-        The formats of the tensors; None for one in the dtype of the run.
-    key_scale, value_scale, query_scale
-        Their scales; they are left out beside a tensor in the dtype of the run.
-    given
-        Tensors that are not drawn, by name: numbers, which are rounded to the format of their tensor.
-    profile
-        Another profile that the case belongs to.
-    others
-        What :func:`attention` takes beside.
-    """
+    """Make a case of quantized tensors: one of no format has no scale; numbers that are `given` are not drawn."""
     case_id = f"{profile}/{name}"
     stated = given or {}
     formats = {"query": query, "key": key, "value": value}

@@ -1,4 +1,12 @@
-"""Numbers of many digits, scores that tie, and numbers that a projection makes: the last digits decide."""
+"""Numbers of many digits, scores that tie, and numbers that a projection makes: the last digits decide.
+
+Other cases hold numbers of few bits, so that every dtype holds them; products of those are exact in single precision,
+and a unit that keeps ten bits of its inputs keeps all of them. These here have twenty bits, or forty-six; attention
+meets such numbers in every width in the profile pairs.
+
+Nobody is wrong here who rounds weights to half precision, or adds up one key after the other. These cases hold the
+tolerance to that, and see who drops, adds or weighs keys otherwise.
+"""
 
 from __future__ import annotations
 

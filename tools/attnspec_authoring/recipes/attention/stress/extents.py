@@ -1,4 +1,9 @@
-"""Rows of hundreds of keys, also such of which a mask hides whole stretches, and tensors without features."""
+"""Rows of hundreds of keys, also such of which a mask hides whole stretches, and tensors without features.
+
+A large negative number in the place of minus infinity is then too small a penalty, and hidden values come through.
+
+The longest of no lengths, the largest of no scores: code that asks for it ends in an error where nothing is to be done.
+"""
 
 from __future__ import annotations
 

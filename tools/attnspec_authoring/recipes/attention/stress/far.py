@@ -1,4 +1,17 @@
-"""Scales, sinks, logits and masks that lie far from ordinary ones: the largest and the lowest that a dtype holds."""
+"""Scales, sinks, logits and masks that lie far from ordinary ones: the largest and the lowest that a dtype holds.
+
+Under a negative scale the largest product has the smallest score: a maximum that is taken before the scale is then the
+minimum, and exponentials overflow. Under the scale zero every product counts alike, however large.
+
+The largest number of a row is looked for among logits and sink. Who begins at zero finds none below it, and who leaves
+the sink out finds one too small.
+
+Who excludes by that number, in place of minus infinity, excludes nothing then.
+
+Libraries write it where they mean minus infinity. Here each query has one key that is not excluded, and that key has
+the lowest number; so its value comes out, whatever else the row holds. Two such keys would share, which a computation
+through the logarithm of the denominator no longer gives (decision 6). Values of the other keys lie far away.
+"""
 
 from __future__ import annotations
 

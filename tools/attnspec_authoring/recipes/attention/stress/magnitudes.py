@@ -277,11 +277,6 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of sizes."""
-    return (*large_cases(), *half_edge_cases(), *tie_cases())
-
-
 def asked(*queries: float) -> NDArray[np.float64]:
     """Let two heads ask the same queries, one feature wide, of one key head."""
     return np.broadcast_to(np.array(queries)[:, np.newaxis], (1, 2, len(queries), 1))
@@ -295,3 +290,8 @@ def row(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 def shared(keys: int) -> Sizes:
     """Return sizes for three queries of two heads that share a key head."""
     return Sizes(1, 2, 1, 3, keys, 1)
+
+
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of sizes."""
+    return (*large_cases(), *half_edge_cases(), *tie_cases())

@@ -1,4 +1,10 @@
-"""Numbers whose exponentials, squares or sums overflow, and numbers that float16 does not hold."""
+"""Numbers whose exponentials, squares or sums overflow, and numbers that float16 does not hold.
+
+The exponential leaves float16 at 11, float32 at 89 and float64 at 710; it comes to nothing at -17, -104 and -746.
+
+Who reads bfloat16 by way of float16 keeps all digits of ordinary numbers, and loses these alone. What is so large or so
+small in one input is made up for by another, so that scores stay ordinary.
+"""
 
 from __future__ import annotations
 

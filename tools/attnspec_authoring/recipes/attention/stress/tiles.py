@@ -1,4 +1,11 @@
-"""More than a tile holds, tiles that weigh next to nothing, and keys in parts."""
+"""More than a tile holds, tiles that weigh next to nothing, and keys in parts.
+
+Sums that are gathered tile by tile are brought to the greatest number so far. Where that is done by the maximum of the
+last tile instead, they overflow once the numbers have fallen far; where it is left out, once they have risen.
+
+A tile whose scores lie far below the greatest looks as if it could be left out. Larger values would make it seen in
+float32, too, but who merges parts as ``out + w (part - out)`` loses such a part there, and is right for all else.
+"""
 
 from __future__ import annotations
 
