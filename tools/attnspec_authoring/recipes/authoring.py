@@ -194,3 +194,8 @@ def headed(make: Callable[Concatenate[str, str, Contents], Made]) -> Callable[[s
 def row(name: str, title: str, *cells: Any) -> tuple[Any, ...]:
     """Return a row of a table that a loop makes cases of: name, title and what else the loop unpacks."""
     return (name, title, *cells)
+
+
+def table(make: Callable[[str, str], Callable[..., Made]], **common: Any) -> Callable[[str, str], Callable[..., Made]]:
+    """Return `make` with what the rows of a table have in common, which is said once."""
+    return lambda name, title: partial(make(name, title), **common)

@@ -18,6 +18,7 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
+from attnspec_authoring.recipes.authoring import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,26 +34,24 @@ SLOPES = np.array([0.5, 0.0625])
 
 def slope_cases() -> tuple[AuthoredCase, ...]:
     """Hold what slopes do, on as many queries as keys."""
+    case = table(attention, clauses="alibi.distance")
     powers = Sizes(1, 2, 2, 3, 3, width=1)
     three = Sizes(1, 3, 3, 4, 4)
     seven = Sizes(1, 7, 7, 3, 3)
     return (
-        attention("alibi/causal", "Two slopes, causal")(
-            SQUARE, clauses="alibi.distance", is_causal=True, alibi_slopes=SLOPES
-        ),
+        case("alibi/causal", "Two slopes, causal")(SQUARE, is_causal=True, alibi_slopes=SLOPES),
         attention("alibi/causal_other_values", "Two slopes, causal, other values")(
             SQUARE, is_causal=True, alibi_slopes=SLOPES
         ),
-        attention("alibi/causal_powers", "Zero scores and powers of two as values: distance is punished, not rewarded")(
+        case("alibi/causal_powers", "Zero scores and powers of two as values: distance is punished, not rewarded")(
             powers,
-            clauses="alibi.distance",
             report="meta-pytorch/attention-gym/pull/86",
             is_causal=True,
             alibi_slopes=[0.25, 1.0],
             **counting(powers),
         ),
-        attention("alibi/both_sides", "Not causal: keys to the right are as far away as keys to the left")(
-            powers, clauses="alibi.distance", alibi_slopes=[0.25, 1.0], **counting(powers)
+        case("alibi/both_sides", "Not causal: keys to the right are as far away as keys to the left")(
+            powers, alibi_slopes=[0.25, 1.0], **counting(powers)
         ),
         attention("alibi/both_sides_drawn", "Not causal, with drawn numbers")(
             SQUARE, alibi_slopes=SLOPES, changed_argument=ChangedArgument("alibi_slopes", reversed=True), revision=2
@@ -69,12 +68,8 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
             SQUARE, is_causal=True, alibi_slopes=[0.0, 1.0], revision=2
         ),
         attention("alibi/steep", "A slope that leaves little but the nearest key")(SQUARE, alibi_slopes=[8.0, 2.0]),
-        attention("alibi/steps", "Logits and logsumexp of causal attention with slopes")(
-            Sizes(1, 2, 2, 5, 5),
-            clauses="alibi.distance",
-            also="weights logsumexp scores logits",
-            is_causal=True,
-            alibi_slopes=SLOPES,
+        case("alibi/steps", "Logits and logsumexp of causal attention with slopes")(
+            Sizes(1, 2, 2, 5, 5), also="weights logsumexp scores logits", is_causal=True, alibi_slopes=SLOPES
         ),
         attention("alibi/weights", "Weights with slopes, not causal")(
             Sizes(1, 2, 2, 5, 5), also="weights", alibi_slopes=SLOPES

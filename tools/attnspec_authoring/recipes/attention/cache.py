@@ -27,7 +27,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe_sizes,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
-from attnspec_authoring.recipes.authoring import headed
+from attnspec_authoring.recipes.authoring import headed, table
 from attnspec_authoring.recipes.generator import decimals, grid
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ CONTINUED = Sizes(1, 2, 2, 6, 6)
 
 def past_cases() -> tuple[AuthoredCase, ...]:
     """Hold pasts of several lengths, causal or not."""
+    case = table(attention, clauses="past.position")
     two = Sizes(1, 2, 2, 3, 3, width=1, past=3)
     seen = probe_sizes(1, 2, 2, 4, 4, past=3)
     empty = Sizes(1, 2, 2, 4, 5)
@@ -58,24 +59,19 @@ def past_cases() -> tuple[AuthoredCase, ...]:
         attention("cache/past_other_values", "Three past keys and four new ones, with other values")(
             SMALL, changed_argument=ChangedArgument("past_value", reversed=True), revision=2
         ),
-        attention("cache/past_causal", "New tokens see the whole past and themselves")(
-            PAST, clauses="past.position", report="hyprstream/hyprstream/pull/1521", is_causal=True
+        case("cache/past_causal", "New tokens see the whole past and themselves")(
+            PAST, report="hyprstream/hyprstream/pull/1521", is_causal=True
         ),
-        attention("cache/past_causal_powers", "Three past and three new keys with powers of two as values")(
-            two, clauses="past.position", report="pytorch/executorch/pull/21749", is_causal=True, **counting(two)
+        case("cache/past_causal_powers", "Three past and three new keys with powers of two as values")(
+            two, report="pytorch/executorch/pull/21749", is_causal=True, **counting(two)
         ),
-        attention("cache/past_causal_probe", "Which past and new keys are seen")(
-            seen, clauses="past.position", is_causal=True, **probe(seen)
-        ),
+        case("cache/past_causal_probe", "Which past and new keys are seen")(seen, is_causal=True, **probe(seen)),
         attention("cache/decode", "One new token after four past ones")(
             Sizes(3, 2, 2, 1, 1, past=4), clauses="past.concatenation", is_causal=True
         ),
         attention("cache/decode_not_causal", "One new token, not causal")(Sizes(3, 2, 2, 1, 1, past=4)),
-        attention("cache/decode_before_more_keys", "One query, causal, before the last of four new keys")(
-            Sizes(3, 2, 2, 1, 4, past=1),
-            clauses="past.position",
-            report="microsoft/onnxruntime/issues/29020",
-            **TOP_CAUSAL,
+        case("cache/decode_before_more_keys", "One query, causal, before the last of four new keys")(
+            Sizes(3, 2, 2, 1, 4, past=1), report="microsoft/onnxruntime/issues/29020", **TOP_CAUSAL
         ),
         attention("cache/past_longer", "Nine past keys and four new ones")(
             Sizes(1, 2, 2, 4, 4, past=9), is_causal=True
@@ -94,10 +90,10 @@ def past_cases() -> tuple[AuthoredCase, ...]:
             empty, clauses="past.concatenation", **nothing
         ),
         *(
-            attention(
+            case(
                 f"cache/unequal_{alignment}",
                 f"Four queries, three past and five new keys, causal, {alignment.replace('_', '-')}",
-            )(UNEQUAL, clauses="past.position", is_causal=True, causal_alignment=alignment)
+            )(UNEQUAL, is_causal=True, causal_alignment=alignment)
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
         attention("cache/values_wider", "A past of values wider than the keys")(
@@ -205,6 +201,7 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
 
 def buffer_cases() -> tuple[AuthoredCase, ...]:
     """Count only the first keys of a buffer, a number for each batch entry."""
+    case = table(attention, clauses="key_lengths.exclusion")
     buffer = Sizes(3, 2, 2, 1, 7)
     several = Sizes(3, 1, 1, 4, 7)
     seen = probe_sizes(3, 1, 1, 4, 7)
@@ -212,8 +209,8 @@ def buffer_cases() -> tuple[AuthoredCase, ...]:
     clauses = ("sdpa.key_lengths.exclusion", "sdpa.key_lengths.alignment")
     aligned: dict[str, Any] = {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}
     return (
-        attention("cache/buffer_decode", "One query against buffers of which seven, three and one key count")(
-            buffer, clauses="key_lengths.exclusion", report="tenstorrent/tt-metal/issues/41215", key_lengths=[7, 3, 1]
+        case("cache/buffer_decode", "One query against buffers of which seven, three and one key count")(
+            buffer, report="tenstorrent/tt-metal/issues/41215", key_lengths=[7, 3, 1]
         ),
         attention("cache/buffer_decode_causal", "One query at the last counted key of each buffer")(
             buffer, clauses=clauses, report="onnx/onnx/issues/8054", key_lengths=[7, 3, 1], **aligned
@@ -224,21 +221,14 @@ def buffer_cases() -> tuple[AuthoredCase, ...]:
         attention("cache/buffer_causal_probe", "Which keys of each buffer are seen")(
             seen, clauses=clauses, key_lengths=lengths, **aligned, **probe(seen)
         ),
-        attention("cache/buffer_mask", "A mask over a buffer of which not all keys count")(
-            several,
-            clauses="key_lengths.exclusion",
-            key_lengths=lengths,
-            mask=boolean_mask("cache/buffer_mask", (3, 1, 4, 7)) | (np.arange(7) == 0),
+        case("cache/buffer_mask", "A mask over a buffer of which not all keys count")(
+            several, key_lengths=lengths, mask=boolean_mask("cache/buffer_mask", (3, 1, 4, 7)) | (np.arange(7) == 0)
         ),
         attention("cache/buffer_bias", "A bias over a buffer of which not all keys count, causal")(
             several, clauses=clauses, key_lengths=lengths, mask=floats(4, 7, hides=False), **aligned
         ),
-        attention("cache/buffer_full", "Buffers of which every key counts")(
-            several, clauses="key_lengths.exclusion", key_lengths=[7, 7, 7]
-        ),
-        attention("cache/buffer_grouped", "Buffers of grouped heads")(
-            Sizes(2, 6, 3, 1, 5), clauses="key_lengths.exclusion", key_lengths=[5, 2]
-        ),
+        case("cache/buffer_full", "Buffers of which every key counts")(several, key_lengths=[7, 7, 7]),
+        case("cache/buffer_grouped", "Buffers of grouped heads")(Sizes(2, 6, 3, 1, 5), key_lengths=[5, 2]),
     )
 
 

@@ -15,7 +15,7 @@ from attnspec_authoring.recipes.attention.attention import (
     booleans,
     floats,
 )
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -91,61 +91,53 @@ def merge_cases() -> tuple[AuthoredCase, ...]:
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put the logsumexp together with what adds to logits or excludes keys."""
+    case = table(attention, outputs=BOTH)
     added, boolean = "logsumexp/float_mask", "logsumexp/boolean_mask"
     square = Sizes(1, 2, 2, 5, 5)
     return (
-        attention("logsumexp/float_mask_of_ones", "A float mask of ones raises the logsumexp by one")(
-            SMALL, clauses=CLAUSE, outputs=BOTH, drawn_as="logsumexp/plain", mask=np.ones((4, 5))
+        case("logsumexp/float_mask_of_ones", "A float mask of ones raises the logsumexp by one")(
+            SMALL, clauses=CLAUSE, drawn_as="logsumexp/plain", mask=np.ones((4, 5))
         ),
-        attention(added, "Logsumexp: a float mask")(BATCH, outputs=BOTH, mask=floats(3, 1, 4, 5)),
-        attention(boolean, "Logsumexp: a Boolean mask")(SMALL, outputs=BOTH, mask=booleans(2, 4, 5)),
-        attention("logsumexp/dead_row", "Logsumexp: a row without keys: minus infinity")(
+        case(added, "Logsumexp: a float mask")(BATCH, mask=floats(3, 1, 4, 5)),
+        case(boolean, "Logsumexp: a Boolean mask")(SMALL, mask=booleans(2, 4, 5)),
+        case("logsumexp/dead_row", "Logsumexp: a row without keys: minus infinity")(
             SMALL,
             clauses="logsumexp.fully_masked_row",
-            outputs=BOTH,
             mask=np.broadcast_to((np.arange(4) != 3)[:, np.newaxis], (4, 5)),
         ),
         *(
-            attention(f"logsumexp/causal_{alignment}", f"Logsumexp: causal, {alignment.replace('_', '-')}")(
+            case(f"logsumexp/causal_{alignment}", f"Logsumexp: causal, {alignment.replace('_', '-')}")(
                 SMALL,
                 report="tinygrad/tinygrad/pull/2425" if alignment == TOP_LEFT else None,
-                outputs=BOTH,
                 is_causal=True,
                 causal_alignment=alignment,
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        attention(
+        case(
             "logsumexp/causal_dead_rows",
             "Logsumexp: causal with more queries than keys: the first rows are minus infinity",
-        )(Sizes(1, 2, 2, 6, 4), clauses="logsumexp.fully_masked_row", outputs=BOTH, **BOTTOM_CAUSAL),
-        attention("logsumexp/window", "Logsumexp: a window")(square, outputs=BOTH, window=[1, 1], revision=2),
-        attention("logsumexp/softcap", "Logsumexp: capped scores")(SMALL, outputs=BOTH, softcap=1.5),
-        attention("logsumexp/sinks", "Logsumexp: the sink counts")(
-            SMALL, clauses="sinks.logsumexp", report="pytorch/torchtitan/pull/2211", outputs=BOTH, sinks=[1.5, -0.5]
+        )(Sizes(1, 2, 2, 6, 4), clauses="logsumexp.fully_masked_row", **BOTTOM_CAUSAL),
+        case("logsumexp/window", "Logsumexp: a window")(square, window=[1, 1], revision=2),
+        case("logsumexp/softcap", "Logsumexp: capped scores")(SMALL, softcap=1.5),
+        case("logsumexp/sinks", "Logsumexp: the sink counts")(
+            SMALL, clauses="sinks.logsumexp", report="pytorch/torchtitan/pull/2211", sinks=[1.5, -0.5]
         ),
-        attention("logsumexp/sinks_dead_row", "Logsumexp: a row without keys: the sink itself")(
+        case("logsumexp/sinks_dead_row", "Logsumexp: a row without keys: the sink itself")(
             SMALL,
             clauses="sinks.logsumexp sinks.fully_masked_row",
-            outputs=BOTH,
             mask=np.broadcast_to((np.arange(4) != 0)[:, np.newaxis], (4, 5)),
             sinks=[1.5, -0.5],
         ),
-        attention("logsumexp/grouped", "Logsumexp: six query heads over two shared heads")(
-            Sizes(1, 6, 2, 4, 5), report="Dao-AILab/flash-attention/issues/648", outputs=BOTH
+        case("logsumexp/grouped", "Logsumexp: six query heads over two shared heads")(
+            Sizes(1, 6, 2, 4, 5), report="Dao-AILab/flash-attention/issues/648"
         ),
-        attention(
+        case(
             "logsumexp/one_query_grouped", "Logsumexp of one query, six query heads over three key heads, with a scale"
-        )(Sizes(2, 6, 3, 1, 4, 1), report="vllm-project/flash-attention/pull/34", outputs=BOTH, scale=0.75),
-        attention("logsumexp/past", "Logsumexp: past and new keys")(
-            Sizes(1, 2, 2, 4, 4, past=3), outputs=BOTH, is_causal=True
-        ),
-        attention("logsumexp/key_lengths", "Logsumexp: keys beyond the length do not count")(
-            BATCH, outputs=BOTH, key_lengths=[5, 1, 3]
-        ),
-        attention("logsumexp/alibi_causal", "Logsumexp: slopes, causal")(
-            square, outputs=BOTH, is_causal=True, alibi_slopes=[0.5, 0.125]
-        ),
+        )(Sizes(2, 6, 3, 1, 4, 1), report="vllm-project/flash-attention/pull/34", scale=0.75),
+        case("logsumexp/past", "Logsumexp: past and new keys")(Sizes(1, 2, 2, 4, 4, past=3), is_causal=True),
+        case("logsumexp/key_lengths", "Logsumexp: keys beyond the length do not count")(BATCH, key_lengths=[5, 1, 3]),
+        case("logsumexp/alibi_causal", "Logsumexp: slopes, causal")(square, is_causal=True, alibi_slopes=[0.5, 0.125]),
     )
 
 

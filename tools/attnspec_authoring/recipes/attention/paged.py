@@ -27,7 +27,7 @@ from attnspec_authoring.recipes.attention.attention import (
     float_mask,
     floats,
 )
-from attnspec_authoring.recipes.authoring import row
+from attnspec_authoring.recipes.authoring import row, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -59,51 +59,37 @@ EMPTY = ("sdpa.packed.empty", "sdpa.paged.empty", "sdpa.paged.list_empty")
 
 def end_cases() -> tuple[AuthoredCase, ...]:
     """End sequences with a page, one key before and one key behind its end."""
+    case = table(attention, clauses=("sdpa.key_lengths.exclusion", *SERVED))
     return (
-        attention(
+        case(
             "paged/ends_of_pages",
             "Sequences that end one key before, at and one key behind the end of a page of 4 or 16 keys",
-        )(
-            Sizes(6, 2, 1, 1, 17, 1),
-            clauses=("sdpa.key_lengths.exclusion", *SERVED),
-            report="vllm-project/flash-attention/issues/42",
-            key_lengths=[16, 5, 17, 4, 15, 3],
-        ),
-        attention(
+        )(Sizes(6, 2, 1, 1, 17, 1), report="vllm-project/flash-attention/issues/42", key_lengths=[16, 5, 17, 4, 15, 3]),
+        case(
             "paged/ends_of_uneven_pages",
             "Sequences that end one key before, at and one key behind the end of a page of 3 or 12 keys",
-        )(
-            Sizes(5, 2, 1, 1, 25, 1),
-            clauses=("sdpa.key_lengths.exclusion", *SERVED),
-            outputs=BOTH_OUTPUTS,
-            key_lengths=[12, 25, 11, 24, 13],
-        ),
+        )(Sizes(5, 2, 1, 1, 25, 1), outputs=BOTH_OUTPUTS, key_lengths=[12, 25, 11, 24, 13]),
         attention(
             "paged/ends_of_pages_of_12",
             "Sequences that end one key before, at and one key behind the end of a page of 3 or 12 keys, grouped",
         )(Sizes(6, 6, 2, 1, 13, 1), clauses=("sdpa.heads.grouped", *SERVED), key_lengths=[2, 13, 3, 12, 4, 11]),
-        attention(
+        case(
             "paged/ends_of_pages_of_16",
             "Sequences that end one key before, at and one key behind the end of a page of 16 keys",
-        )(Sizes(4, 2, 1, 1, 33, 1), clauses=("sdpa.key_lengths.exclusion", *SERVED), key_lengths=[16, 33, 15, 32]),
-        attention(
+        )(Sizes(4, 2, 1, 1, 33, 1), key_lengths=[16, 33, 15, 32]),
+        case(
             "paged/ends_of_pages_of_64",
             "Sequences that end one key before, at and one key behind the end of a page of 64 keys, in one head",
-        )(Sizes(3, 1, 1, 1, 65, 2), clauses=("sdpa.key_lengths.exclusion", *SERVED), key_lengths=[64, 65, 63]),
-        attention(
+        )(Sizes(3, 1, 1, 1, 65, 2), key_lengths=[64, 65, 63]),
+        case(
             "paged/ends_of_long_pages",
             "Sequences that end one key before, at and one key behind the end of a page of 64 keys",
-        )(
-            Sizes(3, 2, 1, 1, 65, 1),
-            clauses=("sdpa.key_lengths.exclusion", *SERVED),
-            outputs=BOTH_OUTPUTS,
-            key_lengths=[64, 65, 63],
+        )(Sizes(3, 2, 1, 1, 65, 1), outputs=BOTH_OUTPUTS, key_lengths=[64, 65, 63]),
+        case("paged/very_unequal", "Sequences of one, forty and two keys")(
+            Sizes(3, 2, 1, 1, 40, 1, 3), key_lengths=[1, 40, 2]
         ),
-        attention("paged/very_unequal", "Sequences of one, forty and two keys")(
-            Sizes(3, 2, 1, 1, 40, 1, 3), clauses=("sdpa.key_lengths.exclusion", *SERVED), key_lengths=[1, 40, 2]
-        ),
-        attention("paged/heads_as_slots", "As many heads as a page of four has slots")(
-            Sizes(2, 4, 4, 1, 7, 1), clauses=("sdpa.key_lengths.exclusion", *SERVED), key_lengths=[7, 5]
+        case("paged/heads_as_slots", "As many heads as a page of four has slots")(
+            Sizes(2, 4, 4, 1, 7, 1), key_lengths=[7, 5]
         ),
         attention(
             "paged/grouped_decode",
@@ -140,36 +126,22 @@ def empty_cases() -> tuple[AuthoredCase, ...]:
 
 def position_cases() -> tuple[AuthoredCase, ...]:
     """Place queries and keys by their own sequences, whatever pages they lie in."""
+    case = table(attention, clauses=(*POSITION, *SERVED))
     lengths: dict[str, Any] = {"query_lengths": [2, 4, 3], "key_lengths": [17, 6, 11]}
     sizes = Sizes(3, 2, 1, 4, 17, 2)
     return (
-        attention("paged/causal_bottom", "Causal from the bottom right, with lengths of queries and keys that differ")(
-            sizes, clauses=(*POSITION, *SERVED), **BOTTOM_CAUSAL, **lengths
+        case("paged/causal_bottom", "Causal from the bottom right, with lengths of queries and keys that differ")(
+            sizes, **BOTTOM_CAUSAL, **lengths
         ),
-        attention("paged/causal_top", "Causal from the top left, with lengths of queries and keys that differ")(
-            Sizes(3, 2, 2, 5, 9, 2),
-            clauses=(*POSITION, *SERVED),
-            **TOP_CAUSAL,
-            query_lengths=[5, 2, 4],
-            key_lengths=[9, 8, 3],
+        case("paged/causal_top", "Causal from the top left, with lengths of queries and keys that differ")(
+            Sizes(3, 2, 2, 5, 9, 2), **TOP_CAUSAL, query_lengths=[5, 2, 4], key_lengths=[9, 8, 3]
         ),
-        attention(
+        case(
             "paged/window_across_pages",
             "A window of six keys that begins in one page and ends in another, over more than two pages",
-        )(
-            Sizes(2, 3, 1, 5, 38, 2),
-            clauses=(*POSITION, *SERVED),
-            window=[5, 0],
-            **BOTTOM,
-            key_lengths=[21, 38],
-            query_lengths=[5, 4],
-        ),
-        attention("paged/alibi", "Distances that are counted across pages, from the bottom right")(
-            Sizes(3, 2, 1, 4, 21, 1),
-            clauses=(*POSITION, *SERVED),
-            alibi_slopes=[0.5, 0.125],
-            **BOTTOM,
-            key_lengths=[9, 21, 16],
+        )(Sizes(2, 3, 1, 5, 38, 2), window=[5, 0], **BOTTOM, key_lengths=[21, 38], query_lengths=[5, 4]),
+        case("paged/alibi", "Distances that are counted across pages, from the bottom right")(
+            Sizes(3, 2, 1, 4, 21, 1), alibi_slopes=[0.5, 0.125], **BOTTOM, key_lengths=[9, 21, 16]
         ),
         attention("paged/sinks_causal", "Sinks beside causality, over several pages")(
             Sizes(4, 2, 2, 3, 13, 2),

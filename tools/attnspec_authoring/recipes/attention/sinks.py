@@ -20,6 +20,7 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
+from attnspec_authoring.recipes.authoring import table
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -69,6 +70,7 @@ def size_cases() -> tuple[AuthoredCase, ...]:
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put sinks together with everything that touches logits, but not sinks."""
+    case = table(attention, outputs=STEPS, clauses="sinks.fully_masked_row")
     added, boolean = "sinks/float_mask", "sinks/boolean_mask"
     everything, one_query = "sinks/one_query_with_everything", Sizes(2, 6, 2, 1, 4, 1, 2)
     return (
@@ -88,23 +90,14 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention("sinks/window", "A window does not hide the sink")(
             Sizes(1, 2, 2, 5, 5), report="vllm-project/vllm/pull/49815", window=[1, 0], sinks=SINKS
         ),
-        attention("sinks/dead_row", "With a sink a row without keys gives zeros, and its logsumexp is the sink")(
-            SMALL,
-            clauses="sinks.fully_masked_row",
-            outputs=STEPS,
-            mask=np.broadcast_to((np.arange(4) != 1)[:, np.newaxis], (4, 5)),
-            sinks=[0.5, 100.0],
+        case("sinks/dead_row", "With a sink a row without keys gives zeros, and its logsumexp is the sink")(
+            SMALL, mask=np.broadcast_to((np.arange(4) != 1)[:, np.newaxis], (4, 5)), sinks=[0.5, 100.0]
         ),
-        attention("sinks/dead_rows_before_the_keys", "Causality leaves the first queries nothing but the sink")(
-            Sizes(1, 2, 2, 6, 4), clauses="sinks.fully_masked_row", outputs=STEPS, **BOTTOM_CAUSAL, sinks=SINKS
+        case("sinks/dead_rows_before_the_keys", "Causality leaves the first queries nothing but the sink")(
+            Sizes(1, 2, 2, 6, 4), **BOTTOM_CAUSAL, sinks=SINKS
         ),
-        attention("sinks/no_keys", "No key at all, but a sink")(
-            Sizes(3, 2, 2, 4, 0),
-            clauses="sinks.fully_masked_row",
-            report="Dao-AILab/flash-attention/pull/2752",
-            outputs=STEPS,
-            sinks=[0.5, -1.25],
-            revision=2,
+        case("sinks/no_keys", "No key at all, but a sink")(
+            Sizes(3, 2, 2, 4, 0), report="Dao-AILab/flash-attention/pull/2752", sinks=[0.5, -1.25], revision=2
         ),
         attention("sinks/past", "Sinks over past and new keys")(
             Sizes(1, 2, 2, 4, 4, past=3), is_causal=True, sinks=SINKS

@@ -16,7 +16,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
     of_logsumexp,
 )
 from attnspec_authoring.recipes.attention.backward.numbers import scaled
-from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
+from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, SINGLE_AND_DOUBLE, WITHOUT_FLOAT16, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,6 +37,7 @@ _STABLE = ("softmax.stability",)
 
 def finite_cases() -> tuple[AuthoredCase, ...]:
     """Rows whose every logit is lower than what others put for minus infinity."""
+    case = table(gradients, sizes=PLAIN, dtypes=SINGLE_AND_DOUBLE, clauses=_STABLE)
     hidden = np.arange(20).reshape(4, 5) % 3 == 1
     steps = 2.0 * (np.arange(20).reshape(4, 5) % 4)
     positive: dict[str, Any] = {"query": np.abs(drawn("backward/far_below_scores", SQUARE)["query"]) + 1.0}
@@ -59,21 +60,14 @@ def finite_cases() -> tuple[AuthoredCase, ...]:
         gradients("lower_mask_billion", "A float mask lies below minus ten billion, and hides some keys")(
             PLAIN, clauses=_STABLE, dtypes=double, mask=np.where(hidden, HIDDEN, -(2.0**34) + steps)
         ),
-        gradients("lower_mask_one_row", "One row of a float mask lies below minus ten thousand, the others near 0")(
-            PLAIN,
-            clauses=_STABLE,
-            dtypes=SINGLE_AND_DOUBLE,
-            mask=np.where(np.arange(4).reshape(4, 1) == 2, -(2.0**14), 0.0) + steps,
+        case("lower_mask_one_row", "One row of a float mask lies below minus ten thousand, the others near 0")(
+            mask=np.where(np.arange(4).reshape(4, 1) == 2, -(2.0**14), 0.0) + steps
         ),
-        gradients("lower_mask_sinks", "A float mask lies below minus ten thousand, and so does a sink")(
-            PLAIN,
-            clauses=_STABLE,
-            dtypes=SINGLE_AND_DOUBLE,
-            mask=np.where(hidden, HIDDEN, -(2.0**14) + steps),
-            sinks=[-(2.0**14), 2.0 - 2.0**14],
+        case("lower_mask_sinks", "A float mask lies below minus ten thousand, and so does a sink")(
+            mask=np.where(hidden, HIDDEN, -(2.0**14) + steps), sinks=[-(2.0**14), 2.0 - 2.0**14]
         ),
-        gradients("higher_mask", "A float mask lies above ten thousand, and hides some keys")(
-            PLAIN, clauses=_STABLE, dtypes=SINGLE_AND_DOUBLE, mask=np.where(hidden, HIDDEN, 2.0**14 + steps)
+        case("higher_mask", "A float mask lies above ten thousand, and hides some keys")(
+            mask=np.where(hidden, HIDDEN, 2.0**14 + steps)
         ),
         *(
             gradients(

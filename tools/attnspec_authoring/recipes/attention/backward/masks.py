@@ -17,6 +17,7 @@ from attnspec_authoring.recipes.attention.attention import (
 )
 from attnspec_authoring.recipes.attention.backward.gradients import GROUPED, PLAIN, SQUARE, STEPS, gradients
 from attnspec_authoring.recipes.attention.masking.neutral import SIZES, pairs
+from attnspec_authoring.recipes.authoring import table
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -73,40 +74,35 @@ def shape_cases() -> tuple[AuthoredCase, ...]:
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put masks together with all that has a part in the gradient of a mask, and all that has none."""
+    case = table(gradients, sizes=PLAIN)
     visible = float_mask("backward/float_mask_without_exclusions", (4, 5), hides=False)
     sinks = [0.5, -1.25]
     square = float_mask("backward/float_mask_causal", (2, 5, 5))
     hidden = np.where(np.arange(5) == 2, HIDDEN, 0.0).reshape(1, 5)
     return (
         gradients("float_mask_without_exclusions", "A float mask that excludes nothing")(MASKED, mask=visible),
-        gradients("float_mask_of_zeros", "A float mask of zeros has a gradient")(
-            PLAIN, mask=np.zeros((4, 5)), outputs=STEPS
+        case("float_mask_of_zeros", "A float mask of zeros has a gradient")(mask=np.zeros((4, 5)), outputs=STEPS),
+        case("float_mask_hides_one_key", "A float mask hides one key from all")(mask=hidden, clauses="excluded"),
+        case("boolean_mask_hides_one_key", "A Boolean mask hides one key from all")(
+            mask=np.arange(5).reshape(1, 5) != 2, clauses="excluded"
         ),
-        gradients("float_mask_hides_one_key", "A float mask hides one key from all")(
-            PLAIN, mask=hidden, clauses="excluded"
-        ),
-        gradients("boolean_mask_hides_one_key", "A Boolean mask hides one key from all")(
-            PLAIN, mask=np.arange(5).reshape(1, 5) != 2, clauses="excluded"
-        ),
-        gradients("float_mask_scale", "The gradient of a mask is not scaled")(PLAIN, mask=visible, scale=0.125),
-        gradients("float_mask_scale_zero", "A scale of 0 leaves the mask its gradient")(PLAIN, mask=visible, scale=0.0),
-        gradients("float_mask_softcap", "The gradient of a mask is not capped")(
-            PLAIN, mask=visible, softcap=1.0, outputs=STEPS
-        ),
+        case("float_mask_scale", "The gradient of a mask is not scaled")(mask=visible, scale=0.125),
+        case("float_mask_scale_zero", "A scale of 0 leaves the mask its gradient")(mask=visible, scale=0.0),
+        case("float_mask_softcap", "The gradient of a mask is not capped")(mask=visible, softcap=1.0, outputs=STEPS),
         gradients("float_mask_sinks", "A float mask beside sinks")(MASKED, mask=visible, sinks=sinks),
         gradients("float_mask_causal", "A float mask and causality")(SQUARE, mask=square, is_causal=True),
-        gradients("float_mask_causal_bottom", "A float mask shared by all heads, and causality, bottom-right")(
-            PLAIN, mask=visible, **BOTTOM_CAUSAL
+        case("float_mask_causal_bottom", "A float mask shared by all heads, and causality, bottom-right")(
+            mask=visible, **BOTTOM_CAUSAL
         ),
         gradients("float_mask_window", "A float mask and a window")(SQUARE, mask=square[:1], window=[1, 1]),
         gradients("float_mask_lengths", "A float mask shared by batch entries of different lengths")(
             MASKED, mask=visible, key_lengths=[5, 2, 3], query_lengths=[4, 1, 3]
         ),
-        gradients("float_mask_grad_logsumexp", "A float mask and a gradient of the logsumexp")(
-            PLAIN, mask=visible, with_grad_logsumexp=True
+        case("float_mask_grad_logsumexp", "A float mask and a gradient of the logsumexp")(
+            mask=visible, with_grad_logsumexp=True
         ),
-        gradients("boolean_mask_softcap", "A Boolean mask and a softcap")(
-            PLAIN, mask=boolean_mask("backward/bs", (2, 4, 5)), softcap=1.5
+        case("boolean_mask_softcap", "A Boolean mask and a softcap")(
+            mask=boolean_mask("backward/bs", (2, 4, 5)), softcap=1.5
         ),
         gradients("boolean_mask_causal", "A Boolean mask and causality")(
             SQUARE, mask=np.arange(5) != np.arange(5)[:, np.newaxis] - 1, is_causal=True

@@ -19,6 +19,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
     of_logsumexp,
 )
 from attnspec_authoring.recipes.attention.memory import calls
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def repeated(seed: str, name: str, part: tuple[int, ...], shape: tuple[int, ...]
 
 def repeated_cases() -> tuple[AuthoredCase, ...]:
     """One part of memory that stands for many."""
+    case = table(gradients, clauses=_LAYOUT)
     shape = (3, 2, 4, 1)
     one_entry = np.broadcast_to(grid("backward/broadcast_grad_output/one", (1, *shape[1:])), shape).copy()
     one_head = np.broadcast_to(grid("backward/heads_broadcast_grad_output/one", (3, 1, *shape[2:])), shape).copy()
@@ -88,55 +90,47 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
         name: np.broadcast_to(keys[name][:, :1], keys[name].shape).copy() for name in ("key", "value")
     }
     return (
-        gradients("one_number_grad_output", "One number stands for the whole gradient of the output, as that of a sum")(
-            PLAIN, clauses=_LAYOUT, presentation={"grad_output": "one_number"}, grad_output=np.ones((1, 2, 4, 2))
+        case("one_number_grad_output", "One number stands for the whole gradient of the output, as that of a sum")(
+            PLAIN, presentation={"grad_output": "one_number"}, grad_output=np.ones((1, 2, 4, 2))
         ),
-        gradients(
+        case(
             "one_number_grad_output_stored",
             "One number stands for the whole gradient of the output, in six heads over two, and both are given",
-        )(
-            GROUPED,
-            clauses=_LAYOUT,
-            derived=STORED,
-            presentation={"grad_output": "one_number"},
-            grad_output=np.full((1, 6, 4, 1), 0.25),
+        )(GROUPED, derived=STORED, presentation={"grad_output": "one_number"}, grad_output=np.full((1, 6, 4, 1), 0.25)),
+        case("one_number_grad_logsumexp", "One number stands for the whole gradient of the logsumexp")(
+            PLAIN, presentation={"grad_logsumexp": "one_number"}, grad_logsumexp=np.ones((1, 2, 4))
         ),
-        gradients("one_number_grad_logsumexp", "One number stands for the whole gradient of the logsumexp")(
-            PLAIN, clauses=_LAYOUT, presentation={"grad_logsumexp": "one_number"}, grad_logsumexp=np.ones((1, 2, 4))
+        case("broadcast_grad_output", "The gradient of one batch entry stands for those of all")(
+            BATCH, presentation={"grad_output": "broadcast"}, grad_output=one_entry
         ),
-        gradients("broadcast_grad_output", "The gradient of one batch entry stands for those of all")(
-            BATCH, clauses=_LAYOUT, presentation={"grad_output": "broadcast"}, grad_output=one_entry
-        ),
-        gradients("heads_broadcast_grad_output", "The gradient of one head stands for those of all")(
-            BATCH, clauses=_LAYOUT, presentation={"grad_output": "heads_broadcast"}, grad_output=one_head
+        case("heads_broadcast_grad_output", "The gradient of one head stands for those of all")(
+            BATCH, presentation={"grad_output": "heads_broadcast"}, grad_output=one_head
         ),
         *(
-            gradients(f"{layout}_{name}", f"In memory the {what} of one {one} stand for those of all{beside}")(
+            case(f"{layout}_{name}", f"In memory the {what} of one {one} stand for those of all{beside}")(
                 sizes,
-                clauses=_LAYOUT,
                 derived=derived,
                 presentation={name: layout},
                 **repeated(f"backward/{layout}_{name}/one", name, part, shape),
             )
             for layout, one, name, what, sizes, part, shape, derived, beside in REPEATED
         ),
-        gradients(
+        case(
             "features_broadcast_gradients_of_heads",
             "The gradient of one feature stands for those of all in memory, in six heads over two",
         )(
             GROUPED_WIDE,
-            clauses=_LAYOUT,
             presentation={"grad_output": _FEATURES},
             **repeated("backward/features_broadcast_gradients_of_heads/one", "grad_output", (2, 6, 4, 1), (2, 6, 4, 2)),
         ),
-        gradients("fortran_mask", "The mask lies with its first axis first in memory")(
-            PLAIN, clauses=_LAYOUT, presentation={"mask": "fortran"}, mask=booleans(2, 4, 5)
+        case("fortran_mask", "The mask lies with its first axis first in memory")(
+            PLAIN, presentation={"mask": "fortran"}, mask=booleans(2, 4, 5)
         ),
-        gradients("gapped_mask", "The mask lies with gaps in memory")(
-            PLAIN, clauses=_LAYOUT, presentation={"mask": "gapped"}, mask=floats(4, 5)
+        case("gapped_mask", "The mask lies with gaps in memory")(
+            PLAIN, presentation={"mask": "gapped"}, mask=floats(4, 5)
         ),
-        gradients("heads_broadcast_keys", "One key head and one value head stand for all")(
-            PLAIN, clauses=_LAYOUT, presentation=dict.fromkeys(("key", "value"), "heads_broadcast"), **same
+        case("heads_broadcast_keys", "One key head and one value head stand for all")(
+            PLAIN, presentation=dict.fromkeys(("key", "value"), "heads_broadcast"), **same
         ),
     )
 

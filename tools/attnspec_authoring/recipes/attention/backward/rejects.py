@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, booleans, float_mask, floats
 from attnspec_authoring.recipes.attention.backward.gradients import BACKWARD, PROFILE, gradients
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, Source, headed
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, Source, headed, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def of_shape(name: str, *shape: int) -> Any:
 
 def shape_refusals() -> tuple[AuthoredCase, ...]:
     """Ranks, widths, batches, heads, lengths and masks."""
+    case = table(refused, strict=False)
     plain, grouped = _INPUTS["twin_plain"], _INPUTS["twin_grouped"]
     return (
         *(
@@ -73,12 +74,8 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
         refused("rank_3", "Tensors without a batch axis")(
             "rank", "twin_plain", "All tensors lack an axis.", {name: array[0] for name, array in plain.items()}
         ),
-        refused("width_of_keys", "A key of three features for queries of two")(
-            "width",
-            "twin_plain",
-            "The queries have width 2, the keys width 3.",
-            {"key": of_shape("width", 3, 1, 5, 3)},
-            strict=False,
+        case("width_of_keys", "A key of three features for queries of two")(
+            "width", "twin_plain", "The queries have width 2, the keys width 3.", {"key": of_shape("width", 3, 1, 5, 3)}
         ),
         refused("rank_2", "Tensors without batch and head axis")(
             "rank", "twin_plain", "All tensors lack two axes.", {name: array[0, 0] for name, array in plain.items()}
@@ -86,7 +83,7 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
         refused("values_of_one_entry", "One batch entry of values for three of queries and keys")(
             "batch", "twin_plain", "Query and key have batch 3; the value has batch 1.", {"value": plain["value"][:1]}
         ),
-        refused("grouped_two_over_three", "A number of two query heads over three")(
+        case("grouped_two_over_three", "A number of two query heads over three")(
             "grouped",
             "twin_grouped",
             "There are fewer query heads than key heads.",
@@ -96,14 +93,12 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
                 "key": of_shape("three_keys", 1, 3, 5, 2),
                 "value": of_shape("three_values", 1, 3, 5, 2),
             },
-            strict=False,
         ),
-        refused("width_of_queries", "A query of three features for keys of two")(
+        case("width_of_queries", "A query of three features for keys of two")(
             "width",
             "twin_plain",
             "The queries have width 3, the keys width 2.",
             {"query": of_shape("wide", 3, 1, 4, 3)},
-            strict=False,
         ),
         refused("batch_of_one", "One batch entry of keys for three of queries, and values likewise")(
             "batch",
@@ -111,7 +106,7 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
             "The query has batch 3; key and value have batch 1.",
             {name: plain[name][:1] for name in ("key", "value")},
         ),
-        refused("grouped_four_over_three", "A number of four query heads over three")(
+        case("grouped_four_over_three", "A number of four query heads over three")(
             "grouped",
             "twin_grouped",
             "Four heads cannot share three.",
@@ -121,14 +116,9 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
                 "key": of_shape("three", 1, 3, 5, 2),
                 "value": of_shape("of_three", 1, 3, 5, 2),
             },
-            strict=False,
         ),
-        refused("fewer_values", "A number of four values for five keys")(
-            "length",
-            "twin_plain",
-            "There are five keys and four values.",
-            {"value": plain["value"][:, :, :4]},
-            strict=False,
+        case("fewer_values", "A number of four values for five keys")(
+            "length", "twin_plain", "There are five keys and four values.", {"value": plain["value"][:, :, :4]}
         ),
         refused("key_length_of_six", "A length of six of five keys")(
             "length", "twin_lengths", "The second key length is 6, and there are five keys.", {"key_lengths": [5, 6, 3]}
@@ -139,19 +129,17 @@ def shape_refusals() -> tuple[AuthoredCase, ...]:
         refused("two_lengths", "A pair of key lengths for three batch entries")(
             "batch", "twin_lengths", "There are two lengths and three batch entries.", {"key_lengths": [5, 2]}
         ),
-        refused("mask_of_four_columns", "A mask of four columns for five keys")(
+        case("mask_of_four_columns", "A mask of four columns for five keys")(
             "mask_shape",
             "twin_mask",
             "The mask has four columns, and there are five keys.",
             {"mask": boolean_mask("backward/four_columns", (4, 4))},
-            strict=False,
         ),
-        refused("mask_of_three_rows", "A mask of three rows for four queries")(
+        case("mask_of_three_rows", "A mask of three rows for four queries")(
             "mask_shape",
             "twin_mask",
             "The mask has three rows, and there are four queries.",
             {"mask": boolean_mask("backward/three_rows", (3, 5))},
-            strict=False,
         ),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask, made_for
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed, reported
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed, reported, table
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
@@ -174,6 +174,7 @@ def multi_head(
 
 def multi_head_cases() -> tuple[AuthoredCase, ...]:
     """Hold heads, biases, masks of every rank, causality and scales."""
+    case = table(multi_head, lengths=(2, 4, 5))
     masks = {
         "rank_2": (4, 5),
         "rank_3": (3, 4, 5),
@@ -185,26 +186,19 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
     # No bias of keys: it adds the same to every score of a query, which softmax does not see.
     changed_biases = ("b_value", "b_output")
     return (
-        multi_head("plain", "three heads of two features")(
-            (2, 4, 5),
-            report="reczoo/FuxiCTR/issues/30",
-            changed_argument=ChangedArgument("query", reversed=True),
-            revision=2,
+        case("plain", "three heads of two features")(
+            report="reczoo/FuxiCTR/issues/30", changed_argument=ChangedArgument("query", reversed=True), revision=2
         ),
-        multi_head("plain_other_values", "three heads of two features, other values")(
-            (2, 4, 5), changed_argument=ChangedArgument("key", reversed=True), revision=2
+        case("plain_other_values", "three heads of two features, other values")(
+            changed_argument=ChangedArgument("key", reversed=True), revision=2
         ),
-        multi_head("seven_heads_mask_of_heads", "a mask for each of seven heads of two features")(
-            (2, 4, 5),
+        case("seven_heads_mask_of_heads", "a mask for each of seven heads of two features")(
             width=14,
             num_heads=7,
             mask=boolean_mask("layout/multi_head_seven_heads_mask_of_heads", (7, 4, 5)),
             outputs=with_weights,
         ),
-        multi_head(
-            "seven_heads_mask_of_entries_and_heads", "a float mask for each of seven heads of two batch entries"
-        )(
-            (2, 4, 5),
+        case("seven_heads_mask_of_entries_and_heads", "a float mask for each of seven heads of two batch entries")(
             width=14,
             num_heads=7,
             mask=float_mask("layout/multi_head_seven_heads_mask_of_entries_and_heads", (2, 7, 4, 5)),
@@ -245,8 +239,7 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             for bias in BIASES
         ),
         *(
-            multi_head(f"boolean_mask_{name}", f"A Boolean mask of shape {shape}")(
-                (2, 4, 5),
+            case(f"boolean_mask_{name}", f"A Boolean mask of shape {shape}")(
                 mask=boolean_mask(f"layout/multi_head_boolean_{name}", shape),
                 report="pytorch/pytorch/issues/97409" if name == "rank_2" else None,
                 changed_argument=ChangedArgument("mask", reversed=True) if name == "rank_2" else None,
@@ -255,8 +248,8 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             for name, shape in masks.items()
         ),
         *(
-            multi_head(f"float_mask_{name}", f"a float mask of shape {shape}")(
-                (2, 4, 5), mask=float_mask(f"layout/multi_head_float_{name}", shape)
+            case(f"float_mask_{name}", f"a float mask of shape {shape}")(
+                mask=float_mask(f"layout/multi_head_float_{name}", shape)
             )
             for name, shape in masks.items()
         ),
@@ -284,14 +277,12 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
             is_causal=True,
             mask=np.array([[[1, 0, 1], [1, 1, 1], [0, 1, 1]], [[1, 1, 1], [0, 1, 1], [1, 1, 0]]], dtype=bool),
         ),
-        multi_head("causal_and_float_mask_rank_2", "causal with a float mask of shape (4, 5)")(
-            (2, 4, 5),
+        case("causal_and_float_mask_rank_2", "causal with a float mask of shape (4, 5)")(
             report="microsoft/onnxruntime/issues/14363",
             is_causal=True,
             mask=float_mask("layout/multi_head_causal_float_rank_2", (4, 5), hides=False),
         ),
-        multi_head("causal_and_float_mask_rank_3", "causal with a float mask of shape (3, 4, 5) and a stated scale")(
-            (2, 4, 5),
+        case("causal_and_float_mask_rank_3", "causal with a float mask of shape (3, 4, 5) and a stated scale")(
             report="NVIDIA/Megatron-LM/pull/3698",
             is_causal=True,
             mask=float_mask("layout/multi_head_causal_float_rank_3", (3, 4, 5), hides=False),

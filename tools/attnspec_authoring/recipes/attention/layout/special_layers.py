@@ -18,6 +18,7 @@ from attnspec_authoring.recipes.attention.attention import HIDDEN, boolean_mask,
 from attnspec_authoring.recipes.attention.layout.heads import layout
 from attnspec_authoring.recipes.attention.layout.projections import BIASES, multi_head, single_head
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, softmax
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -231,6 +232,7 @@ def masks() -> dict[str, tuple[str, NDArray[Any]]]:
 
 def fully_masked_cases() -> tuple[AuthoredCase, ...]:
     """Return the cases with fully masked rows, for each bias alone, for all and for none."""
+    case = table(multi_head, width=WIDTH, num_heads=HEADS)
     given: dict[str, tuple[str, ...]] = {
         "no_bias": (),
         **{f"only_{bias}": (bias,) for bias in BIASES if bias != "b_key"},
@@ -241,10 +243,8 @@ def fully_masked_cases() -> tuple[AuthoredCase, ...]:
     diagonal[0, 0] = False
     return (
         *(
-            multi_head(f"fully_masked_{kind}_{name}", f"{what} may attend to no key; {name.replace('_', ' ')}")(
+            case(f"fully_masked_{kind}_{name}", f"{what} may attend to no key; {name.replace('_', ' ')}")(
                 LENGTHS,
-                width=WIDTH,
-                num_heads=HEADS,
                 biases=biases,
                 mask=mask,
                 outputs=("output", "weights") if name == "all_biases" else ("output",),
@@ -253,20 +253,16 @@ def fully_masked_cases() -> tuple[AuthoredCase, ...]:
             for kind, (what, mask) in masks().items()
             for name, biases in given.items()
         ),
-        multi_head("fully_masked_causal", "the first query may attend to no key, by causality and a mask, with biases")(
+        case("fully_masked_causal", "the first query may attend to no key, by causality and a mask, with biases")(
             LENGTHS,
-            width=WIDTH,
-            num_heads=HEADS,
             biases=BIASES,
             mask=diagonal,
             is_causal=True,
             outputs=("output", "weights"),
             conventions=("fully_masked_row",),
         ),
-        multi_head("fully_masked_only_query", "the only query of each batch entry may attend to no key, with biases")(
+        case("fully_masked_only_query", "the only query of each batch entry may attend to no key, with biases")(
             (2, 1, 3),
-            width=WIDTH,
-            num_heads=HEADS,
             biases=BIASES,
             mask=np.zeros((1, 3), dtype=np.bool_),
             outputs=("output", "weights"),
@@ -307,9 +303,10 @@ def of_softmax() -> tuple[AuthoredCase, ...]:
 
 def of_projections() -> tuple[AuthoredCase, ...]:
     """Attend without queries and without batch entries, behind projections."""
+    case = table(multi_head, num_heads=2)
     beside = tuple(
-        multi_head(f"{name}_{kind}", f"{what}, beside {kind.replace('_', ' ')}")(
-            lengths, width=4, num_heads=2, biases=BIASES, outputs=("output", "weights"), mask=mask
+        case(f"{name}_{kind}", f"{what}, beside {kind.replace('_', ' ')}")(
+            lengths, width=4, biases=BIASES, outputs=("output", "weights"), mask=mask
         )
         for name, what, lengths in (
             ("no_batch_entries", "no batch entry", (0, 3, 5)),
@@ -323,20 +320,14 @@ def of_projections() -> tuple[AuthoredCase, ...]:
     return (
         *beside,
         *(
-            multi_head(f"no_keys_{name}", f"no key at all, and {what}")(
-                (2, 3, 0),
-                width=4,
-                num_heads=2,
-                biases=biases,
-                outputs=("output", "weights"),
-                conventions=("no_keys",),
-                **attributes,
+            case(f"no_keys_{name}", f"no key at all, and {what}")(
+                (2, 3, 0), width=4, biases=biases, outputs=("output", "weights"), conventions=("no_keys",), **attributes
             )
             for name, what, biases, attributes in WITHOUT_KEYS
         ),
-        multi_head("no_queries", "no query at all")((2, 0, 3), width=2, num_heads=2),
+        case("no_queries", "no query at all")((2, 0, 3), width=2),
         multi_head("no_queries_biases", "no query at all, with biases")((1, 0, 2), width=2, num_heads=1, biases=BIASES),
-        multi_head("no_batch_entries", "no batch entry at all")((0, 3, 4), width=2, num_heads=2),
+        case("no_batch_entries", "no batch entry at all")((0, 3, 4), width=2),
         multi_head("no_batch_entries_causal", "no batch entry at all, causal")(
             (0, 3, 3), width=2, num_heads=1, is_causal=True
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.merge.parts import merging, of_side
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, WITHOUT_FLOAT16, row
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, WITHOUT_FLOAT16, row, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -187,35 +187,29 @@ def logarithms() -> tuple[AuthoredCase, ...]:
 
 def outputs() -> tuple[AuthoredCase, ...]:
     """Hold outputs that are equal, opposite, nearly so, 0, of either sign, large and small."""
+    case = table(merging, shape=SMALL)
     one = grid("merge/one_output", SMALL)
     nearly = one * 8.0
     small: dict[str, Any] = {"logsumexp_a": 0.5, "logsumexp_b": 0.5}
     return (
-        merging("equal_outputs", "equal outputs stay what they are")(SMALL, output_a=one, output_b=one),
-        merging("ones", "outputs of 1 stay 1: the shares sum to 1")(
-            SMALL, output_a=1.0, output_b=1.0, report=RENORMALISED
+        case("equal_outputs", "equal outputs stay what they are")(output_a=one, output_b=one),
+        case("ones", "outputs of 1 stay 1: the shares sum to 1")(output_a=1.0, output_b=1.0, report=RENORMALISED),
+        case("opposite_outputs", "opposite outputs of equal weight cancel to 0")(output_a=one, output_b=-one, **small),
+        case("cancelling_outputs", "outputs that nearly cancel")(
+            output_a=nearly + np.sign(nearly) * 0.5, output_b=-nearly, logsumexp_a=0.25, logsumexp_b=0.25
         ),
-        merging("opposite_outputs", "opposite outputs of equal weight cancel to 0")(
-            SMALL, output_a=one, output_b=-one, **small
+        case("zero_outputs", "outputs of 0")(output_a=0.0, output_b=0.0),
+        case("negative_zeros", "outputs of minus 0")(output_a=-0.0, output_b=-0.0),
+        case("zero_beside_numbers", "an output of 0 still has its weight")(output_a=0.0),
+        case("numbers_beside_zero", "a second output of 0 still has its weight")(output_b=0.0),
+        case("large_outputs", "outputs around a million")(
+            output_a=one * 2.0**20, output_b=grid("merge/large_outputs", SMALL) * 2.0**20, dtypes=WITHOUT_FLOAT16
         ),
-        merging("cancelling_outputs", "outputs that nearly cancel")(
-            SMALL, output_a=nearly + np.sign(nearly) * 0.5, output_b=-nearly, logsumexp_a=0.25, logsumexp_b=0.25
+        case("opposite_outputs_nearly_largest", "opposite outputs whose difference exceeds float16")(
+            output_a=np.sign(one) * 1.5 * 2.0**15, output_b=np.sign(one) * -1.25 * 2.0**15
         ),
-        merging("zero_outputs", "outputs of 0")(SMALL, output_a=0.0, output_b=0.0),
-        merging("negative_zeros", "outputs of minus 0")(SMALL, output_a=-0.0, output_b=-0.0),
-        merging("zero_beside_numbers", "an output of 0 still has its weight")(SMALL, output_a=0.0),
-        merging("numbers_beside_zero", "a second output of 0 still has its weight")(SMALL, output_b=0.0),
-        merging("large_outputs", "outputs around a million")(
-            SMALL, output_a=one * 2.0**20, output_b=grid("merge/large_outputs", SMALL) * 2.0**20, dtypes=WITHOUT_FLOAT16
-        ),
-        merging("opposite_outputs_nearly_largest", "opposite outputs whose difference exceeds float16")(
-            SMALL, output_a=np.sign(one) * 1.5 * 2.0**15, output_b=np.sign(one) * -1.25 * 2.0**15
-        ),
-        merging("huge_outputs", "outputs whose squares overflow float32")(
-            SMALL,
-            output_a=one * 2.0**100,
-            output_b=grid("merge/huge_outputs", SMALL) * 2.0**100,
-            dtypes=WITHOUT_FLOAT16,
+        case("huge_outputs", "outputs whose squares overflow float32")(
+            output_a=one * 2.0**100, output_b=grid("merge/huge_outputs", SMALL) * 2.0**100, dtypes=WITHOUT_FLOAT16
         ),
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, HIDDEN, Sizes, attention, float_mask
 from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
 from attnspec_authoring.recipes.attention.layout.heads import counted, layout
-from attnspec_authoring.recipes.authoring import row
+from attnspec_authoring.recipes.authoring import row, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +120,7 @@ def moved_cases() -> Iterator[AuthoredCase]:
 
 def attended_under_rules() -> tuple[AuthoredCase, ...]:
     """Put one where a mask, a cap or a sink is in play and does not exclude it."""
+    case = table(attention, sizes=SMALL, clauses=ATTENDED)
     seen = np.ones((4, 5), np.bool_)
     seen[1, 2] = False
     steps = "nonfinite/all_steps"
@@ -132,22 +133,18 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
         ("beside_a_sink", "beside sinks", np.where(one, NAN, 0.5), {"sinks": [0.5, 1.0]}),
     )
     return (
-        attention("nonfinite/float_mask_beside_nan", "A float mask hides other keys than the one that holds NaN")(
-            SMALL,
-            clauses=ATTENDED,
+        case("nonfinite/float_mask_beside_nan", "A float mask hides other keys than the one that holds NaN")(
             mask=np.where(np.arange(5) == 1, HIDDEN, float_mask("nonfinite/beside", (4, 5), hides=False)),
             **spoilt("nonfinite/float_mask_beside_nan", SMALL, value=((0, 1, 3, 0), NAN)),
         ),
         *(
-            attention(
+            case(
                 f"nonfinite/nan_in_float_mask_{name}",
                 f"NaN in a float mask, {what}: the queries to which it is added become NaN, no other",
-            )(SMALL, clauses=ATTENDED, mask=mask, **more)
+            )(mask=mask, **more)
             for name, what, mask, more in masks_with_nan
         ),
-        attention("nonfinite/float_mask_beside_nan_query", "A float mask with minus infinity and a query of NaN")(
-            SMALL,
-            clauses=ATTENDED,
+        case("nonfinite/float_mask_beside_nan_query", "A float mask with minus infinity and a query of NaN")(
             mask=np.where(np.arange(5) == 1, HIDDEN, float_mask("nonfinite/beside", (4, 5), hides=False)),
             **spoilt("nonfinite/float_mask_beside_nan_query", SMALL, query=((0, 0, 2, ALL), NAN)),
         ),
@@ -157,20 +154,17 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
             mask=seen,
             **spoilt("nonfinite/one_row_may_not", SMALL, key=((0, ALL, 2), NAN), value=((0, ALL, 2), NAN)),
         ),
-        attention("nonfinite/softcap", "A cap on a score of NaN")(
-            SMALL, clauses=ATTENDED, softcap=2.0, **spoilt("nonfinite/softcap", SMALL, query=((0, 0, 2, 1), NAN))
+        case("nonfinite/softcap", "A cap on a score of NaN")(
+            softcap=2.0, **spoilt("nonfinite/softcap", SMALL, query=((0, 0, 2, 1), NAN))
         ),
-        attention("nonfinite/sinks", "A sink does not swallow NaN")(
-            SMALL, clauses=ATTENDED, sinks=[0.5, 1.0], **spoilt("nonfinite/sinks", SMALL, key=((0, 0, 2, 1), NAN))
+        case("nonfinite/sinks", "A sink does not swallow NaN")(
+            sinks=[0.5, 1.0], **spoilt("nonfinite/sinks", SMALL, key=((0, 0, 2, 1), NAN))
         ),
-        attention("nonfinite/scale_zero", "Zero times infinity is NaN")(
-            SMALL, clauses=ATTENDED, scale=0.0, **spoilt("nonfinite/scale_zero", SMALL, query=((0, 0, 2, 1), INFINITY))
+        case("nonfinite/scale_zero", "Zero times infinity is NaN")(
+            scale=0.0, **spoilt("nonfinite/scale_zero", SMALL, query=((0, 0, 2, 1), INFINITY))
         ),
-        attention(steps, "Every step with a query of NaN")(
-            SMALL,
-            clauses=ATTENDED,
-            also="weights logsumexp scores logits",
-            **spoilt(steps, SMALL, query=((0, 1, 1, 0), NAN)),
+        case(steps, "Every step with a query of NaN")(
+            also="weights logsumexp scores logits", **spoilt(steps, SMALL, query=((0, 1, 1, 0), NAN))
         ),
         attention("nonfinite/one_key", "A single key with an infinite value")(
             Sizes(3, 2, 2, 4, 1),
@@ -182,22 +176,16 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
 
 def causal_cases() -> tuple[AuthoredCase, ...]:
     """Put one into the last keys: earlier queries may not attend to it, later ones may."""
+    case = table(attention, sizes=SQUARE, clauses=(*ATTENDED, *EXCLUDED))
     return (
-        attention("nonfinite/causal_future", "NaN in the last key and value: only the last query may attend to it")(
-            SQUARE,
-            clauses=(*ATTENDED, *EXCLUDED),
+        case("nonfinite/causal_future", "NaN in the last key and value: only the last query may attend to it")(
             is_causal=True,
             **spoilt("nonfinite/causal_future", SQUARE, key=((ALL, ALL, 4), NAN), value=((ALL, ALL, 4), NAN)),
         ),
-        attention("nonfinite/causal_future_value", "Infinity in the values of the last two keys, causal")(
-            SQUARE,
-            clauses=(*ATTENDED, *EXCLUDED),
-            is_causal=True,
-            **spoilt("nonfinite/causal_future_value", SQUARE, value=((ALL, 1, slice(3, 5)), INFINITY)),
+        case("nonfinite/causal_future_value", "Infinity in the values of the last two keys, causal")(
+            is_causal=True, **spoilt("nonfinite/causal_future_value", SQUARE, value=((ALL, 1, slice(3, 5)), INFINITY))
         ),
-        attention("nonfinite/window", "NaN in the first key: queries whose window does not reach it stay clean")(
-            SQUARE,
-            clauses=(*ATTENDED, *EXCLUDED),
+        case("nonfinite/window", "NaN in the first key: queries whose window does not reach it stay clean")(
             report="vllm-project/vllm/pull/30887",
             window=[1, 1],
             **spoilt("nonfinite/window", SQUARE, key=((ALL, ALL, 0), NAN), value=((ALL, ALL, 0), NAN)),
@@ -207,19 +195,18 @@ def causal_cases() -> tuple[AuthoredCase, ...]:
 
 def excluded_cases() -> Iterator[AuthoredCase]:
     """Put them where no query may attend: nothing shows."""
+    case = table(attention, sizes=SMALL, clauses=EXCLUDED)
     allowed = np.broadcast_to(np.arange(5) != 3, (4, 5))
     masks = {"boolean": allowed, "float": np.where(allowed, 0.5, HIDDEN)}
     reports = {("boolean", "nan"): "pytorch/pytorch/issues/101967"}
     for kind, mask in masks.items():
         for name, number in (("nan", NAN), ("infinity", INFINITY), ("minus_infinity", -INFINITY)):
             case_id = f"nonfinite/hidden_by_{kind}_mask_{name}"
-            yield attention(
+            yield case(
                 case_id,
                 f"{name.replace('_', ' ').capitalize() if name != 'nan' else 'NaN'} in a key and value that a "
                 f"{'Boolean' if kind == 'boolean' else kind} mask hides",
             )(
-                SMALL,
-                clauses=EXCLUDED,
                 report=reports.get((kind, name)),
                 mask=mask,
                 **spoilt(case_id, SMALL, key=((ALL, ALL, 3), number), value=((ALL, ALL, 3), number)),
@@ -232,19 +219,11 @@ def excluded_cases() -> Iterator[AuthoredCase]:
         value=[((1, ALL, slice(2, 5)), NAN), ((2, ALL, slice(3, 5)), -INFINITY)],
     )
     yield from (
-        attention("nonfinite/hidden_value_alone", "NaN in a hidden value whose key is finite")(
-            SMALL,
-            clauses=EXCLUDED,
-            also="weights",
-            mask=allowed,
-            **spoilt("nonfinite/hidden_value_alone", SMALL, value=((ALL, ALL, 3), NAN)),
+        case("nonfinite/hidden_value_alone", "NaN in a hidden value whose key is finite")(
+            also="weights", mask=allowed, **spoilt("nonfinite/hidden_value_alone", SMALL, value=((ALL, ALL, 3), NAN))
         ),
-        attention("nonfinite/hidden_key_alone", "NaN in a hidden key whose value is finite")(
-            SMALL,
-            clauses=EXCLUDED,
-            also="logsumexp",
-            mask=allowed,
-            **spoilt("nonfinite/hidden_key_alone", SMALL, key=((ALL, ALL, 3), NAN)),
+        case("nonfinite/hidden_key_alone", "NaN in a hidden key whose value is finite")(
+            also="logsumexp", mask=allowed, **spoilt("nonfinite/hidden_key_alone", SMALL, key=((ALL, ALL, 3), NAN))
         ),
         attention("nonfinite/beyond_key_lengths", "NaN and infinities in keys and values beyond the lengths")(
             PLAIN, clauses=EXCLUDED, report="Dao-AILab/flash-attention/issues/1745", key_lengths=lengths, **behind
@@ -298,9 +277,7 @@ def excluded_cases() -> Iterator[AuthoredCase]:
                 past_value=((ALL, ALL, 1), NAN),
             ),
         ),
-        attention("nonfinite/hidden_with_softcap_and_sinks", "NaN in a hidden key with a cap and sinks")(
-            SMALL,
-            clauses=EXCLUDED,
+        case("nonfinite/hidden_with_softcap_and_sinks", "NaN in a hidden key with a cap and sinks")(
             mask=allowed,
             softcap=1.5,
             sinks=[0.5, 1.0],

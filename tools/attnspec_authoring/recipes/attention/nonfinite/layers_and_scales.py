@@ -9,6 +9,7 @@ import numpy as np
 from attnspec_authoring.recipes.attention.attention import HIDDEN, Sizes
 from attnspec_authoring.recipes.attention.layout.projections import multi_head
 from attnspec_authoring.recipes.attention.quantized.formats import E4M3, E5M2, KEY_SCALES, VALUE_SCALES, quantized
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 def layer_cases() -> Iterator[AuthoredCase]:
     """Put NaN and infinity into tokens that some queries, or none, may attend to."""
+    case = table(multi_head, profile="nonfinite")
     third, lower = np.arange(5) == 2, np.tri(5, dtype=np.bool_)
     ways: Mapping[str, dict[str, Any]] = {
         "causal": {"is_causal": True},
@@ -30,12 +32,11 @@ def layer_cases() -> Iterator[AuthoredCase]:
         for tensor in ("key", "value"):
             name = f"nan_{tensor}_{way}"
             tokens = grid(f"nonfinite/multi_head_{name}/{tensor}", (1, 5, 6))
-            yield multi_head(
+            yield case(
                 name,
                 f"NaN in one token of the {tensor}s, to which some queries may not attend: {way.replace('_', ' ')}",
             )(
                 (1, 5, 5),
-                profile="nonfinite",
                 replaced={tensor: np.where(third[:, np.newaxis], np.nan, tokens)},
                 conventions=("masked_nonfinite", "nonfinite_input"),
                 **arguments,
@@ -45,12 +46,8 @@ def layer_cases() -> Iterator[AuthoredCase]:
         length = 3 if tensor == "query" else 1
         tokens = grid(f"nonfinite/multi_head_{name}/{tensor}", (2, length, 6))
         tokens[1, 0, 2] = np.nan
-        yield multi_head(name, f"NaN in a {tensor} beside a single key, whose weight is NaN and not 1")(
-            (2, 3, 1),
-            profile="nonfinite",
-            replaced={tensor: tokens},
-            conventions=("nonfinite_input",),
-            outputs=("output", "weights"),
+        yield case(name, f"NaN in a {tensor} beside a single key, whose weight is NaN and not 1")(
+            (2, 3, 1), replaced={tensor: tokens}, conventions=("nonfinite_input",), outputs=("output", "weights")
         )
     for word, number in (("nan", np.nan), ("infinity", np.inf)):
         name = f"hidden_{word}"
@@ -58,9 +55,8 @@ def layer_cases() -> Iterator[AuthoredCase]:
             tensor: np.where(third[:, np.newaxis], number, grid(f"nonfinite/multi_head_{name}/{tensor}", (2, 5, 6)))
             for tensor in ("key", "value")
         }
-        yield multi_head(name, f"{word} in a token that no query may attend to")(
+        yield case(name, f"{word} in a token that no query may attend to")(
             (2, 4, 5),
-            profile="nonfinite",
             mask=np.broadcast_to(~third, (1, 5)).copy().reshape(1, 1, 1, 5),
             replaced=both,
             conventions=("masked_nonfinite", "nonfinite_input"),
@@ -74,6 +70,7 @@ NUMBERS = "sdpa.quantized.numbers"
 
 def quantized_cases() -> Iterator[AuthoredCase]:
     """Return NaN and infinities in formats of few bits, excluded and attended."""
+    case = table(quantized, profile=PROFILE, clauses=(NUMBERS,))
     sizes, columns = Sizes(3, 2, 2, 1, 4, 2), np.ones((3, 2, 4, 2))
     for short, dtype, strange in (("e4m3", E4M3, np.nan), ("e5m2", E5M2, np.inf)):
         name = f"quantized_{short}_beyond_lengths"
@@ -105,30 +102,15 @@ def quantized_cases() -> Iterator[AuthoredCase]:
             given={"key": np.where(np.arange(4)[:, np.newaxis] == 1, np.nan, hidden), "value": hidden},
             mask=np.broadcast_to(np.arange(4) != 1, (3, 4)).copy(),
         ),
-        quantized(
+        case(
             "quantized_not_a_number_attended", "NaN of float8_e4m3fn in a value that one query of three may attend to"
-        )(one, profile=PROFILE, clauses=(NUMBERS,), given={"value": attended}, mask=reached),
-        quantized(
+        )(one, given={"value": attended}, mask=reached),
+        case(
             "quantized_key_that_is_no_number", "NaN of float8_e4m3fn in a key that two queries of three may attend to"
-        )(
-            one,
-            profile=PROFILE,
-            clauses=(NUMBERS,),
-            also="logsumexp",
-            given={"key": attended[..., ::-1, :]},
-            mask=reached,
-        ),
-        quantized(
+        )(one, also="logsumexp", given={"key": attended[..., ::-1, :]}, mask=reached),
+        case(
             "quantized_infinity_attended", "An infinity of float8_e5m2 in a value that one query of three may attend to"
-        )(
-            one,
-            profile=PROFILE,
-            clauses=(NUMBERS,),
-            key=E5M2,
-            value=E5M2,
-            given={"value": np.where(np.isnan(attended), np.inf, attended)},
-            mask=reached,
-        ),
+        )(one, key=E5M2, value=E5M2, given={"value": np.where(np.isnan(attended), np.inf, attended)}, mask=reached),
     )
 
 

@@ -33,6 +33,7 @@ from attnspec_authoring.recipes.attention.quantized.formats import (
     VALUE_SCALES_OF_THREE,
     quantized,
 )
+from attnspec_authoring.recipes.authoring import table
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -45,28 +46,23 @@ STEPS = ("output", "weights", "logsumexp")
 
 def of_logits() -> tuple[AuthoredCase, ...]:
     """Return what acts on scores and logits: it meets products, not numbers, and no scale meets it."""
+    case = table(quantized, sizes=ONE)
     return (
         quantized("scale_explicit", "A stated scale beside the scales")(SMALL, scale=0.25, **PER_HEAD),
-        quantized("scale_negative", "A negative scale of the scores")(
-            ONE, key=INT8, value=INT8, scale=-0.75, **PER_HEAD
+        case("scale_negative", "A negative scale of the scores")(key=INT8, value=INT8, scale=-0.75, **PER_HEAD),
+        case("scale_zero", "A scale of zero of the scores: values are averaged")(scale=0.0, **PER_HEAD),
+        case("softcap", "A softcap of scores that are products already")(also="scores logits", softcap=1.5, **PER_HEAD),
+        case("softcap_of_query", "A softcap beside a quantized query")(
+            query=INT8, key=INT8, value=INT8, query_scale=QUERY_SCALES, softcap=2.0, **PER_HEAD
         ),
-        quantized("scale_zero", "A scale of zero of the scores: values are averaged")(ONE, scale=0.0, **PER_HEAD),
-        quantized("softcap", "A softcap of scores that are products already")(
-            ONE, also="scores logits", softcap=1.5, **PER_HEAD
+        case("float_mask", "A float mask, which no scale touches")(also="logits", mask=floats(3, 4), **PER_HEAD),
+        case("float_mask_of_query", "A float mask beside a quantized query")(
+            query=E4M3, query_scale=QUERY_SCALES, mask=floats(2, 3, 4), **PER_HEAD
         ),
-        quantized("softcap_of_query", "A softcap beside a quantized query")(
-            ONE, query=INT8, key=INT8, value=INT8, query_scale=QUERY_SCALES, softcap=2.0, **PER_HEAD
+        case("alibi", "Distances, which no scale touches")(
+            key=INT8, value=INT8, alibi_slopes=[0.5, 0.125], **TOP, **PER_HEAD
         ),
-        quantized("float_mask", "A float mask, which no scale touches")(
-            ONE, also="logits", mask=floats(3, 4), **PER_HEAD
-        ),
-        quantized("float_mask_of_query", "A float mask beside a quantized query")(
-            ONE, query=E4M3, query_scale=QUERY_SCALES, mask=floats(2, 3, 4), **PER_HEAD
-        ),
-        quantized("alibi", "Distances, which no scale touches")(
-            ONE, key=INT8, value=INT8, alibi_slopes=[0.5, 0.125], **TOP, **PER_HEAD
-        ),
-        quantized("sinks", "Sinks, which no scale touches")(ONE, outputs=STEPS, sinks=[1.5, -0.75], **PER_HEAD),
+        case("sinks", "Sinks, which no scale touches")(outputs=STEPS, sinks=[1.5, -0.75], **PER_HEAD),
         quantized(
             "everything", "Six heads over two, a cap, a float mask, distances, sinks, causality, a window and lengths"
         )(
@@ -142,6 +138,7 @@ VALUE: dict[str, Any] = {"key": None}
 
 def queries() -> tuple[AuthoredCase, ...]:
     """Return quantized queries beside keys that are not."""
+    case = table(quantized, sizes=GROUPED, query_scale=QUERY_SCALES_OF_BATCH)
     slopes: dict[str, Any] = {"alibi_slopes": [0.5, 0.125, 0.25, 1.0], "causal_alignment": TOP_LEFT}
     return (
         quantized("query_alone", "A query in float8_e4m3fn alone, one scale")(ALONE, query=E4M3, outputs=BOTH, **QUERY),
@@ -151,14 +148,8 @@ def queries() -> tuple[AuthoredCase, ...]:
         quantized(
             "query_alone_per_batch_entry", "A query in float8_e5m2 alone, a scale for each head of each batch entry"
         )(ALONE, query=E5M2, query_scale=QUERY_SCALES_OF_THREE, **QUERY),
-        quantized("query_alone_softcap_sinks", "A query in int8 alone, with a softcap, sinks and a stated scale")(
-            GROUPED,
-            query=INT8,
-            query_scale=QUERY_SCALES_OF_BATCH,
-            softcap=1.5,
-            sinks=[0.5, -1.0, 1.5, 0.0],
-            scale=0.75,
-            **QUERY,
+        case("query_alone_softcap_sinks", "A query in int8 alone, with a softcap, sinks and a stated scale")(
+            query=INT8, softcap=1.5, sinks=[0.5, -1.0, 1.5, 0.0], scale=0.75, **QUERY
         ),
         quantized("query_alone_mask_alibi", "A query in float8_e4m3fn alone, with a float mask and distances")(
             GROUPED, query=E4M3, query_scale=QUERY_SCALES, mask=floats(2, 3), **slopes, **QUERY
@@ -169,29 +160,13 @@ def queries() -> tuple[AuthoredCase, ...]:
         quantized("query_and_values", "Query and values in int8, keys in the dtype of the run")(
             GROUPED, query=INT8, value=INT8, query_scale=QUERY_SCALES, value_scale=VALUE_SCALES, **VALUE
         ),
-        quantized(
+        case(
             "query_and_values_per_batch_entry",
             "Query in float8_e5m2 and values in float8_e4m3fn, keys in the dtype of the run",
-        )(
-            GROUPED,
-            query=E5M2,
-            query_scale=QUERY_SCALES_OF_BATCH,
-            value_scale=VALUE_SCALES_OF_BATCH,
-            sinks=[0.5, -1.0, 1.5, 0.0],
-            outputs=BOTH,
-            **VALUE,
-        ),
-        quantized(
+        )(query=E5M2, value_scale=VALUE_SCALES_OF_BATCH, sinks=[0.5, -1.0, 1.5, 0.0], outputs=BOTH, **VALUE),
+        case(
             "query_and_keys_per_batch_entry", "Query in float8_e4m3fn and keys in int8, values in the dtype of the run"
-        )(
-            GROUPED,
-            query=E4M3,
-            key=INT8,
-            query_scale=QUERY_SCALES_OF_BATCH,
-            key_scale=KEY_SCALES_OF_BATCH,
-            outputs=BOTH,
-            **KEY,
-        ),
+        )(query=E4M3, key=INT8, key_scale=KEY_SCALES_OF_BATCH, outputs=BOTH, **KEY),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from attnspec.cases import ChangedArgument
 from attnspec.dtypes import RUN_DTYPE, numpy_dtype
 from attnspec_authoring.recipes.attention.attention import Sizes, attention
-from attnspec_authoring.recipes.authoring import headed, row
+from attnspec_authoring.recipes.authoring import headed, row, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -149,23 +149,20 @@ def below_the_normal_numbers() -> tuple[AuthoredCase, ...]:
 
 def larger_than_half_precision() -> tuple[AuthoredCase, ...]:
     """Return products that float16 cannot hold, in sums that it can."""
+    case = table(quantized, clauses=(PRECISION,))
     sizes = Sizes(1, 2, 2, 3, 4, 2)
     value = np.array([[57344.0, -8.0], [1.0, 40960.0], [-2.0, 3.0], [0.5, -1.0]])
     key = np.array([[57344.0, 1.0], [-49152.0, 0.0], [0.0, 4.0], [8192.0, -1.0]])
     return (
-        quantized(
-            "large_values", "Values that times their scale are larger than float16 holds, in a mean that it holds"
-        )(
+        case("large_values", "Values that times their scale are larger than float16 holds, in a mean that it holds")(
             sizes,
-            clauses=(PRECISION,),
             key=E5M2,
             value=E5M2,
             value_scale=3.1,
             given={"query": np.zeros((1, 2, 3, 2)), "value": np.broadcast_to(value, (1, 2, 4, 2))},
         ),
-        quantized("large_keys", "Keys that times their scale are larger than float16 holds, beside small queries")(
+        case("large_keys", "Keys that times their scale are larger than float16 holds, beside small queries")(
             sizes,
-            clauses=(PRECISION,),
             key=E5M2,
             value=E5M2,
             key_scale=3.1,
@@ -175,14 +172,11 @@ def larger_than_half_precision() -> tuple[AuthoredCase, ...]:
                 "key": np.broadcast_to(key, (1, 2, 4, 2)),
             },
         ),
-        quantized("tiny_scales", "Scales below the least normal number of float16")(
-            SMALL, clauses=(PRECISION,), key_scale=3.1e-6, value_scale=1.7e-5, scale=4096.0
+        case("tiny_scales", "Scales below the least normal number of float16")(
+            SMALL, key_scale=3.1e-6, value_scale=1.7e-5, scale=4096.0
         ),
-        quantized(
-            "large_numbers_small_scales", "Numbers whose products overflow float16 before the scales make them small"
-        )(
+        case("large_numbers_small_scales", "Numbers whose products overflow float16 before the scales make them small")(
             Sizes(1, 2, 2, 3, 4, 8),
-            clauses=(PRECISION,),
             query=E4M3,
             query_scale=0.0021,
             key_scale=0.0043,
@@ -277,15 +271,13 @@ def in_memory() -> tuple[AuthoredCase, ...]:
 
 def changed_arguments() -> tuple[AuthoredCase, ...]:
     """Return cases that are followed by a call with other scales, or other numbers."""
+    case = table(quantized, sizes=SMALL)
     return (
-        quantized("other_key_scales", "Scales of keys, then others")(
-            SMALL, changed_argument=_reversed("key_scale"), **PER_HEAD
+        case("other_key_scales", "Scales of keys, then others")(changed_argument=_reversed("key_scale"), **PER_HEAD),
+        case("other_value_scales", "Scales of values, then others")(
+            key=INT8, value=INT8, changed_argument=_reversed("value_scale"), **OF_BATCH
         ),
-        quantized("other_value_scales", "Scales of values, then others")(
-            SMALL, key=INT8, value=INT8, changed_argument=_reversed("value_scale"), **OF_BATCH
-        ),
-        quantized("other_query_scales", "Scales of queries, then others")(
-            SMALL,
+        case("other_query_scales", "Scales of queries, then others")(
             query=INT8,
             key=INT8,
             value=INT8,
@@ -293,9 +285,7 @@ def changed_arguments() -> tuple[AuthoredCase, ...]:
             changed_argument=_reversed("query_scale"),
             **PER_HEAD,
         ),
-        quantized("other_keys", "Keys, then others under the same scales")(
-            SMALL, changed_argument=_reversed("key"), **PER_HEAD
-        ),
+        case("other_keys", "Keys, then others under the same scales")(changed_argument=_reversed("key"), **PER_HEAD),
         quantized("other_values", "Values, then others under the same scales")(
             Sizes(1, 2, 2, 3, 4, 2),
             given={"value": np.arange(16.0).reshape(1, 2, 4, 2) * 8.0},

@@ -28,7 +28,7 @@ from attnspec_authoring.recipes.attention.quantized.formats import (
     VALUE_SCALES_OF_THREE,
     quantized,
 )
-from attnspec_authoring.recipes.authoring import row
+from attnspec_authoring.recipes.authoring import row, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,10 +65,10 @@ def keys_and_values() -> tuple[AuthoredCase, ...]:
 
 def queries() -> tuple[AuthoredCase, ...]:
     """Return queries with scales of their own."""
+    case = table(quantized, sizes=SMALL)
     return (
         *(
-            quantized(f"query_{name}", f"Query, keys and values in float8_e4m3fn, {what}")(
-                SMALL,
+            case(f"query_{name}", f"Query, keys and values in float8_e4m3fn, {what}")(
                 report="vllm-project/vllm/pull/42080" if name == "per_tensor" else None,
                 query=E4M3,
                 key_scale=key_scale,
@@ -77,18 +77,12 @@ def queries() -> tuple[AuthoredCase, ...]:
             )
             for name, what, key_scale, value_scale, query_scale in _GRANULARITIES
         ),
-        quantized("query_e5m2", "Query, keys and values in float8_e5m2")(SMALL, query=E5M2, key=E5M2, value=E5M2),
-        quantized("query_int8", "Query, keys and values in int8, a scale for each head")(
-            SMALL,
-            query=INT8,
-            key=INT8,
-            value=INT8,
-            query_scale=QUERY_SCALES,
-            key_scale=KEY_SCALES,
-            value_scale=VALUE_SCALES,
+        case("query_e5m2", "Query, keys and values in float8_e5m2")(query=E5M2, key=E5M2, value=E5M2),
+        case("query_int8", "Query, keys and values in int8, a scale for each head")(
+            query=INT8, key=INT8, value=INT8, query_scale=QUERY_SCALES, key_scale=KEY_SCALES, value_scale=VALUE_SCALES
         ),
-        quantized("query_and_keys_alone", "Query and keys in int8, values in the dtype of the run")(
-            SMALL, query=INT8, key=INT8, value=None, query_scale=QUERY_SCALES, key_scale=KEY_SCALES
+        case("query_and_keys_alone", "Query and keys in int8, values in the dtype of the run")(
+            query=INT8, key=INT8, value=None, query_scale=QUERY_SCALES, key_scale=KEY_SCALES
         ),
         quantized("query_grouped", "Six query heads take the query scales of the two key heads that they read")(
             GROUPED,
@@ -105,23 +99,18 @@ def queries() -> tuple[AuthoredCase, ...]:
 
 def heads() -> tuple[AuthoredCase, ...]:
     """Return scales beside grouped heads, and scales whose axes could be taken for others."""
+    case = table(quantized, value=INT8)
     return (
         quantized("grouped_per_head", "Six query heads over two key heads, each with its scales")(
             GROUPED, key_scale=KEY_SCALES, value_scale=VALUE_SCALES
         ),
-        quantized(
-            "grouped_per_batch_entry", "Six query heads over two key heads in int8, with scales for each batch entry"
-        )(GROUPED, key=INT8, value=INT8, key_scale=KEY_SCALES_OF_BATCH, value_scale=VALUE_SCALES_OF_BATCH),
-        quantized(
+        case("grouped_per_batch_entry", "Six query heads over two key heads in int8, with scales for each batch entry")(
+            GROUPED, key=INT8, key_scale=KEY_SCALES_OF_BATCH, value_scale=VALUE_SCALES_OF_BATCH
+        ),
+        case(
             "grouped_three_heads",
             "Six query heads over three key heads, in three batch entries: a scale for each head, not for each entry",
-        )(
-            Sizes(3, 6, 3, 2, 4, 2),
-            key=E5M2,
-            value=INT8,
-            key_scale=(0.0123, 0.0415, 0.0067),
-            value_scale=(0.37, 0.059, 0.0213),
-        ),
+        )(Sizes(3, 6, 3, 2, 4, 2), key=E5M2, key_scale=(0.0123, 0.0415, 0.0067), value_scale=(0.37, 0.059, 0.0213)),
         quantized(
             "as_many_heads_as_entries",
             "Three heads in three batch entries: a list of three scales belongs to the heads",
@@ -135,12 +124,8 @@ def heads() -> tuple[AuthoredCase, ...]:
         quantized("multi_query", "Four query heads over one key head, a scale for each batch entry")(
             Sizes(2, 4, 1, 3, 5, 2), key_scale=((0.0123,), (0.0415,)), value_scale=((0.37,), (0.059,))
         ),
-        quantized("entries_alone", "A scale for each batch entry, which all heads share")(
-            SMALL,
-            key=INT8,
-            value=INT8,
-            key_scale=((0.0123,), (0.0415,), (0.0067,)),
-            value_scale=((0.059,), (0.37,), (0.0213,)),
+        case("entries_alone", "A scale for each batch entry, which all heads share")(
+            SMALL, key=INT8, key_scale=((0.0123,), (0.0415,), (0.0067,)), value_scale=((0.059,), (0.37,), (0.0213,))
         ),
         quantized("one_number_in_a_list", "One scale for a tensor, as a list of one")(
             SMALL, key=E5M2, value=E5M2, key_scale=(KEY_SCALE,), value_scale=((VALUE_SCALE,),)
@@ -148,8 +133,8 @@ def heads() -> tuple[AuthoredCase, ...]:
         quantized(
             "unlike_granularity", "One scale for all keys, and one for the values of each head of each batch entry"
         )(SMALL, value_scale=VALUE_SCALES_OF_THREE),
-        quantized("unlike_granularity_of_keys", "A scale for the keys of each head, and one for all values")(
-            SMALL, key=INT8, value=INT8, key_scale=KEY_SCALES
+        case("unlike_granularity_of_keys", "A scale for the keys of each head, and one for all values")(
+            SMALL, key=INT8, key_scale=KEY_SCALES
         ),
     )
 

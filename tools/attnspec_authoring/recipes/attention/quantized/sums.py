@@ -21,6 +21,7 @@ from attnspec_authoring.recipes.attention.quantized.formats import (
     VALUE_SCALES,
     quantized,
 )
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def long_rows() -> tuple[AuthoredCase, ...]:
 
 def other_rows() -> tuple[AuthoredCase, ...]:
     """Return short rows of particular numbers."""
+    case = table(quantized, value_scale=VALUE_SCALES, key_scale=KEY_SCALES)
     one = Sizes(1, 2, 2, 3, 5, 2)
     return (
         quantized("peaked", "Scores that lie far apart, in each head otherwise")(
@@ -59,32 +61,21 @@ def other_rows() -> tuple[AuthoredCase, ...]:
         quantized("peaked_of_query", "Scores that lie far apart, from a quantized query")(
             one, query=INT8, key=INT8, value=INT8, query_scale=(0.11, 0.31), key_scale=(0.043, 0.029)
         ),
-        quantized(
+        case(
             "equal_numbers",
             "Values that are all one number, in each head with another scale: the mean is that number times the scale",
-        )(
-            one,
-            key=INT8,
-            value=INT8,
-            key_scale=KEY_SCALES,
-            value_scale=VALUE_SCALES,
-            given={"value": np.full((1, 2, 5, 2), 113.0)},
-        ),
+        )(one, key=INT8, value=INT8, given={"value": np.full((1, 2, 5, 2), 113.0)}),
         quantized("one_key", "One key: its value times the scale")(Sizes(3, 2, 2, 4, 1, 2), value_scale=VALUE_SCALES),
-        quantized("one_query", "One query over grouped heads, as when a token is generated")(
-            Sizes(3, 6, 2, 1, 5, 2), key_scale=KEY_SCALES, value_scale=VALUE_SCALES
-        ),
+        case("one_query", "One query over grouped heads, as when a token is generated")(Sizes(3, 6, 2, 1, 5, 2)),
         quantized("width_64", "Heads of 64 features in int8")(
             Sizes(1, 2, 1, 3, 4, 64, 2), key=INT8, value=INT8, key_scale=0.0031
         ),
-        quantized("value_width", "Values of another width than the keys")(
-            Sizes(1, 2, 2, 3, 4, 2, 5), key_scale=KEY_SCALES, value_scale=VALUE_SCALES
-        ),
+        case("value_width", "Values of another width than the keys")(Sizes(1, 2, 2, 3, 4, 2, 5)),
         quantized("steps_e4m3", "Scores, logits, weights and logsumexp of float8_e4m3fn")(
             Sizes(1, 2, 1, 3, 4, 3), also="weights logsumexp scores logits"
         ),
-        quantized("steps_int8", "Weights and logsumexp of int8, a scale for each head")(
-            Sizes(1, 2, 2, 3, 4, 3), outputs=STEPS, key=INT8, value=INT8, key_scale=KEY_SCALES, value_scale=VALUE_SCALES
+        case("steps_int8", "Weights and logsumexp of int8, a scale for each head")(
+            Sizes(1, 2, 2, 3, 4, 3), outputs=STEPS, key=INT8, value=INT8
         ),
         quantized("steps_e5m2", "Weights and logsumexp of float8_e5m2")(
             Sizes(1, 2, 1, 3, 4, 3), outputs=STEPS, key=E5M2, value=E5M2

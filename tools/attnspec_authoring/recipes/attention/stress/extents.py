@@ -13,7 +13,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM, HIDDEN, TOP_LEFT, Sizes, attention
 from attnspec_authoring.recipes.attention.stress.magnitudes import asked, row, shared, with_scores
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -40,18 +40,13 @@ def line(scores: NDArray[Any], values: NDArray[Any] | None = None) -> dict[str, 
 
 def maximum_cases() -> tuple[AuthoredCase, ...]:
     """Let the greatest score come first, last, in the middle, or anew in every tile."""
+    case = table(attention, clauses=STABLE, also="logsumexp")
     reports = {17: "paiml/aprender/issues/2753", 65: "Dao-AILab/flash-attention/pull/2083"}
     rising = [
-        attention(
+        case(
             f"stress/rising_{count}",
             f"{count} scores that rise by one from key to key: the maximum moves in every tile",
-        )(
-            Sizes(1, 2, 2, 3, count, 1),
-            clauses=STABLE,
-            report=reports.get(count),
-            also="logsumexp",
-            **line(np.arange(count, dtype=np.float64)),
-        )
+        )(Sizes(1, 2, 2, 3, count, 1), report=reports.get(count), **line(np.arange(count, dtype=np.float64)))
         for count in (4, 17, 65)
     ]
     places = np.arange(72, dtype=np.float64)
@@ -68,13 +63,11 @@ def maximum_cases() -> tuple[AuthoredCase, ...]:
     return (
         *rising,
         *(
-            attention(f"stress/{name}", title)(
-                Sizes(1, 2, 2, 3, 72, 1), clauses=STABLE, also="logsumexp", **line(scores)
-            )
+            case(f"stress/{name}", title)(Sizes(1, 2, 2, 3, 72, 1), **line(scores))
             for name, (scores, title) in shapes.items()
         ),
-        attention("stress/rising_far", "72 scores that rise by eight: single precision must rescale to zero and go on")(
-            Sizes(1, 2, 2, 3, 72, 1), clauses=STABLE, also="logsumexp", **line(places * 8.0)
+        case("stress/rising_far", "72 scores that rise by eight: single precision must rescale to zero and go on")(
+            Sizes(1, 2, 2, 3, 72, 1), **line(places * 8.0)
         ),
     )
 
@@ -231,6 +224,7 @@ def gap_cases() -> Iterator[AuthoredCase]:
 
 def single_key_cases() -> tuple[AuthoredCase, ...]:
     """Leave each query one key, far below all others: its value comes out, in every dtype."""
+    case = table(attention, sizes=SIZES, revision=2)
     one = np.eye(3, 5, 1) > 0
     scores = np.where(one, -20480.0, 64.0)
     far: dict[str, Any] = {**with_scores(scores.tolist()), "key": np.broadcast_to(scores.T, (1, 2, 5, 3))}
@@ -251,26 +245,19 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "stress/gap_one_key_billions", "The only key that a mask leaves scores four billion below the others"
         )(SIZES, clauses=CLAUSES, dtypes=("float64", "float32", "bfloat16"), mask=one, **farthest),
-        attention("stress/gap_causal", "Keys in the future score 20000 above those in the past")(
-            SIZES,
-            clauses="causal.top_left softmax.stability",
-            is_causal=True,
-            causal_alignment="top_left",
-            revision=2,
-            **causal,
+        case("stress/gap_causal", "Keys in the future score 20000 above those in the past")(
+            clauses="causal.top_left softmax.stability", is_causal=True, causal_alignment="top_left", **causal
         ),
-        attention("stress/gap_key_lengths", "Keys beyond the length score 20000 above those that count")(
-            SIZES, clauses="key_lengths.exclusion softmax.stability", key_lengths=[3], revision=2, **causal
+        case("stress/gap_key_lengths", "Keys beyond the length score 20000 above those that count")(
+            clauses="key_lengths.exclusion softmax.stability", key_lengths=[3], **causal
         ),
-        attention("stress/gap_window", "Keys outside the window score 20000 above those inside")(
-            SIZES, clauses="window.right softmax.stability", window=[1, None], **BOTTOM, revision=2, **falling
+        case("stress/gap_window", "Keys outside the window score 20000 above those inside")(
+            clauses="window.right softmax.stability", window=[1, None], **BOTTOM, **falling
         ),
-        attention("stress/gap_below_everything", "Every allowed score lies below minus 50000: the row is not dead")(
-            SIZES,
+        case("stress/gap_below_everything", "Every allowed score lies below minus 50000: the row is not dead")(
             clauses="softmax.stability mask.boolean",
             report="flashinfer-ai/flashinfer/issues/4267",
             mask=one | (np.arange(5) == 4),
-            revision=2,
             **lowest,
         ),
         attention(
@@ -286,14 +273,12 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
 
 def far_cases() -> tuple[AuthoredCase, ...]:
     """Put what may be attended far from where a running maximum starts, or from where a wrong maximum lies."""
+    case = table(attention, clauses="softmax.stability")
     only_of_five = np.arange(5) == 2
     only_of_many = np.arange(133) == 66
     return (
-        attention(
-            "stress/gap_tiles_hidden_on_both_sides", "66 hidden keys, one that scores -1024, and 66 more hidden ones"
-        )(
+        case("stress/gap_tiles_hidden_on_both_sides", "66 hidden keys, one that scores -1024, and 66 more hidden ones")(
             shared(133),
-            clauses="softmax.stability",
             report="Dao-AILab/flash-attention/issues/2082",
             query=asked(1.0, 1.0, 1.0),
             key=row(np.where(only_of_many, -1024.0, 0.0)),
@@ -301,24 +286,22 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             scale=1.0,
             mask=only_of_many[np.newaxis],
         ),
-        attention(
+        case(
             "stress/gap_one_key_lowest",
             "The only key that may be attended scores -57344, below any number that stands for minus infinity",
         )(
             shared(5),
-            clauses="softmax.stability",
             report="flashinfer-ai/flashinfer/pull/4401",
             query=asked(1.0, 1.0, 1.0),
             key=row(np.where(only_of_five, -57344.0, 0.0)),
             scale=1.0,
             mask=np.where(only_of_five, 0.0, HIDDEN)[np.newaxis],
         ),
-        attention(
+        case(
             "stress/gap_hidden_key_highest",
             "A hidden key scores 57344 above the others: no number that is subtracted from it hides it",
         )(
             shared(5),
-            clauses="softmax.stability",
             report="ohdearquant/lattice/pull/373",
             query=asked(1.0, 1.0, 1.0),
             key=row(np.where(only_of_five, 57344.0, 0.0)),

@@ -17,7 +17,7 @@ from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.attention.layout.projections import drawn, multi_head, single_head
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, context, softmax
 from attnspec_authoring.recipes.attention.quantized.formats import E4M3, quantized
-from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, EVERY_DTYPE, SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
+from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, EVERY_DTYPE, SINGLE_AND_DOUBLE, WITHOUT_FLOAT16, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -43,14 +43,13 @@ def rows(largest: tuple[float, ...], beside: NDArray[np.float64]) -> NDArray[np.
 
 def softmax_cases() -> tuple[AuthoredCase, ...]:
     """Hold each number by itself, in rows, columns and whole arrays: a guard may look at the whole array."""
+    case = table(softmax, profile=PROFILE)
     named: dict[str, tuple[tuple[float, ...], tuple[str, ...], float]] = {
         "in_every_dtype": (LADDER, EVERY_DTYPE, 1.0),
         "of_singles": (FAR_LADDER, SINGLE_AND_DOUBLE, 0.25),
     }
     one: tuple[AuthoredCase, ...] = tuple(
-        softmax(f"{sign}_{number:g}", f"one row around {value:g}")(
-            value + BESIDE * step, clauses=STABLE, dtypes=dtypes, profile=PROFILE
-        )
+        case(f"{sign}_{number:g}", f"one row around {value:g}")(value + BESIDE * step, clauses=STABLE, dtypes=dtypes)
         for largest, dtypes, step in named.values()
         for number in largest
         for sign, value in (("plus", number), ("minus", -number))
@@ -61,21 +60,14 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
             made
             for name, (largest, dtypes, step) in named.items()
             for made in (
-                softmax(
+                case(
                     f"ladder_columns_{name}",
                     f"columns around numbers from {largest[0]:g} to {largest[-1]:g} of both signs",
-                )(
-                    rows(largest, BESIDE * step).T.copy(),
-                    clauses=(*AXIS, "softmax.stability"),
-                    dtypes=dtypes,
-                    profile=PROFILE,
-                    axis=0,
-                ),
-                softmax(f"ladder_whole_{name}", f"a whole array around {largest[4]:g}")(
+                )(rows(largest, BESIDE * step).T.copy(), clauses=(*AXIS, "softmax.stability"), dtypes=dtypes, axis=0),
+                case(f"ladder_whole_{name}", f"a whole array around {largest[4]:g}")(
                     largest[4] + np.stack([BESIDE, BESIDE[::-1] / 2.0]) * step,
                     clauses=("softmax.axis.whole", "softmax.stability"),
                     dtypes=dtypes,
-                    profile=PROFILE,
                     axis=None,
                 ),
             )
