@@ -103,30 +103,6 @@ def past_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def present_cases() -> tuple[AuthoredCase, ...]:
-    """Return the past and the new keys and values, joined."""
-    return (
-        attention("cache/present", "Past and new keys and values, joined")(
-            Sizes(3, 2, 2, 1, 1, past=3), clauses="precision.dtype", outputs=PRESENT
-        ),
-        attention("cache/present_causal", "Joined keys and values do not depend on causality")(
-            SMALL, outputs=PRESENT, is_causal=True
-        ),
-        attention("cache/present_after_one", "A past of one token, and values wider than the keys")(
-            Sizes(1, 3, 1, 2, 2, 2, 3, 1), report="microsoft/onnxruntime/pull/27791", outputs=PRESENT
-        ),
-        attention("cache/present_grouped", "Joined keys and values keep the shared heads")(
-            Sizes(1, 6, 2, 3, 3, 3, 4, 2), outputs=PRESENT
-        ),
-        attention("cache/present_without_past", "Without a past the joined keys and values are the new ones")(
-            Sizes(1, 2, 2, 4, 5), clauses="past.present", report="microsoft/onnxruntime/issues/26262", outputs=PRESENT
-        ),
-        attention("cache/steps", "Weights, logits and logsumexp over past and new keys")(
-            Sizes(1, 2, 2, 4, 4, past=3), also="weights logsumexp scores logits", is_causal=True
-        ),
-    )
-
-
 def chunk_cases() -> tuple[AuthoredCase, ...]:
     """Cut six tokens into chunks: each gives the rows that all six give at once."""
     whole = CONTINUED.drawn("cache/six_tokens")
@@ -386,7 +362,25 @@ def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile cache."""
     return (
         *past_cases(),
-        *present_cases(),
+        # Return the past and the new keys and values, joined.
+        attention("cache/present", "Past and new keys and values, joined")(
+            Sizes(3, 2, 2, 1, 1, past=3), clauses="precision.dtype", outputs=PRESENT
+        ),
+        attention("cache/present_causal", "Joined keys and values do not depend on causality")(
+            SMALL, outputs=PRESENT, is_causal=True
+        ),
+        attention("cache/present_after_one", "A past of one token, and values wider than the keys")(
+            Sizes(1, 3, 1, 2, 2, 2, 3, 1), report="microsoft/onnxruntime/pull/27791", outputs=PRESENT
+        ),
+        attention("cache/present_grouped", "Joined keys and values keep the shared heads")(
+            Sizes(1, 6, 2, 3, 3, 3, 4, 2), outputs=PRESENT
+        ),
+        attention("cache/present_without_past", "Without a past the joined keys and values are the new ones")(
+            Sizes(1, 2, 2, 4, 5), clauses="past.present", report="microsoft/onnxruntime/issues/26262", outputs=PRESENT
+        ),
+        attention("cache/steps", "Weights, logits and logsumexp over past and new keys")(
+            Sizes(1, 2, 2, 4, 4, past=3), also="weights logsumexp scores logits", is_causal=True
+        ),
         *present_output_cases(),
         *divided_cases(),
         *chunk_cases(),

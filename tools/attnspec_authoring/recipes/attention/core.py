@@ -19,36 +19,6 @@ SMALL = Sizes(1, 2, 2, 4, 5)
 BASE = ("sdpa.scores", "sdpa.scale.default", "sdpa.softmax.keys", "sdpa.output")
 
 
-def plain_cases() -> tuple[AuthoredCase, ...]:
-    """Hold equal shapes with unequal values, and the steps between input and output."""
-    return (
-        attention("core/plain", "Three batch entries of two heads, four queries and five keys")(
-            PLAIN,
-            clauses=BASE,
-            report="tinygrad/tinygrad/pull/5100",
-            changed_argument=ChangedArgument("query", reversed=True),
-            revision=2,
-        ),
-        attention("core/plain_other_values", "The shapes of core/plain with other values")(
-            PLAIN,
-            clauses=BASE,
-            report="mlc-ai/mlc-llm/pull/3426",
-            changed_argument=ChangedArgument("key", reversed=True),
-            revision=2,
-        ),
-        attention("core/plain_weights", "Outputs and weights of a plain case")(SMALL, clauses=BASE, also="weights"),
-        attention("core/plain_steps", "Every step of a plain case: scores, logits, logsumexp, weights")(
-            SMALL, clauses=(*BASE, "sdpa.precision.dtype"), also="weights logsumexp scores logits"
-        ),
-        attention("core/plain_steps_other_values", "Every step of the same shapes with other values")(
-            SMALL, clauses=BASE, also="weights logsumexp scores logits"
-        ),
-        attention(
-            "core/asked_again", "The inputs of core/plain_weights once more, as another call in the same process"
-        )(SMALL, clauses=("sdpa.repeatable", *BASE), drawn_as="core/plain_weights"),
-    )
-
-
 def scale_cases() -> tuple[AuthoredCase, ...]:
     """State the scale: only the scale differs between these cases, so that one kept from another call shows."""
     stated = (
@@ -237,4 +207,35 @@ def value_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile core."""
-    return (*plain_cases(), *scale_cases(), *width_cases(), *value_width_cases(), *length_cases(), *value_cases())
+    return (
+        # Hold equal shapes with unequal values, and the steps between input and output.
+        attention("core/plain", "Three batch entries of two heads, four queries and five keys")(
+            PLAIN,
+            clauses=BASE,
+            report="tinygrad/tinygrad/pull/5100",
+            changed_argument=ChangedArgument("query", reversed=True),
+            revision=2,
+        ),
+        attention("core/plain_other_values", "The shapes of core/plain with other values")(
+            PLAIN,
+            clauses=BASE,
+            report="mlc-ai/mlc-llm/pull/3426",
+            changed_argument=ChangedArgument("key", reversed=True),
+            revision=2,
+        ),
+        attention("core/plain_weights", "Outputs and weights of a plain case")(SMALL, clauses=BASE, also="weights"),
+        attention("core/plain_steps", "Every step of a plain case: scores, logits, logsumexp, weights")(
+            SMALL, clauses=(*BASE, "sdpa.precision.dtype"), also="weights logsumexp scores logits"
+        ),
+        attention("core/plain_steps_other_values", "Every step of the same shapes with other values")(
+            SMALL, clauses=BASE, also="weights logsumexp scores logits"
+        ),
+        attention(
+            "core/asked_again", "The inputs of core/plain_weights once more, as another call in the same process"
+        )(SMALL, clauses=("sdpa.repeatable", *BASE), drawn_as="core/plain_weights"),
+        *scale_cases(),
+        *width_cases(),
+        *value_width_cases(),
+        *length_cases(),
+        *value_cases(),
+    )

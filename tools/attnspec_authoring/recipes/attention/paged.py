@@ -98,32 +98,6 @@ def end_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def empty_cases() -> tuple[AuthoredCase, ...]:
-    """Leave sequences without keys, or without queries."""
-    return (
-        attention("paged/no_keys", "Sequences without keys before, between and behind others")(
-            Sizes(5, 1, 1, 2, 9, 2, 3),
-            clauses=(*EMPTY, "sdpa.fully_masked_row", "sdpa.logsumexp.fully_masked_row", *SERVED),
-            outputs=BOTH_OUTPUTS,
-            key_lengths=[0, 4, 0, 9, 0],
-        ),
-        attention("paged/no_keys_sinks", "Sequences without keys beside sinks")(
-            Sizes(4, 2, 1, 1, 17, 1),
-            clauses=(*EMPTY, "sdpa.sinks.fully_masked_row", *SERVED),
-            outputs=BOTH_OUTPUTS,
-            key_lengths=[8, 0, 17, 1],
-            sinks=[0.5, -1.0],
-        ),
-        attention("paged/no_queries", "Sequences without queries before and between others, causal")(
-            Sizes(4, 1, 1, 3, 12, 2),
-            clauses=(*EMPTY, *POSITION, *SERVED),
-            query_lengths=[0, 3, 0, 2],
-            key_lengths=[5, 12, 8, 4],
-            **BOTTOM_CAUSAL,
-        ),
-    )
-
-
 def position_cases() -> tuple[AuthoredCase, ...]:
     """Place queries and keys by their own sequences, whatever pages they lie in."""
     case = table(attention, clauses=(*POSITION, *SERVED))
@@ -162,52 +136,6 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[10, 4, 7],
             query_lengths=[1, 4, 2],
         ),
-    )
-
-
-def batch_cases() -> tuple[AuthoredCase, ...]:
-    """Put many sequences, many queries, or sequences of equal length into a batch."""
-    return (
-        attention("paged/nine_sequences", "Nine sequences, of which two have no keys")(
-            Sizes(9, 2, 1, 1, 13, 1),
-            clauses=(*EMPTY, *SERVED),
-            outputs=BOTH_OUTPUTS,
-            key_lengths=[3, 13, 0, 6, 1, 12, 4, 0, 7],
-        ),
-        attention(
-            "paged/seventeen_sequences",
-            "Seventeen sequences of different length, of which each third one has one query and the others two, causal",
-        )(
-            Sizes(17, 1, 1, 2, 7, 1),
-            clauses=(*POSITION, *SERVED),
-            **BOTTOM_CAUSAL,
-            query_lengths=[1 if entry % 3 == 0 else 2 for entry in range(17)],
-            key_lengths=[1 + (5 * entry) % 7 for entry in range(17)],
-        ),
-        attention("paged/equal_lengths", "Four sequences of 24 keys each, which fill their pages")(
-            Sizes(4, 2, 2, 1, 24, 1), clauses=SERVED
-        ),
-        attention("paged/queries_67", "Sixty-seven queries in one sequence and two in the other, causal")(
-            Sizes(2, 1, 1, 67, 9, 1),
-            clauses=(*POSITION, *SERVED),
-            **TOP_CAUSAL,
-            query_lengths=[67, 2],
-            key_lengths=[9, 5],
-        ),
-    )
-
-
-def prefix_cases() -> tuple[AuthoredCase, ...]:
-    """Let sequences begin with the same keys and values, which stand in the same pages."""
-    return tuple(
-        attention(f"paged/shared_prefix_{name}", title)(
-            sizes,
-            clauses=("sdpa.paged.shared", *clauses, *SERVED),
-            key=_with_prefix(f"paged/shared_prefix_{name}/key", sizes.shapes()["key"], shared),
-            value=_with_prefix(f"paged/shared_prefix_{name}/value", sizes.shapes()["value"], shared),
-            **others,
-        )
-        for name, title, sizes, shared, clauses, others in _PREFIXES
     )
 
 
@@ -362,33 +290,85 @@ _FROM_THE_TOP: tuple[tuple[int, str, str, dict[str, Any]], ...] = (
 )
 
 
-def from_the_top() -> tuple[AuthoredCase, ...]:
-    """Return windows of queries that stand pages behind each other, from the top left."""
-    return tuple(
-        attention(
-            f"paged/window_of_{queries}_queries_{name}",
-            f"{queries} queries, each of which leaves out other pages, beside {words}",
-        )(
-            Sizes(2, 1, 1, queries, queries + 1, 1),
-            clauses=CLAUSES,
-            also="logsumexp",
-            window=[2, 1],
-            **TOP,
-            key_lengths=[queries + 1, queries - 2],
-            **arguments,
-        )
-        for queries, name, words, arguments in _FROM_THE_TOP
-    )
-
-
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
     return (
         *end_cases(),
-        *empty_cases(),
+        # Leave sequences without keys, or without queries.
+        attention("paged/no_keys", "Sequences without keys before, between and behind others")(
+            Sizes(5, 1, 1, 2, 9, 2, 3),
+            clauses=(*EMPTY, "sdpa.fully_masked_row", "sdpa.logsumexp.fully_masked_row", *SERVED),
+            outputs=BOTH_OUTPUTS,
+            key_lengths=[0, 4, 0, 9, 0],
+        ),
+        attention("paged/no_keys_sinks", "Sequences without keys beside sinks")(
+            Sizes(4, 2, 1, 1, 17, 1),
+            clauses=(*EMPTY, "sdpa.sinks.fully_masked_row", *SERVED),
+            outputs=BOTH_OUTPUTS,
+            key_lengths=[8, 0, 17, 1],
+            sinks=[0.5, -1.0],
+        ),
+        attention("paged/no_queries", "Sequences without queries before and between others, causal")(
+            Sizes(4, 1, 1, 3, 12, 2),
+            clauses=(*EMPTY, *POSITION, *SERVED),
+            query_lengths=[0, 3, 0, 2],
+            key_lengths=[5, 12, 8, 4],
+            **BOTTOM_CAUSAL,
+        ),
         *position_cases(),
-        *batch_cases(),
-        *prefix_cases(),
+        # Put many sequences, many queries, or sequences of equal length into a batch.
+        attention("paged/nine_sequences", "Nine sequences, of which two have no keys")(
+            Sizes(9, 2, 1, 1, 13, 1),
+            clauses=(*EMPTY, *SERVED),
+            outputs=BOTH_OUTPUTS,
+            key_lengths=[3, 13, 0, 6, 1, 12, 4, 0, 7],
+        ),
+        attention(
+            "paged/seventeen_sequences",
+            "Seventeen sequences of different length, of which each third one has one query and the others two, causal",
+        )(
+            Sizes(17, 1, 1, 2, 7, 1),
+            clauses=(*POSITION, *SERVED),
+            **BOTTOM_CAUSAL,
+            query_lengths=[1 if entry % 3 == 0 else 2 for entry in range(17)],
+            key_lengths=[1 + (5 * entry) % 7 for entry in range(17)],
+        ),
+        attention("paged/equal_lengths", "Four sequences of 24 keys each, which fill their pages")(
+            Sizes(4, 2, 2, 1, 24, 1), clauses=SERVED
+        ),
+        attention("paged/queries_67", "Sixty-seven queries in one sequence and two in the other, causal")(
+            Sizes(2, 1, 1, 67, 9, 1),
+            clauses=(*POSITION, *SERVED),
+            **TOP_CAUSAL,
+            query_lengths=[67, 2],
+            key_lengths=[9, 5],
+        ),
+        # Let sequences begin with the same keys and values, which stand in the same pages.
+        *(
+            attention(f"paged/shared_prefix_{name}", title)(
+                sizes,
+                clauses=("sdpa.paged.shared", *clauses, *SERVED),
+                key=_with_prefix(f"paged/shared_prefix_{name}/key", sizes.shapes()["key"], shared),
+                value=_with_prefix(f"paged/shared_prefix_{name}/value", sizes.shapes()["value"], shared),
+                **others,
+            )
+            for name, title, sizes, shared, clauses, others in _PREFIXES
+        ),
         *beside_windows(),
-        *from_the_top(),
+        # Return windows of queries that stand pages behind each other, from the top left.
+        *(
+            attention(
+                f"paged/window_of_{queries}_queries_{name}",
+                f"{queries} queries, each of which leaves out other pages, beside {words}",
+            )(
+                Sizes(2, 1, 1, queries, queries + 1, 1),
+                clauses=CLAUSES,
+                also="logsumexp",
+                window=[2, 1],
+                **TOP,
+                key_lengths=[queries + 1, queries - 2],
+                **arguments,
+            )
+            for queries, name, words, arguments in _FROM_THE_TOP
+        ),
     )

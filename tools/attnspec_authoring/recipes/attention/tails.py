@@ -300,11 +300,16 @@ def many_heads() -> Iterator[AuthoredCase]:
         )
 
 
-def far_cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of far positions and large counts."""
-    return (*square_cases(), *placed_cases(), *counted_cases(), *many_heads())
-
-
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile tails."""
-    return (*key_cases(), *decoding_cases(), *query_cases(), *combined_cases(), *far_cases())
+    return (
+        *key_cases(),
+        *decoding_cases(),
+        *query_cases(),
+        *combined_cases(),
+        # Return the cases of far positions and large counts.
+        *square_cases(),
+        *placed_cases(),
+        *counted_cases(),
+        *many_heads(),
+    )

@@ -56,53 +56,6 @@ def padded(name: str, sizes: Sizes, key_lengths: list[int]) -> dict[str, Any]:
     return tensors
 
 
-def length_cases() -> tuple[AuthoredCase, ...]:
-    """Hold lengths of keys, of queries, and of both."""
-    return (
-        attention("varlen/key_lengths", "Five, two and three keys count; behind them stand large numbers")(
-            HEADS,
-            clauses="key_lengths.exclusion",
-            report="deepspeedai/DeepSpeed/issues/1967",
-            key_lengths=KEY_LENGTHS,
-            **padded("varlen/key_lengths", HEADS, KEY_LENGTHS),
-        ),
-        attention("varlen/key_lengths_other_values", "The same lengths with other values")(
-            HEADS, key_lengths=KEY_LENGTHS, **padded("varlen/key_lengths_other_values", HEADS, KEY_LENGTHS)
-        ),
-        attention("varlen/key_lengths_changed", "The shapes of varlen/key_lengths with other lengths")(
-            HEADS, drawn_as="varlen/key_lengths", key_lengths=[1, 4, 2]
-        ),
-        attention("varlen/key_lengths_probe", "Which keys the lengths leave")(
-            SEEN, clauses="key_lengths.exclusion", key_lengths=KEY_LENGTHS, **probe(SEEN)
-        ),
-        attention("varlen/query_lengths", "Four, one and three queries count")(SIZES, query_lengths=QUERY_LENGTHS),
-        attention("varlen/both", "Lengths of queries and keys")(
-            HEADS, **BOTH, **padded("varlen/both", HEADS, KEY_LENGTHS)
-        ),
-        attention("varlen/steps", "Weights, logits and logsumexp with keys behind the length")(
-            Sizes(3, 1, 1, 4, 5),
-            also="weights logsumexp logits",
-            key_lengths=KEY_LENGTHS,
-            **padded("varlen/steps", Sizes(3, 1, 1, 4, 5), KEY_LENGTHS),
-        ),
-        attention("varlen/no_keys_in_one_entry", "A batch entry of which no key counts")(
-            HEADS,
-            clauses="fully_masked_row key_lengths.exclusion",
-            report="pytorch/pytorch/issues/81077",
-            key_lengths=[5, 0, 3],
-        ),
-        attention("varlen/no_keys_in_one_entry_steps", "Weights and logsumexp of a batch entry of which no key counts")(
-            Sizes(3, 1, 1, 2, 5), report="HabanaAI/vllm-fork/pull/318", also="weights logsumexp", key_lengths=[5, 0, 3]
-        ),
-        attention("varlen/no_queries_in_one_entry", "A batch entry of which no query counts")(
-            SIZES, clauses="query_lengths.rows", query_lengths=[4, 0, 2], key_lengths=KEY_LENGTHS
-        ),
-        attention("varlen/one_key_each", "One key of each batch entry counts: its value comes out")(
-            SIZES, key_lengths=[1, 1, 1]
-        ),
-    )
-
-
 def aligned_cases() -> Iterator[AuthoredCase]:
     """Place queries by the lengths, under each alignment."""
     for alignment in ALIGNMENTS:
@@ -367,7 +320,48 @@ def all_short_cases() -> tuple[AuthoredCase, ...]:
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile varlen."""
     return (
-        *length_cases(),
+        # Hold lengths of keys, of queries, and of both.
+        attention("varlen/key_lengths", "Five, two and three keys count; behind them stand large numbers")(
+            HEADS,
+            clauses="key_lengths.exclusion",
+            report="deepspeedai/DeepSpeed/issues/1967",
+            key_lengths=KEY_LENGTHS,
+            **padded("varlen/key_lengths", HEADS, KEY_LENGTHS),
+        ),
+        attention("varlen/key_lengths_other_values", "The same lengths with other values")(
+            HEADS, key_lengths=KEY_LENGTHS, **padded("varlen/key_lengths_other_values", HEADS, KEY_LENGTHS)
+        ),
+        attention("varlen/key_lengths_changed", "The shapes of varlen/key_lengths with other lengths")(
+            HEADS, drawn_as="varlen/key_lengths", key_lengths=[1, 4, 2]
+        ),
+        attention("varlen/key_lengths_probe", "Which keys the lengths leave")(
+            SEEN, clauses="key_lengths.exclusion", key_lengths=KEY_LENGTHS, **probe(SEEN)
+        ),
+        attention("varlen/query_lengths", "Four, one and three queries count")(SIZES, query_lengths=QUERY_LENGTHS),
+        attention("varlen/both", "Lengths of queries and keys")(
+            HEADS, **BOTH, **padded("varlen/both", HEADS, KEY_LENGTHS)
+        ),
+        attention("varlen/steps", "Weights, logits and logsumexp with keys behind the length")(
+            Sizes(3, 1, 1, 4, 5),
+            also="weights logsumexp logits",
+            key_lengths=KEY_LENGTHS,
+            **padded("varlen/steps", Sizes(3, 1, 1, 4, 5), KEY_LENGTHS),
+        ),
+        attention("varlen/no_keys_in_one_entry", "A batch entry of which no key counts")(
+            HEADS,
+            clauses="fully_masked_row key_lengths.exclusion",
+            report="pytorch/pytorch/issues/81077",
+            key_lengths=[5, 0, 3],
+        ),
+        attention("varlen/no_keys_in_one_entry_steps", "Weights and logsumexp of a batch entry of which no key counts")(
+            Sizes(3, 1, 1, 2, 5), report="HabanaAI/vllm-fork/pull/318", also="weights logsumexp", key_lengths=[5, 0, 3]
+        ),
+        attention("varlen/no_queries_in_one_entry", "A batch entry of which no query counts")(
+            SIZES, clauses="query_lengths.rows", query_lengths=[4, 0, 2], key_lengths=KEY_LENGTHS
+        ),
+        attention("varlen/one_key_each", "One key of each batch entry counts: its value comes out")(
+            SIZES, key_lengths=[1, 1, 1]
+        ),
         *aligned_cases(),
         *packed_cases(),
         *tile_cases(),

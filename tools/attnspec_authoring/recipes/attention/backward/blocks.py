@@ -93,59 +93,6 @@ def query_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def key_cases() -> tuple[AuthoredCase, ...]:
-    """More keys than a block has: what is summed over them, and what counts once however many blocks there are."""
-    return (
-        gradients("keys_269_sinks", "Two sinks beside 269 keys, of which every third has a bias")(
-            Sizes(1, 2, 1, 1, 269, 1, 1),
-            sinks=[2.0, 3.0],
-            mask=np.where(np.arange(269) % 3 == 0, 0.5, 0.0).reshape(1, 269),
-        ),
-        gradients("keys_75_sinks", "A sink beside 75 keys, for two queries")(Sizes(1, 1, 1, 2, 75, 1, 1), sinks=[2.5]),
-        gradients(
-            "keys_40_sinks", "Sinks and a row of a float mask beside forty keys, and output and logsumexp are given"
-        )(Sizes(1, 2, 1, 3, 40, 1, 1), derived=STORED, sinks=[3.0, 1.5], mask=floats(1, 40, hides=False)),
-        gradients(f"keys_{MANY}_sinks", f"One sink beside {MANY} keys, and a gradient of the logsumexp")(
-            Sizes(1, 1, 1, 2, MANY, 1, 1), sinks=[5.0], with_grad_logsumexp=True
-        ),
-        gradients("keys_72_softcap_alibi", "A softcap and biases by distance over 72 keys")(
-            Sizes(1, 2, 1, 3, 72, 1, 1), softcap=1.5, alibi_slopes=[0.0625, 0.5], **BOTTOM, with_grad_logsumexp=True
-        ),
-        gradients("keys_36_lengths", "Lengths at the borders of blocks, and a window from the bottom right")(
-            Sizes(3, 1, 1, 4, 36, 1, 1), key_lengths=[34, 32, 17], query_lengths=[4, 3, 4], window=[2, 0], **BOTTOM
-        ),
-    )
-
-
-def hidden_cases() -> tuple[AuthoredCase, ...]:
-    """Blocks of keys that some queries may attend to and others may not, by each of the ways to exclude."""
-    return (
-        gradients("hidden_blocks_boolean", "A Boolean mask leaves each query the keys of some blocks")(
-            Sizes(1, 1, 1, len(up_to(68)), 68, 1, 1), mask=reached(68, up_to(68))
-        ),
-        gradients("hidden_blocks_float", "A float mask leaves each query the keys of some blocks")(
-            Sizes(1, 1, 1, len(up_to(34)), 34, 1, 1), mask=np.where(reached(34, up_to(34)), 0.25, HIDDEN)
-        ),
-        gradients("hidden_blocks_sinks", "A Boolean mask leaves each query the keys of some blocks, and a sink")(
-            Sizes(1, 1, 1, len(up_to(20)), 20, 1, 1),
-            mask=reached(20, up_to(20)),
-            sinks=[-0.5],
-            with_grad_logsumexp=True,
-        ),
-        *(
-            gradients(
-                f"hidden_blocks_window_{alignment}",
-                f"A window ends within a block for some queries and before it for others, {alignment}",
-            )(Sizes(1, 1, 1, *extents, 1, 1), window=window, causal_alignment=alignment)
-            for alignment, extents, window in ((BOTTOM_RIGHT, (9, 69), [3, 0]), (TOP_LEFT, (40, 38), [2, 1]))
-        ),
-        gradients(
-            "hidden_blocks_causal_window",
-            "A window and causality, where the first block of some queries lies before their window",
-        )(Sizes(1, 1, 1, 8, 133, 1, 1), window=[4, None], **BOTTOM_CAUSAL, alibi_slopes=[-0.5]),
-    )
-
-
 BORDERS = (8, 16, 32, 64)
 """Tiles that kernels have. Their borders are those of tiles of 2 and 4, too."""
 WINDOWS: tuple[list[int | None], ...] = ([1, 0], [0, 1], [0, 0], [3, 2], [7, 0], [0, 7], [8, 8], [1, None], [None, 1])
@@ -187,31 +134,6 @@ def query_border_cases() -> Iterator[AuthoredCase]:
         )
 
 
-def square_cases() -> tuple[AuthoredCase, ...]:
-    """Tiles of both sides: skipped, taken whole, and cut by the edge of a window."""
-    return (
-        *(
-            gradients(
-                f"square_18_{'_'.join('open' if side is None else str(side) for side in window)}",
-                f"Eighteen tokens and the window {window}",
-            )(Sizes(1, 1, 1, 18, 18, 1, 1), window=window)
-            for window in WINDOWS
-        ),
-        gradients("more_18_causal_window", "Causality and a window, 14 queries over 18 keys, bottom-right")(
-            Sizes(1, 1, 1, 14, 18, 1, 1), is_causal=True, window=[3, 4], **BOTTOM
-        ),
-        gradients("fewer_18_causal_window", "Causality and a window, 18 queries over 13 keys, bottom-right, and sinks")(
-            Sizes(1, 1, 1, 18, 13, 1, 1), is_causal=True, window=[4, None], sinks=[0.5], **BOTTOM
-        ),
-        gradients(
-            "lengths_18_window", "A window beside lengths whose difference is another in each entry, bottom-right"
-        )(Sizes(3, 1, 1, 9, 18, 1, 1), window=[3, 0], key_lengths=[18, 16, 9], query_lengths=[9, 4, 8], **BOTTOM),
-        gradients(
-            "lengths_18_causal", "Causality beside lengths, more queries than keys in some entries, bottom-right"
-        )(Sizes(3, 1, 1, 18, 9, 1, 1), is_causal=True, key_lengths=[9, 4, 8], query_lengths=[18, 16, 9], **BOTTOM),
-    )
-
-
 def width_cases() -> tuple[AuthoredCase, ...]:
     """Features behind the last whole block of 32, 64 and 128."""
     widths = ((40, 3), (3, 40), (67, 35), (35, 67), (131, 2), (2, 131), (48, 33))
@@ -232,10 +154,70 @@ def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
     return (
         *query_cases(),
-        *key_cases(),
-        *hidden_cases(),
+        # More keys than a block has: what is summed over them, and what counts once however many blocks there are.
+        gradients("keys_269_sinks", "Two sinks beside 269 keys, of which every third has a bias")(
+            Sizes(1, 2, 1, 1, 269, 1, 1),
+            sinks=[2.0, 3.0],
+            mask=np.where(np.arange(269) % 3 == 0, 0.5, 0.0).reshape(1, 269),
+        ),
+        gradients("keys_75_sinks", "A sink beside 75 keys, for two queries")(Sizes(1, 1, 1, 2, 75, 1, 1), sinks=[2.5]),
+        gradients(
+            "keys_40_sinks", "Sinks and a row of a float mask beside forty keys, and output and logsumexp are given"
+        )(Sizes(1, 2, 1, 3, 40, 1, 1), derived=STORED, sinks=[3.0, 1.5], mask=floats(1, 40, hides=False)),
+        gradients(f"keys_{MANY}_sinks", f"One sink beside {MANY} keys, and a gradient of the logsumexp")(
+            Sizes(1, 1, 1, 2, MANY, 1, 1), sinks=[5.0], with_grad_logsumexp=True
+        ),
+        gradients("keys_72_softcap_alibi", "A softcap and biases by distance over 72 keys")(
+            Sizes(1, 2, 1, 3, 72, 1, 1), softcap=1.5, alibi_slopes=[0.0625, 0.5], **BOTTOM, with_grad_logsumexp=True
+        ),
+        gradients("keys_36_lengths", "Lengths at the borders of blocks, and a window from the bottom right")(
+            Sizes(3, 1, 1, 4, 36, 1, 1), key_lengths=[34, 32, 17], query_lengths=[4, 3, 4], window=[2, 0], **BOTTOM
+        ),
+        # Blocks of keys that some queries may attend to and others may not, by each of the ways to exclude.
+        gradients("hidden_blocks_boolean", "A Boolean mask leaves each query the keys of some blocks")(
+            Sizes(1, 1, 1, len(up_to(68)), 68, 1, 1), mask=reached(68, up_to(68))
+        ),
+        gradients("hidden_blocks_float", "A float mask leaves each query the keys of some blocks")(
+            Sizes(1, 1, 1, len(up_to(34)), 34, 1, 1), mask=np.where(reached(34, up_to(34)), 0.25, HIDDEN)
+        ),
+        gradients("hidden_blocks_sinks", "A Boolean mask leaves each query the keys of some blocks, and a sink")(
+            Sizes(1, 1, 1, len(up_to(20)), 20, 1, 1),
+            mask=reached(20, up_to(20)),
+            sinks=[-0.5],
+            with_grad_logsumexp=True,
+        ),
+        *(
+            gradients(
+                f"hidden_blocks_window_{alignment}",
+                f"A window ends within a block for some queries and before it for others, {alignment}",
+            )(Sizes(1, 1, 1, *extents, 1, 1), window=window, causal_alignment=alignment)
+            for alignment, extents, window in ((BOTTOM_RIGHT, (9, 69), [3, 0]), (TOP_LEFT, (40, 38), [2, 1]))
+        ),
+        gradients(
+            "hidden_blocks_causal_window",
+            "A window and causality, where the first block of some queries lies before their window",
+        )(Sizes(1, 1, 1, 8, 133, 1, 1), window=[4, None], **BOTTOM_CAUSAL, alibi_slopes=[-0.5]),
         *key_border_cases(),
         *query_border_cases(),
-        *square_cases(),
+        # Tiles of both sides: skipped, taken whole, and cut by the edge of a window.
+        *(
+            gradients(
+                f"square_18_{'_'.join('open' if side is None else str(side) for side in window)}",
+                f"Eighteen tokens and the window {window}",
+            )(Sizes(1, 1, 1, 18, 18, 1, 1), window=window)
+            for window in WINDOWS
+        ),
+        gradients("more_18_causal_window", "Causality and a window, 14 queries over 18 keys, bottom-right")(
+            Sizes(1, 1, 1, 14, 18, 1, 1), is_causal=True, window=[3, 4], **BOTTOM
+        ),
+        gradients("fewer_18_causal_window", "Causality and a window, 18 queries over 13 keys, bottom-right, and sinks")(
+            Sizes(1, 1, 1, 18, 13, 1, 1), is_causal=True, window=[4, None], sinks=[0.5], **BOTTOM
+        ),
+        gradients(
+            "lengths_18_window", "A window beside lengths whose difference is another in each entry, bottom-right"
+        )(Sizes(3, 1, 1, 9, 18, 1, 1), window=[3, 0], key_lengths=[18, 16, 9], query_lengths=[9, 4, 8], **BOTTOM),
+        gradients(
+            "lengths_18_causal", "Causality beside lengths, more queries than keys in some entries, bottom-right"
+        )(Sizes(3, 1, 1, 18, 9, 1, 1), is_causal=True, key_lengths=[9, 4, 8], query_lengths=[18, 16, 9], **BOTTOM),
         *width_cases(),
     )

@@ -150,15 +150,17 @@ def features_of(sizes: Sizes) -> Mapping[str, dict[str, Any]]:
     }
 
 
-def empty_features_cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of each feature."""
-    return tuple(
-        gradients(f"{name}_{feature}", f"there is {what}, beside {feature.replace('_', ' ')}")(sizes, **arguments)
-        for name, (what, sizes) in WITHOUT.items()
-        for feature, arguments in features_of(sizes).items()
-    )
-
-
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    return (*length_cases(), *dead_cases(), *no_axis_cases(), *garbage_cases(), *empty_features_cases())
+    return (
+        *length_cases(),
+        *dead_cases(),
+        *no_axis_cases(),
+        *garbage_cases(),
+        # Return the cases of each feature.
+        *(
+            gradients(f"{name}_{feature}", f"there is {what}, beside {feature.replace('_', ' ')}")(sizes, **arguments)
+            for name, (what, sizes) in WITHOUT.items()
+            for feature, arguments in features_of(sizes).items()
+        ),
+    )

@@ -42,36 +42,6 @@ MASKED = Sizes(3, 2, 1, 4, 5, 1, 1)
 BOOLEAN = ("4_no_heads", "4_of_entries", "3_full", "3_of_heads", "2_one_row")
 
 
-def shape_cases() -> tuple[AuthoredCase, ...]:
-    """Every shape that a mask may have."""
-    return (
-        *(
-            gradients(f"float_mask_{name}", f"A float mask of the shape {shape}")(MASKED, mask=floats(*shape))
-            for name, shape in SHAPES.items()
-        ),
-        *(
-            gradients(f"boolean_mask_{name}", f"A Boolean mask of the shape {SHAPES[name]}")(
-                MASKED, mask=booleans(*SHAPES[name])
-            )
-            for name in BOOLEAN
-        ),
-        gradients(
-            "float_mask_batch_equals_heads", "A float mask of three axes where there are as many batch entries as heads"
-        )(Sizes(2, 2, 2, 3, 4, 2, 3), mask=floats(2, 3, 4)),
-        *(
-            gradients(
-                f"{kind}_mask_of_queries_as_many_as_entries",
-                f"A {what} mask of the shape (3, 5) has a row for each query, also with as many batch entries",
-            )(Sizes(3, 2, 1, 3, 5, 1, 1), mask=draw(f"backward/{kind}_mask_of_queries_as_many_as_entries", (3, 5)))
-            for kind, what, draw in (("boolean", "Boolean", boolean_mask), ("float", "float", float_mask))
-        ),
-        gradients("float_mask_grouped", "A float mask for each of six query heads")(GROUPED, mask=floats(6, 4, 5)),
-        gradients("float_mask_grouped_shared", "One float mask for six query heads over two")(
-            GROUPED, mask=floats(1, 1, 4, 5)
-        ),
-    )
-
-
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put masks together with all that has a part in the gradient of a mask, and all that has none."""
     case = table(gradients, sizes=PLAIN)
@@ -172,4 +142,33 @@ def neutral_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    return (*shape_cases(), *combined_cases(), *one_query_cases(), *neutral_cases())
+    return (
+        # Every shape that a mask may have.
+        *(
+            gradients(f"float_mask_{name}", f"A float mask of the shape {shape}")(MASKED, mask=floats(*shape))
+            for name, shape in SHAPES.items()
+        ),
+        *(
+            gradients(f"boolean_mask_{name}", f"A Boolean mask of the shape {SHAPES[name]}")(
+                MASKED, mask=booleans(*SHAPES[name])
+            )
+            for name in BOOLEAN
+        ),
+        gradients(
+            "float_mask_batch_equals_heads", "A float mask of three axes where there are as many batch entries as heads"
+        )(Sizes(2, 2, 2, 3, 4, 2, 3), mask=floats(2, 3, 4)),
+        *(
+            gradients(
+                f"{kind}_mask_of_queries_as_many_as_entries",
+                f"A {what} mask of the shape (3, 5) has a row for each query, also with as many batch entries",
+            )(Sizes(3, 2, 1, 3, 5, 1, 1), mask=draw(f"backward/{kind}_mask_of_queries_as_many_as_entries", (3, 5)))
+            for kind, what, draw in (("boolean", "Boolean", boolean_mask), ("float", "float", float_mask))
+        ),
+        gradients("float_mask_grouped", "A float mask for each of six query heads")(GROUPED, mask=floats(6, 4, 5)),
+        gradients("float_mask_grouped_shared", "One float mask for six query heads over two")(
+            GROUPED, mask=floats(1, 1, 4, 5)
+        ),
+        *combined_cases(),
+        *one_query_cases(),
+        *neutral_cases(),
+    )

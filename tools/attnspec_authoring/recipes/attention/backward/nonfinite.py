@@ -287,14 +287,12 @@ def one_key_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def nonfinite_places_cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases by place."""
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return all of them."""
     return (
+        *excluded_cases(),
+        *attended_cases(),
+        # Return the cases by place.
         *(*query_cases(), *key_cases(), *dead_cases(), *mask_cases(), *padding_cases(), *stated_padding_cases()),
         *one_key_cases(),
     )
-
-
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return all of them."""
-    return (*excluded_cases(), *attended_cases(), *nonfinite_places_cases())

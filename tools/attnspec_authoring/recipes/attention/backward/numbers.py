@@ -218,11 +218,6 @@ def size_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def sum_cases() -> tuple[AuthoredCase, ...]:
-    """Sum many in the gradients of queries, masks and sinks and in the softmax: half precision stops growing."""
-    return tuple(case for tokens in TOKENS for case in _sums_of(tokens, "" if tokens == TOKENS[0] else f"_{tokens}"))
-
-
 def _sums_of(tokens: int, suffix: str) -> tuple[AuthoredCase, ...]:
     # What is added is less than half of the distance between neighbours of the first one in half precision.
     first = np.where(np.arange(tokens) == 0, 256.0, 7 / 64).reshape(1, 1, tokens, 1)
@@ -275,5 +270,6 @@ def cases() -> tuple[AuthoredCase, ...]:
         *half_cases(),
         *far_cases(),
         *size_cases(),
-        *sum_cases(),
+        # Sum many in the gradients of queries, masks and sinks and in the softmax: half precision stops growing.
+        *(case for tokens in TOKENS for case in _sums_of(tokens, "" if tokens == TOKENS[0] else f"_{tokens}")),
     )

@@ -165,11 +165,6 @@ def gradient_refusals() -> tuple[AuthoredCase, ...]:
     )
 
 
-def rejects_cases() -> tuple[AuthoredCase, ...]:
-    """Return the refusals and their twins."""
-    return (*TWINS, *shape_refusals(), *gradient_refusals())
-
-
 TWIN = gradients("twin_heads", "Valid twin: two heads, two features of values, a gradient of the logsumexp")(
     Sizes(3, 2, 2, 4, 5, 2, 2), with_grad_logsumexp=True
 )
@@ -316,9 +311,14 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
     )
 
 
-def misfits_cases() -> tuple[AuthoredCase, ...]:
-    """Return the refusals, and the twins that the others do not have."""
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return all of them."""
     return (
+        # Return the refusals and their twins.
+        *TWINS,
+        *shape_refusals(),
+        *gradient_refusals(),
+        # Return the refusals, and the twins that the others do not have.
         TWIN,
         FLOAT_TWIN,
         *shape_misfits(),
@@ -350,8 +350,3 @@ def misfits_cases() -> tuple[AuthoredCase, ...]:
             for name, title, twin, shape in MASKS
         ),
     )
-
-
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return all of them."""
-    return (*rejects_cases(), *misfits_cases())

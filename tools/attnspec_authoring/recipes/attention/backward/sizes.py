@@ -65,25 +65,6 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def single_cases() -> tuple[AuthoredCase, ...]:
-    """One query, one key."""
-    return (
-        gradients("one_query", "One query over several keys")(Sizes(3, 2, 2, 1, 5, 2, 1)),
-        gradients("one_query_40_keys", "One query over forty keys")(Sizes(1, 6, 2, 1, 40, 1, 1), derived=STORED),
-        gradients("one_query_causal_top", "One query, causality, top-left")(
-            Sizes(3, 2, 2, 1, 5, 2, 1), is_causal=True, causal_alignment="top_left"
-        ),
-        gradients("one_key", "One key: its score has no gradient")(Sizes(3, 2, 2, 4, 1, 3, 2)),
-        gradients("one_key_stored", "One key, and output and logsumexp are given")(
-            Sizes(3, 2, 2, 4, 1, 3, 2), derived=STORED
-        ),
-        gradients("one_key_grad_logsumexp", "One key, and the logsumexp has a gradient")(
-            Sizes(3, 2, 2, 4, 1, 3, 2), with_grad_logsumexp=True
-        ),
-        gradients("one_of_each", "One query and one key")(Sizes(2, 3, 3, 1, 1, 4, 5), clauses="grad_query grad_value"),
-    )
-
-
 def width_cases() -> tuple[AuthoredCase, ...]:
     """Widths of queries and keys, and of values."""
     widths = ((1, 1), (1, 4), (2, 2), (4, 1), (5, 7), (8, 16), (17, 3), (65, 1), (1, 33))
@@ -222,19 +203,29 @@ def groups() -> tuple[AuthoredCase, ...]:
     )
 
 
-def many_queries_cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases with many queries."""
-    return (*(case for queries in COUNTS for case in many_queries(queries)), *groups())
-
-
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
     return (
         *tile_cases(),
-        *single_cases(),
+        # One query, one key.
+        gradients("one_query", "One query over several keys")(Sizes(3, 2, 2, 1, 5, 2, 1)),
+        gradients("one_query_40_keys", "One query over forty keys")(Sizes(1, 6, 2, 1, 40, 1, 1), derived=STORED),
+        gradients("one_query_causal_top", "One query, causality, top-left")(
+            Sizes(3, 2, 2, 1, 5, 2, 1), is_causal=True, causal_alignment="top_left"
+        ),
+        gradients("one_key", "One key: its score has no gradient")(Sizes(3, 2, 2, 4, 1, 3, 2)),
+        gradients("one_key_stored", "One key, and output and logsumexp are given")(
+            Sizes(3, 2, 2, 4, 1, 3, 2), derived=STORED
+        ),
+        gradients("one_key_grad_logsumexp", "One key, and the logsumexp has a gradient")(
+            Sizes(3, 2, 2, 4, 1, 3, 2), with_grad_logsumexp=True
+        ),
+        gradients("one_of_each", "One query and one key")(Sizes(2, 3, 3, 1, 1, 4, 5), clauses="grad_query grad_value"),
         *width_cases(),
         *entry_cases(),
         *group_cases(),
         *square_cases(),
-        *many_queries_cases(),
+        # Return the cases with many queries.
+        *(case for queries in COUNTS for case in many_queries(queries)),
+        *groups(),
     )

@@ -67,67 +67,6 @@ def far_masks() -> tuple[tuple[str, str, dict[str, Any]], ...]:
     )
 
 
-def mask_cases() -> tuple[AuthoredCase, ...]:
-    """Hold masks of unequal lengths and several offsets."""
-    return (
-        causal_mask("square", "five queries, five keys")(
-            query_length=5, changed_argument=ChangedArgument("query_length", 4), revision=2
-        ),
-        causal_mask("square_additive", "five queries, five keys, as numbers to add")(
-            query_length=5, additive=True, changed_argument=ChangedArgument("additive", False), revision=2
-        ),
-        causal_mask("more_keys", "three queries, five keys")(
-            query_length=3, key_length=5, changed_argument=ChangedArgument("key_length", 6), revision=2
-        ),
-        causal_mask("more_keys_offset", "three queries at the last of five keys")(
-            query_length=3, key_length=5, offset=2, changed_argument=ChangedArgument("offset", 1), revision=2
-        ),
-        causal_mask("more_queries", "five queries, three keys")(query_length=5, key_length=3),
-        causal_mask("negative_offset", "the first two queries see no key")(query_length=5, key_length=3, offset=-2),
-        causal_mask("offset_additive", "three queries after four past keys, as numbers to add")(
-            query_length=3, key_length=7, offset=4, additive=True
-        ),
-        *(
-            causal_mask(f"{name}_{kind}", f"{what}, {how}")(additive=additive, **lengths)
-            for kind, how, additive in (("boolean", "truth values", False), ("additive", "numbers to add", True))
-            for name, what, lengths in far_masks()
-        ),
-        causal_mask("fewer_keys_afterwards", "six queries, five keys, and fewer afterwards")(
-            query_length=6, key_length=5, changed_argument=ChangedArgument("key_length", 3)
-        ),
-        causal_mask(
-            "offset_minus_2_afterwards", "three queries an offset of -1 before four keys, and of -2 afterwards"
-        )(query_length=3, key_length=4, offset=-1, changed_argument=ChangedArgument("offset", -2)),
-        causal_mask("no_keys_afterwards", "four queries, as many keys, and none afterwards")(
-            query_length=4, key_length=4, changed_argument=ChangedArgument("key_length", 0)
-        ),
-        causal_mask("square_after_no_keys", "five queries, no keys, and as many afterwards")(
-            query_length=5, key_length=0, changed_argument=ChangedArgument("key_length", None)
-        ),
-        causal_mask("fewer_queries_afterwards", "seven queries, five keys, and fewer afterwards")(
-            query_length=7, key_length=5, changed_argument=ChangedArgument("query_length", 2)
-        ),
-        causal_mask("later_afterwards", "three queries before six keys, and at them afterwards")(
-            query_length=3, key_length=6, offset=-1, changed_argument=ChangedArgument("offset", 3)
-        ),
-        *(
-            causal_mask(f"square_offset_{name}_{kind}", f"five queries, as many keys, an offset of {offset}, {how}")(
-                query_length=5, offset=offset, additive=additive
-            )
-            for kind, how, additive in (("boolean", "truth values", False), ("additive", "numbers to add", True))
-            for name, offset in (("2", 2), ("minus_2", -2))
-        ),
-        causal_mask("square_offset_key_length_null", "four queries, the number of keys null, an offset of 3")(
-            query_length=4, key_length=None, offset=3
-        ),
-        causal_mask("square_offset_7", "three queries, as many keys, an offset beyond them")(query_length=3, offset=7),
-        causal_mask("square_offset_minus_7", "three queries before all keys")(query_length=3, offset=-7),
-        causal_mask("one_query_offset", "one query, one key, an offset of 1")(query_length=1, offset=1),
-        causal_mask("no_queries_offset", "no query, no key, an offset of 3")(query_length=0, offset=3),
-        causal_mask("far_offset", "an offset beyond the keys hides nothing")(query_length=3, key_length=4, offset=9),
-    )
-
-
 def counted(shape: tuple[int, ...], start: int) -> NDArray[np.float64]:
     """Give every element its number, so that each place can be told from every other."""
     return np.arange(start, start + np.prod(shape), dtype=np.float64).reshape(shape)
@@ -205,4 +144,63 @@ def head_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of causal masks and of heads."""
-    return (*mask_cases(), *head_cases(), *of_all_digits())
+    return (
+        # Hold masks of unequal lengths and several offsets.
+        causal_mask("square", "five queries, five keys")(
+            query_length=5, changed_argument=ChangedArgument("query_length", 4), revision=2
+        ),
+        causal_mask("square_additive", "five queries, five keys, as numbers to add")(
+            query_length=5, additive=True, changed_argument=ChangedArgument("additive", False), revision=2
+        ),
+        causal_mask("more_keys", "three queries, five keys")(
+            query_length=3, key_length=5, changed_argument=ChangedArgument("key_length", 6), revision=2
+        ),
+        causal_mask("more_keys_offset", "three queries at the last of five keys")(
+            query_length=3, key_length=5, offset=2, changed_argument=ChangedArgument("offset", 1), revision=2
+        ),
+        causal_mask("more_queries", "five queries, three keys")(query_length=5, key_length=3),
+        causal_mask("negative_offset", "the first two queries see no key")(query_length=5, key_length=3, offset=-2),
+        causal_mask("offset_additive", "three queries after four past keys, as numbers to add")(
+            query_length=3, key_length=7, offset=4, additive=True
+        ),
+        *(
+            causal_mask(f"{name}_{kind}", f"{what}, {how}")(additive=additive, **lengths)
+            for kind, how, additive in (("boolean", "truth values", False), ("additive", "numbers to add", True))
+            for name, what, lengths in far_masks()
+        ),
+        causal_mask("fewer_keys_afterwards", "six queries, five keys, and fewer afterwards")(
+            query_length=6, key_length=5, changed_argument=ChangedArgument("key_length", 3)
+        ),
+        causal_mask(
+            "offset_minus_2_afterwards", "three queries an offset of -1 before four keys, and of -2 afterwards"
+        )(query_length=3, key_length=4, offset=-1, changed_argument=ChangedArgument("offset", -2)),
+        causal_mask("no_keys_afterwards", "four queries, as many keys, and none afterwards")(
+            query_length=4, key_length=4, changed_argument=ChangedArgument("key_length", 0)
+        ),
+        causal_mask("square_after_no_keys", "five queries, no keys, and as many afterwards")(
+            query_length=5, key_length=0, changed_argument=ChangedArgument("key_length", None)
+        ),
+        causal_mask("fewer_queries_afterwards", "seven queries, five keys, and fewer afterwards")(
+            query_length=7, key_length=5, changed_argument=ChangedArgument("query_length", 2)
+        ),
+        causal_mask("later_afterwards", "three queries before six keys, and at them afterwards")(
+            query_length=3, key_length=6, offset=-1, changed_argument=ChangedArgument("offset", 3)
+        ),
+        *(
+            causal_mask(f"square_offset_{name}_{kind}", f"five queries, as many keys, an offset of {offset}, {how}")(
+                query_length=5, offset=offset, additive=additive
+            )
+            for kind, how, additive in (("boolean", "truth values", False), ("additive", "numbers to add", True))
+            for name, offset in (("2", 2), ("minus_2", -2))
+        ),
+        causal_mask("square_offset_key_length_null", "four queries, the number of keys null, an offset of 3")(
+            query_length=4, key_length=None, offset=3
+        ),
+        causal_mask("square_offset_7", "three queries, as many keys, an offset beyond them")(query_length=3, offset=7),
+        causal_mask("square_offset_minus_7", "three queries before all keys")(query_length=3, offset=-7),
+        causal_mask("one_query_offset", "one query, one key, an offset of 1")(query_length=1, offset=1),
+        causal_mask("no_queries_offset", "no query, no key, an offset of 3")(query_length=0, offset=3),
+        causal_mask("far_offset", "an offset beyond the keys hides nothing")(query_length=3, key_length=4, offset=9),
+        *head_cases(),
+        *of_all_digits(),
+    )

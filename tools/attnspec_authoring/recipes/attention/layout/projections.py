@@ -86,34 +86,6 @@ def single_head(
     )
 
 
-def single_head_cases() -> tuple[AuthoredCase, ...]:
-    """Hold unequal widths of tokens, keys, values and output, all scales, and equal shapes with unequal values."""
-    return (
-        single_head("plain", "four tokens of five features, keys of three, values of two")(
-            4, (5, 3, 2, None), changed_argument=ChangedArgument("x", reversed=True), revision=2
-        ),
-        single_head("plain_other_values", "the same shapes with other values")(
-            4, (5, 3, 2, None), changed_argument=ChangedArgument("w_query", reversed=True), revision=2
-        ),
-        single_head("output", "with an output matrix that widens")(
-            4, (5, 3, 2, 6), changed_argument=ChangedArgument("w_output", reversed=True), revision=2
-        ),
-        single_head("square", "all widths equal, as an equal number of tokens")(
-            4, (4, 4, 4, 4), changed_argument=ChangedArgument("w_key", reversed=True), revision=2
-        ),
-        single_head("one_token", "one token")(1, (5, 3, 2, None)),
-        single_head("keys_of_one", "keys of one feature")(3, (2, 1, 2, None)),
-        single_head("more_tokens", "seven tokens of two features")(
-            7, (2, 3, 4, None), changed_argument=ChangedArgument("w_value", reversed=True), revision=2
-        ),
-        single_head("scale", "a stated scale")(
-            4, (5, 3, 2, None), scale=0.25, changed_argument=ChangedArgument("scale", 2.0), revision=2
-        ),
-        single_head("scale_zero", "the scale zero: every token gets the mean")(4, (5, 3, 2, None), scale=0.0),
-        single_head("scale_negative", "a negative scale")(4, (5, 3, 2, None), scale=-1.0),
-    )
-
-
 BIASES = ("b_query", "b_key", "b_value", "b_output")
 
 
@@ -351,4 +323,30 @@ def _weights(
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    return (*single_head_cases(), *multi_head_cases(), *initialisation_cases())
+    return (
+        # Hold unequal widths of tokens, keys, values and output, all scales, and equal shapes with unequal values.
+        single_head("plain", "four tokens of five features, keys of three, values of two")(
+            4, (5, 3, 2, None), changed_argument=ChangedArgument("x", reversed=True), revision=2
+        ),
+        single_head("plain_other_values", "the same shapes with other values")(
+            4, (5, 3, 2, None), changed_argument=ChangedArgument("w_query", reversed=True), revision=2
+        ),
+        single_head("output", "with an output matrix that widens")(
+            4, (5, 3, 2, 6), changed_argument=ChangedArgument("w_output", reversed=True), revision=2
+        ),
+        single_head("square", "all widths equal, as an equal number of tokens")(
+            4, (4, 4, 4, 4), changed_argument=ChangedArgument("w_key", reversed=True), revision=2
+        ),
+        single_head("one_token", "one token")(1, (5, 3, 2, None)),
+        single_head("keys_of_one", "keys of one feature")(3, (2, 1, 2, None)),
+        single_head("more_tokens", "seven tokens of two features")(
+            7, (2, 3, 4, None), changed_argument=ChangedArgument("w_value", reversed=True), revision=2
+        ),
+        single_head("scale", "a stated scale")(
+            4, (5, 3, 2, None), scale=0.25, changed_argument=ChangedArgument("scale", 2.0), revision=2
+        ),
+        single_head("scale_zero", "the scale zero: every token gets the mean")(4, (5, 3, 2, None), scale=0.0),
+        single_head("scale_negative", "a negative scale")(4, (5, 3, 2, None), scale=-1.0),
+        *multi_head_cases(),
+        *initialisation_cases(),
+    )

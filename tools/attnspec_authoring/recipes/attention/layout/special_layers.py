@@ -280,27 +280,6 @@ WITHOUT_KEYS: tuple[tuple[str, str, tuple[str, ...], dict[str, Any]], ...] = (
 """What layers without keys have beside: the rest of the name, of the title, biases and attributes."""
 
 
-def of_heads() -> tuple[AuthoredCase, ...]:
-    """Split and join heads of each axis without elements."""
-    return (
-        layout("no_tokens", "no token of eight features in two heads")((2, 0, 8), num_heads=2),
-        layout("no_batch_entries", "no batch entry of three tokens in two heads")((0, 3, 8), num_heads=2),
-        layout("no_features", "three tokens of no feature in two heads")((1, 3, 0), num_heads=2),
-        layout("no_tokens", "two heads of no token, joined")((3, 2, 0, 4)),
-        layout("no_batch_entries", "no batch entry of two heads, joined")((0, 2, 3, 4)),
-        layout("no_features", "two heads of no feature, joined")((1, 2, 3, 0)),
-    )
-
-
-def of_softmax() -> tuple[AuthoredCase, ...]:
-    """Take the softmax of no rows, along either axis."""
-    return (
-        softmax("no_rows", "no row of four numbers")((0, 4)),
-        softmax("no_columns", "no column of three numbers")((3, 0), clauses=AXIS, axis=0),
-        softmax("no_rows_rank_3", "two tables without rows")((2, 0, 3)),
-    )
-
-
 def of_projections() -> tuple[AuthoredCase, ...]:
     """Attend without queries and without batch entries, behind projections."""
     case = table(multi_head, num_heads=2)
@@ -341,7 +320,16 @@ def cases() -> tuple[AuthoredCase, ...]:
         *multi_head_cases(),
         *masks_of_equal_lengths(),
         *fully_masked_cases(),
-        *of_heads(),
-        *of_softmax(),
+        # Split and join heads of each axis without elements.
+        layout("no_tokens", "no token of eight features in two heads")((2, 0, 8), num_heads=2),
+        layout("no_batch_entries", "no batch entry of three tokens in two heads")((0, 3, 8), num_heads=2),
+        layout("no_features", "three tokens of no feature in two heads")((1, 3, 0), num_heads=2),
+        layout("no_tokens", "two heads of no token, joined")((3, 2, 0, 4)),
+        layout("no_batch_entries", "no batch entry of two heads, joined")((0, 2, 3, 4)),
+        layout("no_features", "two heads of no feature, joined")((1, 2, 3, 0)),
+        # Take the softmax of no rows, along either axis.
+        softmax("no_rows", "no row of four numbers")((0, 4)),
+        softmax("no_columns", "no column of three numbers")((3, 0), clauses=AXIS, axis=0),
+        softmax("no_rows_rank_3", "two tables without rows")((2, 0, 3)),
         *of_projections(),
     )

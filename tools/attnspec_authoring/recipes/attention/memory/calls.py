@@ -181,16 +181,17 @@ CHANGES = (
 """Names, words, what is stated and what is changed, of attention and its backward pass alike."""
 
 
-def changed_places_cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of attention."""
-    return tuple(
-        attention(f"memory/changed_{name}", f"The same again, with another choice of {what}")(
-            BATCH, clauses="repeatable", drawn_as="memory/changed", changed_argument=changed, **arguments
-        )
-        for name, what, arguments, changed in CHANGES
-    )
-
-
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    return (*attention_cases(), *multi_head_cases(), *single_head_cases(), *changed_places_cases())
+    return (
+        *attention_cases(),
+        *multi_head_cases(),
+        *single_head_cases(),
+        # Return the cases of attention.
+        *(
+            attention(f"memory/changed_{name}", f"The same again, with another choice of {what}")(
+                BATCH, clauses="repeatable", drawn_as="memory/changed", changed_argument=changed, **arguments
+            )
+            for name, what, arguments, changed in CHANGES
+        ),
+    )

@@ -151,35 +151,6 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def single_head_cases() -> tuple[AuthoredCase, ...]:
-    """Hold tokens and weight matrices of single-head attention in every layout."""
-    return tuple(
-        single_head(f"{layout}_{part}", f"{what} {how}")(
-            4, (5, 3, 2, 6), profile=MEMORY, presentation=every(names, layout)
-        )
-        for layout, how in LAYOUTS.items()
-        for part, what, names in (("tokens", "the tokens lie", ("x",)), ("weights", "the weight matrices lie", WEIGHTS))
-    )
-
-
-def state_cases() -> tuple[AuthoredCase, ...]:
-    """Hold encoder and decoder states in every layout."""
-    return (
-        *(
-            context(f"{layout}_encoder_states", f"the encoder states lie {how}")(
-                6, 3, profile=MEMORY, presentation={"encoder_states": layout}
-            )
-            for layout, how in LAYOUTS.items()
-        ),
-        *(
-            context(f"{layout}_decoder_state", f"the decoder state lies {LAYOUTS[layout]}")(
-                6, 3, profile=MEMORY, presentation={"decoder_state": layout}
-            )
-            for layout in ONE_AXIS
-        ),
-    )
-
-
 def moving_cases() -> tuple[AuthoredCase, ...]:
     """Hold softmax and the cutting and joining of heads in every layout."""
     tokens, heads = (2, 3, 8), (2, 4, 3, 2)
@@ -260,4 +231,32 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the layouts of the inputs that no other module lays out."""
-    return (*attention_cases(), *multi_head_cases(), *single_head_cases(), *state_cases(), *moving_cases())
+    return (
+        *attention_cases(),
+        *multi_head_cases(),
+        # Hold tokens and weight matrices of single-head attention in every layout.
+        *(
+            single_head(f"{layout}_{part}", f"{what} {how}")(
+                4, (5, 3, 2, 6), profile=MEMORY, presentation=every(names, layout)
+            )
+            for layout, how in LAYOUTS.items()
+            for part, what, names in (
+                ("tokens", "the tokens lie", ("x",)),
+                ("weights", "the weight matrices lie", WEIGHTS),
+            )
+        ),
+        # Hold encoder and decoder states in every layout.
+        *(
+            context(f"{layout}_encoder_states", f"the encoder states lie {how}")(
+                6, 3, profile=MEMORY, presentation={"encoder_states": layout}
+            )
+            for layout, how in LAYOUTS.items()
+        ),
+        *(
+            context(f"{layout}_decoder_state", f"the decoder state lies {LAYOUTS[layout]}")(
+                6, 3, profile=MEMORY, presentation={"decoder_state": layout}
+            )
+            for layout in ONE_AXIS
+        ),
+        *moving_cases(),
+    )

@@ -183,11 +183,6 @@ SHAPE_BY_AXIS = (2, 3, 2, 2)
 AXES = ("entry", "head", "query", "feature")
 
 
-def rejects_by_axis_cases() -> tuple[AuthoredCase, ...]:
-    """Return the refused cases and their twin."""
-    return (merging(TWIN, "valid twin of what is refused axis by axis")(SHAPE_BY_AXIS), *of_one_axis(), *of_one_rank())
-
-
 def of_one_axis() -> Iterator[AuthoredCase]:
     """Return each input with one axis of length 1, and with one that is longer than is due."""
     valid = drawn(TWIN, SHAPE_BY_AXIS)
@@ -257,4 +252,12 @@ def borders_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    return (*of_other_sizes(), *of_other_order(), *rejects_by_axis_cases(), *borders_cases())
+    return (
+        *of_other_sizes(),
+        *of_other_order(),
+        # Return the refused cases and their twin.
+        merging(TWIN, "valid twin of what is refused axis by axis")(SHAPE_BY_AXIS),
+        *of_one_axis(),
+        *of_one_rank(),
+        *borders_cases(),
+    )

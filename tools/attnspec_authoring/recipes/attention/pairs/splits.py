@@ -117,20 +117,6 @@ def one_head_dead_cases() -> Iterator[AuthoredCase]:
     )
 
 
-def tile_cases() -> tuple[AuthoredCase, ...]:
-    """Hold causality and windows where queries and keys both fill several tiles, once with a maximum that rises."""
-    return tuple(
-        made(f"tiles_{length}_{name}", f"{length} queries and keys, {what}")(
-            Sizes(1, 1, 1, length, length, width), numbers, **arguments
-        )
-        for length, width in ((64, 2), (129, 1), (257, 1))
-        for name, what, numbers, arguments in (
-            ("causal", "causal", "full", {"is_causal": True}),
-            ("window", "under a window that spans two tiles, rising", "rising", {"window": [length // 2 + 1, 3]}),
-        )
-    )
-
-
 def window_cases() -> tuple[AuthoredCase, ...]:
     """Hold windows of which one side ends within a tile and the other beyond the keys."""
     keys = 130
@@ -145,4 +131,19 @@ def window_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of split keys, rows without keys, tiles and windows."""
-    return (*decoding_cases(), *one_head_dead_cases(), *tile_cases(), *window_cases())
+    return (
+        *decoding_cases(),
+        *one_head_dead_cases(),
+        # Hold causality and windows where queries and keys both fill several tiles, once with a maximum that rises.
+        *(
+            made(f"tiles_{length}_{name}", f"{length} queries and keys, {what}")(
+                Sizes(1, 1, 1, length, length, width), numbers, **arguments
+            )
+            for length, width in ((64, 2), (129, 1), (257, 1))
+            for name, what, numbers, arguments in (
+                ("causal", "causal", "full", {"is_causal": True}),
+                ("window", "under a window that spans two tiles, rising", "rising", {"window": [length // 2 + 1, 3]}),
+            )
+        ),
+        *window_cases(),
+    )

@@ -128,25 +128,6 @@ def _least(name: str, unit: float) -> NDArray[np.float64]:
     return np.clip(np.round(2.0 * grid(name, (1, 2, 6, 2))), -3, 3) * unit
 
 
-def below_the_normal_numbers() -> tuple[AuthoredCase, ...]:
-    """Return tensors of the least numbers alone, which large scales raise."""
-    return tuple(
-        quantized(f"subnormal_{short}", f"Keys and values of the least numbers of {dtype}, with large scales")(
-            BORDERS,
-            clauses=(NUMBERS,),
-            key=dtype,
-            value=dtype,
-            key_scale=key_scale,
-            value_scale=value_scale,
-            given={name: _least(f"quantized/subnormal_{short}/{name}", unit) for name in ("key", "value")},
-        )
-        for short, dtype, unit, key_scale, value_scale in (
-            ("e4m3", E4M3, 2.0**-9, 310.0, 37.0),
-            ("e5m2", E5M2, 2.0**-16, 31_000.0, 3700.0),
-        )
-    )
-
-
 def larger_than_half_precision() -> tuple[AuthoredCase, ...]:
     """Return products that float16 cannot hold, in sums that it can."""
     case = table(quantized, clauses=(PRECISION,))
@@ -302,7 +283,22 @@ def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
     return (
         *borders(),
-        *below_the_normal_numbers(),
+        # Return tensors of the least numbers alone, which large scales raise.
+        *(
+            quantized(f"subnormal_{short}", f"Keys and values of the least numbers of {dtype}, with large scales")(
+                BORDERS,
+                clauses=(NUMBERS,),
+                key=dtype,
+                value=dtype,
+                key_scale=key_scale,
+                value_scale=value_scale,
+                given={name: _least(f"quantized/subnormal_{short}/{name}", unit) for name in ("key", "value")},
+            )
+            for short, dtype, unit, key_scale, value_scale in (
+                ("e4m3", E4M3, 2.0**-9, 310.0, 37.0),
+                ("e5m2", E5M2, 2.0**-16, 31_000.0, 3700.0),
+            )
+        ),
         *larger_than_half_precision(),
         *powers_of_two(),
         *formats_beside_each_other(),

@@ -47,22 +47,6 @@ _GRANULARITIES = (
 )
 
 
-def keys_and_values() -> tuple[AuthoredCase, ...]:
-    """Return every format with every granularity."""
-    return tuple(
-        quantized(f"{short}_{name}", f"Keys and values in {dtype}, {what}")(
-            SMALL,
-            report=FLASH if (short, name) == ("e4m3", "per_tensor") else None,
-            key=dtype,
-            value=dtype,
-            key_scale=key_scale,
-            value_scale=value_scale,
-        )
-        for short, dtype in FORMATS.items()
-        for name, what, key_scale, value_scale, _ in _GRANULARITIES
-    )
-
-
 def queries() -> tuple[AuthoredCase, ...]:
     """Return queries with scales of their own."""
     case = table(quantized, sizes=SMALL)
@@ -243,9 +227,27 @@ def of_heads() -> tuple[AuthoredCase, ...]:
     )
 
 
-def of_unusual_numbers() -> tuple[AuthoredCase, ...]:
-    """Return scales of 0, which a tensor of zeros has, and negative ones."""
+def cases() -> tuple[AuthoredCase, ...]:
+    """Return all of them."""
     return (
+        # Return every format with every granularity.
+        *(
+            quantized(f"{short}_{name}", f"Keys and values in {dtype}, {what}")(
+                SMALL,
+                report=FLASH if (short, name) == ("e4m3", "per_tensor") else None,
+                key=dtype,
+                value=dtype,
+                key_scale=key_scale,
+                value_scale=value_scale,
+            )
+            for short, dtype in FORMATS.items()
+            for name, what, key_scale, value_scale, _ in _GRANULARITIES
+        ),
+        *queries(),
+        *heads(),
+        *of_entries(),
+        *of_heads(),
+        # Return scales of 0, which a tensor of zeros has, and negative ones.
         *(
             quantized(f"zero_{tensor}_scale", f"A scale of 0 of the {tensor} in the first head")(
                 ROW, also="logsumexp", **ALL, **scales(lambda name: (0.0, OF_TWO[name][1]), (tensor,))
@@ -259,8 +261,3 @@ def of_unusual_numbers() -> tuple[AuthoredCase, ...]:
             for tensor in TENSORS
         ),
     )
-
-
-def cases() -> tuple[AuthoredCase, ...]:
-    """Return all of them."""
-    return (*keys_and_values(), *queries(), *heads(), *of_entries(), *of_heads(), *of_unusual_numbers())

@@ -34,22 +34,6 @@ if TYPE_CHECKING:
 STEPS = ("output", "weights", "logsumexp")
 
 
-def long_rows() -> tuple[AuthoredCase, ...]:
-    """Return rows around and beyond the size of a tile."""
-    return (
-        quantized("keys_129", "129 keys in int8")(Sizes(1, 2, 1, 3, 129, 1, 2), key=INT8, value=INT8),
-        quantized("keys_257", "257 keys in float8_e4m3fn, two heads with scales of their own")(
-            Sizes(1, 2, 2, 3, 257, 1), key_scale=KEY_SCALES, value_scale=VALUE_SCALES
-        ),
-        quantized("keys_129_of_query", "129 keys in float8_e5m2, and a quantized query")(
-            Sizes(1, 2, 1, 3, 129, 2, 1), query=E5M2, key=E5M2, value=E5M2
-        ),
-        quantized("keys_64_of_equal_scores", "64 keys of equal scores: every weight is rounded to the same number")(
-            Sizes(1, 2, 1, 3, 64, 1, 2), given={"query": np.zeros((1, 2, 3, 1))}
-        ),
-    )
-
-
 def other_rows() -> tuple[AuthoredCase, ...]:
     """Return short rows of particular numbers."""
     case = table(quantized, value_scale=VALUE_SCALES, key_scale=KEY_SCALES)
@@ -204,4 +188,21 @@ def short_of_queries() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    return (*long_rows(), *other_rows(), *of_int8(), *of_float8(), *far_from_zero(), *short_of_queries())
+    return (
+        # Return rows around and beyond the size of a tile.
+        quantized("keys_129", "129 keys in int8")(Sizes(1, 2, 1, 3, 129, 1, 2), key=INT8, value=INT8),
+        quantized("keys_257", "257 keys in float8_e4m3fn, two heads with scales of their own")(
+            Sizes(1, 2, 2, 3, 257, 1), key_scale=KEY_SCALES, value_scale=VALUE_SCALES
+        ),
+        quantized("keys_129_of_query", "129 keys in float8_e5m2, and a quantized query")(
+            Sizes(1, 2, 1, 3, 129, 2, 1), query=E5M2, key=E5M2, value=E5M2
+        ),
+        quantized("keys_64_of_equal_scores", "64 keys of equal scores: every weight is rounded to the same number")(
+            Sizes(1, 2, 1, 3, 64, 1, 2), given={"query": np.zeros((1, 2, 3, 1))}
+        ),
+        *other_rows(),
+        *of_int8(),
+        *of_float8(),
+        *far_from_zero(),
+        *short_of_queries(),
+    )

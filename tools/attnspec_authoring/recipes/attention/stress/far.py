@@ -106,11 +106,6 @@ def of_attention() -> tuple[AuthoredCase, ...]:
     )
 
 
-def far_scales_cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of scales far from one."""
-    return (*(case for scale in SCALES for case in of_steps(*scale)), *of_attention())
-
-
 HEIGHTS = {"minus_120": -120.0, "plus_120": 120.0, "minus_800": -800.0, "minus_1500": -1500.0, "plus_1500": 1500.0}
 """Beyond where exponentials of float32, and of float64, vanish or overflow."""
 BESIDE = np.array(
@@ -261,11 +256,14 @@ def of_one_dtype(dtype: str) -> tuple[AuthoredCase, ...]:
     )
 
 
-def lowest_masks_cases() -> tuple[AuthoredCase, ...]:
-    """Return the masks of every dtype."""
-    return tuple(case for dtype in OFFERED for case in of_one_dtype(dtype))
-
-
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    return (*far_scales_cases(), *far_sinks_cases(), *lowest_logits_cases(), *lowest_masks_cases())
+    return (
+        # Return the cases of scales far from one.
+        *(case for scale in SCALES for case in of_steps(*scale)),
+        *of_attention(),
+        *far_sinks_cases(),
+        *lowest_logits_cases(),
+        # Return the masks of every dtype.
+        *(case for dtype in OFFERED for case in of_one_dtype(dtype)),
+    )

@@ -173,27 +173,6 @@ def layer_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def attention_cases() -> tuple[AuthoredCase, ...]:
-    """Hold the same in attention itself."""
-    return tuple(
-        attention(
-            f"stress/tiles_{count}_{name}", f"{count} keys with another maximum of scores in each tile, high {where}"
-        )(
-            Sizes(1, 2, 1, 4, count, 1),
-            clauses="softmax.stability",
-            also="logsumexp",
-            query=asked(*FACTORS),
-            key=row(scores),
-            value=row(np.asarray(np.arange(count) // 16, np.float64)),
-            scale=1.0,
-        )
-        for name, where, count, scores in (
-            ("stairs", "in front", 264, stairs(264)),
-            ("ends", "at both ends", 136, ends(136)),
-        )
-    )
-
-
 FAINT = -24.0
 """A weight of 4e-11: a hundred thousand roundings of float64."""
 FIRST = 8
@@ -264,7 +243,25 @@ def cases() -> tuple[AuthoredCase, ...]:
         *softmax_cases(),
         *context_cases(),
         *layer_cases(),
-        *attention_cases(),
+        # Hold the same in attention itself.
+        *(
+            attention(
+                f"stress/tiles_{count}_{name}",
+                f"{count} keys with another maximum of scores in each tile, high {where}",
+            )(
+                Sizes(1, 2, 1, 4, count, 1),
+                clauses="softmax.stability",
+                also="logsumexp",
+                query=asked(*FACTORS),
+                key=row(scores),
+                value=row(np.asarray(np.arange(count) // 16, np.float64)),
+                scale=1.0,
+            )
+            for name, where, count, scores in (
+                ("stairs", "in front", 264, stairs(264)),
+                ("ends", "at both ends", 136, ends(136)),
+            )
+        ),
         *faint_tiles_cases(),
         *parts_cases(),
     )

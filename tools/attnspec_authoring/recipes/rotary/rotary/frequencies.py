@@ -143,35 +143,6 @@ def proportional(name: str, title: str, *, report: str | None = None, **attribut
     return frequencies(f"proportional_{name}", title)(clauses, report=report, scaling="proportional", **attributes)
 
 
-def dynamic_cases() -> tuple[AuthoredCase, ...]:
-    """Hold texts shorter and longer than the original length, and exactly as long."""
-    return (
-        dynamic("long", "three times the original length")(
-            report=STATIC, width=64, factor=2.0, original_length=2048, sequence_length=6144
-        ),
-        dynamic("one_more", "one token beyond the original length")(
-            width=8, factor=4.0, original_length=16, sequence_length=17
-        ),
-        dynamic("width_4", "two pairs")(width=4, factor=2.5, original_length=10, sequence_length=25, theta=1000000.0),
-        dynamic("factor_1", "a factor of one stretches by the length alone")(
-            width=6, factor=1.0, original_length=100, sequence_length=800
-        ),
-        dynamic("width_80", "forty pairs")(
-            report=STATIC, width=80, factor=8.0, original_length=4096, sequence_length=131072
-        ),
-        dynamic("short", "half the original length")(
-            short=True, report=SHRUNK, width=8, factor=2.0, original_length=2048, sequence_length=1024
-        ),
-        dynamic("shorter", "an eighth less than the original length")(
-            short=True, report=SHRUNK, width=6, factor=4.0, original_length=64, sequence_length=56
-        ),
-        dynamic("equal", "exactly the original length")(
-            short=True, width=8, factor=4.0, original_length=512, sequence_length=512
-        ),
-        dynamic("no_length", "no length stated")(short=True, width=6, factor=4.0, original_length=512),
-    )
-
-
 def llama3_cases() -> tuple[AuthoredCase, ...]:
     """Hold the settings of published models, and small ones in which every pair is of another kind."""
     published = {"theta": 500000.0, "original_length": 8192, "low_frequency_factor": 1.0, "high_frequency_factor": 4.0}
@@ -224,25 +195,6 @@ def longrope_cases() -> tuple[AuthoredCase, ...]:
         longrope("given_long", "an attention factor is given for a long text")(
             ("longrope.long", given), width=4, attention_factor=0.75, sequence_length=8192, **settings
         ),
-    )
-
-
-def proportional_cases() -> tuple[AuthoredCase, ...]:
-    """Hold proportions with and without a remainder, and factors."""
-    return (
-        proportional("quarter", "a quarter of the pairs turns")(
-            report=NOT_PADDED, width=64, proportion=0.25, theta=1000000.0
-        ),
-        proportional("half", "half of the pairs turns")(report=DENOMINATOR, width=8, proportion=0.5),
-        proportional("half_of_three", "half of three pairs is one pair")(width=6, proportion=0.5),
-        proportional("three_quarters", "three of four pairs turn, at half the speed")(
-            width=8, proportion=0.75, factor=2.0
-        ),
-        proportional("eighth", "an eighth of the pairs turns, at a third of the speed")(
-            width=32, proportion=0.125, factor=3.0, theta=500.0
-        ),
-        proportional("whole", "all pairs turn where no proportion is stated")(width=6),
-        proportional("none", "no pair turns")(width=4, proportion=0.0),
     )
 
 
@@ -376,10 +328,46 @@ def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
     return (
         *plain_and_linear_cases(),
-        *dynamic_cases(),
+        # Hold texts shorter and longer than the original length, and exactly as long.
+        dynamic("long", "three times the original length")(
+            report=STATIC, width=64, factor=2.0, original_length=2048, sequence_length=6144
+        ),
+        dynamic("one_more", "one token beyond the original length")(
+            width=8, factor=4.0, original_length=16, sequence_length=17
+        ),
+        dynamic("width_4", "two pairs")(width=4, factor=2.5, original_length=10, sequence_length=25, theta=1000000.0),
+        dynamic("factor_1", "a factor of one stretches by the length alone")(
+            width=6, factor=1.0, original_length=100, sequence_length=800
+        ),
+        dynamic("width_80", "forty pairs")(
+            report=STATIC, width=80, factor=8.0, original_length=4096, sequence_length=131072
+        ),
+        dynamic("short", "half the original length")(
+            short=True, report=SHRUNK, width=8, factor=2.0, original_length=2048, sequence_length=1024
+        ),
+        dynamic("shorter", "an eighth less than the original length")(
+            short=True, report=SHRUNK, width=6, factor=4.0, original_length=64, sequence_length=56
+        ),
+        dynamic("equal", "exactly the original length")(
+            short=True, width=8, factor=4.0, original_length=512, sequence_length=512
+        ),
+        dynamic("no_length", "no length stated")(short=True, width=6, factor=4.0, original_length=512),
         *llama3_cases(),
         *longrope_cases(),
-        *proportional_cases(),
+        # Hold proportions with and without a remainder, and factors.
+        proportional("quarter", "a quarter of the pairs turns")(
+            report=NOT_PADDED, width=64, proportion=0.25, theta=1000000.0
+        ),
+        proportional("half", "half of the pairs turns")(report=DENOMINATOR, width=8, proportion=0.5),
+        proportional("half_of_three", "half of three pairs is one pair")(width=6, proportion=0.5),
+        proportional("three_quarters", "three of four pairs turn, at half the speed")(
+            width=8, proportion=0.75, factor=2.0
+        ),
+        proportional("eighth", "an eighth of the pairs turns, at a third of the speed")(
+            width=32, proportion=0.125, factor=3.0, theta=500.0
+        ),
+        proportional("whole", "all pairs turn where no proportion is stated")(width=6),
+        proportional("none", "no pair turns")(width=4, proportion=0.0),
         *ranges(),
         *attention_factors(),
     )

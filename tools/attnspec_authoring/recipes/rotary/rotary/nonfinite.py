@@ -26,28 +26,6 @@ def holding(name: str, *placed: Spot, shape: tuple[int, ...] = (1, 1, 2, 7)) -> 
     return numbers
 
 
-def in_pairs() -> tuple[AuthoredCase, ...]:
-    """Hold NaN and infinity in features of one pair, and in one that is not rotated, of seven features."""
-    return (
-        *both("nan", "NaN in a first feature")((1, 1, 2, 7), 6, x=holding("nan", ((0, 0, 0, 0), np.nan)), **REACH),
-        *both("nan_second", "NaN in a last feature")(
-            (1, 1, 2, 7), 6, x=holding("nan_2", ((0, 0, 1, 5), np.nan)), **REACH
-        ),
-        *both("infinity", "infinity in a feature")(
-            (1, 1, 2, 7), 6, x=holding("infinity", ((0, 0, 1, 2), np.inf)), **REACH
-        ),
-        *both("infinities", "infinities of both signs")(
-            (1, 1, 2, 7),
-            4,
-            x=holding("infinities", ((0, 0, 0, 0), -np.inf), ((0, 0, 1, 1), np.inf), ((0, 0, 1, 2), -np.inf)),
-            **REACH,
-        ),
-        *both("nan_untouched", "NaN in a feature that is not rotated")(
-            (1, 1, 2, 7), 4, x=holding("nan_6", ((0, 0, 1, 6), np.nan), ((0, 0, 0, 4), np.inf)), **REACH
-        ),
-    )
-
-
 def beyond() -> tuple[AuthoredCase, ...]:
     """Hold NaN and infinity in features that are not rotated, of an even number.
 
@@ -117,4 +95,25 @@ def at_rest() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of rotations that hold numbers which are not finite."""
-    return (*in_pairs(), *beyond(), *in_tables(), *at_rest())
+    return (
+        # Hold NaN and infinity in features of one pair, and in one that is not rotated, of seven features.
+        *both("nan", "NaN in a first feature")((1, 1, 2, 7), 6, x=holding("nan", ((0, 0, 0, 0), np.nan)), **REACH),
+        *both("nan_second", "NaN in a last feature")(
+            (1, 1, 2, 7), 6, x=holding("nan_2", ((0, 0, 1, 5), np.nan)), **REACH
+        ),
+        *both("infinity", "infinity in a feature")(
+            (1, 1, 2, 7), 6, x=holding("infinity", ((0, 0, 1, 2), np.inf)), **REACH
+        ),
+        *both("infinities", "infinities of both signs")(
+            (1, 1, 2, 7),
+            4,
+            x=holding("infinities", ((0, 0, 0, 0), -np.inf), ((0, 0, 1, 1), np.inf), ((0, 0, 1, 2), -np.inf)),
+            **REACH,
+        ),
+        *both("nan_untouched", "NaN in a feature that is not rotated")(
+            (1, 1, 2, 7), 4, x=holding("nan_6", ((0, 0, 1, 6), np.nan), ((0, 0, 0, 4), np.inf)), **REACH
+        ),
+        *beyond(),
+        *in_tables(),
+        *at_rest(),
+    )

@@ -109,29 +109,6 @@ def digits(name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
     return np.sum(groups, axis=0)
 
 
-def of_tables() -> tuple[AuthoredCase, ...]:
-    """Make tables of every count of pairs, and of frequencies that float32 does not hold."""
-    return (
-        *(
-            tables(f"{pairs}_pairs", f"{word} pairs at one position")(
-                [[3]], (np.arange(pairs, 0, -1) / 32.0).tolist(), dtypes=EVERY_DTYPE
-            )
-            for pairs, word in COUNTS.items()
-        ),
-        tables("many_digits", "frequencies of 46 bits")(
-            [[0, 1, 5]], np.abs(digits("tables", (3,))).tolist(), dtypes=("float64",)
-        ),
-        tables("many_digits_factor", "frequencies and an attention factor of many bits")(
-            [[2, 7]],
-            np.abs(digits("tables_factor", (3,))).tolist(),
-            ("attention_factor",),
-            dtypes=("float64",),
-            attention_factor=1.1386294361119891,
-        ),
-        *(tables(f"{tokens}_tokens", f"{tokens} tokens")([list(range(tokens))], (0.5, 0.25)) for tokens in (9,)),
-    )
-
-
 def of_frequencies() -> tuple[AuthoredCase, ...]:
     """Find the frequencies of every count of pairs without scaling, and of odd counts under every scaling."""
     one = "attention_factor.one"
@@ -176,4 +153,25 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of odd and of large counts."""
-    return (*of_rotations(), *of_tables(), *of_frequencies())
+    return (
+        *of_rotations(),
+        # Make tables of every count of pairs, and of frequencies that float32 does not hold.
+        *(
+            tables(f"{pairs}_pairs", f"{word} pairs at one position")(
+                [[3]], (np.arange(pairs, 0, -1) / 32.0).tolist(), dtypes=EVERY_DTYPE
+            )
+            for pairs, word in COUNTS.items()
+        ),
+        tables("many_digits", "frequencies of 46 bits")(
+            [[0, 1, 5]], np.abs(digits("tables", (3,))).tolist(), dtypes=("float64",)
+        ),
+        tables("many_digits_factor", "frequencies and an attention factor of many bits")(
+            [[2, 7]],
+            np.abs(digits("tables_factor", (3,))).tolist(),
+            ("attention_factor",),
+            dtypes=("float64",),
+            attention_factor=1.1386294361119891,
+        ),
+        *(tables(f"{tokens}_tokens", f"{tokens} tokens")([list(range(tokens))], (0.5, 0.25)) for tokens in (9,)),
+        *of_frequencies(),
+    )
