@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, probe, probe_sizes
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, AuthoredCase
 from attnspec_authoring.recipes.generator import grid
-
-if TYPE_CHECKING:
-    from attnspec_authoring.recipes.authoring import AuthoredCase
 
 PLAIN = Sizes(3, 2, 2, 4, 5)
 SMALL = Sizes(1, 2, 2, 4, 5)

@@ -6,7 +6,7 @@ confuses the two would be right by accident.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +26,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
-from attnspec_authoring.recipes.authoring import table
-
-if TYPE_CHECKING:
-    from attnspec_authoring.recipes.authoring import AuthoredCase
+from attnspec_authoring.recipes.authoring import AuthoredCase, table
 
 SIX_OVER_TWO = Sizes(1, 6, 2, 3, 5)
 SIX_OVER_THREE = Sizes(2, 6, 3, 4, 5)

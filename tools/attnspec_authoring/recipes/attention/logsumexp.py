@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,8 @@ from attnspec_authoring.recipes.attention.attention import (
     booleans,
     floats,
 )
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, table
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, AuthoredCase, table
 from attnspec_authoring.recipes.generator import grid
-
-if TYPE_CHECKING:
-    from attnspec_authoring.recipes.authoring import AuthoredCase
 
 BATCH = Sizes(3, 2, 2, 4, 5)
 SMALL = Sizes(1, 2, 2, 4, 5)

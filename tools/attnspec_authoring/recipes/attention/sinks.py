@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,7 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
-from attnspec_authoring.recipes.authoring import table
-
-if TYPE_CHECKING:
-    from attnspec_authoring.recipes.authoring import AuthoredCase
+from attnspec_authoring.recipes.authoring import AuthoredCase, table
 
 BATCH = Sizes(3, 2, 2, 4, 5)
 SMALL = Sizes(1, 2, 2, 4, 5)

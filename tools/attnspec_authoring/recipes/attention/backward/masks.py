@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import (
@@ -17,10 +15,7 @@ from attnspec_authoring.recipes.attention.attention import (
 )
 from attnspec_authoring.recipes.attention.backward.gradients import GROUPED, PLAIN, SQUARE, STEPS, gradients
 from attnspec_authoring.recipes.attention.masking.neutral import SIZES, pairs
-from attnspec_authoring.recipes.authoring import table
-
-if TYPE_CHECKING:
-    from attnspec_authoring.recipes.authoring import AuthoredCase
+from attnspec_authoring.recipes.authoring import AuthoredCase, table
 
 SHAPES = {
     "4_full": (3, 2, 4, 5),

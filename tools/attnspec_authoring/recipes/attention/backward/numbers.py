@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import TOP, Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import GROUPED, PLAIN, STEPS, STORED, drawn, gradients
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE
-
-if TYPE_CHECKING:
-    from attnspec_authoring.recipes.authoring import AuthoredCase
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, AuthoredCase
 
 _STABLE = ("softmax.stability",)
 

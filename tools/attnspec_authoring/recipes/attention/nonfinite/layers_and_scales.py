@@ -9,13 +9,11 @@ import numpy as np
 from attnspec_authoring.recipes.attention.attention import HIDDEN, Sizes
 from attnspec_authoring.recipes.attention.layout.projections import multi_head
 from attnspec_authoring.recipes.attention.quantized.formats import E4M3, E5M2, KEY_SCALES, VALUE_SCALES, quantized
-from attnspec_authoring.recipes.authoring import table
+from attnspec_authoring.recipes.authoring import AuthoredCase, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from attnspec_authoring.recipes.authoring import AuthoredCase
 
 
 def layer_cases() -> Iterator[AuthoredCase]:

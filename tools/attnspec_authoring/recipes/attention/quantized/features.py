@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +33,7 @@ from attnspec_authoring.recipes.attention.quantized.formats import (
     VALUE_SCALES_OF_THREE,
     quantized,
 )
-from attnspec_authoring.recipes.authoring import table
-
-if TYPE_CHECKING:
-    from attnspec_authoring.recipes.authoring import AuthoredCase
+from attnspec_authoring.recipes.authoring import AuthoredCase, table
 
 ONE = Sizes(1, 2, 2, 3, 4, 2)
 PAST = Sizes(3, 2, 2, 1, 4, 2, past=2)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes
@@ -17,10 +15,7 @@ from attnspec_authoring.recipes.attention.quantized.formats import (
     quantized,
 )
 from attnspec_authoring.recipes.attention.rejects.twins import STRICT, refused
-from attnspec_authoring.recipes.authoring import row
-
-if TYPE_CHECKING:
-    from attnspec_authoring.recipes.authoring import AuthoredCase
+from attnspec_authoring.recipes.authoring import AuthoredCase, row
 
 CLAUSE = "sdpa.rejects.scale_shape"
 

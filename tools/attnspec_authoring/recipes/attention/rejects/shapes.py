@@ -9,12 +9,10 @@ import numpy as np
 from attnspec_authoring.recipes.attention.attention import boolean_mask, float_mask
 from attnspec_authoring.recipes.attention.rejects.sizes import rows
 from attnspec_authoring.recipes.attention.rejects.twins import PLAIN, STRICT, drawn, of_new_shape, refused
-from attnspec_authoring.recipes.authoring import row
+from attnspec_authoring.recipes.authoring import AuthoredCase, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from attnspec_authoring.recipes.authoring import AuthoredCase
 
 
 def shape_refusals() -> tuple[AuthoredCase, ...]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attnspec_authoring.recipes.attention.rejects.twins import PLAIN, STRICT, drawn, of_new_shape, refused
-from attnspec_authoring.recipes.authoring import row
-
-if TYPE_CHECKING:
-    from attnspec_authoring.recipes.authoring import AuthoredCase
+from attnspec_authoring.recipes.authoring import AuthoredCase, row
 
 PAST = "rejects/twin_past"
 GROUPED = "rejects/twin_grouped"

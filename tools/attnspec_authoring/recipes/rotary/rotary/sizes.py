@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.authoring import row
+from attnspec_authoring.recipes.authoring import AuthoredCase, row
 from attnspec_authoring.recipes.generator import grid
 from attnspec_authoring.recipes.rotary.rotary.rejects import POSITIONS, refused
-
-if TYPE_CHECKING:
-    from attnspec_authoring.recipes.authoring import AuthoredCase
 
 
 def cases() -> tuple[AuthoredCase, ...]:
