@@ -360,23 +360,20 @@ def present_output_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile cache."""
+    case = table(attention, outputs=PRESENT)
     return (
         *past_cases(),
         # Return the past and the new keys and values, joined.
-        attention("cache/present", "Past and new keys and values, joined")(
-            Sizes(3, 2, 2, 1, 1, past=3), clauses="precision.dtype", outputs=PRESENT
+        case("cache/present", "Past and new keys and values, joined")(
+            Sizes(3, 2, 2, 1, 1, past=3), clauses="precision.dtype"
         ),
-        attention("cache/present_causal", "Joined keys and values do not depend on causality")(
-            SMALL, outputs=PRESENT, is_causal=True
+        case("cache/present_causal", "Joined keys and values do not depend on causality")(SMALL, is_causal=True),
+        case("cache/present_after_one", "A past of one token, and values wider than the keys")(
+            Sizes(1, 3, 1, 2, 2, 2, 3, 1), report="microsoft/onnxruntime/pull/27791"
         ),
-        attention("cache/present_after_one", "A past of one token, and values wider than the keys")(
-            Sizes(1, 3, 1, 2, 2, 2, 3, 1), report="microsoft/onnxruntime/pull/27791", outputs=PRESENT
-        ),
-        attention("cache/present_grouped", "Joined keys and values keep the shared heads")(
-            Sizes(1, 6, 2, 3, 3, 3, 4, 2), outputs=PRESENT
-        ),
-        attention("cache/present_without_past", "Without a past the joined keys and values are the new ones")(
-            Sizes(1, 2, 2, 4, 5), clauses="past.present", report="microsoft/onnxruntime/issues/26262", outputs=PRESENT
+        case("cache/present_grouped", "Joined keys and values keep the shared heads")(Sizes(1, 6, 2, 3, 3, 3, 4, 2)),
+        case("cache/present_without_past", "Without a past the joined keys and values are the new ones")(
+            Sizes(1, 2, 2, 4, 5), clauses="past.present", report="microsoft/onnxruntime/issues/26262"
         ),
         attention("cache/steps", "Weights, logits and logsumexp over past and new keys")(
             Sizes(1, 2, 2, 4, 4, past=3), also="weights logsumexp scores logits", is_causal=True

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, probe, probe_sizes
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, AuthoredCase
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, AuthoredCase, table
 from attnspec_authoring.recipes.generator import grid
 
 PLAIN = Sizes(3, 2, 2, 4, 5)
@@ -161,6 +161,7 @@ def finer(factor: float) -> dict[str, Any]:
 
 def value_cases() -> tuple[AuthoredCase, ...]:
     """Hold inputs of which one can say beforehand what comes out."""
+    case = table(attention, sizes=SMALL)
     sizes = Sizes(1, 2, 2, 4, 6)
     drawn = sizes.drawn("core/order_of_keys")
     order = [3, 0, 5, 1, 4, 2]
@@ -175,29 +176,26 @@ def value_cases() -> tuple[AuthoredCase, ...]:
         attention(
             "core/order_of_keys_changed", "The same six keys and values in another order: the output is the same"
         )(sizes, clauses="output", **{**drawn, **moved}),
-        attention("core/values_of_one", "All values are one: whatever the weights, the output is one")(
-            SMALL, clauses="weights", value=np.ones(shapes["value"])
+        case("core/values_of_one", "All values are one: whatever the weights, the output is one")(
+            clauses="weights", value=np.ones(shapes["value"])
         ),
-        attention("core/values_of_zero", "All values are zero")(
-            SMALL, clauses="output", value=np.zeros(shapes["value"])
+        case("core/values_of_zero", "All values are zero")(clauses="output", value=np.zeros(shapes["value"])),
+        case("core/equal_keys", "All keys are equal: the output is the mean of the values")(
+            clauses="softmax.keys", key=np.broadcast_to(grid("core/equal_keys/one", (1, 2, 1, 3)), shapes["key"])
         ),
-        attention("core/equal_keys", "All keys are equal: the output is the mean of the values")(
-            SMALL, clauses="softmax.keys", key=np.broadcast_to(grid("core/equal_keys/one", (1, 2, 1, 3)), shapes["key"])
+        case("core/zero_queries", "Zero queries against keys of all sizes")(
+            clauses="scores", query=np.zeros(shapes["query"])
         ),
-        attention("core/zero_queries", "Zero queries against keys of all sizes")(
-            SMALL, clauses="scores", query=np.zeros(shapes["query"])
-        ),
-        attention("core/negative_zeros", "Queries and values with negative zeros")(
-            SMALL,
+        case("core/negative_zeros", "Queries and values with negative zeros")(
             clauses="scores",
             query=np.full(shapes["query"], -0.0),
             value=np.where(grid("core/negative_zeros/sign", shapes["value"]) < 0, -0.0, 1.5),
         ),
-        attention("core/finer_than_half", "Inputs of more bits than half precision holds")(
-            SMALL, clauses=BASE, dtypes=SINGLE_AND_DOUBLE, **finer(1.0 + 2.0**-10)
+        case("core/finer_than_half", "Inputs of more bits than half precision holds")(
+            clauses=BASE, dtypes=SINGLE_AND_DOUBLE, **finer(1.0 + 2.0**-10)
         ),
-        attention("core/finer_than_single", "Inputs of more bits than single precision holds")(
-            SMALL, clauses=BASE, dtypes=("float64",), **finer(1.0 + 2.0**-30)
+        case("core/finer_than_single", "Inputs of more bits than single precision holds")(
+            clauses=BASE, dtypes=("float64",), **finer(1.0 + 2.0**-30)
         ),
     )
 

@@ -26,22 +26,21 @@ CLAUSE = ("sdpa.logsumexp",)
 
 def value_cases() -> tuple[AuthoredCase, ...]:
     """Hold logarithms that one can say beforehand, and large ones."""
+    case = table(attention, sizes=SMALL, outputs=BOTH)
     pair = Sizes(1, 4, 4, 3, 2, width=1)
     shapes = pair.shapes()
     threes: dict[str, Any] = {"query": np.full(shapes["query"], 3.0), "key": np.ones(shapes["key"])}
     five = SMALL.shapes()
     drawn = SMALL.drawn("logsumexp/large")
     return (
-        attention("logsumexp/plain", "The logsumexp of drawn numbers")(SMALL, clauses=CLAUSE, outputs=BOTH),
-        attention("logsumexp/plain_other_values", "The logsumexp of other numbers in the same shapes")(
-            SMALL, outputs=BOTH
-        ),
+        case("logsumexp/plain", "The logsumexp of drawn numbers")(clauses=CLAUSE),
+        case("logsumexp/plain_other_values", "The logsumexp of other numbers in the same shapes")(),
         attention(
             "logsumexp/two_equal_scores",
             "Two scores of 3: the logsumexp is 3 + ln 2, not in another base and not without the maximum",
         )(pair, clauses=CLAUSE, report="flashinfer-ai/flashinfer/issues/4485", outputs=BOTH, scale=1.0, **threes),
-        attention("logsumexp/equal_scores", "Five scores of zero: the logsumexp is ln 5")(
-            SMALL, clauses=CLAUSE, report="pytorch/pytorch/issues/181645", outputs=BOTH, query=np.zeros(five["query"])
+        case("logsumexp/equal_scores", "Five scores of zero: the logsumexp is ln 5")(
+            clauses=CLAUSE, report="pytorch/pytorch/issues/181645", query=np.zeros(five["query"])
         ),
         attention("logsumexp/one_key", "A single key: the logsumexp is its score")(
             Sizes(3, 2, 2, 4, 1), clauses=CLAUSE, also="logsumexp scores"
@@ -49,19 +48,17 @@ def value_cases() -> tuple[AuthoredCase, ...]:
         attention("logsumexp/five_queries", "Five queries: the logsumexp is not filled up to a tile")(
             Sizes(1, 3, 3, 5, 4), report="feifeibear/long-context-attention/issues/122", outputs=BOTH
         ),
-        attention("logsumexp/large_scores", "Scores of some hundreds, whose exponentials overflow")(
-            SMALL, clauses=CLAUSE, outputs=BOTH, dtypes=SINGLE_AND_DOUBLE, **{**drawn, "query": drawn["query"] * 256.0}
+        case("logsumexp/large_scores", "Scores of some hundreds, whose exponentials overflow")(
+            clauses=CLAUSE, dtypes=SINGLE_AND_DOUBLE, **{**drawn, "query": drawn["query"] * 256.0}
         ),
-        attention("logsumexp/all_negative", "Scores between minus 200 and minus 700, whose exponentials vanish")(
-            SMALL,
+        case("logsumexp/all_negative", "Scores between minus 200 and minus 700, whose exponentials vanish")(
             clauses=CLAUSE,
-            outputs=BOTH,
             dtypes=SINGLE_AND_DOUBLE,
             query=np.abs(grid("logsumexp/all_negative/query", five["query"])) * 8.0 + 12.0,
             key=-np.abs(grid("logsumexp/all_negative/key", five["key"])) - 8.0,
         ),
-        attention("logsumexp/scale", "Logsumexp: a stated scale")(SMALL, outputs=BOTH, scale=0.25),
-        attention("logsumexp/scale_negative", "Logsumexp: a negative scale")(SMALL, outputs=BOTH, scale=-1.0),
+        case("logsumexp/scale", "Logsumexp: a stated scale")(scale=0.25),
+        case("logsumexp/scale_negative", "Logsumexp: a negative scale")(scale=-1.0),
     )
 
 

@@ -292,19 +292,18 @@ _FROM_THE_TOP: tuple[tuple[int, str, str, dict[str, Any]], ...] = (
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
+    case = table(attention, outputs=BOTH_OUTPUTS)
     return (
         *end_cases(),
         # Leave sequences without keys, or without queries.
-        attention("paged/no_keys", "Sequences without keys before, between and behind others")(
+        case("paged/no_keys", "Sequences without keys before, between and behind others")(
             Sizes(5, 1, 1, 2, 9, 2, 3),
             clauses=(*EMPTY, "sdpa.fully_masked_row", "sdpa.logsumexp.fully_masked_row", *SERVED),
-            outputs=BOTH_OUTPUTS,
             key_lengths=[0, 4, 0, 9, 0],
         ),
-        attention("paged/no_keys_sinks", "Sequences without keys beside sinks")(
+        case("paged/no_keys_sinks", "Sequences without keys beside sinks")(
             Sizes(4, 2, 1, 1, 17, 1),
             clauses=(*EMPTY, "sdpa.sinks.fully_masked_row", *SERVED),
-            outputs=BOTH_OUTPUTS,
             key_lengths=[8, 0, 17, 1],
             sinks=[0.5, -1.0],
         ),
@@ -317,11 +316,8 @@ def cases() -> tuple[AuthoredCase, ...]:
         ),
         *position_cases(),
         # Put many sequences, many queries, or sequences of equal length into a batch.
-        attention("paged/nine_sequences", "Nine sequences, of which two have no keys")(
-            Sizes(9, 2, 1, 1, 13, 1),
-            clauses=(*EMPTY, *SERVED),
-            outputs=BOTH_OUTPUTS,
-            key_lengths=[3, 13, 0, 6, 1, 12, 4, 0, 7],
+        case("paged/nine_sequences", "Nine sequences, of which two have no keys")(
+            Sizes(9, 2, 1, 1, 13, 1), clauses=(*EMPTY, *SERVED), key_lengths=[3, 13, 0, 6, 1, 12, 4, 0, 7]
         ),
         attention(
             "paged/seventeen_sequences",

@@ -30,21 +30,20 @@ SINKS = np.array([0.5, -1.25])
 
 def size_cases() -> tuple[AuthoredCase, ...]:
     """Vary the sinks, up to sizes at which an exponential would overflow."""
+    case = table(attention, sizes=SMALL, outputs=STEPS)
     one = Sizes(3, 2, 2, 1, 1, width=1)
     shapes = one.shapes()
     zeros: dict[str, Any] = {name: np.zeros(shapes[name]) for name in ("query", "key")}
     return (
         attention("sinks/plain", "A sink for each of two heads")(BATCH, clauses="sinks.denominator", sinks=SINKS),
         attention("sinks/plain_other_values", "Sinks, the same shapes with other values")(SMALL, sinks=[2.0, 0.25]),
-        attention("sinks/steps", "Weights that sum to less than one, and a logsumexp that counts the sink")(
-            SMALL, outputs=STEPS, sinks=SINKS
-        ),
+        case("sinks/steps", "Weights that sum to less than one, and a logsumexp that counts the sink")(sinks=SINKS),
         attention("sinks/halves_a_single_key", "One key with the score 0 and a sink of 0: half of the value comes out")(
             one, outputs=STEPS, sinks=[0.0, 0.0], value=np.full(shapes["value"], 2.0), **zeros
         ),
         attention("sinks/zero", "A sink of zero still counts")(SMALL, clauses="sinks.denominator", sinks=[0.0, 0.0]),
-        attention("sinks/hundred", "A sink of 100 leaves almost nothing, and nothing overflows")(
-            SMALL, report="Dao-AILab/flash-attention/pull/2752", outputs=STEPS, sinks=[100.0, 96.0]
+        case("sinks/hundred", "A sink of 100 leaves almost nothing, and nothing overflows")(
+            report="Dao-AILab/flash-attention/pull/2752", sinks=[100.0, 96.0]
         ),
         attention(
             "sinks/twelve_above", "Sinks of twelve over keys with large values: exp(12) lies beyond half precision"
@@ -56,9 +55,7 @@ def size_cases() -> tuple[AuthoredCase, ...]:
             value=np.full((3, 2, 4, 1), 1024.0),
             sinks=[12.0, 12.5],
         ),
-        attention("sinks/minus_hundred", "A sink of -100 takes almost nothing")(
-            SMALL, outputs=STEPS, sinks=[-100.0, -96.0]
-        ),
+        case("sinks/minus_hundred", "A sink of -100 takes almost nothing")(sinks=[-100.0, -96.0]),
         attention("sinks/between_the_logits", "A sink above some and below other logits")(
             SMALL, also="logsumexp", sinks=[1.0, -0.5]
         ),

@@ -31,6 +31,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe_sizes,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
+from attnspec_authoring.recipes.authoring import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,10 +164,11 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put lengths together with masks, sinks, caps, scales and grouped heads."""
+    case = table(attention, sizes=SIZES)
     left_padding = (np.arange(5) >= np.array([0, 3, 2])[:, np.newaxis]).reshape(3, 1, 1, 5)
     return (
-        attention("varlen/left_padding", "Padding on the left cannot be said by lengths; a mask says it")(
-            SIZES, clauses="mask.boolean mask.broadcast", report="OpenNMT/OpenNMT-py/pull/2589", mask=left_padding
+        case("varlen/left_padding", "Padding on the left cannot be said by lengths; a mask says it")(
+            clauses="mask.boolean mask.broadcast", report="OpenNMT/OpenNMT-py/pull/2589", mask=left_padding
         ),
         attention("varlen/bias", "A float mask over keys of which not all count")(
             HEADS,
@@ -177,17 +179,14 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention("varlen/sinks", "Sinks with keys behind the length")(
             HEADS, key_lengths=[5, 0, 3], sinks=np.array([0.5, -1.0])
         ),
-        attention("varlen/logsumexp_of_shorter_queries", "Weights and logsumexp where not all queries count")(
-            SIZES,
+        case("varlen/logsumexp_of_shorter_queries", "Weights and logsumexp where not all queries count")(
             report="Dao-AILab/flash-attention/pull/2573",
             also="weights logsumexp",
             key_lengths=KEY_LENGTHS,
             query_lengths=[4, 2, 3],
         ),
-        attention("varlen/softcap", "A cap with keys behind the length")(SIZES, key_lengths=KEY_LENGTHS, softcap=1.0),
-        attention("varlen/scale", "A negative scale with keys behind the length")(
-            SIZES, key_lengths=KEY_LENGTHS, scale=-0.75
-        ),
+        case("varlen/softcap", "A cap with keys behind the length")(key_lengths=KEY_LENGTHS, softcap=1.0),
+        case("varlen/scale", "A negative scale with keys behind the length")(key_lengths=KEY_LENGTHS, scale=-0.75),
         attention("varlen/grouped", "Grouped heads with lengths, causal")(
             Sizes(2, 6, 3, 4, 5), key_lengths=[5, 3], query_lengths=[4, 2], **BOTTOM_CAUSAL
         ),
@@ -319,36 +318,33 @@ def all_short_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile varlen."""
+    case = table(attention, sizes=HEADS)
     return (
         # Hold lengths of keys, of queries, and of both.
-        attention("varlen/key_lengths", "Five, two and three keys count; behind them stand large numbers")(
-            HEADS,
+        case("varlen/key_lengths", "Five, two and three keys count; behind them stand large numbers")(
             clauses="key_lengths.exclusion",
             report="deepspeedai/DeepSpeed/issues/1967",
             key_lengths=KEY_LENGTHS,
             **padded("varlen/key_lengths", HEADS, KEY_LENGTHS),
         ),
-        attention("varlen/key_lengths_other_values", "The same lengths with other values")(
-            HEADS, key_lengths=KEY_LENGTHS, **padded("varlen/key_lengths_other_values", HEADS, KEY_LENGTHS)
+        case("varlen/key_lengths_other_values", "The same lengths with other values")(
+            key_lengths=KEY_LENGTHS, **padded("varlen/key_lengths_other_values", HEADS, KEY_LENGTHS)
         ),
-        attention("varlen/key_lengths_changed", "The shapes of varlen/key_lengths with other lengths")(
-            HEADS, drawn_as="varlen/key_lengths", key_lengths=[1, 4, 2]
+        case("varlen/key_lengths_changed", "The shapes of varlen/key_lengths with other lengths")(
+            drawn_as="varlen/key_lengths", key_lengths=[1, 4, 2]
         ),
         attention("varlen/key_lengths_probe", "Which keys the lengths leave")(
             SEEN, clauses="key_lengths.exclusion", key_lengths=KEY_LENGTHS, **probe(SEEN)
         ),
         attention("varlen/query_lengths", "Four, one and three queries count")(SIZES, query_lengths=QUERY_LENGTHS),
-        attention("varlen/both", "Lengths of queries and keys")(
-            HEADS, **BOTH, **padded("varlen/both", HEADS, KEY_LENGTHS)
-        ),
+        case("varlen/both", "Lengths of queries and keys")(**BOTH, **padded("varlen/both", HEADS, KEY_LENGTHS)),
         attention("varlen/steps", "Weights, logits and logsumexp with keys behind the length")(
             Sizes(3, 1, 1, 4, 5),
             also="weights logsumexp logits",
             key_lengths=KEY_LENGTHS,
             **padded("varlen/steps", Sizes(3, 1, 1, 4, 5), KEY_LENGTHS),
         ),
-        attention("varlen/no_keys_in_one_entry", "A batch entry of which no key counts")(
-            HEADS,
+        case("varlen/no_keys_in_one_entry", "A batch entry of which no key counts")(
             clauses="fully_masked_row key_lengths.exclusion",
             report="pytorch/pytorch/issues/81077",
             key_lengths=[5, 0, 3],

@@ -17,6 +17,7 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
 )
 from attnspec_authoring.recipes.attention.backward.gradients import STORED, gradients
+from attnspec_authoring.recipes.authoring import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,6 +153,7 @@ def width_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
+    case = table(gradients, with_grad_logsumexp=True)
     return (
         *query_cases(),
         # More keys than a block has: what is summed over them, and what counts once however many blocks there are.
@@ -164,11 +166,11 @@ def cases() -> tuple[AuthoredCase, ...]:
         gradients(
             "keys_40_sinks", "Sinks and a row of a float mask beside forty keys, and output and logsumexp are given"
         )(Sizes(1, 2, 1, 3, 40, 1, 1), derived=STORED, sinks=[3.0, 1.5], mask=floats(1, 40, hides=False)),
-        gradients(f"keys_{MANY}_sinks", f"One sink beside {MANY} keys, and a gradient of the logsumexp")(
-            Sizes(1, 1, 1, 2, MANY, 1, 1), sinks=[5.0], with_grad_logsumexp=True
+        case(f"keys_{MANY}_sinks", f"One sink beside {MANY} keys, and a gradient of the logsumexp")(
+            Sizes(1, 1, 1, 2, MANY, 1, 1), sinks=[5.0]
         ),
-        gradients("keys_72_softcap_alibi", "A softcap and biases by distance over 72 keys")(
-            Sizes(1, 2, 1, 3, 72, 1, 1), softcap=1.5, alibi_slopes=[0.0625, 0.5], **BOTTOM, with_grad_logsumexp=True
+        case("keys_72_softcap_alibi", "A softcap and biases by distance over 72 keys")(
+            Sizes(1, 2, 1, 3, 72, 1, 1), softcap=1.5, alibi_slopes=[0.0625, 0.5], **BOTTOM
         ),
         gradients("keys_36_lengths", "Lengths at the borders of blocks, and a window from the bottom right")(
             Sizes(3, 1, 1, 4, 36, 1, 1), key_lengths=[34, 32, 17], query_lengths=[4, 3, 4], window=[2, 0], **BOTTOM
@@ -180,11 +182,8 @@ def cases() -> tuple[AuthoredCase, ...]:
         gradients("hidden_blocks_float", "A float mask leaves each query the keys of some blocks")(
             Sizes(1, 1, 1, len(up_to(34)), 34, 1, 1), mask=np.where(reached(34, up_to(34)), 0.25, HIDDEN)
         ),
-        gradients("hidden_blocks_sinks", "A Boolean mask leaves each query the keys of some blocks, and a sink")(
-            Sizes(1, 1, 1, len(up_to(20)), 20, 1, 1),
-            mask=reached(20, up_to(20)),
-            sinks=[-0.5],
-            with_grad_logsumexp=True,
+        case("hidden_blocks_sinks", "A Boolean mask leaves each query the keys of some blocks, and a sink")(
+            Sizes(1, 1, 1, len(up_to(20)), 20, 1, 1), mask=reached(20, up_to(20)), sinks=[-0.5]
         ),
         *(
             gradients(

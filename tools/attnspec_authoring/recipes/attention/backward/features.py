@@ -22,6 +22,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
 from attnspec_authoring.recipes.attention.backward.nonfinite import spoilt
 from attnspec_authoring.recipes.attention.backward.rejects import of_shape, refused
 from attnspec_authoring.recipes.attention.pairwise import LEVELS, ROWS, arguments_of, sizes_of
+from attnspec_authoring.recipes.authoring import table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,27 +38,24 @@ SIX_SLOPES = np.array([0.5, 0.125, 0.25, 1.0, 0.0625, 0.75])
 
 def plain_cases() -> tuple[AuthoredCase, ...]:
     """Nothing but queries, keys and values, and what the gradients of the results are."""
+    case = table(gradients, sizes=PLAIN)
     zeros: dict[str, Any] = {"grad_output": np.zeros((1, 2, 4, 2))}
     return (
-        gradients("plain", "Gradients of two heads")(PLAIN),
-        gradients("plain_other_values", "Gradients of the same shapes with other values")(PLAIN),
+        case("plain", "Gradients of two heads")(),
+        case("plain_other_values", "Gradients of the same shapes with other values")(),
         gradients("batch", "Gradients of three batch entries")(BATCH),
-        gradients("steps", "Delta and the gradients of the scores beside those that are owed")(PLAIN, outputs=STEPS),
+        case("steps", "Delta and the gradients of the scores beside those that are owed")(outputs=STEPS),
         gradients("square", "As many queries as keys")(SQUARE),
-        gradients("grad_logsumexp", "A gradient of the logsumexp")(PLAIN, outputs=STEPS, with_grad_logsumexp=True),
-        gradients("grad_logsumexp_alone", "A gradient of the logsumexp alone")(
-            PLAIN, with_grad_logsumexp=True, **zeros
+        case("grad_logsumexp", "A gradient of the logsumexp")(outputs=STEPS, with_grad_logsumexp=True),
+        case("grad_logsumexp_alone", "A gradient of the logsumexp alone")(with_grad_logsumexp=True, **zeros),
+        case("no_gradient", "Nothing depends on the output, so nothing on the inputs")(**zeros),
+        case("gradient_of_ones", "The gradient of a sum: the same number everywhere")(
+            grad_output=np.ones((1, 2, 4, 2))
         ),
-        gradients("no_gradient", "Nothing depends on the output, so nothing on the inputs")(PLAIN, **zeros),
-        gradients("gradient_of_ones", "The gradient of a sum: the same number everywhere")(
-            PLAIN, grad_output=np.ones((1, 2, 4, 2))
+        case("one_gradient", "One element of the output alone has a gradient")(
+            outputs=STEPS, grad_output=np.where(np.arange(16) == 5, 1.0, 0.0).reshape(1, 2, 4, 2)
         ),
-        gradients("one_gradient", "One element of the output alone has a gradient")(
-            PLAIN, outputs=STEPS, grad_output=np.where(np.arange(16) == 5, 1.0, 0.0).reshape(1, 2, 4, 2)
-        ),
-        gradients("values_of_one", "All values are one: the scores have no gradient")(
-            PLAIN, value=np.ones((1, 2, 5, 2))
-        ),
+        case("values_of_one", "All values are one: the scores have no gradient")(value=np.ones((1, 2, 5, 2))),
     )
 
 

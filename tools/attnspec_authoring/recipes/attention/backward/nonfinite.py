@@ -17,7 +17,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
     gradients,
     of_logsumexp,
 )
-from attnspec_authoring.recipes.authoring import row
+from attnspec_authoring.recipes.authoring import row, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,6 +39,7 @@ def spoilt(
 
 def excluded_cases() -> Iterator[AuthoredCase]:
     """Keys and values that no query may attend to, and queries that do not count."""
+    case = table(gradients, sizes=PLAIN)
     second = (np.arange(5) == 2)[:, np.newaxis]
     visible = np.arange(5).reshape(1, 5) != 2
     last = (np.arange(5) == 4)[:, np.newaxis]
@@ -47,13 +48,11 @@ def excluded_cases() -> Iterator[AuthoredCase]:
     both = ("key", "value")
     for word, number in (("nan", np.nan), ("infinity", np.inf)):
         yield from (
-            gradients(f"hidden_{word}_boolean", f"A Boolean mask hides {word} in a key and its value")(
-                PLAIN, mask=visible, **spoilt(f"hidden_{word}_boolean", PLAIN, both, second, number)
+            case(f"hidden_{word}_boolean", f"A Boolean mask hides {word} in a key and its value")(
+                mask=visible, **spoilt(f"hidden_{word}_boolean", PLAIN, both, second, number)
             ),
-            gradients(f"hidden_{word}_float", f"A float mask hides {word} in a key and its value")(
-                PLAIN,
-                mask=np.where(visible, 0.25, HIDDEN),
-                **spoilt(f"hidden_{word}_float", PLAIN, both, second, number),
+            case(f"hidden_{word}_float", f"A float mask hides {word} in a key and its value")(
+                mask=np.where(visible, 0.25, HIDDEN), **spoilt(f"hidden_{word}_float", PLAIN, both, second, number)
             ),
             gradients(f"beyond_{word}_lengths", f"Keys and values beyond the key lengths hold {word}")(
                 BATCH, key_lengths=[5, 2, 3], **spoilt(f"beyond_{word}_lengths", BATCH, both, beyond, number)
@@ -76,14 +75,13 @@ def excluded_cases() -> Iterator[AuthoredCase]:
         gradients("hidden_nan_value_alone", "A mask hides NaN in a value alone")(
             GROUPED, mask=visible, **spoilt("hidden_nan_value_alone", GROUPED, ("value",), second, np.nan)
         ),
-        gradients("hidden_nan_stored", "A mask hides NaN in a key and its value, and output and logsumexp are given")(
-            PLAIN, mask=visible, derived=STORED, **spoilt("hidden_nan_stored", PLAIN, both, second, np.nan)
+        case("hidden_nan_stored", "A mask hides NaN in a key and its value, and output and logsumexp are given")(
+            mask=visible, derived=STORED, **spoilt("hidden_nan_stored", PLAIN, both, second, np.nan)
         ),
-        gradients("causal_nan_future", "Causality hides NaN in the last key from all queries")(
-            PLAIN, is_causal=True, causal_alignment="top_left", **spoilt("causal_nan_future", PLAIN, both, last, np.nan)
+        case("causal_nan_future", "Causality hides NaN in the last key from all queries")(
+            is_causal=True, causal_alignment="top_left", **spoilt("causal_nan_future", PLAIN, both, last, np.nan)
         ),
-        gradients("window_nan_past", "A window leaves NaN behind in the first key")(
-            PLAIN,
+        case("window_nan_past", "A window leaves NaN behind in the first key")(
             window=[0, None],
             **BOTTOM,
             **spoilt("window_nan_past", PLAIN, both, (np.arange(5) == 0)[:, np.newaxis], np.nan),

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import TOP, Sizes
 from attnspec_authoring.recipes.attention.backward.gradients import GROUPED, PLAIN, STEPS, STORED, drawn, gradients
-from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, AuthoredCase
+from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, AuthoredCase, table
 
 _STABLE = ("softmax.stability",)
 
@@ -21,6 +21,7 @@ def scaled(name: str, sizes: Sizes, **factors: float) -> dict[str, Any]:
 
 def peaked_cases() -> tuple[AuthoredCase, ...]:
     """Weights near one and near zero, and logits that overflow where no maximum is subtracted."""
+    case = table(gradients, clauses=_STABLE)
     peaked = ("peaked", "Weights near one", PLAIN, scaled("peaked", PLAIN, query=8.0))
     one_hot = ("one_hot", "One key takes everything", PLAIN, scaled("one_hot", PLAIN, query=64.0))
     large = (
@@ -30,45 +31,39 @@ def peaked_cases() -> tuple[AuthoredCase, ...]:
         scaled("beyond", PLAIN, query=64.0, key=4.0),
     )
     return (
-        *(
-            gradients(name, title)(sizes, clauses=_STABLE, **tensors)
-            for name, title, sizes, tensors in (peaked, one_hot, large)
+        *(case(name, title)(sizes, **tensors) for name, title, sizes, tensors in (peaked, one_hot, large)),
+        case("logits_far_above", "All logits lie far above zero")(
+            PLAIN, outputs=STEPS, mask=np.full((1, 5), 4096.0), dtypes=SINGLE_AND_DOUBLE
         ),
-        gradients("logits_far_above", "All logits lie far above zero")(
-            PLAIN, clauses=_STABLE, outputs=STEPS, mask=np.full((1, 5), 4096.0), dtypes=SINGLE_AND_DOUBLE
+        case("logits_far_below", "All logits lie far below zero")(
+            PLAIN, outputs=STEPS, mask=np.full((1, 5), -4096.0), dtypes=SINGLE_AND_DOUBLE
         ),
-        gradients("logits_far_below", "All logits lie far below zero")(
-            PLAIN, clauses=_STABLE, outputs=STEPS, mask=np.full((1, 5), -4096.0), dtypes=SINGLE_AND_DOUBLE
+        case("logits_below_float16", "All logits lie below what an exponential in half precision can tell from zero")(
+            PLAIN, mask=np.full((1, 5), -64.0)
         ),
-        gradients(
-            "logits_below_float16", "All logits lie below what an exponential in half precision can tell from zero"
-        )(PLAIN, clauses=_STABLE, mask=np.full((1, 5), -64.0)),
-        gradients("rising_rows", "The greatest logit comes last, seventeen above the one before")(
-            Sizes(1, 1, 1, 2, 17, 1, 1), clauses=_STABLE, mask=np.arange(17.0).reshape(1, 17) * 17.0 - 160.0
+        case("rising_rows", "The greatest logit comes last, seventeen above the one before")(
+            Sizes(1, 1, 1, 2, 17, 1, 1), mask=np.arange(17.0).reshape(1, 17) * 17.0 - 160.0
         ),
     )
 
 
 def tied_cases() -> tuple[AuthoredCase, ...]:
     """Equal scores, and gradients that cancel."""
+    case = table(gradients, sizes=PLAIN)
     zeros = np.zeros((1, 2, 4, 2))
     apart = drawn("backward/cancelling", PLAIN)
     value = apart["value"]
     return (
-        gradients("ties", "All scores are equal")(PLAIN, outputs=STEPS, query=zeros),
-        gradients("ties_stored", "All scores are equal, and output and logsumexp are given")(
-            PLAIN, derived=STORED, query=zeros
+        case("ties", "All scores are equal")(outputs=STEPS, query=zeros),
+        case("ties_stored", "All scores are equal, and output and logsumexp are given")(derived=STORED, query=zeros),
+        case("equal_keys", "All keys are equal")(key=np.broadcast_to(np.array([0.5, -1.0]), (1, 2, 5, 2)).copy()),
+        case("equal_values", "All values are equal: delta takes everything away")(
+            outputs=STEPS, value=np.broadcast_to(np.array([1.5, -0.25]), (1, 2, 5, 2)).copy()
         ),
-        gradients("equal_keys", "All keys are equal")(
-            PLAIN, key=np.broadcast_to(np.array([0.5, -1.0]), (1, 2, 5, 2)).copy()
-        ),
-        gradients("equal_values", "All values are equal: delta takes everything away")(
-            PLAIN, outputs=STEPS, value=np.broadcast_to(np.array([1.5, -0.25]), (1, 2, 5, 2)).copy()
-        ),
-        gradients(
+        case(
             "values_far_from_zero",
             "Values that differ by little and lie far from zero: gradients of weights less delta",
-        )(PLAIN, value=64.0 + np.sign(value) * 0.5),
+        )(value=64.0 + np.sign(value) * 0.5),
         gradients("heads_that_cancel", "What two heads give to a shared key has opposite signs")(
             Sizes(1, 2, 1, 4, 5, 3, 2),
             query=np.repeat(drawn("backward/heads_that_cancel", Sizes(1, 1, 1, 4, 5, 3, 2))["query"], 2, axis=1),
@@ -130,6 +125,7 @@ TOKENS = (100, 130)
 
 def far_cases() -> tuple[AuthoredCase, ...]:
     """Logits that lie too far apart for an exponential, by what comes before and after the largest is found."""
+    case = table(gradients, clauses=_STABLE)
     features: dict[str, tuple[str, dict[str, Any]]] = {
         "scale_negative": ("a scale below 0", {"scale": -1.0}),
         "scale_negative_stored": ("a scale below 0, and output and logsumexp are given", {"scale": -1.0}),
@@ -142,23 +138,19 @@ def far_cases() -> tuple[AuthoredCase, ...]:
     }
     return (
         *(
-            gradients(f"far_{name}", f"Dot products of thousands, of either sign, and {title}")(
+            case(f"far_{name}", f"Dot products of thousands, of either sign, and {title}")(
                 PLAIN,
-                clauses=_STABLE,
                 derived=STORED if name.endswith("stored") else (),
                 **feature,
                 **scaled(f"far_{name}", PLAIN, query=64.0, key=16.0),
             )
             for name, (title, feature) in features.items()
         ),
-        gradients("far_alibi", "Queries far behind all keys, whose biases lie far from zero on either side")(
-            Sizes(1, 2, 2, 24, 3, 1, 1), clauses=_STABLE, alibi_slopes=[48.0, -48.0], **TOP
+        case("far_alibi", "Queries far behind all keys, whose biases lie far from zero on either side")(
+            Sizes(1, 2, 2, 24, 3, 1, 1), alibi_slopes=[48.0, -48.0], **TOP
         ),
-        gradients("far_mask", "A float mask sinks the greatest scores below the others")(
-            PLAIN,
-            clauses=_STABLE,
-            mask=np.array([[-1536.0, 0.0, -1536.0, -1024.0, 0.0]]),
-            **scaled("far_mask", PLAIN, query=64.0),
+        case("far_mask", "A float mask sinks the greatest scores below the others")(
+            PLAIN, mask=np.array([[-1536.0, 0.0, -1536.0, -1024.0, 0.0]]), **scaled("far_mask", PLAIN, query=64.0)
         ),
     )
 

@@ -21,6 +21,7 @@ from attnspec_authoring.recipes.attention.attention import (
 )
 from attnspec_authoring.recipes.attention.layout.projections import multi_head, single_head
 from attnspec_authoring.recipes.attention.memory.calls import BIASES, MEMORY, WEIGHTS, joined, listed
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -223,31 +224,28 @@ def _fused(names: Sequence[str]) -> dict[str, str]:
 
 def attention_cases() -> tuple[AuthoredCase, ...]:
     """Fuse tokens of equal and of other widths, grouped heads, a past, and what there is for each head."""
+    case = table(attention, clauses="memory_layout")
     square, wider, grouped = Sizes(1, 2, 2, 5, 5), Sizes(2, 1, 1, 5, 5, 3, 4), Sizes(1, 6, 2, 4, 5)
     after_past = Sizes(1, 2, 2, 3, 4, past=5)
     of_past = ("past_key", "past_value")
     return (
         *(
-            attention(f"memory/fused_{joined(names)}", f"{listed(names).capitalize()} are sections of one array")(
-                square, clauses="memory_layout", presentation=_fused(names)
+            case(f"memory/fused_{joined(names)}", f"{listed(names).capitalize()} are sections of one array")(
+                square, presentation=_fused(names)
             )
             for names in (_TOKENS, _TOKENS[:2], _TOKENS[1:], _TOKENS[::2])
         ),
-        attention(
-            "memory/fused_wider_values", "Query, key and wider values are sections of one array, under causality"
-        )(wider, clauses="memory_layout", is_causal=True, presentation=_fused(_TOKENS)),
+        case("memory/fused_wider_values", "Query, key and wider values are sections of one array, under causality")(
+            wider, is_causal=True, presentation=_fused(_TOKENS)
+        ),
         attention("memory/fused_grouped", "Keys and values of grouped heads are sections of one array, under a mask")(
             grouped, clauses="memory_layout heads.grouped", mask=floats(*grouped.mask), presentation=_fused(_TOKENS[1:])
         ),
-        attention("memory/fused_past", "Past keys and values are sections of one array, and so are new ones")(
-            after_past,
-            clauses="memory_layout",
-            also="present_key present_value",
-            presentation=_fused((*_TOKENS[1:], *of_past)),
+        case("memory/fused_past", "Past keys and values are sections of one array, and so are new ones")(
+            after_past, also="present_key present_value", presentation=_fused((*_TOKENS[1:], *of_past))
         ),
-        attention("memory/fused_for_each_head", "Sinks and slopes are sections of one array")(
+        case("memory/fused_for_each_head", "Sinks and slopes are sections of one array")(
             Sizes(1, 2, 1, 4, 4),
-            clauses="memory_layout",
             sinks=[0.5, -1.0],
             alibi_slopes=[0.5, 0.25],
             presentation=_fused(("sinks", "alibi_slopes")),

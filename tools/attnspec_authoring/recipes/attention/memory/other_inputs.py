@@ -11,6 +11,7 @@ from attnspec_authoring.recipes.attention.layout.heads import counted
 from attnspec_authoring.recipes.attention.layout.heads import layout as of_heads
 from attnspec_authoring.recipes.attention.layout.projections import BIASES, multi_head, single_head
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, context, softmax
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -126,26 +127,23 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
 
 def multi_head_cases() -> tuple[AuthoredCase, ...]:
     """Hold tokens, weight matrices, biases and masks of multi-head attention in every layout."""
+    case = table(multi_head, lengths=(2, 3, 5), profile=MEMORY, width=4, num_heads=2)
     tokens = ("query", "key", "value")
     mask = float_mask("memory/multi_head_mask", (2, 2, 3, 5))
     return (
         *(
-            multi_head(f"{layout}_{part}", f"{what} lie {how}")(
-                (2, 3, 5), width=4, num_heads=2, profile=MEMORY, presentation=every(names, layout)
-            )
+            case(f"{layout}_{part}", f"{what} lie {how}")(presentation=every(names, layout))
             for layout, how in LAYOUTS.items()
             for part, what, names in (("tokens", "the tokens", tokens), ("weights", "the weight matrices", WEIGHTS))
         ),
         *(
-            multi_head(f"{layout}_biases", f"the biases lie {LAYOUTS[layout]}")(
-                (2, 3, 5), width=4, num_heads=2, biases=BIASES, profile=MEMORY, presentation=every(BIASES, layout)
+            case(f"{layout}_biases", f"the biases lie {LAYOUTS[layout]}")(
+                biases=BIASES, presentation=every(BIASES, layout)
             )
             for layout in ONE_AXIS
         ),
         *(
-            multi_head(f"{layout}_mask", f"a float mask lies {how}")(
-                (2, 3, 5), width=4, num_heads=2, mask=mask, profile=MEMORY, presentation={"mask": layout}
-            )
+            case(f"{layout}_mask", f"a float mask lies {how}")(mask=mask, presentation={"mask": layout})
             for layout, how in LAYOUTS.items()
         ),
     )

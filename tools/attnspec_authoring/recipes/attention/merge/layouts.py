@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.attention.merge.parts import NAMES, NONE, merging
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -28,13 +29,14 @@ STRIDES = "pytorch/pytorch/issues/133671"
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of layouts."""
+    case = table(merging, shape=SHAPE)
     outputs, logarithms = grid("merge/one_part", SHAPE), grid("merge/one_logarithm", BATCH[:3])
     some_empty = grid("merge/some_empty", SHAPE[:3])
     some_empty[0, 1, 0] = some_empty[0, 0, 2] = NONE
     return (
         *(
-            merging(f"{layout}_{which}", f"{which} that lie {how}")(
-                SHAPE, presentation=dict.fromkeys(names, layout), report=STRIDES if layout == "heads_last" else None
+            case(f"{layout}_{which}", f"{which} that lie {how}")(
+                presentation=dict.fromkeys(names, layout), report=STRIDES if layout == "heads_last" else None
             )
             for layout, how in LAYOUTS.items()
             for which, names in PARTS.items()
@@ -42,8 +44,8 @@ def cases() -> tuple[AuthoredCase, ...]:
             if not layout.startswith("heads_last") or which == "outputs"
         ),
         *(
-            merging(f"{layout}_everything", f"outputs and logarithms that lie {LAYOUTS[layout]}")(
-                SHAPE, presentation=dict.fromkeys(NAMES, layout)
+            case(f"{layout}_everything", f"outputs and logarithms that lie {LAYOUTS[layout]}")(
+                presentation=dict.fromkeys(NAMES, layout)
             )
             for layout in ("fortran", "reversed")
         ),
@@ -53,8 +55,8 @@ def cases() -> tuple[AuthoredCase, ...]:
         merging("one_entry_of_outputs", "one batch entry of the first output in memory stands for all")(
             BATCH, output_a=grid("merge/one_entry", (1, *BATCH[1:])), presentation={"output_a": "broadcast"}
         ),
-        merging("one_head_of_outputs", "one head of the second output in memory stands for all")(
-            SHAPE, output_b=outputs[:, :1], presentation={"output_b": "heads_broadcast"}
+        case("one_head_of_outputs", "one head of the second output in memory stands for all")(
+            output_b=outputs[:, :1], presentation={"output_b": "heads_broadcast"}
         ),
         merging("one_entry_of_logarithms", "one batch entry of the logarithms in memory stands for all")(
             BATCH,
@@ -63,13 +65,11 @@ def cases() -> tuple[AuthoredCase, ...]:
             presentation={"logsumexp_a": "broadcast", "logsumexp_b": "broadcast"},
         ),
         *(
-            merging(f"fused_{name}", f"both {name} are sections of one array")(
-                SHAPE, presentation=dict.fromkeys(inputs, "fused")
-            )
+            case(f"fused_{name}", f"both {name} are sections of one array")(presentation=dict.fromkeys(inputs, "fused"))
             for name, inputs in PARTS.items()
         ),
-        merging("one_array_as_both_outputs", "one array is given as both outputs")(
-            SHAPE, output_a=outputs, output_b=outputs, presentation={"output_a": "shared", "output_b": "shared"}
+        case("one_array_as_both_outputs", "one array is given as both outputs")(
+            output_a=outputs, output_b=outputs, presentation={"output_a": "shared", "output_b": "shared"}
         ),
         merging("one_array_as_both_logarithms", "one array is given as both logarithms, no keys in places")(
             SHAPE,
@@ -78,8 +78,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             logsumexp_b=some_empty,
             presentation={"logsumexp_a": "shared", "logsumexp_b": "shared"},
         ),
-        merging("one_array_as_both_numbers", "one array is given as both logarithms, every part with keys")(
-            SHAPE,
+        case("one_array_as_both_numbers", "one array is given as both logarithms, every part with keys")(
             logsumexp_a=grid("merge/one_row_of_logarithms", SHAPE[:3]),
             logsumexp_b=grid("merge/one_row_of_logarithms", SHAPE[:3]),
             presentation={"logsumexp_a": "shared", "logsumexp_b": "shared"},

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.rejects.twins import PLAIN, STRICT, drawn, of_new_shape, refused
-from attnspec_authoring.recipes.authoring import AuthoredCase, row
+from attnspec_authoring.recipes.authoring import AuthoredCase, row, table
 
 
 def past_refusals() -> tuple[AuthoredCase, ...]:
@@ -157,6 +157,7 @@ WEIGHTS = (*TOKENS, "output")
 
 def heads() -> tuple[AuthoredCase, ...]:
     """Refuse numbers of heads that do not divide the features: more than features, and near a divisor."""
+    case = table(refused, operation="multi_head_attention")
     lengths = {"query": 4, "key": 5, "value": 5}
     module = {
         **{name: of_new_shape(f"heads/{name}", (2, length, 6)) for name, length in lengths.items()},
@@ -175,18 +176,17 @@ def heads() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            refused(f"multi_head_{number}_heads_of_6", f"{number} heads over a width of six are refused")(
+            case(f"multi_head_{number}_heads_of_6", f"{number} heads over a width of six are refused")(
                 "multi_head.rejects.divisible",
                 "layout/multi_head_plain",
                 module,
                 reason=f"A width of 6 does not divide into {number} heads.",
-                operation="multi_head_attention",
                 attributes={"num_heads": number},
             )
             for number in (5, 7, 12)
         ),
         *(
-            refused(
+            case(
                 f"multi_head_{number}_heads_of_{features}_fit_{tokens}_tokens",
                 f"{number} heads over a width of {features} are refused: all numbers of {tokens} tokens divide",
             )(
@@ -197,7 +197,6 @@ def heads() -> tuple[AuthoredCase, ...]:
                     **{f"w_{name}": of_new_shape(f"fitting/w_{name}", (features, features)) / 4.0 for name in WEIGHTS},
                 },
                 reason=f"A width of {features} does not divide into {number} heads.",
-                operation="multi_head_attention",
                 attributes={"num_heads": number},
             )
             for number, features, tokens in ((4, 6, 2), (4, 6, 6), (2, 3, 2), (3, 4, 3))
@@ -217,13 +216,12 @@ def heads() -> tuple[AuthoredCase, ...]:
             for number, features, tokens in ((4, 6, 2), (2, 3, 2), (3, 4, 3))
         ),
         *(
-            refused(f"multi_head_{name}", f"{title} are refused by multi-head attention")(
+            case(f"multi_head_{name}", f"{title} are refused by multi-head attention")(
                 "multi_head.rejects.rank",
                 "layout/multi_head_plain",
                 {**module, **changed},
                 reason=f"{title} do not have rank 3.",
                 convention=STRICT,
-                operation="multi_head_attention",
                 attributes={"num_heads": 3},
             )
             for name, title, changed in ranks

@@ -166,6 +166,7 @@ def product_cases() -> tuple[AuthoredCase, ...]:
 
 def mask_cases() -> Iterator[AuthoredCase]:
     """Hold float masks that are large and finite at every key: they exclude nothing, and their differences count."""
+    case = table(attention, dtypes=SINGLE_AND_DOUBLE)
     sizes = Sizes(1, 2, 1, 3, 5, 2)
     differences = np.array([[0.0, 1.0, -1.0, 0.5, 2.0], [0.0, 0.0, 0.0, 0.0, 0.0], [-2.0, 3.0, 0.0, 1.0, -1.0]])
     # Beyond 2**14 a logarithm of single precision is too coarse for differences of one (decision 6). With one key of
@@ -180,11 +181,8 @@ def mask_cases() -> Iterator[AuthoredCase]:
         ("100000", 100000.0),
     ):
         for sign, factor in (("minus", -1.0), ("plus", 1.0)):
-            yield attention(f"stress/mask_{sign}_{name}", f"A float mask around {factor * amount:g} at every key")(
-                sizes,
-                clauses=clauses,
-                dtypes=SINGLE_AND_DOUBLE,
-                mask=factor * amount + (differences if amount < 2.0**14 else ahead),
+            yield case(f"stress/mask_{sign}_{name}", f"A float mask around {factor * amount:g} at every key")(
+                sizes, clauses=clauses, mask=factor * amount + (differences if amount < 2.0**14 else ahead)
             )
     one_row = np.stack([np.full(5, -10000.0), differences[0], ahead[1] - 100000.0])
     beside = differences.copy()
@@ -196,13 +194,13 @@ def mask_cases() -> Iterator[AuthoredCase]:
     farther = np.array([[-2.0, -4.0, -1.0, -4.0, -2.0], [-2.0, -2.0, -2.0, -2.0, -1.0], [-3.0, -1.0, -2.0, -4.0, -2.0]])
     still: dict[str, Any] = {"query": np.zeros(sizes.shapes()["query"])}
     yield from (
-        attention("stress/mask_rows_of_10000", "Rows of -10000 and of -100000 at every key beside an ordinary one")(
-            sizes, clauses=clauses, dtypes=SINGLE_AND_DOUBLE, mask=one_row
+        case("stress/mask_rows_of_10000", "Rows of -10000 and of -100000 at every key beside an ordinary one")(
+            sizes, clauses=clauses, mask=one_row
         ),
-        attention(
+        case(
             "stress/mask_10000_beside_excluded",
             "A row of a float mask with -10000 at the only key that is not excluded",
-        )(sizes, clauses=clauses, dtypes=SINGLE_AND_DOUBLE, mask=beside),
+        )(sizes, clauses=clauses, mask=beside),
         *(
             attention(f"stress/mask_minus_2_to_{power}", f"A float mask of small multiples of -2^{power} at every key")(
                 sizes, clauses=clauses, dtypes=("float64", "float32", "bfloat16"), mask=farther * 2.0**power, **still
@@ -240,6 +238,7 @@ def resized(tensors: Mapping[str, NDArray[Any]], **factors: float) -> dict[str, 
 
 def attention_cases() -> Iterator[AuthoredCase]:
     """Hold queries, keys and values, past ones included, and what is added to scores."""
+    case = table(attention, clauses=PRECISION, dtypes=WITHOUT_FLOAT16)
     for size, factor in BEYOND_FLOAT16.items():
         for name, what, sizes, tensors in (
             ("queries", "Queries", PLAIN, ("query",)),
@@ -249,28 +248,24 @@ def attention_cases() -> Iterator[AuthoredCase]:
             ("values_with_past", "Values, and values of the past,", WITH_PAST, ("value", "past_value")),
         ):
             case_id = f"stress/{size}_beyond_float16_{name}"
-            yield attention(case_id, f"{what} that are too {size} for float16")(
+            yield case(case_id, f"{what} that are too {size} for float16")(
                 sizes,
-                clauses=PRECISION,
-                dtypes=WITHOUT_FLOAT16,
                 **({} if "values" in name else {"scale": 0.5 / factor}),
                 **resized(sizes.drawn(case_id), **dict.fromkeys(tensors, factor)),
             )
     heights = np.array([1.0, 0.5, 0.25, 0.0]).reshape(1, 1, 4, 1) * 2.0**18
     yield from (
-        attention("stress/large_beyond_float16_sinks", "A sink too large for float16, as large as the greatest score")(
+        case("stress/large_beyond_float16_sinks", "A sink too large for float16, as large as the greatest score")(
             Sizes(1, 2, 1, 3, 4, 1, 2),
-            clauses=PRECISION,
-            dtypes=WITHOUT_FLOAT16,
             also="weights",
             query=np.ones((1, 2, 3, 1)),
             key=heights,
             sinks=[2.0**18, 2.0**17],
             scale=1.0,
         ),
-        attention(
+        case(
             "stress/large_beyond_float16_slopes", "An ALiBi slope too large for float16: the nearest key has all weight"
-        )(Sizes(1, 2, 1, 4, 4, 3, 2), clauses=PRECISION, dtypes=WITHOUT_FLOAT16, alibi_slopes=[2.0**18, 0.25]),
+        )(Sizes(1, 2, 1, 4, 4, 3, 2), alibi_slopes=[2.0**18, 0.25]),
     )
 
 
