@@ -16,7 +16,7 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
     of_logsumexp,
 )
 from attnspec_authoring.recipes.attention.backward.numbers import scaled
-from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, SINGLE_AND_DOUBLE, WITHOUT_FLOAT16, table
+from attnspec_authoring.recipes.authoring import BEYOND_FLOAT16, SINGLE_AND_DOUBLE, WITHOUT_FLOAT16, row, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,22 +93,20 @@ def finite_cases() -> tuple[AuthoredCase, ...]:
 def sink_cases() -> tuple[AuthoredCase, ...]:
     """Sinks so far above or below all logits that an exponential of the distance overflows, or is 0."""
     dead = np.broadcast_to(np.arange(4).reshape(4, 1) != 1, (4, 5))
-    far: tuple[tuple[str, str, dict[str, Any]], ...] = (
-        ("above", "Sinks hundreds above all logits", {"sinks": [800.0, 768.0]}),
-        ("above_one_head", "The sink of one head lies hundreds above, that of the other near", {"sinks": [0.5, 800.0]}),
-        ("below", "Sinks hundreds below all logits", {"sinks": [-800.0, -768.0]}),
-        ("apart", "One sink lies hundreds above, the other hundreds below", {"sinks": [800.0, -800.0]}),
-        ("above_masked", "A sink hundreds above, and a query without keys", {"sinks": [800.0, 1.0], "mask": dead}),
-        ("below_masked", "A sink hundreds below, and a query without keys", {"sinks": [-800.0, 1.0], "mask": dead}),
-        (
-            "above_lower_mask",
-            "Sinks near 0, and a float mask hundreds below",
-            {"sinks": [0.5, -1.0], "mask": np.full((1, 5), -800.0)},
+    far = (
+        row("above", "Sinks hundreds above all logits")({"sinks": [800.0, 768.0]}),
+        row("above_one_head", "The sink of one head lies hundreds above, that of the other near")(
+            {"sinks": [0.5, 800.0]}
         ),
-        (
-            "above_alibi",
-            "Sinks near 0, and biases by distance hundreds below",
-            {"sinks": [0.5, -1.0], "alibi_slopes": [512.0, 1024.0], "window": [None, 0], "causal_alignment": TOP_LEFT},
+        row("below", "Sinks hundreds below all logits")({"sinks": [-800.0, -768.0]}),
+        row("apart", "One sink lies hundreds above, the other hundreds below")({"sinks": [800.0, -800.0]}),
+        row("above_masked", "A sink hundreds above, and a query without keys")({"sinks": [800.0, 1.0], "mask": dead}),
+        row("below_masked", "A sink hundreds below, and a query without keys")({"sinks": [-800.0, 1.0], "mask": dead}),
+        row("above_lower_mask", "Sinks near 0, and a float mask hundreds below")(
+            {"sinks": [0.5, -1.0], "mask": np.full((1, 5), -800.0)}
+        ),
+        row("above_alibi", "Sinks near 0, and biases by distance hundreds below")(
+            {"sinks": [0.5, -1.0], "alibi_slopes": [512.0, 1024.0], "window": [None, 0], "causal_alignment": TOP_LEFT}
         ),
     )
     return tuple(

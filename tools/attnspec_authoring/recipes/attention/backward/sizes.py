@@ -17,6 +17,7 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
 )
 from attnspec_authoring.recipes.attention.backward.gradients import STORED, drawn, gradients
+from attnspec_authoring.recipes.authoring import row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,27 +158,21 @@ def many_queries(queries: int) -> tuple[AuthoredCase, ...]:
     name = f"backward/queries_{queries}"
     few = Sizes(1, 1, 1, queries, 4, 1, 1)
     after = queries - 3
-    features: tuple[tuple[str, str, Sizes, dict[str, Any]], ...] = (
-        ("alibi", "biases by distance", few, {"alibi_slopes": [0.03125], "causal_alignment": TOP_LEFT}),
-        (
-            "alibi_bottom_right",
-            "biases by distance, bottom-right",
-            few,
-            {"alibi_slopes": [0.03125], "causal_alignment": BOTTOM_RIGHT},
+    features = (
+        row("alibi", "biases by distance")(few, {"alibi_slopes": [0.03125], "causal_alignment": TOP_LEFT}),
+        row("alibi_bottom_right", "biases by distance, bottom-right")(
+            few, {"alibi_slopes": [0.03125], "causal_alignment": BOTTOM_RIGHT}
         ),
-        ("causal", "causality, bottom-right", few, {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}),
-        ("window", "a window", few, {"window": [after, 0], "causal_alignment": TOP_LEFT}),
-        (
-            "window_bottom_right",
-            "a window, bottom-right",
-            few,
-            {"window": [1, after], "causal_alignment": BOTTOM_RIGHT},
+        row("causal", "causality, bottom-right")(few, {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}),
+        row("window", "a window")(few, {"window": [after, 0], "causal_alignment": TOP_LEFT}),
+        row("window_bottom_right", "a window, bottom-right")(
+            few, {"window": [1, after], "causal_alignment": BOTTOM_RIGHT}
         ),
-        ("boolean", "a Boolean mask", few, {"mask": boolean_mask(f"{name}_boolean", (queries, 4))}),
-        ("float", "a float mask", few, {"mask": float_mask(f"{name}_float", (queries, 4), hides=False)}),
-        ("lengths", "a query length", few, {"query_lengths": [after]}),
-        ("stored", "a gradient of the logsumexp, output and logsumexp given", few, {"derived": STORED}),
-        ("sinks", "a sink", few, {"sinks": [0.5]}),
+        row("boolean", "a Boolean mask")(few, {"mask": boolean_mask(f"{name}_boolean", (queries, 4))}),
+        row("float", "a float mask")(few, {"mask": float_mask(f"{name}_float", (queries, 4), hides=False)}),
+        row("lengths", "a query length")(few, {"query_lengths": [after]}),
+        row("stored", "a gradient of the logsumexp, output and logsumexp given")(few, {"derived": STORED}),
+        row("sinks", "a sink")(few, {"sinks": [0.5]}),
     )
     return tuple(
         gradients(f"queries_{queries}_{feature}", f"{queries} queries: {what}")(

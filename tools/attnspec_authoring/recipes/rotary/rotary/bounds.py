@@ -205,24 +205,18 @@ def of_lists() -> tuple[AuthoredCase, ...]:
     The list that the length does not ask for is looked at by strict implementations alone.
     """
     fewer, more, single, none = [2.0, 4.0], [2.0, 4.0, 8.0, 16.0], [2.0], list[float]()
-    wrong: tuple[tuple[str, str, dict[str, Any], bool], ...] = (
-        ("fewer_long_factors", "Two long factors for three pairs", {"long_factors": fewer}, True),
-        ("more_long_factors", "Four long factors for three pairs", {"long_factors": more}, True),
-        ("single_long_factor", "One long factor for three pairs", {"long_factors": single}, True),
-        ("more_short_factors", "Four short factors for three pairs", {"short_factors": more}, False),
-        ("no_short_factors", "No short factor for three pairs", {"short_factors": none}, False),
-        ("no_long_factors", "No long factor for three pairs", {"long_factors": none}, True),
-        (
-            "fewer_of_both",
-            "Two factors in both lists for three pairs",
-            {"short_factors": fewer, "long_factors": fewer},
-            False,
+    wrong = (
+        row("fewer_long_factors", "Two long factors for three pairs")({"long_factors": fewer}, True),
+        row("more_long_factors", "Four long factors for three pairs")({"long_factors": more}, True),
+        row("single_long_factor", "One long factor for three pairs")({"long_factors": single}, True),
+        row("more_short_factors", "Four short factors for three pairs")({"short_factors": more}, False),
+        row("no_short_factors", "No short factor for three pairs")({"short_factors": none}, False),
+        row("no_long_factors", "No long factor for three pairs")({"long_factors": none}, True),
+        row("fewer_of_both", "Two factors in both lists for three pairs")(
+            {"short_factors": fewer, "long_factors": fewer}, False
         ),
-        (
-            "more_of_both",
-            "Four factors in both lists for three pairs",
-            {"short_factors": more, "long_factors": more},
-            False,
+        row("more_of_both", "Four factors in both lists for three pairs")(
+            {"short_factors": more, "long_factors": more}, False
         ),
     )
     long: dict[str, tuple[dict[str, Any], bool]] = {

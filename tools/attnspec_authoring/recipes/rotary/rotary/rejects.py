@@ -270,43 +270,24 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
     pairing = "apply_rotary.rejects.pairing"
     width, tokens, both = (f"apply_rotary.rejects.{name}" for name in ("width", "tokens", "tables"))
     rank = "apply_rotary.rejects.rank"
-    wrong: tuple[tuple[str, str, str, str, dict[str, NDArray[Any]], bool], ...] = (
-        (
-            "three_pairs_of_five_features",
-            "Tables of three pairs for five features are refused",
-            width,
-            "Five features do not make three pairs.",
-            wider,
-            False,
+    wrong = (
+        row("three_pairs_of_five_features", "Tables of three pairs for five features are refused")(
+            width, "Five features do not make three pairs.", wider, False
         ),
-        (
-            "three_pairs_of_four_features",
-            "Tables of three pairs for four features are refused",
-            width,
-            "Four features do not make three pairs.",
-            {**wider, "x": valid["x"][..., :4]},
-            True,
+        row("three_pairs_of_four_features", "Tables of three pairs for four features are refused")(
+            width, "Four features do not make three pairs.", {**wider, "x": valid["x"][..., :4]}, True
         ),
-        (
-            "more_tokens",
-            "Tables of four tokens for three are refused",
-            tokens,
-            "The tables hold four tokens, x has three.",
-            longer,
-            False,
+        row("more_tokens", "Tables of four tokens for three are refused")(
+            tokens, "The tables hold four tokens, x has three.", longer, False
         ),
-        (
-            "fewer_tokens",
-            "Tables of two tokens for three are refused",
+        row("fewer_tokens", "Tables of two tokens for three are refused")(
             tokens,
             "The tables hold two tokens, x has three.",
             {name: valid[name][:, :2] for name in ("cos", "sin")},
             False,
         ),
         *(
-            (
-                name,
-                f"{title} are refused",
+            row(name, f"{title} are refused")(
                 tokens,
                 f"{title} are for other entries and tokens than x.",
                 {table: valid[table].reshape(laid_out) for table in ("cos", "sin")},
@@ -318,54 +299,30 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
                 ("tables_of_one_token", "Tables of one token in six entries", (6, 1, 2)),
             )
         ),
-        (
-            "more_entries",
-            "Tables of three batch entries for two are refused",
-            tokens,
-            "The tables hold three batch entries, x has two.",
-            of_three,
-            False,
+        row("more_entries", "Tables of three batch entries for two are refused")(
+            tokens, "The tables hold three batch entries, x has two.", of_three, False
         ),
-        (
-            "one_token_for_all",
-            "Tables of one token for three are refused",
+        row("one_token_for_all", "Tables of one token for three are refused")(
             tokens,
             "The tables hold one token, x has three.",
             {name: valid[name][:, :1] for name in ("cos", "sin")},
             True,
         ),
-        (
-            "one_entry_for_all",
-            "Tables of one batch entry for two are refused",
+        row("one_entry_for_all", "Tables of one batch entry for two are refused")(
             tokens,
             "The tables hold one batch entry, x has two.",
             {name: valid[name][:1] for name in ("cos", "sin")},
             True,
         ),
-        (
-            "unlike_tables",
-            "Cosines of two pairs and sines of three are refused",
-            both,
-            "cos holds two pairs, sin three.",
-            {"sin": wider["sin"]},
-            False,
+        row("unlike_tables", "Cosines of two pairs and sines of three are refused")(
+            both, "cos holds two pairs, sin three.", {"sin": wider["sin"]}, False
         ),
-        (
-            "one_row_of_sines",
-            "Sines of one token for three are refused",
-            both,
-            "cos holds three tokens, sin one.",
-            {"sin": valid["sin"][:, :1]},
-            True,
+        row("one_row_of_sines", "Sines of one token for three are refused")(
+            both, "cos holds three tokens, sin one.", {"sin": valid["sin"][:, :1]}, True
         ),
-        ("no_heads", "Features without heads are refused", rank, "x has three axes.", {"x": valid["x"][:, 0]}, True),
-        (
-            "tables_without_batch",
-            "Tables without batch entries are refused",
-            rank,
-            "The tables have two axes.",
-            {name: valid[name][0] for name in ("cos", "sin")},
-            True,
+        row("no_heads", "Features without heads are refused")(rank, "x has three axes.", {"x": valid["x"][:, 0]}, True),
+        row("tables_without_batch", "Tables without batch entries are refused")(
+            rank, "The tables have two axes.", {name: valid[name][0] for name in ("cos", "sin")}, True
         ),
     )
     return (

@@ -15,14 +15,11 @@ def cases() -> tuple[AuthoredCase, ...]:
     """Return the refused sizes."""
     positions, three = np.array(POSITIONS, dtype=np.int64), np.array([1.0, 0.5, 0.25])
     of_tables = (
-        ("positions_of_three_axes", "Positions of three axes are refused", positions[np.newaxis], three),
-        ("single_position", "A position without axes is refused", positions[0, 0], three),
-        ("single_frequency", "A frequency without axes is refused", positions, three[0]),
-        (
-            "frequencies_of_three_axes",
-            "Frequencies of three axes are refused",
-            positions,
-            three[np.newaxis, np.newaxis],
+        row("positions_of_three_axes", "Positions of three axes are refused")(positions[np.newaxis], three),
+        row("single_position", "A position without axes is refused")(positions[0, 0], three),
+        row("single_frequency", "A frequency without axes is refused")(positions, three[0]),
+        row("frequencies_of_three_axes", "Frequencies of three axes are refused")(
+            positions, three[np.newaxis, np.newaxis]
         ),
     )
     valid = {
