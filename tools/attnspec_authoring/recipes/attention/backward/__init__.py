@@ -15,7 +15,6 @@ from attnspec_authoring.recipes.attention.backward import (
     numbers,
     rejects,
     sizes,
-    stored,
     targets,
 )
 from attnspec_authoring.recipes.completing import with_targets
@@ -23,7 +22,7 @@ from attnspec_authoring.recipes.completing import with_targets
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-RECIPES = (features, masks, stored, empty, sizes, blocks, numbers, nonfinite, memory, rejects, extremes)
+RECIPES = (features, masks, empty, sizes, blocks, numbers, nonfinite, memory, rejects, extremes)
 
 
 def cases() -> tuple[AuthoredCase, ...]:

@@ -12,8 +12,6 @@ from attnspec_authoring.recipes.completing import read_targets
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["cases"]
-
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile, each with the mistakes that it is there to catch."""

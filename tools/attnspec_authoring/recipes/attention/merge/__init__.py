@@ -10,8 +10,6 @@ from attnspec_authoring.recipes.attention.merge.parts import with_changed_argume
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["cases"]
-
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile `merge`."""

@@ -9,8 +9,6 @@ from attnspec_authoring.recipes.attention.nonfinite import attended, layers_and_
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["cases"]
-
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile nonfinite."""

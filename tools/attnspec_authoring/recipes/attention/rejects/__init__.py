@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.rejects import others, scales, shapes, sizes, twins
+from attnspec_authoring.recipes.attention.rejects import others, shapes, sizes, twins
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile rejects, twins included."""
-    return (*twins.twins(), *shapes.cases(), *sizes.cases(), *others.cases(), *scales.cases())
+    return (*twins.twins(), *shapes.cases(), *sizes.cases(), *others.cases())

@@ -8,7 +8,6 @@ from attnspec_authoring.recipes.rotary.rotary import (
     bounds,
     frequencies,
     layouts,
-    nonfinite,
     pairs,
     rejects,
     rotations,
@@ -20,10 +19,8 @@ from attnspec_authoring.recipes.rotary.rotary.layouts import with_changed_argume
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["cases"]
-
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile `rotary`."""
-    modules = (frequencies, tables, rotations, pairs, nonfinite, layouts, rejects, bounds, sizes)
+    modules = (frequencies, tables, rotations, pairs, layouts, rejects, bounds, sizes)
     return with_changed_arguments(case for module in modules for case in module.cases())
