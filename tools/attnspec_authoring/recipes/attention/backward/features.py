@@ -238,50 +238,6 @@ def _smaller(sizes: Sizes) -> Sizes:
     )
 
 
-def features_cases() -> tuple[AuthoredCase, ...]:
-    """Return all of them."""
-    return (
-        *plain_cases(),
-        *score_cases(),
-        *head_cases(),
-        *position_cases(),
-        # Sinks, and biases by distance.
-        gradients("sinks", "A sink for each of two heads")(BATCH, sinks=SINKS),
-        gradients("sinks_steps", "Sinks, step by step")(PLAIN, sinks=SINKS, outputs=STEPS),
-        gradients("sinks_zero", "A sink of zero still counts")(PLAIN, sinks=[0.0, 0.0]),
-        gradients("sinks_hundred", "Sinks that leave almost nothing to the keys")(PLAIN, sinks=[100.0, 96.0]),
-        gradients("sinks_minus_hundred", "Sinks that take almost nothing")(PLAIN, sinks=[-100.0, -96.0]),
-        gradients("sinks_grouped", "A sink for each of six query heads")(GROUPED, sinks=SIX_SINKS),
-        gradients("sinks_grad_logsumexp", "Sinks and a gradient of the logsumexp")(
-            BATCH, sinks=SINKS, with_grad_logsumexp=True
-        ),
-        gradients("sinks_softcap", "Sinks are not capped")(PLAIN, sinks=[3.0, -2.0], softcap=1.0),
-        gradients("sinks_scale", "Sinks are not scaled")(PLAIN, sinks=[3.0, -2.0], scale=0.125),
-        gradients("sinks_one_key", "One key beside a sink")(Sizes(1, 2, 2, 3, 1, 3, 2), sinks=SINKS, outputs=STEPS),
-        gradients("alibi", "Biases by distance")(SQUARE, alibi_slopes=SLOPES),
-        gradients("alibi_causal", "Biases by distance, and causality")(SQUARE, alibi_slopes=SLOPES, is_causal=True),
-        gradients(
-            "alibi_more_queries_sinks",
-            "Biases by distance of queries that stand before the first key, and sinks, which no shift of a row cancels",
-        )(Sizes(1, 2, 2, 6, 3, 3, 2), alibi_slopes=SLOPES, **BOTTOM, sinks=[0.5, -1.25]),
-        gradients("alibi_grouped", "Biases of six query heads")(Sizes(1, 6, 2, 5, 5, 3, 2), alibi_slopes=SIX_SLOPES),
-        *(
-            gradients(f"alibi_{alignment}", f"Biases by distance, {alignment}")(
-                PLAIN, alibi_slopes=SLOPES, causal_alignment=alignment
-            )
-            for alignment in (TOP_LEFT, BOTTOM_RIGHT)
-        ),
-        gradients("alibi_softcap", "Biases are added after the softcap")(
-            SQUARE, alibi_slopes=SLOPES, softcap=1.0, outputs=STEPS
-        ),
-        *hidden_cases(),
-        *range_cases(),
-        *refusals(),
-        # Return a case for each row.
-        *(case_of(number, dict(zip(LEVELS, row, strict=True))) for number, row in enumerate(ROWS)),
-    )
-
-
 SIZES = Sizes(3, 2, 1, 4, 5, 1, 1)
 
 
@@ -350,4 +306,46 @@ def part_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    return (*features_cases(), *part_cases(), *feature_cases())
+    return (
+        # Return all of them.
+        *plain_cases(),
+        *score_cases(),
+        *head_cases(),
+        *position_cases(),
+        # Sinks, and biases by distance.
+        gradients("sinks", "A sink for each of two heads")(BATCH, sinks=SINKS),
+        gradients("sinks_steps", "Sinks, step by step")(PLAIN, sinks=SINKS, outputs=STEPS),
+        gradients("sinks_zero", "A sink of zero still counts")(PLAIN, sinks=[0.0, 0.0]),
+        gradients("sinks_hundred", "Sinks that leave almost nothing to the keys")(PLAIN, sinks=[100.0, 96.0]),
+        gradients("sinks_minus_hundred", "Sinks that take almost nothing")(PLAIN, sinks=[-100.0, -96.0]),
+        gradients("sinks_grouped", "A sink for each of six query heads")(GROUPED, sinks=SIX_SINKS),
+        gradients("sinks_grad_logsumexp", "Sinks and a gradient of the logsumexp")(
+            BATCH, sinks=SINKS, with_grad_logsumexp=True
+        ),
+        gradients("sinks_softcap", "Sinks are not capped")(PLAIN, sinks=[3.0, -2.0], softcap=1.0),
+        gradients("sinks_scale", "Sinks are not scaled")(PLAIN, sinks=[3.0, -2.0], scale=0.125),
+        gradients("sinks_one_key", "One key beside a sink")(Sizes(1, 2, 2, 3, 1, 3, 2), sinks=SINKS, outputs=STEPS),
+        gradients("alibi", "Biases by distance")(SQUARE, alibi_slopes=SLOPES),
+        gradients("alibi_causal", "Biases by distance, and causality")(SQUARE, alibi_slopes=SLOPES, is_causal=True),
+        gradients(
+            "alibi_more_queries_sinks",
+            "Biases by distance of queries that stand before the first key, and sinks, which no shift of a row cancels",
+        )(Sizes(1, 2, 2, 6, 3, 3, 2), alibi_slopes=SLOPES, **BOTTOM, sinks=[0.5, -1.25]),
+        gradients("alibi_grouped", "Biases of six query heads")(Sizes(1, 6, 2, 5, 5, 3, 2), alibi_slopes=SIX_SLOPES),
+        *(
+            gradients(f"alibi_{alignment}", f"Biases by distance, {alignment}")(
+                PLAIN, alibi_slopes=SLOPES, causal_alignment=alignment
+            )
+            for alignment in (TOP_LEFT, BOTTOM_RIGHT)
+        ),
+        gradients("alibi_softcap", "Biases are added after the softcap")(
+            SQUARE, alibi_slopes=SLOPES, softcap=1.0, outputs=STEPS
+        ),
+        *hidden_cases(),
+        *range_cases(),
+        *refusals(),
+        # Return a case for each row.
+        *(case_of(number, dict(zip(LEVELS, row, strict=True))) for number, row in enumerate(ROWS)),
+        *part_cases(),
+        *feature_cases(),
+    )
