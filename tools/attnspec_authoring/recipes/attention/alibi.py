@@ -79,31 +79,25 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
 
 def position_cases() -> Iterator[AuthoredCase]:
     """Place queries by alignment, past and lengths."""
+    case = table(attention, alibi_slopes=SLOPES)
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
         short = alignment.split("_", maxsplit=1)[0]
         for name, sizes in (("fewer", FEWER), ("more", MORE)):
-            yield attention(f"alibi/{name}_queries_{short}", f"{name.capitalize()} queries than keys, {short}")(
-                sizes,
-                clauses=("sdpa.alibi.position",) if alignment == BOTTOM_RIGHT else (),
-                alibi_slopes=SLOPES,
-                causal_alignment=alignment,
+            yield case(f"alibi/{name}_queries_{short}", f"{name.capitalize()} queries than keys, {short}")(
+                sizes, clauses=("sdpa.alibi.position",) if alignment == BOTTOM_RIGHT else (), causal_alignment=alignment
             )
-        yield attention(f"alibi/causal_fewer_queries_{short}", f"Fewer queries than keys, causal with slopes, {short}")(
-            FEWER, alibi_slopes=SLOPES, is_causal=True, causal_alignment=alignment
+        yield case(f"alibi/causal_fewer_queries_{short}", f"Fewer queries than keys, causal with slopes, {short}")(
+            FEWER, is_causal=True, causal_alignment=alignment
         )
     yield from (
-        attention("alibi/decode", "One query at the last of six keys")(
-            Sizes(3, 2, 2, 1, 6), clauses="alibi.position", alibi_slopes=SLOPES, **BOTTOM
+        case("alibi/decode", "One query at the last of six keys")(
+            Sizes(3, 2, 2, 1, 6), clauses="alibi.position", **BOTTOM
         ),
-        attention("alibi/past", "Distances to past keys")(
-            Sizes(1, 2, 2, 4, 4, past=3), clauses="alibi.position past.position", alibi_slopes=SLOPES, is_causal=True
+        case("alibi/past", "Distances to past keys")(
+            Sizes(1, 2, 2, 4, 4, past=3), clauses="alibi.position past.position", is_causal=True
         ),
-        attention("alibi/key_lengths", "Distances from the last counted key of each batch entry")(
-            Sizes(3, 2, 2, 1, 6),
-            clauses="alibi.position key_lengths.alignment",
-            alibi_slopes=SLOPES,
-            key_lengths=[6, 4, 1],
-            **BOTTOM,
+        case("alibi/key_lengths", "Distances from the last counted key of each batch entry")(
+            Sizes(3, 2, 2, 1, 6), clauses="alibi.position key_lengths.alignment", key_lengths=[6, 4, 1], **BOTTOM
         ),
         attention("alibi/lengths_both_sides", "Distances to both sides of queries that the lengths place")(
             Sizes(2, 1, 1, 3, 5),
@@ -118,29 +112,26 @@ def position_cases() -> Iterator[AuthoredCase]:
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put slopes together with masks, windows, scales and sinks."""
+    case = table(attention, alibi_slopes=SLOPES)
     added, boolean = "alibi/float_mask", "alibi/boolean_mask"
     return (
-        attention(added, "Slopes and a float mask are both added")(
-            BATCH, clauses="alibi.distance mask.additive", alibi_slopes=SLOPES, mask=floats(3, 1, 5, 5)
+        case(added, "Slopes and a float mask are both added")(
+            BATCH, clauses="alibi.distance mask.additive", mask=floats(3, 1, 5, 5)
         ),
-        attention(boolean, "Slopes and a Boolean mask")(SQUARE, alibi_slopes=SLOPES, mask=booleans(2, 5, 5)),
-        attention("alibi/window", "Slopes within a window")(SQUARE, alibi_slopes=SLOPES, window=[2, 1]),
-        attention("alibi/not_scaled", "The scale does not touch the slopes")(
-            SQUARE, clauses="alibi.distance scale.explicit", alibi_slopes=SLOPES, scale=0.125
+        case(boolean, "Slopes and a Boolean mask")(SQUARE, mask=booleans(2, 5, 5)),
+        case("alibi/window", "Slopes within a window")(SQUARE, window=[2, 1]),
+        case("alibi/not_scaled", "The scale does not touch the slopes")(
+            SQUARE, clauses="alibi.distance scale.explicit", scale=0.125
         ),
-        attention("alibi/scale_zero", "With the scale zero only the distances count")(
-            SQUARE, alibi_slopes=SLOPES, scale=0.0
-        ),
-        attention("alibi/sinks", "Slopes and sinks")(SQUARE, alibi_slopes=SLOPES, sinks=[0.5, -1.0], is_causal=True),
+        case("alibi/scale_zero", "With the scale zero only the distances count")(SQUARE, scale=0.0),
+        case("alibi/sinks", "Slopes and sinks")(SQUARE, sinks=[0.5, -1.0], is_causal=True),
         attention("alibi/grouped_causal", "Six slopes over two shared heads, causal")(
             Sizes(1, 6, 2, 4, 4),
             clauses="alibi.heads heads.grouped",
             alibi_slopes=[0.25, 0.0625, 0.015625, 0.5, 0.125, 1.0],
             is_causal=True,
         ),
-        attention("alibi/values_wider", "Slopes and values wider than the keys")(
-            Sizes(1, 2, 2, 5, 5, 3, 6), alibi_slopes=SLOPES
-        ),
+        case("alibi/values_wider", "Slopes and values wider than the keys")(Sizes(1, 2, 2, 5, 5, 3, 6)),
     )
 
 

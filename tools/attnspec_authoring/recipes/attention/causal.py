@@ -19,6 +19,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe,
     probe_sizes,
 )
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def combined_cases() -> Iterator[AuthoredCase]:
 
 def square_cases() -> tuple[AuthoredCase, ...]:
     """Hold as many queries as keys, where the alignment makes no difference and is not stated."""
+    case = table(attention, is_causal=True)
     probed = probe_sizes(1, 2, 2, 5, 5)
     powers = Sizes(3, 2, 2, 5, 5, width=1)
     lower = np.tri(5, dtype=np.bool_)
@@ -124,35 +126,29 @@ def square_cases() -> tuple[AuthoredCase, ...]:
     for name in ("key", "value"):
         changed[name][:, :, 3:] = -changed[name][:, :, 3:] * 2.0
     return (
-        attention("causal/square", "As many queries as keys, causal")(
-            SQUARE, clauses="causal.top_left", report="jax-ml/jax/issues/19237", is_causal=True
+        case("causal/square", "As many queries as keys, causal")(
+            SQUARE, clauses="causal.top_left", report="jax-ml/jax/issues/19237"
         ),
-        attention("causal/square_other_values", "Causal, the same shapes with other values")(SQUARE, is_causal=True),
+        case("causal/square_other_values", "Causal, the same shapes with other values")(SQUARE),
         attention("causal/square_off", "The inputs of causal/square with causality off")(
             SQUARE, drawn_as="causal/square"
         ),
         attention("causal/square_as_mask", "The inputs of causal/square with the same exclusions as a Boolean mask")(
             SQUARE, report="pytorch/pytorch/issues/165838", drawn_as="causal/square", mask=lower
         ),
-        attention("causal/square_future_changed", "Other keys and values in the future change no earlier output")(
-            SQUARE, clauses="causal.top_left", is_causal=True, **changed
+        case("causal/square_future_changed", "Other keys and values in the future change no earlier output")(
+            SQUARE, clauses="causal.top_left", **changed
         ),
-        attention("causal/square_probe", "Causal: query i sees the keys 0 to i")(
-            probed, is_causal=True, **probe(probed)
+        case("causal/square_probe", "Causal: query i sees the keys 0 to i")(probed, **probe(probed)),
+        case("causal/square_powers", "Causal, with powers of two as values")(powers, **counting(powers)),
+        case("causal/square_mask_of_the_rest", "A mask of the other half and causality leave each query only itself")(
+            SQUARE, mask=~np.tri(5, k=-1, dtype=np.bool_)
         ),
-        attention("causal/square_powers", "Causal, with powers of two as values")(
-            powers, is_causal=True, **counting(powers)
+        case("causal/square_dead_row", "A mask takes away the only key of the first query")(
+            SQUARE, clauses="fully_masked_row", also="weights", mask=np.arange(5)[np.newaxis, :] != 0
         ),
-        attention(
-            "causal/square_mask_of_the_rest", "A mask of the other half and causality leave each query only itself"
-        )(SQUARE, is_causal=True, mask=~np.tri(5, k=-1, dtype=np.bool_)),
-        attention("causal/square_dead_row", "A mask takes away the only key of the first query")(
-            SQUARE, clauses="fully_masked_row", also="weights", is_causal=True, mask=np.arange(5)[np.newaxis, :] != 0
-        ),
-        attention("causal/one_token", "One query, one key, causal")(Sizes(3, 2, 2, 1, 1), is_causal=True),
-        attention("causal/wide", "Causal with eight features and eleven in the values")(
-            Sizes(1, 2, 2, 5, 5, 8, 11), is_causal=True
-        ),
+        case("causal/one_token", "One query, one key, causal")(Sizes(3, 2, 2, 1, 1)),
+        case("causal/wide", "Causal with eight features and eleven in the values")(Sizes(1, 2, 2, 5, 5, 8, 11)),
     )
 
 

@@ -24,6 +24,7 @@ from attnspec_authoring.recipes.attention.attention import (
     probe_sizes,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
+from attnspec_authoring.recipes.authoring import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,33 +132,27 @@ def position_cases() -> Iterator[AuthoredCase]:
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put windows together with causality and masks."""
+    case = table(attention, is_causal=True)
     powers = Sizes(3, 2, 2, 4, 6, width=1)
     four = Sizes(3, 2, 2, 4, 4, width=1)
     batch = Sizes(3, 2, 2, 5, 5)
     boolean, added = "window/boolean_mask", "window/float_mask"
     aligned, tiles = "window/aligned_tiles", Sizes(1, 2, 1, 16, 32, 1)
     return (
-        attention("window/causal_powers", "Causal with one key to the left: the last of four queries sees 4 and 8")(
-            four, report="microsoft/onnxruntime/pull/25927", is_causal=True, window=[1, 0], **counting(four)
+        case("window/causal_powers", "Causal with one key to the left: the last of four queries sees 4 and 8")(
+            four, report="microsoft/onnxruntime/pull/25927", window=[1, 0], **counting(four)
         ),
-        attention("window/causal_cuts_the_right", "Causality cuts off what a window allows on the right")(
-            SQUARE, is_causal=True, window=[2, 3]
+        case("window/causal_cuts_the_right", "Causality cuts off what a window allows on the right")(
+            SQUARE, window=[2, 3]
         ),
-        attention("window/causal_open_left", "Causal with an open left side and two on the right is causal alone")(
-            SQUARE, is_causal=True, window=[None, 2]
+        case("window/causal_open_left", "Causal with an open left side and two on the right is causal alone")(
+            SQUARE, window=[None, 2]
         ),
         *(
-            attention(
+            case(
                 f"window/causal_{alignment}",
                 f"Causal with a window and fewer queries than keys, {alignment.replace('_', '-')}",
-            )(
-                powers,
-                clauses="window.position",
-                is_causal=True,
-                window=[1, 0],
-                causal_alignment=alignment,
-                **counting(powers),
-            )
+            )(powers, clauses="window.position", window=[1, 0], causal_alignment=alignment, **counting(powers))
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
         attention(boolean, "A Boolean mask and a window")(
@@ -170,8 +165,8 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention(added, "A float mask and a window")(
             SQUARE, clauses="window.left mask.additive", window=[2, 1], mask=floats(2, 5, 5, hides=False)
         ),
-        attention("window/mask_and_causal", "A mask, causality and a window at once, over grouped heads")(
-            Sizes(1, 6, 2, 4, 7), is_causal=True, window=[3, None], **BOTTOM, mask=booleans(6, 4, 7)
+        case("window/mask_and_causal", "A mask, causality and a window at once, over grouped heads")(
+            Sizes(1, 6, 2, 4, 7), window=[3, None], **BOTTOM, mask=booleans(6, 4, 7)
         ),
         attention("window/dead_rows_beyond_the_keys", "Queries that stand too far behind the last key see nothing")(
             Sizes(1, 2, 2, 7, 4), clauses="fully_masked_row window.left", also="weights", window=[1, 1], **TOP

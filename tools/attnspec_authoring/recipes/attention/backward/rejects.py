@@ -260,42 +260,40 @@ MASKS: tuple[tuple[str, str, str, tuple[int, ...]], ...] = (
 
 def shape_misfits() -> tuple[AuthoredCase, ...]:
     """Replace one of query, key and value."""
+    case = table(refused, twins=_INPUTS_OF_MORE)
     plain = _INPUTS_OF_MORE["twin_heads"]
     matrices: dict[str, Any] = {name: plain[name] for name in (*_MATRICES, "grad_logsumexp")}
     return (
         *(
-            refused(name, title)(
+            case(name, title)(
                 clause,
                 "twin_heads",
                 f"The {tensor} has the shape {shape}.",
                 {tensor: of_shape(name, *shape)},
                 strict=strict,
-                twins=_INPUTS_OF_MORE,
             )
             for name, title, clause, tensor, shape, strict in SHAPES
         ),
-        refused("rank_5", "Tensors of five axes")(
+        case("rank_5", "Tensors of five axes")(
             "rank",
             "twin_heads",
             "All tensors have an axis too many.",
             {name: array[np.newaxis] for name, array in matrices.items()},
-            twins=_INPUTS_OF_MORE,
         ),
         *(
-            refused(f"rank_3_of_{tensor}", f"A {tensor} without a batch axis beside others with one")(
-                "rank", "twin_heads", f"The {tensor} lacks an axis.", {tensor: plain[tensor][0]}, twins=_INPUTS_OF_MORE
+            case(f"rank_3_of_{tensor}", f"A {tensor} without a batch axis beside others with one")(
+                "rank", "twin_heads", f"The {tensor} lacks an axis.", {tensor: plain[tensor][0]}
             )
             for tensor in ("query", "key", "value")
         ),
-        refused("batch_of_one_query", "A query of one batch entry, and its gradients, for three of keys")(
+        case("batch_of_one_query", "A query of one batch entry, and its gradients, for three of keys")(
             "batch",
             "twin_heads",
             "The query has batch 1; key and value have batch 3.",
             {name: plain[name][:1] for name in ("query", "grad_output", "grad_logsumexp")},
-            twins=_INPUTS_OF_MORE,
         ),
         *(
-            refused(f"grouped_{name}", f"A number of {name.replace('_', ' ')} heads")(
+            case(f"grouped_{name}", f"A number of {name.replace('_', ' ')} heads")(
                 "grouped",
                 "twin_grouped",
                 "The query heads are no multiple of the key heads.",
@@ -304,7 +302,6 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
                     **{tensor: of_shape(f"{name}/{tensor}", 1, shared, 5, 2) for tensor in ("key", "value")},
                 },
                 strict=shared != 2,
-                twins=_INPUTS_OF_MORE,
             )
             for name, heads, shared in (("five_over_two", 5, 2), ("seven_over_two", 7, 2), ("one_over_two", 1, 2))
         ),

@@ -151,28 +151,27 @@ def multi_head_cases() -> tuple[AuthoredCase, ...]:
 
 def moving_cases() -> tuple[AuthoredCase, ...]:
     """Hold softmax and the cutting and joining of heads in every layout."""
+    case = table(of_heads, profile=MEMORY)
     tokens, heads = (2, 3, 8), (2, 4, 3, 2)
     equal = np.broadcast_to(counted(tokens[1:], 0), tokens).copy()
     equal_heads = np.broadcast_to(counted((2, 1, 3, 2), 0), heads).copy()
     return (
         *(
-            of_heads(f"{layout}", f"tokens that lie {how}")(tokens, num_heads=4, profile=MEMORY, presentation=layout)
+            case(f"{layout}", f"tokens that lie {how}")(tokens, num_heads=4, presentation=layout)
             for layout, how in LAYOUTS.items()
         ),
-        of_heads("prefix_three_entries", "tokens of three batch entries at the beginning of longer arrays")(
-            (3, 2, 6), num_heads=3, profile=MEMORY, presentation="prefix"
+        case("prefix_three_entries", "tokens of three batch entries at the beginning of longer arrays")(
+            (3, 2, 6), num_heads=3, presentation="prefix"
         ),
-        of_heads("broadcast", "tokens of one batch entry that stands for all")(
-            tokens, num_heads=4, profile=MEMORY, x=equal, presentation="broadcast"
+        case("broadcast", "tokens of one batch entry that stands for all")(
+            tokens, num_heads=4, x=equal, presentation="broadcast"
         ),
         *(
-            of_heads(f"{layout}", f"heads that lie {how}, joined")(heads, profile=MEMORY, presentation=layout)
+            case(f"{layout}", f"heads that lie {how}, joined")(heads, presentation=layout)
             for layout, how in (LAYOUTS | OF_HEADS).items()
         ),
         *(
-            of_heads(f"{layout}_{name}", f"heads of {what} that lie {how}, joined")(
-                shape, profile=MEMORY, presentation=layout
-            )
+            case(f"{layout}_{name}", f"heads of {what} that lie {how}, joined")(shape, presentation=layout)
             for layout, how in (LAYOUTS | OF_HEADS).items()
             for name, what, shape in (
                 ("one_token", "one token", (2, 4, 1, 3)),
@@ -181,17 +180,15 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
             )
         ),
         *(
-            of_heads(f"{layout}_{name}", f"tokens of {what} that lie {how}")(
-                shape, num_heads=3, profile=MEMORY, presentation=layout
-            )
+            case(f"{layout}_{name}", f"tokens of {what} that lie {how}")(shape, num_heads=3, presentation=layout)
             for layout, how in LAYOUTS.items()
             for name, what, shape in (
                 ("one_token", "two entries, one each", (2, 1, 6)),
                 ("one_entry", "one entry", (1, 4, 6)),
             )
         ),
-        of_heads("one_head", "heads that are one head in memory, joined")(
-            heads, profile=MEMORY, x=equal_heads, presentation="heads_broadcast"
+        case("one_head", "heads that are one head in memory, joined")(
+            heads, x=equal_heads, presentation="heads_broadcast"
         ),
         *(
             softmax(f"{layout}_rows", f"rows that lie {how}")((4, 6), profile=MEMORY, presentation=layout)

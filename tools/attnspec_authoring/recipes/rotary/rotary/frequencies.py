@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attnspec_authoring.recipes.authoring import AuthoredCase, Source, headed, reported
+from attnspec_authoring.recipes.authoring import AuthoredCase, Source, headed, reported, table
 from attnspec_authoring.recipes.generator import grid
 
 PROFILE = "rotary"
@@ -38,6 +38,7 @@ def plain(name: str, title: str, *, report: str | None = None, **attributes: Any
 
 def plain_and_linear_cases() -> tuple[AuthoredCase, ...]:
     """Return frequencies of several widths and bases, and those of linear scaling."""
+    case = table(frequencies, width=6)
     theta = "sgl-project/SpecForge/issues/265"
     inverted = "xlite-dev/LeetCUDA/issues/289"
     linear = ("linear", "attention_factor.one")
@@ -54,9 +55,8 @@ def plain_and_linear_cases() -> tuple[AuthoredCase, ...]:
         frequencies("factor_beside_none", "a factor and an attention factor without scaling have no effect")(
             ("parameters", "powers", "attention_factor.one"), width=8, factor=4.0, attention_factor=1.5
         ),
-        frequencies("lengths_beside_none", "lengths and factors without scaling have no effect")(
+        case("lengths_beside_none", "lengths and factors without scaling have no effect")(
             ("parameters", "powers", "attention_factor.one"),
-            width=6,
             scaling="none",
             factor=2.5,
             original_length=16,
@@ -66,9 +66,7 @@ def plain_and_linear_cases() -> tuple[AuthoredCase, ...]:
             proportion=1.5,
         ),
         frequencies("linear_4", "linear scaling by four")(linear, width=8, scaling="linear", factor=4.0),
-        frequencies("linear_2_5", "linear scaling by two and a half")(
-            linear, width=6, scaling="linear", factor=2.5, theta=500.0
-        ),
+        case("linear_2_5", "linear scaling by two and a half")(linear, scaling="linear", factor=2.5, theta=500.0),
         frequencies("linear_1", "linear scaling by one changes nothing")(linear, width=4, scaling="linear", factor=1.0),
         frequencies("linear_of_a_long_text", "linear scaling hears no length")(
             ("linear", "parameters", "attention_factor.one"),
@@ -79,9 +77,8 @@ def plain_and_linear_cases() -> tuple[AuthoredCase, ...]:
             original_length=16,
             sequence_length=64,
         ),
-        frequencies("linear_of_a_longer_text", "linear scaling hears neither length nor attention factor")(
+        case("linear_of_a_longer_text", "linear scaling hears neither length nor attention factor")(
             ("linear", "parameters", "attention_factor.one"),
-            width=6,
             scaling="linear",
             factor=8.0,
             original_length=4096,
