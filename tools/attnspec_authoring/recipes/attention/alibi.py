@@ -16,6 +16,7 @@ from attnspec_authoring.recipes.attention.attention import (
     booleans,
     counting,
     floats,
+    profile,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import table
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+alibi = profile("alibi")
 
 BATCH = Sizes(3, 2, 2, 5, 5)
 SQUARE = Sizes(1, 2, 2, 5, 5)
@@ -34,72 +37,64 @@ SLOPES = np.array([0.5, 0.0625])
 
 def slope_cases() -> tuple[AuthoredCase, ...]:
     """Hold what slopes do, on as many queries as keys."""
-    case = table(attention, clauses="alibi.distance")
+    case = table(alibi, clauses="alibi.distance")
     powers = Sizes(1, 2, 2, 3, 3, width=1)
     three = Sizes(1, 3, 3, 4, 4)
     seven = Sizes(1, 7, 7, 3, 3)
     return (
-        case("alibi/causal", "Two slopes, causal")(SQUARE, is_causal=True, alibi_slopes=SLOPES),
-        attention("alibi/causal_other_values", "Two slopes, causal, other values")(
-            SQUARE, is_causal=True, alibi_slopes=SLOPES
-        ),
-        case("alibi/causal_powers", "Zero scores and powers of two as values: distance is punished, not rewarded")(
+        case("causal", "Two slopes, causal")(SQUARE, is_causal=True, alibi_slopes=SLOPES),
+        alibi("causal_other_values", "Two slopes, causal, other values")(SQUARE, is_causal=True, alibi_slopes=SLOPES),
+        case("causal_powers", "Zero scores and powers of two as values: distance is punished, not rewarded")(
             powers,
             report="meta-pytorch/attention-gym/pull/86",
             is_causal=True,
             alibi_slopes=[0.25, 1.0],
             **counting(powers),
         ),
-        case("alibi/both_sides", "Not causal: keys to the right are as far away as keys to the left")(
+        case("both_sides", "Not causal: keys to the right are as far away as keys to the left")(
             powers, alibi_slopes=[0.25, 1.0], **counting(powers)
         ),
-        attention("alibi/both_sides_drawn", "Not causal, with drawn numbers")(
+        alibi("both_sides_drawn", "Not causal, with drawn numbers")(
             SQUARE, alibi_slopes=SLOPES, changed_argument=ChangedArgument("alibi_slopes", reversed=True), revision=2
         ),
-        attention("alibi/three_heads", "Three heads, not a power of two")(
+        alibi("three_heads", "Three heads, not a power of two")(
             three,
             clauses="alibi.heads",
             report="ggml-org/llama.cpp/pull/20031",
             is_causal=True,
             alibi_slopes=[0.0625, 0.00390625, 0.25],
         ),
-        attention("alibi/seven_heads", "Seven slopes")(seven, is_causal=True, alibi_slopes=2.0 ** -np.arange(7.0)),
-        attention("alibi/slope_zero", "A head with the slope zero")(
-            SQUARE, is_causal=True, alibi_slopes=[0.0, 1.0], revision=2
-        ),
-        attention("alibi/steep", "A slope that leaves little but the nearest key")(SQUARE, alibi_slopes=[8.0, 2.0]),
-        case("alibi/steps", "Logits and logsumexp of causal attention with slopes")(
+        alibi("seven_heads", "Seven slopes")(seven, is_causal=True, alibi_slopes=2.0 ** -np.arange(7.0)),
+        alibi("slope_zero", "A head with the slope zero")(SQUARE, is_causal=True, alibi_slopes=[0.0, 1.0], revision=2),
+        alibi("steep", "A slope that leaves little but the nearest key")(SQUARE, alibi_slopes=[8.0, 2.0]),
+        case("steps", "Logits and logsumexp of causal attention with slopes")(
             Sizes(1, 2, 2, 5, 5), also="weights logsumexp scores logits", is_causal=True, alibi_slopes=SLOPES
         ),
-        attention("alibi/weights", "Weights with slopes, not causal")(
-            Sizes(1, 2, 2, 5, 5), also="weights", alibi_slopes=SLOPES
-        ),
+        alibi("weights", "Weights with slopes, not causal")(Sizes(1, 2, 2, 5, 5), also="weights", alibi_slopes=SLOPES),
     )
 
 
 def position_cases() -> Iterator[AuthoredCase]:
     """Place queries by alignment, past and lengths."""
-    case = table(attention, alibi_slopes=SLOPES)
+    case = table(alibi, alibi_slopes=SLOPES)
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
         short = alignment.split("_", maxsplit=1)[0]
         for name, sizes in (("fewer", FEWER), ("more", MORE)):
-            yield case(f"alibi/{name}_queries_{short}", f"{name.capitalize()} queries than keys, {short}")(
+            yield case(f"{name}_queries_{short}", f"{name.capitalize()} queries than keys, {short}")(
                 sizes, clauses=("sdpa.alibi.position",) if alignment == BOTTOM_RIGHT else (), causal_alignment=alignment
             )
-        yield case(f"alibi/causal_fewer_queries_{short}", f"Fewer queries than keys, causal with slopes, {short}")(
+        yield case(f"causal_fewer_queries_{short}", f"Fewer queries than keys, causal with slopes, {short}")(
             FEWER, is_causal=True, causal_alignment=alignment
         )
     yield from (
-        case("alibi/decode", "One query at the last of six keys")(
-            Sizes(3, 2, 2, 1, 6), clauses="alibi.position", **BOTTOM
-        ),
-        case("alibi/past", "Distances to past keys")(
+        case("decode", "One query at the last of six keys")(Sizes(3, 2, 2, 1, 6), clauses="alibi.position", **BOTTOM),
+        case("past", "Distances to past keys")(
             Sizes(1, 2, 2, 4, 4, past=3), clauses="alibi.position past.position", is_causal=True
         ),
-        case("alibi/key_lengths", "Distances from the last counted key of each batch entry")(
+        case("key_lengths", "Distances from the last counted key of each batch entry")(
             Sizes(3, 2, 2, 1, 6), clauses="alibi.position key_lengths.alignment", key_lengths=[6, 4, 1], **BOTTOM
         ),
-        attention("alibi/lengths_both_sides", "Distances to both sides of queries that the lengths place")(
+        alibi("lengths_both_sides", "Distances to both sides of queries that the lengths place")(
             Sizes(2, 1, 1, 3, 5),
             report="microsoft/onnxruntime/pull/29247",
             alibi_slopes=[0.5],
@@ -125,7 +120,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         ),
         case("alibi/scale_zero", "With the scale zero only the distances count")(SQUARE, scale=0.0),
         case("alibi/sinks", "Slopes and sinks")(SQUARE, sinks=[0.5, -1.0], is_causal=True),
-        attention("alibi/grouped_causal", "Six slopes over two shared heads, causal")(
+        alibi("grouped_causal", "Six slopes over two shared heads, causal")(
             Sizes(1, 6, 2, 4, 4),
             clauses="alibi.heads heads.grouped",
             alibi_slopes=[0.25, 0.0625, 0.015625, 0.5, 0.125, 1.0],
@@ -141,18 +136,18 @@ def beyond_the_keys() -> tuple[AuthoredCase, ...]:
     slopes: dict[str, Any] = {"alibi_slopes": SLOPES, "causal_alignment": TOP_LEFT}
     several = Sizes(3, 2, 2, 7, 4)
     return (
-        attention("alibi/beyond_the_keys", "Seven queries, four keys")(several, outputs=shown, **slopes),
-        attention("alibi/beyond_the_keys_sinks", "The same with sinks")(several, sinks=[0.5, -1.0], **slopes),
-        attention("alibi/beyond_one_key_sinks", "Five queries, one key, and sinks")(
+        alibi("beyond_the_keys", "Seven queries, four keys")(several, outputs=shown, **slopes),
+        alibi("beyond_the_keys_sinks", "The same with sinks")(several, sinks=[0.5, -1.0], **slopes),
+        alibi("beyond_one_key_sinks", "Five queries, one key, and sinks")(
             Sizes(3, 2, 2, 5, 1), sinks=[0.0, -2.0], **slopes
         ),
-        attention("alibi/beyond_the_lengths", "Queries beyond the keys that count")(
+        alibi("beyond_the_lengths", "Queries beyond the keys that count")(
             Sizes(3, 2, 2, 5, 6), outputs=shown, key_lengths=[1, 6, 3], **slopes
         ),
-        attention("alibi/beyond_the_lengths_sinks", "Queries beyond the keys that count, and sinks")(
+        alibi("beyond_the_lengths_sinks", "Queries beyond the keys that count, and sinks")(
             Sizes(3, 2, 2, 5, 6), key_lengths=[1, 6, 3], sinks=[0.5, -1.0], **slopes
         ),
-        attention("alibi/before_the_keys_sinks", "The last of seven queries at the last of four keys, and sinks")(
+        alibi("before_the_keys_sinks", "The last of seven queries at the last of four keys, and sinks")(
             several, sinks=[0.5, -1.0], alibi_slopes=SLOPES, **BOTTOM
         ),
     )
@@ -172,8 +167,8 @@ def padded_cases() -> Iterator[AuthoredCase]:
         for name, rule in rules.items():
             for form in ("boolean", "float"):
                 mask = seen.reshape(3, 1, 1, 5)
-                yield attention(
-                    f"alibi/padded_{kind}_{name}_{form}",
+                yield alibi(
+                    f"padded_{kind}_{name}_{form}",
                     f"Slopes beside a {form} mask of padded keys for each entry, {kind}, {name.replace('_', ' ')}",
                 )(
                     Sizes(3, 2, 2, 4, 5),

@@ -196,6 +196,11 @@ def attention(
     )
 
 
+def profile(name: str) -> Callable[[str, str], Callable[..., AuthoredCase]]:
+    """Return how a profile makes its cases: ``softcap("steps", …)`` is then ``attention("softcap/steps", …)``."""
+    return lambda case_name, title: attention(f"{name}/{case_name}", title)
+
+
 def feature_clauses(
     inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], outputs: tuple[str, ...]
 ) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
     probe,
     probe_sizes,
+    profile,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import headed, table
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
+cache = profile("cache")
+
 PAST = Sizes(3, 2, 2, 4, 4, past=3)
 SMALL = Sizes(1, 2, 2, 4, 4, past=3)
 UNEQUAL = Sizes(1, 2, 2, 4, 5, past=3)
@@ -44,7 +47,7 @@ CONTINUED = Sizes(1, 2, 2, 6, 6)
 
 def past_cases() -> tuple[AuthoredCase, ...]:
     """Hold pasts of several lengths, causal or not."""
-    case = table(attention, clauses="past.position")
+    case = table(cache, clauses="past.position")
     two = Sizes(1, 2, 2, 3, 3, width=1, past=3)
     seen = probe_sizes(1, 2, 2, 4, 4, past=3)
     empty = Sizes(1, 2, 2, 4, 5)
@@ -53,30 +56,28 @@ def past_cases() -> tuple[AuthoredCase, ...]:
     zeros, long = np.zeros((1, 1, 134, 1)), grid("causal/more_positions_than_a_byte", (1, 1, 134, 1))
     nothing: dict[str, Any] = {f"past_{name}": np.zeros((*shapes[name][:2], 0, 3)) for name in ("key", "value")}
     return (
-        attention("cache/past", "Three past keys, four new ones")(
+        cache("past", "Three past keys, four new ones")(
             PAST, clauses="past.concatenation", changed_argument=ChangedArgument("past_key", reversed=True), revision=2
         ),
-        attention("cache/past_other_values", "Three past keys and four new ones, with other values")(
+        cache("past_other_values", "Three past keys and four new ones, with other values")(
             SMALL, changed_argument=ChangedArgument("past_value", reversed=True), revision=2
         ),
-        case("cache/past_causal", "New tokens see the whole past and themselves")(
+        case("past_causal", "New tokens see the whole past and themselves")(
             PAST, report="hyprstream/hyprstream/pull/1521", is_causal=True
         ),
-        case("cache/past_causal_powers", "Three past and three new keys with powers of two as values")(
+        case("past_causal_powers", "Three past and three new keys with powers of two as values")(
             two, report="pytorch/executorch/pull/21749", is_causal=True, **counting(two)
         ),
-        case("cache/past_causal_probe", "Which past and new keys are seen")(seen, is_causal=True, **probe(seen)),
-        attention("cache/decode", "One new token after four past ones")(
+        case("past_causal_probe", "Which past and new keys are seen")(seen, is_causal=True, **probe(seen)),
+        cache("decode", "One new token after four past ones")(
             Sizes(3, 2, 2, 1, 1, past=4), clauses="past.concatenation", is_causal=True
         ),
-        attention("cache/decode_not_causal", "One new token, not causal")(Sizes(3, 2, 2, 1, 1, past=4)),
-        case("cache/decode_before_more_keys", "One query, causal, before the last of four new keys")(
+        cache("decode_not_causal", "One new token, not causal")(Sizes(3, 2, 2, 1, 1, past=4)),
+        case("decode_before_more_keys", "One query, causal, before the last of four new keys")(
             Sizes(3, 2, 2, 1, 4, past=1), report="microsoft/onnxruntime/issues/29020", **TOP_CAUSAL
         ),
-        attention("cache/past_longer", "Nine past keys and four new ones")(
-            Sizes(1, 2, 2, 4, 4, past=9), is_causal=True
-        ),
-        attention("cache/more_positions_than_a_signed_byte", "Positions beyond 127, behind a long past")(
+        cache("past_longer", "Nine past keys and four new ones")(Sizes(1, 2, 2, 4, 4, past=9), is_causal=True),
+        cache("more_positions_than_a_signed_byte", "Positions beyond 127, behind a long past")(
             Sizes(1, 2, 1, 3, 4, width=1, past=130),
             query=np.zeros((1, 2, 3, 1)),
             key=zeros[:, :, 130:],
@@ -85,21 +86,17 @@ def past_cases() -> tuple[AuthoredCase, ...]:
             past_value=long[:, :, :130],
             **TOP_CAUSAL,
         ),
-        attention("cache/past_of_one", "A single past key")(Sizes(1, 2, 2, 4, 4, past=1), is_causal=True),
-        attention("cache/past_of_none", "A past of length zero is no past")(
-            empty, clauses="past.concatenation", **nothing
-        ),
+        cache("past_of_one", "A single past key")(Sizes(1, 2, 2, 4, 4, past=1), is_causal=True),
+        cache("past_of_none", "A past of length zero is no past")(empty, clauses="past.concatenation", **nothing),
         *(
             case(
-                f"cache/unequal_{alignment}",
+                f"unequal_{alignment}",
                 f"Four queries, three past and five new keys, causal, {alignment.replace('_', '-')}",
             )(UNEQUAL, is_causal=True, causal_alignment=alignment)
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        attention("cache/values_wider", "A past of values wider than the keys")(
-            Sizes(1, 2, 2, 4, 4, 3, 5, 3), is_causal=True
-        ),
-        attention("cache/grouped", "A past of grouped heads")(Sizes(1, 6, 2, 4, 4, past=3), is_causal=True),
+        cache("values_wider", "A past of values wider than the keys")(Sizes(1, 2, 2, 4, 4, 3, 5, 3), is_causal=True),
+        cache("grouped", "A past of grouped heads")(Sizes(1, 6, 2, 4, 4, past=3), is_causal=True),
     )
 
 
@@ -107,7 +104,7 @@ def chunk_cases() -> tuple[AuthoredCase, ...]:
     """Cut six tokens into chunks: each gives the rows that all six give at once."""
     whole = CONTINUED.drawn("cache/six_tokens")
     made = [
-        attention("cache/six_tokens_at_once", "Six tokens at once, causal")(
+        cache("six_tokens_at_once", "Six tokens at once, causal")(
             CONTINUED, clauses="causal.top_left", is_causal=True, **whole
         )
     ]
@@ -119,7 +116,7 @@ def chunk_cases() -> tuple[AuthoredCase, ...]:
         pieces = {name: array[:, :, start:stop] for name, array in whole.items()}
         past = {f"past_{name}": whole[name][:, :, :start] for name in ("key", "value")}
         made.append(
-            attention(f"cache/six_tokens_from_{start}_to_{stop}", title)(
+            cache(f"six_tokens_from_{start}_to_{stop}", title)(
                 CONTINUED,
                 clauses="past.position past.concatenation",
                 report="Mikyx-1/TinyLLM/pull/18" if start == 2 else None,
@@ -144,10 +141,10 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
         attention(added, "A float mask over past and new keys")(
             SMALL, clauses="past.concatenation mask.additive", mask=floats(2, 4, 7)
         ),
-        attention("cache/mask_and_causal", "A mask and causality over past and new keys")(
+        cache("mask_and_causal", "A mask and causality over past and new keys")(
             SMALL, clauses="past.position", report="huggingface/candle/pull/3743", is_causal=True, mask=booleans(4, 7)
         ),
-        attention("cache/window", "A window over past and new keys")(SMALL, window=[2, 1]),
+        cache("window", "A window over past and new keys")(SMALL, window=[2, 1]),
         attention(filled, "One query whose past and key just fill the window, with distances")(
             of_one,
             report="huggingface/transformers/issues/37574",
@@ -164,20 +161,20 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
             alibi_slopes=[0.25, 0.5],
             window=[12, 4],
         ),
-        attention("cache/dead_row", "A mask leaves neither past nor new keys to the second query")(
+        cache("dead_row", "A mask leaves neither past nor new keys to the second query")(
             SMALL,
             clauses="fully_masked_row past.concatenation",
             mask=np.broadcast_to((np.arange(4) != 1)[:, np.newaxis], (4, 7)),
         ),
-        attention("cache/width_8", "A past of eight features")(Sizes(1, 2, 2, 4, 4, 8, past=3), is_causal=True),
-        attention("cache/scale", "A stated scale over past and new keys")(SMALL, scale=1.25),
-        attention("cache/scale_zero", "The scale zero over past and new keys")(SMALL, scale=0.0, is_causal=True),
+        cache("width_8", "A past of eight features")(Sizes(1, 2, 2, 4, 4, 8, past=3), is_causal=True),
+        cache("scale", "A stated scale over past and new keys")(SMALL, scale=1.25),
+        cache("scale_zero", "The scale zero over past and new keys")(SMALL, scale=0.0, is_causal=True),
     )
 
 
 def buffer_cases() -> tuple[AuthoredCase, ...]:
     """Count only the first keys of a buffer, a number for each batch entry."""
-    case = table(attention, clauses="key_lengths.exclusion")
+    case = table(cache, clauses="key_lengths.exclusion")
     buffer = Sizes(3, 2, 2, 1, 7)
     several = Sizes(3, 1, 1, 4, 7)
     seen = probe_sizes(3, 1, 1, 4, 7)
@@ -185,26 +182,26 @@ def buffer_cases() -> tuple[AuthoredCase, ...]:
     clauses = ("sdpa.key_lengths.exclusion", "sdpa.key_lengths.alignment")
     aligned: dict[str, Any] = {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}
     return (
-        case("cache/buffer_decode", "One query against buffers of which seven, three and one key count")(
+        case("buffer_decode", "One query against buffers of which seven, three and one key count")(
             buffer, report="tenstorrent/tt-metal/issues/41215", key_lengths=[7, 3, 1]
         ),
-        attention("cache/buffer_decode_causal", "One query at the last counted key of each buffer")(
+        cache("buffer_decode_causal", "One query at the last counted key of each buffer")(
             buffer, clauses=clauses, report="onnx/onnx/issues/8054", key_lengths=[7, 3, 1], **aligned
         ),
-        attention("cache/buffer_causal", "Four queries at the last four counted keys of each buffer")(
+        cache("buffer_causal", "Four queries at the last four counted keys of each buffer")(
             several, clauses=clauses, report="microsoft/onnxruntime/pull/28958", key_lengths=lengths, **aligned
         ),
-        attention("cache/buffer_causal_probe", "Which keys of each buffer are seen")(
+        cache("buffer_causal_probe", "Which keys of each buffer are seen")(
             seen, clauses=clauses, key_lengths=lengths, **aligned, **probe(seen)
         ),
-        case("cache/buffer_mask", "A mask over a buffer of which not all keys count")(
+        case("buffer_mask", "A mask over a buffer of which not all keys count")(
             several, key_lengths=lengths, mask=boolean_mask("cache/buffer_mask", (3, 1, 4, 7)) | (np.arange(7) == 0)
         ),
-        attention("cache/buffer_bias", "A bias over a buffer of which not all keys count, causal")(
+        cache("buffer_bias", "A bias over a buffer of which not all keys count, causal")(
             several, clauses=clauses, key_lengths=lengths, mask=floats(4, 7, hides=False), **aligned
         ),
-        case("cache/buffer_full", "Buffers of which every key counts")(several, key_lengths=[7, 7, 7]),
-        case("cache/buffer_grouped", "Buffers of grouped heads")(Sizes(2, 6, 3, 1, 5), key_lengths=[5, 2]),
+        case("buffer_full", "Buffers of which every key counts")(several, key_lengths=[7, 7, 7]),
+        case("buffer_grouped", "Buffers of grouped heads")(Sizes(2, 6, 3, 1, 5), key_lengths=[5, 2]),
     )
 
 
@@ -220,8 +217,8 @@ def divided_cases() -> tuple[AuthoredCase, ...]:
         "slopes_causal": {"alibi_slopes": [0.5, 0.125, 1.0, 0.25, 0.0625], "is_causal": True},
     }
     return tuple(
-        attention(
-            f"cache/divided_{name}_after_{past}_{alignment}",
+        cache(
+            f"divided_{name}_after_{past}_{alignment}",
             f"Three queries on eight keys of which {past} are past, {name.replace('_', ' ')}, "
             f"{alignment.replace('_', ' ')}",
         )(Sizes(2, 5, 1, 3, 8 - past, past=past), also="logits logsumexp", causal_alignment=alignment, **arguments)
@@ -360,22 +357,22 @@ def present_output_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile cache."""
-    case = table(attention, outputs=PRESENT)
+    case = table(cache, outputs=PRESENT)
     return (
         *past_cases(),
         # Return the past and the new keys and values, joined.
-        case("cache/present", "Past and new keys and values, joined")(
+        case("present", "Past and new keys and values, joined")(
             Sizes(3, 2, 2, 1, 1, past=3), clauses="precision.dtype"
         ),
-        case("cache/present_causal", "Joined keys and values do not depend on causality")(SMALL, is_causal=True),
-        case("cache/present_after_one", "A past of one token, and values wider than the keys")(
+        case("present_causal", "Joined keys and values do not depend on causality")(SMALL, is_causal=True),
+        case("present_after_one", "A past of one token, and values wider than the keys")(
             Sizes(1, 3, 1, 2, 2, 2, 3, 1), report="microsoft/onnxruntime/pull/27791"
         ),
-        case("cache/present_grouped", "Joined keys and values keep the shared heads")(Sizes(1, 6, 2, 3, 3, 3, 4, 2)),
-        case("cache/present_without_past", "Without a past the joined keys and values are the new ones")(
+        case("present_grouped", "Joined keys and values keep the shared heads")(Sizes(1, 6, 2, 3, 3, 3, 4, 2)),
+        case("present_without_past", "Without a past the joined keys and values are the new ones")(
             Sizes(1, 2, 2, 4, 5), clauses="past.present", report="microsoft/onnxruntime/issues/26262"
         ),
-        attention("cache/steps", "Weights, logits and logsumexp over past and new keys")(
+        cache("steps", "Weights, logits and logsumexp over past and new keys")(
             Sizes(1, 2, 2, 4, 4, past=3), also="weights logsumexp scores logits", is_causal=True
         ),
         *present_output_cases(),

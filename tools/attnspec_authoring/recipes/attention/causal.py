@@ -18,6 +18,7 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
     probe,
     probe_sizes,
+    profile,
 )
 from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+causal = profile("causal")
 
 FEWER = Sizes(1, 2, 2, 4, 6)
 BATCH = Sizes(3, 2, 2, 4, 6)
@@ -57,7 +60,7 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
             sizes = Sizes(batch, 2, 2, queries, keys)
             probed = probe_sizes(batch, 2, 2, queries, keys)
             made.append(
-                attention(f"causal/{name}_{alignment}", f"{what}, causal, {where}")(
+                causal(f"{name}_{alignment}", f"{what}, causal, {where}")(
                     sizes,
                     clauses=(clause,),
                     report=REPORTS.get((name, alignment)),
@@ -68,7 +71,7 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
                 )
             )
             made.append(
-                attention(f"causal/{name}_{alignment}_probe", f"{what}, causal, {where}: which keys are seen")(
+                causal(f"{name}_{alignment}_probe", f"{what}, causal, {where}: which keys are seen")(
                     probed, clauses=(clause,), is_causal=True, causal_alignment=alignment, **probe(probed)
                 )
             )
@@ -117,7 +120,7 @@ def combined_cases() -> Iterator[AuthoredCase]:
 
 def square_cases() -> tuple[AuthoredCase, ...]:
     """Hold as many queries as keys, where the alignment makes no difference and is not stated."""
-    case = table(attention, is_causal=True)
+    case = table(causal, is_causal=True)
     probed = probe_sizes(1, 2, 2, 5, 5)
     powers = Sizes(3, 2, 2, 5, 5, width=1)
     lower = np.tri(5, dtype=np.bool_)
@@ -126,29 +129,27 @@ def square_cases() -> tuple[AuthoredCase, ...]:
     for name in ("key", "value"):
         changed[name][:, :, 3:] = -changed[name][:, :, 3:] * 2.0
     return (
-        case("causal/square", "As many queries as keys, causal")(
+        case("square", "As many queries as keys, causal")(
             SQUARE, clauses="causal.top_left", report="jax-ml/jax/issues/19237"
         ),
-        case("causal/square_other_values", "Causal, the same shapes with other values")(SQUARE),
-        attention("causal/square_off", "The inputs of causal/square with causality off")(
-            SQUARE, drawn_as="causal/square"
-        ),
-        attention("causal/square_as_mask", "The inputs of causal/square with the same exclusions as a Boolean mask")(
+        case("square_other_values", "Causal, the same shapes with other values")(SQUARE),
+        causal("square_off", "The inputs of causal/square with causality off")(SQUARE, drawn_as="causal/square"),
+        causal("square_as_mask", "The inputs of causal/square with the same exclusions as a Boolean mask")(
             SQUARE, report="pytorch/pytorch/issues/165838", drawn_as="causal/square", mask=lower
         ),
-        case("causal/square_future_changed", "Other keys and values in the future change no earlier output")(
+        case("square_future_changed", "Other keys and values in the future change no earlier output")(
             SQUARE, clauses="causal.top_left", **changed
         ),
-        case("causal/square_probe", "Causal: query i sees the keys 0 to i")(probed, **probe(probed)),
-        case("causal/square_powers", "Causal, with powers of two as values")(powers, **counting(powers)),
-        case("causal/square_mask_of_the_rest", "A mask of the other half and causality leave each query only itself")(
+        case("square_probe", "Causal: query i sees the keys 0 to i")(probed, **probe(probed)),
+        case("square_powers", "Causal, with powers of two as values")(powers, **counting(powers)),
+        case("square_mask_of_the_rest", "A mask of the other half and causality leave each query only itself")(
             SQUARE, mask=~np.tri(5, k=-1, dtype=np.bool_)
         ),
-        case("causal/square_dead_row", "A mask takes away the only key of the first query")(
+        case("square_dead_row", "A mask takes away the only key of the first query")(
             SQUARE, clauses="fully_masked_row", also="weights", mask=np.arange(5)[np.newaxis, :] != 0
         ),
-        case("causal/one_token", "One query, one key, causal")(Sizes(3, 2, 2, 1, 1)),
-        case("causal/wide", "Causal with eight features and eleven in the values")(Sizes(1, 2, 2, 5, 5, 8, 11)),
+        case("one_token", "One query, one key, causal")(Sizes(3, 2, 2, 1, 1)),
+        case("wide", "Causal with eight features and eleven in the values")(Sizes(1, 2, 2, 5, 5, 8, 11)),
     )
 
 

@@ -25,8 +25,11 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
     probe,
     probe_sizes,
+    profile,
 )
 from attnspec_authoring.recipes.authoring import AuthoredCase, table
+
+grouped_query = profile("grouped_query")
 
 SIX_OVER_TWO = Sizes(1, 6, 2, 3, 5)
 SIX_OVER_THREE = Sizes(2, 6, 3, 4, 5)
@@ -37,31 +40,31 @@ CLAUSE = ("sdpa.heads.grouped",)
 
 def mapping_cases() -> tuple[AuthoredCase, ...]:
     """Hold which head is read, for several groups."""
-    case = table(attention, clauses=CLAUSE)
+    case = table(grouped_query, clauses=CLAUSE)
     tell = Sizes(1, 6, 2, 4, 5, width=1)
     numbered = np.broadcast_to(np.array([10.0, 20.0]).reshape(1, 2, 1, 1), (1, 2, 5, 1))
     zeros: dict[str, Any] = {"query": np.zeros((1, 6, 4, 1)), "key": np.zeros((1, 2, 5, 1))}
     return (
-        case("grouped_query/which_head", "The values are 10 in the first shared head and 20 in the second")(
+        case("which_head", "The values are 10 in the first shared head and 20 in the second")(
             tell, report="onnx/onnx/pull/7274", value=numbered, **zeros
         ),
-        case("grouped_query/six_over_two", "Six query heads share two")(SIX_OVER_TWO, report="ekzhang/jax-js/pull/180"),
-        case("grouped_query/six_over_two_other_values", "Six over two, with other values")(SIX_OVER_TWO),
-        case("grouped_query/six_over_three", "Six query heads share three, in two batch entries")(
+        case("six_over_two", "Six query heads share two")(SIX_OVER_TWO, report="ekzhang/jax-js/pull/180"),
+        case("six_over_two_other_values", "Six over two, with other values")(SIX_OVER_TWO),
+        case("six_over_three", "Six query heads share three, in two batch entries")(
             SIX_OVER_THREE, report="HazyResearch/HipKittens/pull/22"
         ),
-        case("grouped_query/three_over_one", "Three query heads share one")(THREE_OVER_ONE),
-        case("grouped_query/eight_over_two", "Eight query heads share two")(EIGHT_OVER_TWO),
-        case("grouped_query/twelve_over_three", "Twelve query heads share three")(Sizes(1, 12, 3, 2, 4)),
-        case("grouped_query/no_query_heads", "No query head over two shared ones")(
+        case("three_over_one", "Three query heads share one")(THREE_OVER_ONE),
+        case("eight_over_two", "Eight query heads share two")(EIGHT_OVER_TWO),
+        case("twelve_over_three", "Twelve query heads share three")(Sizes(1, 12, 3, 2, 4)),
+        case("no_query_heads", "No query head over two shared ones")(
             Sizes(3, 0, 2, 4, 5), report="pytorch/pytorch/issues/141218"
         ),
-        case("grouped_query/steps", "Scores, weights and logsumexp of grouped heads")(
+        case("steps", "Scores, weights and logsumexp of grouped heads")(
             Sizes(1, 6, 2, 3, 4), also="weights logsumexp scores"
         ),
-        case("grouped_query/one_query", "One query against five keys")(Sizes(2, 6, 3, 1, 5)),
-        case("grouped_query/values_wider", "Values wider than the keys")(Sizes(1, 6, 2, 3, 5, 3, 4)),
-        case("grouped_query/more_queries", "More queries than keys")(Sizes(2, 3, 1, 6, 5)),
+        case("one_query", "One query against five keys")(Sizes(2, 6, 3, 1, 5)),
+        case("values_wider", "Values wider than the keys")(Sizes(1, 6, 2, 3, 5, 3, 4)),
+        case("more_queries", "More queries than keys")(Sizes(2, 3, 1, 6, 5)),
     )
 
 
@@ -95,7 +98,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         ),
         case(batch, "A row of a mask for each batch entry")(THREE_OVER_ONE, mask=booleans(2, 1, 1, 5)),
         *(
-            attention(f"grouped_query/causal_{alignment}", f"Grouped heads, causal, {alignment.replace('_', '-')}")(
+            grouped_query(f"causal_{alignment}", f"Grouped heads, causal, {alignment.replace('_', '-')}")(
                 SIX_OVER_TWO,
                 clauses=(*CLAUSE, f"sdpa.causal.{alignment}"),
                 is_causal=True,
@@ -113,22 +116,22 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         ),
         case("grouped_query/softcap", "Grouped heads with a softcap")(SIX_OVER_TWO, softcap=1.5),
         case("grouped_query/scale", "Grouped heads with a stated scale")(THREE_OVER_ONE, scale=1.5),
-        attention("grouped_query/sinks", "A sink for each query head, not for each shared head")(
+        grouped_query("sinks", "A sink for each query head, not for each shared head")(
             SIX_OVER_TWO,
             clauses=(*CLAUSE, "sdpa.sinks.denominator"),
             report="pie-project/pie/pull/272",
             sinks=np.array([0.5, -1.0, 2.0, 0.0, 1.5, -0.25]),
         ),
-        attention("grouped_query/alibi", "A slope for each query head, not for each shared head")(
+        grouped_query("alibi", "A slope for each query head, not for each shared head")(
             SIX_OVER_TWO,
             clauses=(*CLAUSE, "sdpa.alibi.heads"),
             alibi_slopes=np.array([0.5, 0.25, 1.0, 0.125, 2.0, 0.75]),
             **BOTTOM,
         ),
-        attention("grouped_query/past", "Past keys and values have as many heads as the shared ones")(
+        grouped_query("past", "Past keys and values have as many heads as the shared ones")(
             past, clauses=(*CLAUSE, "sdpa.past.concatenation"), **TOP_CAUSAL
         ),
-        attention("grouped_query/dead_head", "A mask leaves no key to one query head of a group")(
+        grouped_query("dead_head", "A mask leaves no key to one query head of a group")(
             SIX_OVER_TWO,
             clauses=(*CLAUSE, "sdpa.fully_masked_row"),
             mask=np.broadcast_to((np.arange(6) != 4).reshape(6, 1, 1), (6, 1, 5)),

@@ -14,9 +14,12 @@ from attnspec_authoring.recipes.attention.attention import (
     attention,
     booleans,
     floats,
+    profile,
 )
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, AuthoredCase, table
 from attnspec_authoring.recipes.generator import grid
+
+logsumexp = profile("logsumexp")
 
 BATCH = Sizes(3, 2, 2, 4, 5)
 SMALL = Sizes(1, 2, 2, 4, 5)
@@ -26,39 +29,39 @@ CLAUSE = ("sdpa.logsumexp",)
 
 def value_cases() -> tuple[AuthoredCase, ...]:
     """Hold logarithms that one can say beforehand, and large ones."""
-    case = table(attention, sizes=SMALL, outputs=BOTH)
+    case = table(logsumexp, sizes=SMALL, outputs=BOTH)
     pair = Sizes(1, 4, 4, 3, 2, width=1)
     shapes = pair.shapes()
     threes: dict[str, Any] = {"query": np.full(shapes["query"], 3.0), "key": np.ones(shapes["key"])}
     five = SMALL.shapes()
     drawn = SMALL.drawn("logsumexp/large")
     return (
-        case("logsumexp/plain", "The logsumexp of drawn numbers")(clauses=CLAUSE),
-        case("logsumexp/plain_other_values", "The logsumexp of other numbers in the same shapes")(),
-        attention(
-            "logsumexp/two_equal_scores",
+        case("plain", "The logsumexp of drawn numbers")(clauses=CLAUSE),
+        case("plain_other_values", "The logsumexp of other numbers in the same shapes")(),
+        logsumexp(
+            "two_equal_scores",
             "Two scores of 3: the logsumexp is 3 + ln 2, not in another base and not without the maximum",
         )(pair, clauses=CLAUSE, report="flashinfer-ai/flashinfer/issues/4485", outputs=BOTH, scale=1.0, **threes),
-        case("logsumexp/equal_scores", "Five scores of zero: the logsumexp is ln 5")(
+        case("equal_scores", "Five scores of zero: the logsumexp is ln 5")(
             clauses=CLAUSE, report="pytorch/pytorch/issues/181645", query=np.zeros(five["query"])
         ),
-        attention("logsumexp/one_key", "A single key: the logsumexp is its score")(
+        logsumexp("one_key", "A single key: the logsumexp is its score")(
             Sizes(3, 2, 2, 4, 1), clauses=CLAUSE, also="logsumexp scores"
         ),
-        attention("logsumexp/five_queries", "Five queries: the logsumexp is not filled up to a tile")(
+        logsumexp("five_queries", "Five queries: the logsumexp is not filled up to a tile")(
             Sizes(1, 3, 3, 5, 4), report="feifeibear/long-context-attention/issues/122", outputs=BOTH
         ),
-        case("logsumexp/large_scores", "Scores of some hundreds, whose exponentials overflow")(
+        case("large_scores", "Scores of some hundreds, whose exponentials overflow")(
             clauses=CLAUSE, dtypes=SINGLE_AND_DOUBLE, **{**drawn, "query": drawn["query"] * 256.0}
         ),
-        case("logsumexp/all_negative", "Scores between minus 200 and minus 700, whose exponentials vanish")(
+        case("all_negative", "Scores between minus 200 and minus 700, whose exponentials vanish")(
             clauses=CLAUSE,
             dtypes=SINGLE_AND_DOUBLE,
             query=np.abs(grid("logsumexp/all_negative/query", five["query"])) * 8.0 + 12.0,
             key=-np.abs(grid("logsumexp/all_negative/key", five["key"])) - 8.0,
         ),
-        case("logsumexp/scale", "Logsumexp: a stated scale")(scale=0.25),
-        case("logsumexp/scale_negative", "Logsumexp: a negative scale")(scale=-1.0),
+        case("scale", "Logsumexp: a stated scale")(scale=0.25),
+        case("scale_negative", "Logsumexp: a negative scale")(scale=-1.0),
     )
 
 
@@ -68,11 +71,11 @@ def merge_cases() -> tuple[AuthoredCase, ...]:
     drawn = whole.drawn("logsumexp/whole")
     halves = {"first_half": slice(0, 4), "second_half": slice(4, 8)}
     return (
-        attention("logsumexp/whole", "Eight keys at once")(
+        logsumexp("whole", "Eight keys at once")(
             whole, clauses=CLAUSE, report="vllm-project/vllm/pull/28840", outputs=BOTH, **drawn
         ),
         *(
-            attention(f"logsumexp/{name}", f"The {name.replace('_', ' ')} of the keys of logsumexp/whole")(
+            logsumexp(f"{name}", f"The {name.replace('_', ' ')} of the keys of logsumexp/whole")(
                 whole,
                 clauses=CLAUSE,
                 outputs=BOTH,

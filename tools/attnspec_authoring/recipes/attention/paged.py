@@ -26,6 +26,7 @@ from attnspec_authoring.recipes.attention.attention import (
     coarse,
     float_mask,
     floats,
+    profile,
 )
 from attnspec_authoring.recipes.authoring import row, table
 from attnspec_authoring.recipes.generator import grid
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+paged = profile("paged")
 
 BOTH_OUTPUTS = ("output", "logsumexp")
 
@@ -59,65 +62,64 @@ EMPTY = ("sdpa.packed.empty", "sdpa.paged.empty", "sdpa.paged.list_empty")
 
 def end_cases() -> tuple[AuthoredCase, ...]:
     """End sequences with a page, one key before and one key behind its end."""
-    case = table(attention, clauses=("sdpa.key_lengths.exclusion", *SERVED))
+    case = table(paged, clauses=("sdpa.key_lengths.exclusion", *SERVED))
     return (
         case(
-            "paged/ends_of_pages",
+            "ends_of_pages",
             "Sequences that end one key before, at and one key behind the end of a page of 4 or 16 keys",
         )(Sizes(6, 2, 1, 1, 17, 1), report="vllm-project/flash-attention/issues/42", key_lengths=[16, 5, 17, 4, 15, 3]),
         case(
-            "paged/ends_of_uneven_pages",
+            "ends_of_uneven_pages",
             "Sequences that end one key before, at and one key behind the end of a page of 3 or 12 keys",
         )(Sizes(5, 2, 1, 1, 25, 1), outputs=BOTH_OUTPUTS, key_lengths=[12, 25, 11, 24, 13]),
-        attention(
-            "paged/ends_of_pages_of_12",
+        paged(
+            "ends_of_pages_of_12",
             "Sequences that end one key before, at and one key behind the end of a page of 3 or 12 keys, grouped",
         )(Sizes(6, 6, 2, 1, 13, 1), clauses=("sdpa.heads.grouped", *SERVED), key_lengths=[2, 13, 3, 12, 4, 11]),
         case(
-            "paged/ends_of_pages_of_16",
+            "ends_of_pages_of_16",
             "Sequences that end one key before, at and one key behind the end of a page of 16 keys",
         )(Sizes(4, 2, 1, 1, 33, 1), key_lengths=[16, 33, 15, 32]),
         case(
-            "paged/ends_of_pages_of_64",
+            "ends_of_pages_of_64",
             "Sequences that end one key before, at and one key behind the end of a page of 64 keys, in one head",
         )(Sizes(3, 1, 1, 1, 65, 2), key_lengths=[64, 65, 63]),
         case(
-            "paged/ends_of_long_pages",
+            "ends_of_long_pages",
             "Sequences that end one key before, at and one key behind the end of a page of 64 keys",
         )(Sizes(3, 2, 1, 1, 65, 1), outputs=BOTH_OUTPUTS, key_lengths=[64, 65, 63]),
-        case("paged/very_unequal", "Sequences of one, forty and two keys")(
+        case("very_unequal", "Sequences of one, forty and two keys")(
             Sizes(3, 2, 1, 1, 40, 1, 3), key_lengths=[1, 40, 2]
         ),
-        case("paged/heads_as_slots", "As many heads as a page of four has slots")(
+        case("heads_as_slots", "As many heads as a page of four has slots")(
             Sizes(2, 4, 4, 1, 7, 1), key_lengths=[7, 5]
         ),
-        attention(
-            "paged/grouped_decode",
-            "One query for each of three sequences, in six heads that share two, over several pages",
+        paged(
+            "grouped_decode", "One query for each of three sequences, in six heads that share two, over several pages"
         )(Sizes(3, 6, 2, 1, 18, 2), clauses=("sdpa.heads.grouped", *SERVED), key_lengths=[16, 15, 17]),
     )
 
 
 def position_cases() -> tuple[AuthoredCase, ...]:
     """Place queries and keys by their own sequences, whatever pages they lie in."""
-    case = table(attention, clauses=(*POSITION, *SERVED))
+    case = table(paged, clauses=(*POSITION, *SERVED))
     lengths: dict[str, Any] = {"query_lengths": [2, 4, 3], "key_lengths": [17, 6, 11]}
     sizes = Sizes(3, 2, 1, 4, 17, 2)
     return (
-        case("paged/causal_bottom", "Causal from the bottom right, with lengths of queries and keys that differ")(
+        case("causal_bottom", "Causal from the bottom right, with lengths of queries and keys that differ")(
             sizes, **BOTTOM_CAUSAL, **lengths
         ),
-        case("paged/causal_top", "Causal from the top left, with lengths of queries and keys that differ")(
+        case("causal_top", "Causal from the top left, with lengths of queries and keys that differ")(
             Sizes(3, 2, 2, 5, 9, 2), **TOP_CAUSAL, query_lengths=[5, 2, 4], key_lengths=[9, 8, 3]
         ),
         case(
-            "paged/window_across_pages",
+            "window_across_pages",
             "A window of six keys that begins in one page and ends in another, over more than two pages",
         )(Sizes(2, 3, 1, 5, 38, 2), window=[5, 0], **BOTTOM, key_lengths=[21, 38], query_lengths=[5, 4]),
-        case("paged/alibi", "Distances that are counted across pages, from the bottom right")(
+        case("alibi", "Distances that are counted across pages, from the bottom right")(
             Sizes(3, 2, 1, 4, 21, 1), alibi_slopes=[0.5, 0.125], **BOTTOM, key_lengths=[9, 21, 16]
         ),
-        attention("paged/sinks_causal", "Sinks beside causality, over several pages")(
+        paged("sinks_causal", "Sinks beside causality, over several pages")(
             Sizes(4, 2, 2, 3, 13, 2),
             clauses=(*POSITION, "sdpa.sinks.denominator", *SERVED),
             outputs=BOTH_OUTPUTS,
@@ -126,10 +128,10 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             key_lengths=[13, 9, 4, 12],
             query_lengths=[3, 2, 3, 1],
         ),
-        attention("paged/past_causal", "A past of seven keys and three new ones, in the same pages")(
+        paged("past_causal", "A past of seven keys and three new ones, in the same pages")(
             Sizes(2, 4, 1, 3, 3, 2, 1, past=7), clauses=(*POSITION, "sdpa.past.concatenation", *SERVED), is_causal=True
         ),
-        attention("paged/mask_of_keys", "A float mask for each head over keys of which not all count")(
+        paged("mask_of_keys", "A float mask for each head over keys of which not all count")(
             Sizes(3, 2, 1, 4, 10, 2, 1),
             clauses=("sdpa.mask.additive", *SERVED),
             mask=floats(2, 1, 10, hides=False),
@@ -292,22 +294,22 @@ _FROM_THE_TOP: tuple[tuple[int, str, str, dict[str, Any]], ...] = (
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
-    case = table(attention, outputs=BOTH_OUTPUTS)
+    case = table(paged, outputs=BOTH_OUTPUTS)
     return (
         *end_cases(),
         # Leave sequences without keys, or without queries.
-        case("paged/no_keys", "Sequences without keys before, between and behind others")(
+        case("no_keys", "Sequences without keys before, between and behind others")(
             Sizes(5, 1, 1, 2, 9, 2, 3),
             clauses=(*EMPTY, "sdpa.fully_masked_row", "sdpa.logsumexp.fully_masked_row", *SERVED),
             key_lengths=[0, 4, 0, 9, 0],
         ),
-        case("paged/no_keys_sinks", "Sequences without keys beside sinks")(
+        case("no_keys_sinks", "Sequences without keys beside sinks")(
             Sizes(4, 2, 1, 1, 17, 1),
             clauses=(*EMPTY, "sdpa.sinks.fully_masked_row", *SERVED),
             key_lengths=[8, 0, 17, 1],
             sinks=[0.5, -1.0],
         ),
-        attention("paged/no_queries", "Sequences without queries before and between others, causal")(
+        paged("no_queries", "Sequences without queries before and between others, causal")(
             Sizes(4, 1, 1, 3, 12, 2),
             clauses=(*EMPTY, *POSITION, *SERVED),
             query_lengths=[0, 3, 0, 2],
@@ -316,11 +318,11 @@ def cases() -> tuple[AuthoredCase, ...]:
         ),
         *position_cases(),
         # Put many sequences, many queries, or sequences of equal length into a batch.
-        case("paged/nine_sequences", "Nine sequences, of which two have no keys")(
+        case("nine_sequences", "Nine sequences, of which two have no keys")(
             Sizes(9, 2, 1, 1, 13, 1), clauses=(*EMPTY, *SERVED), key_lengths=[3, 13, 0, 6, 1, 12, 4, 0, 7]
         ),
-        attention(
-            "paged/seventeen_sequences",
+        paged(
+            "seventeen_sequences",
             "Seventeen sequences of different length, of which each third one has one query and the others two, causal",
         )(
             Sizes(17, 1, 1, 2, 7, 1),
@@ -329,10 +331,10 @@ def cases() -> tuple[AuthoredCase, ...]:
             query_lengths=[1 if entry % 3 == 0 else 2 for entry in range(17)],
             key_lengths=[1 + (5 * entry) % 7 for entry in range(17)],
         ),
-        attention("paged/equal_lengths", "Four sequences of 24 keys each, which fill their pages")(
+        paged("equal_lengths", "Four sequences of 24 keys each, which fill their pages")(
             Sizes(4, 2, 2, 1, 24, 1), clauses=SERVED
         ),
-        attention("paged/queries_67", "Sixty-seven queries in one sequence and two in the other, causal")(
+        paged("queries_67", "Sixty-seven queries in one sequence and two in the other, causal")(
             Sizes(2, 1, 1, 67, 9, 1),
             clauses=(*POSITION, *SERVED),
             **TOP_CAUSAL,
@@ -341,7 +343,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         ),
         # Let sequences begin with the same keys and values, which stand in the same pages.
         *(
-            attention(f"paged/shared_prefix_{name}", title)(
+            paged(f"shared_prefix_{name}", title)(
                 sizes,
                 clauses=("sdpa.paged.shared", *clauses, *SERVED),
                 key=_with_prefix(f"paged/shared_prefix_{name}/key", sizes.shapes()["key"], shared),
@@ -353,8 +355,8 @@ def cases() -> tuple[AuthoredCase, ...]:
         *beside_windows(),
         # Return windows of queries that stand pages behind each other, from the top left.
         *(
-            attention(
-                f"paged/window_of_{queries}_queries_{name}",
+            paged(
+                f"window_of_{queries}_queries_{name}",
                 f"{queries} queries, each of which leaves out other pages, beside {words}",
             )(
                 Sizes(2, 1, 1, queries, queries + 1, 1),

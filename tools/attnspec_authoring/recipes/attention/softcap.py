@@ -14,10 +14,13 @@ from attnspec_authoring.recipes.attention.attention import (
     attention,
     booleans,
     floats,
+    profile,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, AuthoredCase, table
 from attnspec_authoring.recipes.generator import grid
+
+softcap = profile("softcap")
 
 BATCH = Sizes(3, 2, 2, 4, 5)
 SMALL = Sizes(1, 2, 2, 4, 5)
@@ -27,7 +30,7 @@ ORDER = ("sdpa.softcap.order",)
 
 def size_cases() -> tuple[AuthoredCase, ...]:
     """Vary the cap, from one that flattens everything to one that hardly touches."""
-    case = table(attention, sizes=SMALL)
+    case = table(softcap, sizes=SMALL)
     caps = {
         "eighth": (0.125, "A cap so small that all keys weigh almost the same"),
         "half": (0.5, "A cap of one half"),
@@ -41,7 +44,7 @@ def size_cases() -> tuple[AuthoredCase, ...]:
     far["query"] = far["query"] * 1024.0
     return (
         *(
-            case(f"softcap/{name}", title)(
+            case(f"{name}", title)(
                 clauses="softcap.definition",
                 report="sgl-project/sglang/issues/33915" if name == "two" else None,
                 drawn_as="softcap",
@@ -49,36 +52,34 @@ def size_cases() -> tuple[AuthoredCase, ...]:
             )
             for name, (cap, title) in caps.items()
         ),
-        case("softcap/two_other_values", "A cap of two on other values")(softcap=2.0),
-        case("softcap/off_by_zero", "A cap of zero means no cap")(drawn_as="softcap", softcap=0.0),
-        case("softcap/off_by_null", "A cap of null means no cap")(
-            clauses="softcap.off", drawn_as="softcap", softcap=None
-        ),
-        attention("softcap/off_by_zero_with_mask", "A cap of zero means no cap, beside a float mask")(
+        case("two_other_values", "A cap of two on other values")(softcap=2.0),
+        case("off_by_zero", "A cap of zero means no cap")(drawn_as="softcap", softcap=0.0),
+        case("off_by_null", "A cap of null means no cap")(clauses="softcap.off", drawn_as="softcap", softcap=None),
+        softcap("off_by_zero_with_mask", "A cap of zero means no cap, beside a float mask")(
             Sizes(1, 2, 1, 3, 4, width=2), mask=floats(3, 4), softcap=0.0
         ),
-        case("softcap/steps", "Scores are before, logits after the cap")(outputs=STEPS, softcap=1.5),
-        case("softcap/saturated", "Scores far beyond the cap: the tangent is almost one")(
+        case("steps", "Scores are before, logits after the cap")(outputs=STEPS, softcap=1.5),
+        case("saturated", "Scores far beyond the cap: the tangent is almost one")(
             also="weights logits", softcap=4.0, **sharp
         ),
-        case("softcap/far_saturated", "Scores thousands of times the cap: exponentials of that overflow")(
+        case("far_saturated", "Scores thousands of times the cap: exponentials of that overflow")(
             also="weights logits", softcap=0.125, **far
         ),
-        case("softcap/hardly_touches", "Scores far below the cap: the logits differ from them in the last digits")(
+        case("hardly_touches", "Scores far below the cap: the logits differ from them in the last digits")(
             also="logits",
             dtypes=SINGLE_AND_DOUBLE,
             query=grid("softcap/hardly_touches/query", (1, 2, 4, 3)) * 0.0625,
             softcap=64.0,
         ),
-        case("softcap/after_the_scale", "The cap comes after the scale")(
+        case("after_the_scale", "The cap comes after the scale")(
             clauses=ORDER, report="flashinfer-ai/flashinfer/issues/1193", drawn_as="softcap", softcap=1.0, scale=2.0
         ),
-        case("softcap/negative_scale", "A cap under a negative scale")(drawn_as="softcap", softcap=1.0, scale=-1.0),
-        attention("softcap/one_query", "One query, capped scores")(Sizes(3, 2, 2, 1, 5), softcap=1.5, scale=1.5),
-        attention("softcap/width_8", "Capped scores of eight features under a Boolean mask")(
+        case("negative_scale", "A cap under a negative scale")(drawn_as="softcap", softcap=1.0, scale=-1.0),
+        softcap("one_query", "One query, capped scores")(Sizes(3, 2, 2, 1, 5), softcap=1.5, scale=1.5),
+        softcap("width_8", "Capped scores of eight features under a Boolean mask")(
             Sizes(1, 2, 2, 4, 5, 8), softcap=2.0, mask=booleans(4, 5)
         ),
-        case("softcap/scale_zero", "A cap under the scale zero")(softcap=1.0, scale=0.0),
+        case("scale_zero", "A cap under the scale zero")(softcap=1.0, scale=0.0),
     )
 
 
@@ -112,22 +113,20 @@ def order_cases() -> tuple[AuthoredCase, ...]:
             SMALL, outputs=STEPS, mask=floats(4, 5), softcap=1.5
         ),
         case(boolean, "A Boolean mask on capped scores")(BATCH, mask=booleans(3, 1, 4, 5), softcap=0.75),
-        attention(
-            "softcap/one_query_masked", "One query, a cap, and a mask that hides keys: what is hidden stays hidden"
-        )(
+        softcap("one_query_masked", "One query, a cap, and a mask that hides keys: what is hidden stays hidden")(
             Sizes(3, 2, 2, 1, 5, 1),
             report="flashinfer-ai/flashinfer/pull/350",
             mask=np.array([[True, False, True, True, False]]),
             softcap=1.5,
         ),
         *(
-            attention(f"softcap/causal_{alignment}", f"Capped scores, causal, {alignment.replace('_', '-')}")(
+            softcap(f"causal_{alignment}", f"Capped scores, causal, {alignment.replace('_', '-')}")(
                 SMALL, softcap=1.5, is_causal=True, causal_alignment=alignment
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        attention("softcap/window", "Capped scores under a window")(SMALL, softcap=1.5, window=[1, 0], **BOTTOM),
-        attention("softcap/grouped", "Capped scores of grouped heads under a mask")(
+        softcap("window", "Capped scores under a window")(SMALL, softcap=1.5, window=[1, 0], **BOTTOM),
+        softcap("grouped", "Capped scores of grouped heads under a mask")(
             Sizes(1, 6, 2, 4, 5), softcap=1.5, mask=booleans(6, 4, 5)
         ),
         case("softcap/sinks", "A sink is not capped")(
@@ -136,15 +135,13 @@ def order_cases() -> tuple[AuthoredCase, ...]:
         case("softcap/alibi", "The penalty for distance is not capped")(
             Sizes(1, 2, 2, 5, 5), softcap=0.5, alibi_slopes=slopes, is_causal=True
         ),
-        attention("softcap/past", "Capped scores of past and new keys")(
+        softcap("past", "Capped scores of past and new keys")(
             Sizes(1, 2, 2, 4, 4, past=3), softcap=1.0, is_causal=True
         ),
-        attention("softcap/key_lengths", "A cap with keys beyond the length")(
+        softcap("key_lengths", "A cap with keys beyond the length")(
             BATCH, clauses="softcap.definition", softcap=0.5, key_lengths=[5, 3, 1]
         ),
-        attention(
-            "softcap/tail", "Sixty-five keys, no mask, all scores negative: what fills up the last tile must not count"
-        )(
+        softcap("tail", "Sixty-five keys, no mask, all scores negative: what fills up the last tile must not count")(
             tail,
             clauses="softcap.definition",
             report="ggml-org/llama.cpp/pull/29034",
@@ -152,10 +149,10 @@ def order_cases() -> tuple[AuthoredCase, ...]:
             key=-np.abs(negative["key"]) / 2.0,
             softcap=2.0,
         ),
-        attention("softcap/values_wider", "Capped scores and values wider than the keys")(
+        softcap("values_wider", "Capped scores and values wider than the keys")(
             Sizes(1, 2, 2, 4, 5, 3, 6), softcap=2.0
         ),
-        attention("softcap/dead_row", "A cap makes no key of a row without keys")(
+        softcap("dead_row", "A cap makes no key of a row without keys")(
             SMALL,
             clauses=("sdpa.fully_masked_row", *ORDER),
             also="weights",

@@ -24,6 +24,7 @@ from attnspec_authoring.recipes.attention.attention import (
     booleans,
     coarse,
     floats,
+    profile,
 )
 from attnspec_authoring.recipes.attention.layout.heads import layout as of_heads
 from attnspec_authoring.recipes.attention.layout.projections import multi_head
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+tails = profile("tails")
 
 LENGTHS = (1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257)
 QUERY_LENGTHS = (17, 33, 64, 65, 129)
@@ -95,7 +98,7 @@ def decoding_cases() -> Iterator[AuthoredCase]:
         yield attention(name, f"One query against {length} keys")(sizes, report=report, **winner_last(name, sizes))
     for past in (15, 63):
         sizes = Sizes(2, 3, 1, 1, 1, 1, past=past)
-        yield attention(f"tails/decode_past_{past}", f"One new token after {past}")(sizes, is_causal=True)
+        yield tails(f"decode_past_{past}", f"One new token after {past}")(sizes, is_causal=True)
 
 
 def query_cases() -> Iterator[AuthoredCase]:
@@ -109,7 +112,7 @@ def query_cases() -> Iterator[AuthoredCase]:
         sample = tuple(
             sorted({*range(0, count, 7), *range(count - width, count), *range(length * width - width, length * width)})
         )
-        yield attention(f"tails/queries_{length}", f"{length} queries")(
+        yield tails(f"queries_{length}", f"{length} queries")(
             sizes, clauses="scores output", sample={"output": sample} if length > 33 else None
         )
 
@@ -121,8 +124,8 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     halves: dict[str, Any] = {"value": np.round(grid(f"{wide}/values", (1, 1, 40, 130)) * 2.0) / 2.0}
     return (
         *(
-            attention(
-                f"tails/causal_{queries}_{keys}_{alignment}",
+            tails(
+                f"causal_{queries}_{keys}_{alignment}",
                 f"{queries} queries, {keys} keys, causal, {alignment.replace('_', '-')}",
             )(Sizes(1, 2, 1, queries, keys, 2), is_causal=True, causal_alignment=alignment)
             for queries, keys, alignment in (
@@ -133,33 +136,27 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
                 (18, 9, BOTTOM_RIGHT),
             )
         ),
-        attention("tails/causal_17", "Seventeen queries and keys, causal")(Sizes(1, 2, 2, 17, 17), is_causal=True),
+        tails("causal_17", "Seventeen queries and keys, causal")(Sizes(1, 2, 2, 17, 17), is_causal=True),
         attention(boolean, "Thirty-three keys under a Boolean mask")(Sizes(1, 2, 1, 5, 33), mask=booleans(5, 33)),
         attention(added, "Forty-three keys under a float mask whose rows are no multiple of eight")(
             Sizes(1, 2, 1, 3, 43), report="facebookresearch/xformers/issues/813", mask=floats(3, 43)
         ),
-        attention("tails/boolean_mask_97", "Ninety-seven keys under a Boolean mask")(
+        tails("boolean_mask_97", "Ninety-seven keys under a Boolean mask")(
             Sizes(1, 2, 1, 3, 97, 1), mask=booleans(3, 97)
         ),
-        attention("tails/window_33", "Thirty-three queries and keys under a window")(
-            Sizes(1, 2, 1, 33, 33, 1), window=[9, 4]
-        ),
-        attention("tails/decode_49", "One query against forty-nine keys")(Sizes(2, 3, 1, 1, 49, 1)),
-        attention("tails/past_31", "Three new tokens after thirty-one past ones")(
-            Sizes(1, 4, 1, 3, 3, past=31), is_causal=True
-        ),
-        attention("tails/key_lengths", "Buffers of thirty-three keys of which 33, 17 and 16 count")(
+        tails("window_33", "Thirty-three queries and keys under a window")(Sizes(1, 2, 1, 33, 33, 1), window=[9, 4]),
+        tails("decode_49", "One query against forty-nine keys")(Sizes(2, 3, 1, 1, 49, 1)),
+        tails("past_31", "Three new tokens after thirty-one past ones")(Sizes(1, 4, 1, 3, 3, past=31), is_causal=True),
+        tails("key_lengths", "Buffers of thirty-three keys of which 33, 17 and 16 count")(
             Sizes(3, 2, 1, 4, 33, 2), clauses="key_lengths.exclusion", key_lengths=[33, 17, 16]
         ),
-        attention("tails/sinks_33", "Thirty-three keys and sinks")(
-            Sizes(1, 2, 1, 4, 33), also="logsumexp", sinks=[0.5, 2.0]
-        ),
-        attention("tails/grouped_33", "Thirty-three keys of two shared heads for six")(Sizes(1, 6, 2, 3, 33, 2)),
+        tails("sinks_33", "Thirty-three keys and sinks")(Sizes(1, 2, 1, 4, 33), also="logsumexp", sinks=[0.5, 2.0]),
+        tails("grouped_33", "Thirty-three keys of two shared heads for six")(Sizes(1, 6, 2, 3, 33, 2)),
         attention(
             wide, "Forty keys, of which the last wins, and values of 130 features: tiles of keys and of features"
         )(Sizes(1, 2, 1, 3, 40, 1, 130), **(winner_last(wide, narrow) | halves)),
-        attention("tails/values_wider_17", "Seventeen keys and values of width 9")(Sizes(1, 2, 2, 4, 17, 3, 9)),
-        attention("tails/alibi_33", "Thirty-three queries and keys with slopes, causal")(
+        tails("values_wider_17", "Seventeen keys and values of width 9")(Sizes(1, 2, 2, 4, 17, 3, 9)),
+        tails("alibi_33", "Thirty-three queries and keys with slopes, causal")(
             Sizes(1, 2, 1, 33, 33, 1), alibi_slopes=[0.25, 0.03125], is_causal=True
         ),
     )
@@ -293,7 +290,7 @@ def many_heads() -> Iterator[AuthoredCase]:
             "masks": {"mask": boolean_mask(f"tails/heads_{heads}", (heads, 2, 5))},
         }
         yield from (
-            attention(f"tails/heads_{heads}_{name}", f"{heads} query heads over {shared}, with {name} of their own")(
+            tails(f"heads_{heads}_{name}", f"{heads} query heads over {shared}, with {name} of their own")(
                 sizes, **arguments
             )
             for name, arguments in own.items()

@@ -29,6 +29,7 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
     probe,
     probe_sizes,
+    profile,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import table
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+varlen = profile("varlen")
 
 HEADS = Sizes(3, 2, 2, 4, 5)
 SIZES = Sizes(3, 1, 1, 4, 5)
@@ -110,7 +113,7 @@ def packed_cases() -> tuple[AuthoredCase, ...]:
     together = padded("varlen/packed", sizes, lengths)
     stated: dict[str, Any] = {"is_causal": True}
     made = [
-        attention("varlen/packed", "Sequences of five, three and one token in one batch, causal")(
+        varlen("packed", "Sequences of five, three and one token in one batch, causal")(
             sizes,
             clauses="key_lengths.exclusion query_lengths.rows",
             report="Tencent-Hunyuan/HunyuanVideo/pull/310",
@@ -123,7 +126,7 @@ def packed_cases() -> tuple[AuthoredCase, ...]:
     for entry, (length, words) in enumerate(((5, "five tokens"), (3, "three tokens"), (1, "one token"))):
         alone: dict[str, Any] = {name: array[entry : entry + 1, :, :length] for name, array in together.items()}
         made.append(
-            attention(f"varlen/alone_{length}", f"The sequence of {words}, alone")(
+            varlen(f"alone_{length}", f"The sequence of {words}, alone")(
                 sizes, drawn_as="varlen/packed", **stated, **alone
             )
         )
@@ -135,9 +138,7 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
     aligned, padded_tiles = "varlen/aligned_tiles", Sizes(2, 1, 1, 16, 32, 1)
     half_of_them = (np.arange(32) % 5 != 3) | (np.arange(32) % 3 == 0)
     return (
-        attention(
-            "varlen/whole_tiles_alibi", "192 keys in whole tiles, of which 150 count, at distances beyond a signed byte"
-        )(
+        varlen("whole_tiles_alibi", "192 keys in whole tiles, of which 150 count, at distances beyond a signed byte")(
             Sizes(1, 2, 1, 3, 192, 1),
             report="flashinfer-ai/flashinfer/pull/5090",
             query=np.zeros((1, 2, 3, 1)),
@@ -164,40 +165,38 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put lengths together with masks, sinks, caps, scales and grouped heads."""
-    case = table(attention, sizes=SIZES)
+    case = table(varlen, sizes=SIZES)
     left_padding = (np.arange(5) >= np.array([0, 3, 2])[:, np.newaxis]).reshape(3, 1, 1, 5)
     return (
-        case("varlen/left_padding", "Padding on the left cannot be said by lengths; a mask says it")(
+        case("left_padding", "Padding on the left cannot be said by lengths; a mask says it")(
             clauses="mask.boolean mask.broadcast", report="OpenNMT/OpenNMT-py/pull/2589", mask=left_padding
         ),
-        attention("varlen/bias", "A float mask over keys of which not all count")(
+        varlen("bias", "A float mask over keys of which not all count")(
             HEADS,
             clauses="key_lengths.exclusion mask.additive",
             key_lengths=KEY_LENGTHS,
             mask=floats(2, 4, 5, hides=False),
         ),
-        attention("varlen/sinks", "Sinks with keys behind the length")(
-            HEADS, key_lengths=[5, 0, 3], sinks=np.array([0.5, -1.0])
-        ),
-        case("varlen/logsumexp_of_shorter_queries", "Weights and logsumexp where not all queries count")(
+        varlen("sinks", "Sinks with keys behind the length")(HEADS, key_lengths=[5, 0, 3], sinks=np.array([0.5, -1.0])),
+        case("logsumexp_of_shorter_queries", "Weights and logsumexp where not all queries count")(
             report="Dao-AILab/flash-attention/pull/2573",
             also="weights logsumexp",
             key_lengths=KEY_LENGTHS,
             query_lengths=[4, 2, 3],
         ),
-        case("varlen/softcap", "A cap with keys behind the length")(key_lengths=KEY_LENGTHS, softcap=1.0),
-        case("varlen/scale", "A negative scale with keys behind the length")(key_lengths=KEY_LENGTHS, scale=-0.75),
-        attention("varlen/grouped", "Grouped heads with lengths, causal")(
+        case("softcap", "A cap with keys behind the length")(key_lengths=KEY_LENGTHS, softcap=1.0),
+        case("scale", "A negative scale with keys behind the length")(key_lengths=KEY_LENGTHS, scale=-0.75),
+        varlen("grouped", "Grouped heads with lengths, causal")(
             Sizes(2, 6, 3, 4, 5), key_lengths=[5, 3], query_lengths=[4, 2], **BOTTOM_CAUSAL
         ),
-        attention("varlen/values_wider", "Lengths with values wider than the keys")(
+        varlen("values_wider", "Lengths with values wider than the keys")(
             Sizes(3, 1, 1, 4, 5, 3, 6),
             key_lengths=KEY_LENGTHS,
             changed_argument=ChangedArgument("key_lengths", reversed=True),
             revision=2,
         ),
-        attention(
-            "varlen/as_many_heads_as_entries",
+        varlen(
+            "as_many_heads_as_entries",
             "A mask and lengths for each of as many entries as heads; one has no query, and one no keys",
         )(
             Sizes(3, 3, 1, 1, 2, 1),
@@ -285,7 +284,7 @@ def coinciding_cases() -> Iterator[AuthoredCase]:
     ways: dict[str, dict[str, Any]] = {"": {}, "_causal": {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}}
     for name, (what, lengths) in named.items():
         for feature, arguments in ways.items():
-            yield attention(f"varlen/{name}{feature}", f"{what}{', causal, bottom right' if feature else ''}")(
+            yield varlen(f"{name}{feature}", f"{what}{', causal, bottom right' if feature else ''}")(
                 sizes, **lengths, **arguments
             )
 
@@ -304,9 +303,7 @@ def all_short_cases() -> tuple[AuthoredCase, ...]:
         "beside_sinks": ("Keys beside sinks", several, {"key_lengths": [2, 4, 3], "sinks": [0.5, -1.0]}),
     }
     return tuple(
-        attention(
-            f"varlen/all_short_{name}", f"{what} that are fewer than there is room for in every entry, and every step"
-        )(
+        varlen(f"all_short_{name}", f"{what} that are fewer than there is room for in every entry, and every step")(
             sizes,
             # Of queries that do not count no page owes the steps.
             outputs=("output", "weights") if "query_lengths" in arguments else STEPS,
@@ -318,46 +315,44 @@ def all_short_cases() -> tuple[AuthoredCase, ...]:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile varlen."""
-    case = table(attention, sizes=HEADS)
+    case = table(varlen, sizes=HEADS)
     return (
         # Hold lengths of keys, of queries, and of both.
-        case("varlen/key_lengths", "Five, two and three keys count; behind them stand large numbers")(
+        case("key_lengths", "Five, two and three keys count; behind them stand large numbers")(
             clauses="key_lengths.exclusion",
             report="deepspeedai/DeepSpeed/issues/1967",
             key_lengths=KEY_LENGTHS,
             **padded("varlen/key_lengths", HEADS, KEY_LENGTHS),
         ),
-        case("varlen/key_lengths_other_values", "The same lengths with other values")(
+        case("key_lengths_other_values", "The same lengths with other values")(
             key_lengths=KEY_LENGTHS, **padded("varlen/key_lengths_other_values", HEADS, KEY_LENGTHS)
         ),
-        case("varlen/key_lengths_changed", "The shapes of varlen/key_lengths with other lengths")(
+        case("key_lengths_changed", "The shapes of varlen/key_lengths with other lengths")(
             drawn_as="varlen/key_lengths", key_lengths=[1, 4, 2]
         ),
-        attention("varlen/key_lengths_probe", "Which keys the lengths leave")(
+        varlen("key_lengths_probe", "Which keys the lengths leave")(
             SEEN, clauses="key_lengths.exclusion", key_lengths=KEY_LENGTHS, **probe(SEEN)
         ),
-        attention("varlen/query_lengths", "Four, one and three queries count")(SIZES, query_lengths=QUERY_LENGTHS),
-        case("varlen/both", "Lengths of queries and keys")(**BOTH, **padded("varlen/both", HEADS, KEY_LENGTHS)),
-        attention("varlen/steps", "Weights, logits and logsumexp with keys behind the length")(
+        varlen("query_lengths", "Four, one and three queries count")(SIZES, query_lengths=QUERY_LENGTHS),
+        case("both", "Lengths of queries and keys")(**BOTH, **padded("varlen/both", HEADS, KEY_LENGTHS)),
+        varlen("steps", "Weights, logits and logsumexp with keys behind the length")(
             Sizes(3, 1, 1, 4, 5),
             also="weights logsumexp logits",
             key_lengths=KEY_LENGTHS,
             **padded("varlen/steps", Sizes(3, 1, 1, 4, 5), KEY_LENGTHS),
         ),
-        case("varlen/no_keys_in_one_entry", "A batch entry of which no key counts")(
+        case("no_keys_in_one_entry", "A batch entry of which no key counts")(
             clauses="fully_masked_row key_lengths.exclusion",
             report="pytorch/pytorch/issues/81077",
             key_lengths=[5, 0, 3],
         ),
-        attention("varlen/no_keys_in_one_entry_steps", "Weights and logsumexp of a batch entry of which no key counts")(
+        varlen("no_keys_in_one_entry_steps", "Weights and logsumexp of a batch entry of which no key counts")(
             Sizes(3, 1, 1, 2, 5), report="HabanaAI/vllm-fork/pull/318", also="weights logsumexp", key_lengths=[5, 0, 3]
         ),
-        attention("varlen/no_queries_in_one_entry", "A batch entry of which no query counts")(
+        varlen("no_queries_in_one_entry", "A batch entry of which no query counts")(
             SIZES, clauses="query_lengths.rows", query_lengths=[4, 0, 2], key_lengths=KEY_LENGTHS
         ),
-        attention("varlen/one_key_each", "One key of each batch entry counts: its value comes out")(
-            SIZES, key_lengths=[1, 1, 1]
-        ),
+        varlen("one_key_each", "One key of each batch entry counts: its value comes out")(SIZES, key_lengths=[1, 1, 1]),
         *aligned_cases(),
         *packed_cases(),
         *tile_cases(),

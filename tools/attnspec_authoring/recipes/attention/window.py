@@ -22,6 +22,7 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
     probe,
     probe_sizes,
+    profile,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import table
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+window_case = profile("window")
 
 Window = list[int | None]
 
@@ -67,7 +70,7 @@ def bound_cases() -> tuple[AuthoredCase, ...]:
         ([4, 4], "A window that misses only the two farthest pairs", None),
     )
     return tuple(
-        attention(f"window/bounds_{_name(window)}", title)(SEEN, report=report, window=window, **probe(SEEN))
+        window_case(f"bounds_{_name(window)}", title)(SEEN, report=report, window=window, **probe(SEEN))
         for window, title, report in windows
     )
 
@@ -76,22 +79,22 @@ def drawn_cases() -> tuple[AuthoredCase, ...]:
     """Hold windows over drawn numbers."""
     windows: tuple[Window, ...] = ([2, 1], [None, 1])
     made = [
-        attention(f"window/square_{_name(window)}", f"Drawn numbers under the window {window}")(SQUARE, window=window)
+        window_case(f"square_{_name(window)}", f"Drawn numbers under the window {window}")(SQUARE, window=window)
         for window in windows
     ]
     return (
         *made,
-        attention("window/square_2_1_other_values", "The window [2, 1] over other values")(SQUARE, window=[2, 1]),
-        attention("window/steps", "Weights, logits and logsumexp under a window")(
+        window_case("square_2_1_other_values", "The window [2, 1] over other values")(SQUARE, window=[2, 1]),
+        window_case("steps", "Weights, logits and logsumexp under a window")(
             Sizes(1, 2, 2, 5, 5), also="weights logsumexp logits", window=[1, 1]
         ),
-        attention("window/values_wider", "A window with values wider than the keys")(
+        window_case("values_wider", "A window with values wider than the keys")(
             Sizes(1, 2, 2, 5, 5, 3, 4), window=[1, 1]
         ),
-        attention("window/width_8", "A window over eight features")(Sizes(1, 2, 2, 5, 5, 8), window=[2, 1]),
-        attention("window/scale_negative", "A window under a negative scale")(SQUARE, window=[2, 1], scale=-0.5),
-        attention("window/grouped", "A window over grouped heads")(Sizes(1, 6, 2, 5, 5), window=[1, 1], revision=2),
-        attention("window/softcap", "A window and a softcap")(SQUARE, window=[2, 0], softcap=1.0),
+        window_case("width_8", "A window over eight features")(Sizes(1, 2, 2, 5, 5, 8), window=[2, 1]),
+        window_case("scale_negative", "A window under a negative scale")(SQUARE, window=[2, 1], scale=-0.5),
+        window_case("grouped", "A window over grouped heads")(Sizes(1, 6, 2, 5, 5), window=[1, 1], revision=2),
+        window_case("softcap", "A window and a softcap")(SQUARE, window=[2, 0], softcap=1.0),
     )
 
 
@@ -100,26 +103,26 @@ def position_cases() -> Iterator[AuthoredCase]:
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
         short = alignment.split("_", maxsplit=1)[0]
         yield from (
-            attention(
-                f"window/{name}_{short}", f"The window {window} with {name.replace('_', ' ')} than keys, {short}"
-            )(sizes, clauses="window.position", window=window, causal_alignment=alignment, **probe(sizes))
+            window_case(f"{name}_{short}", f"The window {window} with {name.replace('_', ' ')} than keys, {short}")(
+                sizes, clauses="window.position", window=window, causal_alignment=alignment, **probe(sizes)
+            )
             for name, sizes, window in (("fewer_queries", SEEN_FEWER, [1, 1]), ("more_queries", SEEN_MORE, [2, 0]))
         )
         yield from (
-            attention(f"window/decode_{short}", f"One query against seven keys under the window [2, 0], {short}")(
+            window_case(f"decode_{short}", f"One query against seven keys under the window [2, 0], {short}")(
                 Sizes(3, 2, 2, 1, 7),
                 clauses="window.position",
                 report="ROCm/flash-attention/pull/185" if alignment == BOTTOM_RIGHT else None,
                 window=[2, 0],
                 causal_alignment=alignment,
             ),
-            attention(f"window/drawn_{short}", f"Drawn numbers with fewer queries than keys, {short}")(
+            window_case(f"drawn_{short}", f"Drawn numbers with fewer queries than keys, {short}")(
                 PLAIN, clauses="window.position", window=[1, 2], causal_alignment=alignment
             ),
         )
     beyond: tuple[tuple[str, str, Window], ...] = (("left", TOP_LEFT, [None, 0]), ("right", BOTTOM_RIGHT, [0, 2]))
     yield from (
-        attention(f"window/{side}_beyond_the_keys", f"Three queries and one key, which the {side} side never hides")(
+        window_case(f"{side}_beyond_the_keys", f"Three queries and one key, which the {side} side never hides")(
             Sizes(1, 1, 1, 3, 1, 2, 1),
             report="Dao-AILab/flash-attention/issues/895",
             query=np.zeros((1, 1, 3, 2)),
@@ -132,25 +135,23 @@ def position_cases() -> Iterator[AuthoredCase]:
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put windows together with causality and masks."""
-    case = table(attention, is_causal=True)
+    case = table(window_case, is_causal=True)
     powers = Sizes(3, 2, 2, 4, 6, width=1)
     four = Sizes(3, 2, 2, 4, 4, width=1)
     batch = Sizes(3, 2, 2, 5, 5)
     boolean, added = "window/boolean_mask", "window/float_mask"
     aligned, tiles = "window/aligned_tiles", Sizes(1, 2, 1, 16, 32, 1)
     return (
-        case("window/causal_powers", "Causal with one key to the left: the last of four queries sees 4 and 8")(
+        case("causal_powers", "Causal with one key to the left: the last of four queries sees 4 and 8")(
             four, report="microsoft/onnxruntime/pull/25927", window=[1, 0], **counting(four)
         ),
-        case("window/causal_cuts_the_right", "Causality cuts off what a window allows on the right")(
-            SQUARE, window=[2, 3]
-        ),
-        case("window/causal_open_left", "Causal with an open left side and two on the right is causal alone")(
+        case("causal_cuts_the_right", "Causality cuts off what a window allows on the right")(SQUARE, window=[2, 3]),
+        case("causal_open_left", "Causal with an open left side and two on the right is causal alone")(
             SQUARE, window=[None, 2]
         ),
         *(
             case(
-                f"window/causal_{alignment}",
+                f"causal_{alignment}",
                 f"Causal with a window and fewer queries than keys, {alignment.replace('_', '-')}",
             )(powers, clauses="window.position", window=[1, 0], causal_alignment=alignment, **counting(powers))
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
@@ -165,19 +166,19 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention(added, "A float mask and a window")(
             SQUARE, clauses="window.left mask.additive", window=[2, 1], mask=floats(2, 5, 5, hides=False)
         ),
-        case("window/mask_and_causal", "A mask, causality and a window at once, over grouped heads")(
+        case("mask_and_causal", "A mask, causality and a window at once, over grouped heads")(
             Sizes(1, 6, 2, 4, 7), window=[3, None], **BOTTOM, mask=booleans(6, 4, 7)
         ),
-        attention("window/dead_rows_beyond_the_keys", "Queries that stand too far behind the last key see nothing")(
+        window_case("dead_rows_beyond_the_keys", "Queries that stand too far behind the last key see nothing")(
             Sizes(1, 2, 2, 7, 4), clauses="fully_masked_row window.left", also="weights", window=[1, 1], **TOP
         ),
-        attention(
-            "window/dead_rows_before_the_keys", "Queries that stand before the first key see nothing to the left"
-        )(Sizes(1, 2, 2, 7, 4, 1), clauses="fully_masked_row window.right", window=[None, 0], **BOTTOM),
-        attention("window/past", "A window that reaches back into the past")(
+        window_case("dead_rows_before_the_keys", "Queries that stand before the first key see nothing to the left")(
+            Sizes(1, 2, 2, 7, 4, 1), clauses="fully_masked_row window.right", window=[None, 0], **BOTTOM
+        ),
+        window_case("past", "A window that reaches back into the past")(
             Sizes(3, 2, 2, 4, 4, past=3), clauses="window.position past.position", window=[2, 0]
         ),
-        attention("window/key_lengths", "A window that counts back from the last key of each batch entry")(
+        window_case("key_lengths", "A window that counts back from the last key of each batch entry")(
             Sizes(3, 2, 2, 1, 7),
             clauses="window.position key_lengths.alignment",
             report="sgl-project/sglang/pull/32087",
@@ -186,8 +187,8 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             **BOTTOM,
         ),
         *(
-            attention(
-                f"window/key_lengths_causal_{_name(window)}",
+            window_case(
+                f"key_lengths_causal_{_name(window)}",
                 f"One query, causal, and a window {where} that counts back from the last key of each batch entry",
             )(
                 Sizes(3, 2, 2, 1, 7),
@@ -224,8 +225,8 @@ def before_the_keys() -> tuple[AuthoredCase, ...]:
         ("20_3", [20, 3]),
     )
     return tuple(
-        attention(
-            f"window/{queries}_queries_before_{keys}_keys_{name}",
+        window_case(
+            f"{queries}_queries_before_{keys}_keys_{name}",
             f"The last of {queries} queries at the last of {keys} keys, window {window}",
         )(Sizes(1, 2, 1, queries, keys, 1), window=list(window), **BOTTOM)
         for queries, keys in ((21, 9), (40, 19), (70, 35))

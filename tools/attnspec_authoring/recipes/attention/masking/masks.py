@@ -22,6 +22,7 @@ from attnspec_authoring.recipes.attention.attention import (
     floats,
     probe,
     probe_sizes,
+    profile,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+masking = profile("masking")
 
 PLAIN = Sizes(3, 2, 2, 4, 5)
 SMALL = Sizes(1, 2, 2, 4, 5)
@@ -123,35 +126,30 @@ def meaning_cases() -> tuple[AuthoredCase, ...]:
     not_the_third = np.arange(5) != 2
     bias = float_mask("masking/bias", (4, 5), hides=False)
     return (
-        attention(
-            "masking/true_may_be_attended",
-            "Where a Boolean mask is true the key is attended: 1, 2 or their mean comes out",
+        masking(
+            "true_may_be_attended", "Where a Boolean mask is true the key is attended: 1, 2 or their mean comes out"
         )(pair, clauses="mask.boolean", report="rasbt/LLMs-from-scratch/issues/1061", mask=seen, **counting(pair)),
-        attention("masking/which_keys", "The output of a probe shows which keys a Boolean mask leaves")(
+        masking("which_keys", "The output of a probe shows which keys a Boolean mask leaves")(
             five, mask=booleans(*five.mask), **probe(five)
         ),
-        attention("masking/same_for_every_row", "The same three of five keys for every query")(
-            five, mask=half, **probe(five)
-        ),
-        attention("masking/all_true", "A mask that is true everywhere changes nothing")(
-            SMALL, mask=np.ones((4, 5), np.bool_)
-        ),
-        attention("masking/all_zero", "A float mask of zeros changes nothing")(SMALL, mask=np.zeros((4, 5))),
-        attention("masking/all_one", "A float mask of ones changes no weight, only the logsumexp")(
+        masking("same_for_every_row", "The same three of five keys for every query")(five, mask=half, **probe(five)),
+        masking("all_true", "A mask that is true everywhere changes nothing")(SMALL, mask=np.ones((4, 5), np.bool_)),
+        masking("all_zero", "A float mask of zeros changes nothing")(SMALL, mask=np.zeros((4, 5))),
+        masking("all_one", "A float mask of ones changes no weight, only the logsumexp")(
             SMALL, also="weights logsumexp", mask=np.ones((4, 5))
         ),
-        attention("masking/zeros_and_ones", "A float mask of zeros and ones is added; it does not select")(
+        masking("zeros_and_ones", "A float mask of zeros and ones is added; it does not select")(
             pair,
             clauses="mask.additive",
             report="mlverse/torch/pull/1208",
             mask=seen.astype(np.float64),
             **counting(pair),
         ),
-        attention("masking/hides_the_highest", "The hidden key has the highest scores of all")(
+        masking("hides_the_highest", "The hidden key has the highest scores of all")(
             SMALL, clauses="mask.boolean", also="weights", mask=np.broadcast_to(not_the_third, (4, 5)), **high
         ),
-        attention("masking/bias", "A finite bias for every query and key")(SMALL, mask=bias),
-        attention("masking/bias_is_not_scaled", "The scale multiplies the scores and leaves the bias alone")(
+        masking("bias", "A finite bias for every query and key")(SMALL, mask=bias),
+        masking("bias_is_not_scaled", "The scale multiplies the scores and leaves the bias alone")(
             SMALL,
             clauses="mask.additive scale.explicit",
             report="tenstorrent/tt-metal/issues/55337",
@@ -159,28 +157,26 @@ def meaning_cases() -> tuple[AuthoredCase, ...]:
             mask=bias,
             scale=0.125,
         ),
-        attention("masking/bias_with_scale_zero", "With the scale zero only the bias is left")(
+        masking("bias_with_scale_zero", "With the scale zero only the bias is left")(
             SMALL, also="weights", mask=float_mask("masking/bias_zero", (2, 4, 5)), scale=0.0
         ),
-        attention("masking/bias_steps", "Scores without, logits with the float mask")(
+        masking("bias_steps", "Scores without, logits with the float mask")(
             SMALL, also="weights logsumexp scores logits", mask=floats(4, 5)
         ),
-        attention("masking/boolean_steps", "Logits are minus infinity where a Boolean mask hides a key")(
+        masking("boolean_steps", "Logits are minus infinity where a Boolean mask hides a key")(
             SMALL, also="weights logsumexp scores logits", mask=booleans(4, 5)
         ),
-        attention("masking/boolean_negative_scale", "A Boolean mask under a negative scale: hidden keys stay hidden")(
+        masking("boolean_negative_scale", "A Boolean mask under a negative scale: hidden keys stay hidden")(
             SMALL, clauses="scale.negative", mask=booleans(4, 5), scale=-1.0
         ),
-        attention("masking/one_query_boolean", "One query under a Boolean mask of its own for each batch entry")(
+        masking("one_query_boolean", "One query under a Boolean mask of its own for each batch entry")(
             ONE_QUERY, mask=booleans(3, 1, 1, 5)
         ),
-        attention("masking/one_query_float", "One query under a float mask of its own for each head")(
+        masking("one_query_float", "One query under a float mask of its own for each head")(
             ONE_QUERY, mask=floats(2, 1, 5)
         ),
-        attention("masking/width_8", "Eight features under a float mask")(
-            Sizes(1, 2, 2, 4, 5, 8), mask=floats(2, 4, 5)
-        ),
-        attention("masking/values_wider", "A mask with values wider than the keys")(
+        masking("width_8", "Eight features under a float mask")(Sizes(1, 2, 2, 4, 5, 8), mask=floats(2, 4, 5)),
+        masking("values_wider", "A mask with values wider than the keys")(
             Sizes(1, 2, 2, 4, 5, 3, 6), mask=booleans(2, 4, 5)
         ),
     )
@@ -208,7 +204,7 @@ def number_cases() -> tuple[AuthoredCase, ...]:
     }
     offered_everywhere = {"eight_thousand", "large_positive"}
     return tuple(
-        attention(f"masking/float_{name}", title)(
+        masking(f"float_{name}", title)(
             SMALL,
             clauses="mask.additive",
             mask=mask,
@@ -237,29 +233,27 @@ def dead_row_cases() -> Iterator[AuthoredCase]:
         mask = open_mask.copy()
         mask[place] = False
         leaves = "A Boolean mask leaves no key to anyone" if name == "everything" else f"A mask leaves no key to {what}"
-        yield attention(f"masking/dead_{name}", leaves)(
-            SMALL, clauses="fully_masked_row", report=links.get(name), mask=mask
-        )
+        yield masking(f"dead_{name}", leaves)(SMALL, clauses="fully_masked_row", report=links.get(name), mask=mask)
     hidden = float_mask("masking/dead_float", (4, 5))
     hidden[1] = HIDDEN
     padded = np.broadcast_to(np.arange(5) >= 2, (1, 5))
     of_entries = boolean_mask("masking/dead_batch_entry", (3, 2, 4, 5))
     of_entries[1] = False
     yield from (
-        attention("masking/dead_batch_entry", "A mask leaves no key to every query of the second batch entry")(
+        masking("dead_batch_entry", "A mask leaves no key to every query of the second batch entry")(
             PLAIN, clauses="fully_masked_row", report="microsoft/onnxruntime/pull/28958", mask=of_entries
         ),
-        attention("masking/dead_row_float", "A float mask of minus infinity leaves no key to the second query")(
+        masking("dead_row_float", "A float mask of minus infinity leaves no key to the second query")(
             SMALL, report="pytorch/pytorch/pull/130014", clauses="fully_masked_row", mask=hidden
         ),
-        attention("masking/dead_row_steps", "Weights of zero and a logsumexp of minus infinity where no key is left")(
+        masking("dead_row_steps", "Weights of zero and a logsumexp of minus infinity where no key is left")(
             SMALL, clauses="fully_masked_row", also="weights logsumexp", mask=hidden
         ),
-        attention("masking/dead_row_probe", "A row without keys beside rows whose weights are known")(
+        masking("dead_row_probe", "A row without keys beside rows whose weights are known")(
             rows, clauses="fully_masked_row", mask=open_mask & (np.arange(4) != 1)[:, np.newaxis], **probe(rows)
         ),
-        attention(
-            "masking/dead_left_padding_and_causal",
+        masking(
+            "dead_left_padding_and_causal",
             "Two padded keys on the left and causality leave no key to the first two queries",
         )(
             SMALL,
@@ -269,16 +263,16 @@ def dead_row_cases() -> Iterator[AuthoredCase]:
             is_causal=True,
             causal_alignment="top_left",
         ),
-        attention("masking/dead_padding_and_window", "Padded keys and a window leave no key to the first queries")(
+        masking("dead_padding_and_window", "Padded keys and a window leave no key to the first queries")(
             SMALL, clauses="fully_masked_row window.right", mask=padded, window=[1, 0], **BOTTOM
         ),
-        attention("masking/no_keys", "No key at all: zeros come out")(
+        masking("no_keys", "No key at all: zeros come out")(
             Sizes(3, 2, 2, 4, 0), clauses="no_keys", report="Dao-AILab/flash-attention/pull/2470"
         ),
-        attention("masking/no_keys_logsumexp", "No key at all: the logsumexp is minus infinity")(
+        masking("no_keys_logsumexp", "No key at all: the logsumexp is minus infinity")(
             Sizes(2, 3, 3, 4, 0), clauses="no_keys", also="weights logsumexp"
         ),
-        attention("masking/no_keys_with_mask", "No key at all, and a mask without columns")(
+        masking("no_keys_with_mask", "No key at all, and a mask without columns")(
             Sizes(3, 2, 2, 4, 0), clauses="no_keys", mask=np.ones((4, 0), np.bool_)
         ),
     )
@@ -325,7 +319,7 @@ def no_keys_cases() -> tuple[AuthoredCase, ...]:
         ("past_of_none", "a past of none", NARROWER, past),
     )
     return tuple(
-        attention(f"masking/no_keys_{name}", f"No key at all, and {what}")(sizes, clauses="no_keys", **arguments)
+        masking(f"no_keys_{name}", f"No key at all, and {what}")(sizes, clauses="no_keys", **arguments)
         for name, what, sizes, arguments in features
     )
 

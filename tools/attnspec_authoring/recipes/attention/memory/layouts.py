@@ -18,6 +18,7 @@ from attnspec_authoring.recipes.attention.attention import (
     booleans,
     float_mask,
     floats,
+    profile,
 )
 from attnspec_authoring.recipes.attention.layout.projections import multi_head, single_head
 from attnspec_authoring.recipes.attention.memory.calls import BIASES, MEMORY, WEIGHTS, joined, listed
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+memory = profile("memory")
 
 SIZES = Sizes(1, 2, 2, 4, 5)
 BATCH = Sizes(3, 2, 2, 4, 5)
@@ -107,7 +110,7 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     numbers = grid("memory/same_numbers", (36,))
     return (
         *(
-            attention(f"memory/same_numbers_{heads}_heads", f"The numbers of the case beside it, in {heads} heads")(
+            memory(f"same_numbers_{heads}_heads", f"The numbers of the case beside it, in {heads} heads")(
                 sizes,
                 clauses="repeatable",
                 query=numbers[:12].reshape(sizes.shapes()["query"]),
@@ -116,36 +119,35 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             )
             for heads, sizes in ((2, Sizes(1, 2, 2, 3, 6, 2)), (3, Sizes(1, 3, 3, 2, 4, 2)))
         ),
-        attention("memory/mixed", "Each input lies in memory in its own way, the key of the only key head with gaps")(
+        memory("mixed", "Each input lies in memory in its own way, the key of the only key head with gaps")(
             only_head, report="NVIDIA/TransformerEngine/issues/1195", presentation=mixed, mask=floats(*only_head.mask)
         ),
-        attention("memory/grouped_heads_last", "Grouped heads, with tokens before heads in memory")(
+        memory("grouped_heads_last", "Grouped heads, with tokens before heads in memory")(
             grouped,
             clauses="memory_layout heads.grouped",
             report="PrimeIntellect-ai/prime-rl/pull/2681",
             presentation={"query": "heads_last", "key": "heads_last", "value": "heads_last"},
         ),
-        attention("memory/past_readonly", "A past that cannot be written to")(
+        memory("past_readonly", "A past that cannot be written to")(
             past,
             clauses="inputs_unchanged",
             also="present_key present_value",
             presentation={"past_key": "readonly", "past_value": "readonly"},
         ),
-        attention("memory/past_gapped", "A past with gaps in memory")(
+        memory("past_gapped", "A past with gaps in memory")(
             past,
             clauses="memory_layout",
             is_causal=True,
             presentation={"past_key": "gapped", "past_value": "heads_last"},
         ),
-        attention("memory/boolean_mask_gapped", "A Boolean mask with gaps in memory")(
+        memory("boolean_mask_gapped", "A Boolean mask with gaps in memory")(
             BATCH, clauses="memory_layout", mask=booleans(3, 1, 4, 5), presentation={"mask": "gapped"}
         ),
-        attention("memory/boolean_mask_reversed", "A Boolean mask of rank 2 that runs backwards through memory")(
+        memory("boolean_mask_reversed", "A Boolean mask of rank 2 that runs backwards through memory")(
             SIZES, clauses="memory_layout", mask=booleans(4, 5), presentation={"mask": "reversed"}
         ),
-        attention(
-            "memory/broadcast_33_keys",
-            "Thirty-three keys and values that are one batch entry standing for all, under a mask",
+        memory(
+            "broadcast_33_keys", "Thirty-three keys and values that are one batch entry standing for all, under a mask"
         )(
             long,
             clauses="memory_layout mask.additive",
@@ -155,17 +157,17 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
             value=same_for_every_entry(repeated["value"]),
             presentation={"key": "broadcast", "value": "broadcast"},
         ),
-        attention("memory/lengths_readonly", "Lengths and sinks that cannot be written to")(
+        memory("lengths_readonly", "Lengths and sinks that cannot be written to")(
             BATCH,
             clauses="inputs_unchanged",
             key_lengths=[5, 2, 3],
             sinks=[0.5, -1.0],
             presentation={"key_lengths": "readonly", "sinks": "readonly"},
         ),
-        attention("memory/values_wider_fortran", "Values wider than the keys, with their first axis first in memory")(
+        memory("values_wider_fortran", "Values wider than the keys, with their first axis first in memory")(
             Sizes(1, 2, 2, 4, 5, 3, 7), clauses="memory_layout", presentation={"value": "fortran"}
         ),
-        attention("memory/wide_rows_reversed", "Sixteen features that run backwards through memory")(
+        memory("wide_rows_reversed", "Sixteen features that run backwards through memory")(
             Sizes(1, 2, 2, 3, 4, 16),
             clauses="memory_layout",
             presentation={"query": "reversed", "key": "reversed", "value": "reversed"},
@@ -197,8 +199,8 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
         ("the sinks", {"sinks": np.array([1.0, -1.0])}, None, ChangedArgument("sinks", reversed=True)),
     )
     return tuple(
-        attention(
-            f"memory/repeated_{what.replace(' ', '_').replace(chr(39), '')}",
+        memory(
+            f"repeated_{what.replace(' ', '_').replace(chr(39), '')}",
             f"Equal shapes and inputs, with another choice of {what}"
             if arguments
             else "Inputs that other cases repeat",
@@ -224,27 +226,27 @@ def _fused(names: Sequence[str]) -> dict[str, str]:
 
 def attention_cases() -> tuple[AuthoredCase, ...]:
     """Fuse tokens of equal and of other widths, grouped heads, a past, and what there is for each head."""
-    case = table(attention, clauses="memory_layout")
+    case = table(memory, clauses="memory_layout")
     square, wider, grouped = Sizes(1, 2, 2, 5, 5), Sizes(2, 1, 1, 5, 5, 3, 4), Sizes(1, 6, 2, 4, 5)
     after_past = Sizes(1, 2, 2, 3, 4, past=5)
     of_past = ("past_key", "past_value")
     return (
         *(
-            case(f"memory/fused_{joined(names)}", f"{listed(names).capitalize()} are sections of one array")(
+            case(f"fused_{joined(names)}", f"{listed(names).capitalize()} are sections of one array")(
                 square, presentation=_fused(names)
             )
             for names in (_TOKENS, _TOKENS[:2], _TOKENS[1:], _TOKENS[::2])
         ),
-        case("memory/fused_wider_values", "Query, key and wider values are sections of one array, under causality")(
+        case("fused_wider_values", "Query, key and wider values are sections of one array, under causality")(
             wider, is_causal=True, presentation=_fused(_TOKENS)
         ),
-        attention("memory/fused_grouped", "Keys and values of grouped heads are sections of one array, under a mask")(
+        memory("fused_grouped", "Keys and values of grouped heads are sections of one array, under a mask")(
             grouped, clauses="memory_layout heads.grouped", mask=floats(*grouped.mask), presentation=_fused(_TOKENS[1:])
         ),
-        case("memory/fused_past", "Past keys and values are sections of one array, and so are new ones")(
+        case("fused_past", "Past keys and values are sections of one array, and so are new ones")(
             after_past, also="present_key present_value", presentation=_fused((*_TOKENS[1:], *of_past))
         ),
-        case("memory/fused_for_each_head", "Sinks and slopes are sections of one array")(
+        case("fused_for_each_head", "Sinks and slopes are sections of one array")(
             Sizes(1, 2, 1, 4, 4),
             sinks=[0.5, -1.0],
             alibi_slopes=[0.5, 0.25],
@@ -291,7 +293,7 @@ def sequences_cases() -> tuple[AuthoredCase, ...]:
     lengths = ([14, 5, 9], [2, 9, 0, 6], [17, 29])
     return (
         *(
-            attention(f"memory/{layout}_sequences_of_{of.keys}", f"Keys and values of {of.batch} sequences lie {how}")(
+            memory(f"{layout}_sequences_of_{of.keys}", f"Keys and values of {of.batch} sequences lie {how}")(
                 of, clauses=CLAUSES, presentation=dict.fromkeys(("key", "value"), layout), key_lengths=own
             )
             for layout, how in KEYS.items()
@@ -299,9 +301,8 @@ def sequences_cases() -> tuple[AuthoredCase, ...]:
             if layout in ("fortran", "inside") or of.keys == 14
         ),
         *(
-            attention(
-                f"memory/{layout}_lengths_of_sequences",
-                f"Lengths of queries and keys of three sequences lie {KEYS[layout]}",
+            memory(
+                f"{layout}_lengths_of_sequences", f"Lengths of queries and keys of three sequences lie {KEYS[layout]}"
             )(
                 Sizes(3, 2, 1, 2, 13, 1),
                 clauses=CLAUSES,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import Sizes, attention, boolean_mask, float_mask, floats
+from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, float_mask, floats, profile
 from attnspec_authoring.recipes.attention.layout.heads import counted
 from attnspec_authoring.recipes.attention.layout.heads import layout as of_heads
 from attnspec_authoring.recipes.attention.layout.projections import BIASES, multi_head, single_head
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+memory = profile("memory")
 
 MEMORY = "memory"
 LAYOUTS = {
@@ -60,14 +62,14 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     lengths = ("key_lengths", "query_lengths")
     return (
         *(
-            attention(f"memory/{layout}_past_{tensor}", f"The past {tensor} lies {how}")(
+            memory(f"{layout}_past_{tensor}", f"The past {tensor} lies {how}")(
                 past, clauses=clauses, also="present_key present_value", presentation={f"past_{tensor}": layout}
             )
             for layout, how in LAYOUTS.items()
             for tensor in ("key", "value")
         ),
         *(
-            attention(f"memory/{layout}_{name}", f"The {name} lie {LAYOUTS[layout]}")(
+            memory(f"{layout}_{name}", f"The {name} lie {LAYOUTS[layout]}")(
                 Sizes(1, 2, 1, 4, 5),
                 clauses=clauses,
                 presentation={tensor: layout for tensor in inputs if tensor != "causal_alignment"},
@@ -77,7 +79,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             for name, inputs in named.items()
         ),
         *(
-            attention(f"memory/{layout}_{name}", f"The {name.replace('_', ' ')} lie {LAYOUTS[layout]}")(
+            memory(f"{layout}_{name}", f"The {name.replace('_', ' ')} lie {LAYOUTS[layout]}")(
                 Sizes(3, 1, 1, 4, 5),
                 clauses=clauses,
                 presentation={name: layout},
@@ -90,16 +92,16 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             for name in lengths
         ),
         *(
-            attention(f"memory/inside_{tensor}", f"The {tensor} lies inside of a larger array")(
+            memory(f"inside_{tensor}", f"The {tensor} lies inside of a larger array")(
                 sizes, clauses=clauses, presentation={tensor: "inside"}
             )
             for tensor in ("query", "key", "value")
         ),
-        attention("memory/inside_mask", "The mask lies inside of a larger array")(
+        memory("inside_mask", "The mask lies inside of a larger array")(
             sizes, clauses=clauses, presentation={"mask": "inside"}, mask=floats(*sizes.mask)
         ),
         *(
-            attention(f"memory/one_head_of_{tensor}", f"The {tensor} is one head in memory that stands for several")(
+            memory(f"one_head_of_{tensor}", f"The {tensor} is one head in memory that stands for several")(
                 sizes if tensor == "query" else grouped,
                 clauses=clauses,
                 presentation={tensor: "heads_broadcast"},
@@ -107,16 +109,14 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             )
             for tensor, shape in (("query", (3, 2, 4, 3)), ("key", (1, 2, 5, 3)), ("value", (1, 2, 5, 3)))
         ),
-        attention(
-            "memory/one_head_of_past", "Past keys and values are one head each in memory that stands for several"
-        )(
+        memory("one_head_of_past", "Past keys and values are one head each in memory that stands for several")(
             past,
             clauses=clauses,
             presentation=every(("past_key", "past_value"), "heads_broadcast"),
             **one_head_for_all("memory/one_head_of_past_key", "past_key", (1, 2, 3, 3)),
             **one_head_for_all("memory/one_head_of_past_value", "past_value", (1, 2, 3, 3)),
         ),
-        attention("memory/one_row_of_mask", "A Boolean mask of four rows that are one row in memory")(
+        memory("one_row_of_mask", "A Boolean mask of four rows that are one row in memory")(
             Sizes(1, 2, 2, 4, 5),
             clauses=clauses,
             presentation={"mask": "broadcast"},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, HIDDEN, Sizes, attention, float_mask
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, HIDDEN, Sizes, attention, float_mask, profile
 from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
 from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.authoring import row, table
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+nonfinite = profile("nonfinite")
 
 PLAIN = Sizes(3, 2, 2, 4, 5)
 SMALL = Sizes(1, 2, 2, 4, 5)
@@ -82,7 +84,7 @@ def attended_cases() -> tuple[AuthoredCase, ...]:
         row("nan_in_past", "NaN in a past key")(Sizes(3, 2, 2, 4, 4, past=3), {"past_key": ((1, 0, 2, 0), NAN)}, None),
     )
     return tuple(
-        attention(f"nonfinite/{name}", title)(
+        nonfinite(f"{name}", title)(
             sizes,
             clauses=ATTENDED,
             report=report,
@@ -148,7 +150,7 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
             mask=np.where(np.arange(5) == 1, HIDDEN, float_mask("nonfinite/beside", (4, 5), hides=False)),
             **spoilt("nonfinite/float_mask_beside_nan_query", SMALL, query=((0, 0, 2, ALL), NAN)),
         ),
-        attention("nonfinite/one_row_may_not", "Every query but one may attend to a key of NaN")(
+        nonfinite("one_row_may_not", "Every query but one may attend to a key of NaN")(
             SMALL,
             clauses=(*ATTENDED, *EXCLUDED),
             mask=seen,
@@ -166,7 +168,7 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
         case(steps, "Every step with a query of NaN")(
             also="weights logsumexp scores logits", **spoilt(steps, SMALL, query=((0, 1, 1, 0), NAN))
         ),
-        attention("nonfinite/one_key", "A single key with an infinite value")(
+        nonfinite("one_key", "A single key with an infinite value")(
             Sizes(3, 2, 2, 4, 1),
             clauses=ATTENDED,
             **spoilt("nonfinite/one_key", Sizes(3, 2, 2, 4, 1), value=((1, 0, 0, 1), INFINITY)),
@@ -176,16 +178,16 @@ def attended_under_rules() -> tuple[AuthoredCase, ...]:
 
 def causal_cases() -> tuple[AuthoredCase, ...]:
     """Put one into the last keys: earlier queries may not attend to it, later ones may."""
-    case = table(attention, sizes=SQUARE, clauses=(*ATTENDED, *EXCLUDED))
+    case = table(nonfinite, sizes=SQUARE, clauses=(*ATTENDED, *EXCLUDED))
     return (
-        case("nonfinite/causal_future", "NaN in the last key and value: only the last query may attend to it")(
+        case("causal_future", "NaN in the last key and value: only the last query may attend to it")(
             is_causal=True,
             **spoilt("nonfinite/causal_future", SQUARE, key=((ALL, ALL, 4), NAN), value=((ALL, ALL, 4), NAN)),
         ),
-        case("nonfinite/causal_future_value", "Infinity in the values of the last two keys, causal")(
+        case("causal_future_value", "Infinity in the values of the last two keys, causal")(
             is_causal=True, **spoilt("nonfinite/causal_future_value", SQUARE, value=((ALL, 1, slice(3, 5)), INFINITY))
         ),
-        case("nonfinite/window", "NaN in the first key: queries whose window does not reach it stay clean")(
+        case("window", "NaN in the first key: queries whose window does not reach it stay clean")(
             report="vllm-project/vllm/pull/30887",
             window=[1, 1],
             **spoilt("nonfinite/window", SQUARE, key=((ALL, ALL, 0), NAN), value=((ALL, ALL, 0), NAN)),
@@ -225,14 +227,14 @@ def excluded_cases() -> Iterator[AuthoredCase]:
         case("nonfinite/hidden_key_alone", "NaN in a hidden key whose value is finite")(
             also="logsumexp", mask=allowed, **spoilt("nonfinite/hidden_key_alone", SMALL, key=((ALL, ALL, 3), NAN))
         ),
-        attention("nonfinite/beyond_key_lengths", "NaN and infinities in keys and values beyond the lengths")(
+        nonfinite("beyond_key_lengths", "NaN and infinities in keys and values beyond the lengths")(
             PLAIN, clauses=EXCLUDED, report="Dao-AILab/flash-attention/issues/1745", key_lengths=lengths, **behind
         ),
-        attention(
-            "nonfinite/beyond_key_lengths_causal", "NaN beyond the lengths, causal and aligned to the last counted key"
-        )(PLAIN, clauses=EXCLUDED, report="pytorch/xla/pull/9219", key_lengths=lengths, **BOTTOM_CAUSAL, **behind),
-        attention(
-            "nonfinite/one_query_beyond_key_lengths",
+        nonfinite("beyond_key_lengths_causal", "NaN beyond the lengths, causal and aligned to the last counted key")(
+            PLAIN, clauses=EXCLUDED, report="pytorch/xla/pull/9219", key_lengths=lengths, **BOTTOM_CAUSAL, **behind
+        ),
+        nonfinite(
+            "one_query_beyond_key_lengths",
             "NaN behind the lengths of keys that three query heads share, one query, a cap and sinks",
         )(
             Sizes(2, 3, 1, 1, 4, 1),
@@ -244,7 +246,7 @@ def excluded_cases() -> Iterator[AuthoredCase]:
             sinks=[0.5, -0.5, 1.0],
             softcap=2.0,
         ),
-        attention("nonfinite/beyond_query_lengths", "NaN in queries beyond the lengths: those that count stay clean")(
+        nonfinite("beyond_query_lengths", "NaN in queries beyond the lengths: those that count stay clean")(
             PLAIN,
             clauses="query_lengths.rows",
             query_lengths=[4, 2, 1],
@@ -254,7 +256,7 @@ def excluded_cases() -> Iterator[AuthoredCase]:
                 query=[((1, ALL, slice(2, 4)), NAN), ((2, ALL, slice(1, 4)), NAN)],
             ),
         ),
-        attention("nonfinite/future_of_everyone", "NaN in keys that stand behind every query")(
+        nonfinite("future_of_everyone", "NaN in keys that stand behind every query")(
             Sizes(3, 2, 2, 4, 6),
             clauses=EXCLUDED,
             is_causal=True,
@@ -266,7 +268,7 @@ def excluded_cases() -> Iterator[AuthoredCase]:
                 value=((ALL, ALL, slice(4, 6)), NAN),
             ),
         ),
-        attention("nonfinite/hidden_past", "NaN in a past key that a mask hides")(
+        nonfinite("hidden_past", "NaN in a past key that a mask hides")(
             Sizes(3, 2, 2, 4, 4, past=3),
             clauses=EXCLUDED,
             mask=np.broadcast_to(np.arange(7) != 1, (1, 7)),
@@ -283,13 +285,13 @@ def excluded_cases() -> Iterator[AuthoredCase]:
             sinks=[0.5, 1.0],
             **spoilt("nonfinite/hidden_with_softcap_and_sinks", SMALL, key=((ALL, ALL, 3), NAN)),
         ),
-        attention("nonfinite/dead_row", "A row without keys whose hidden keys hold NaN")(
+        nonfinite("dead_row", "A row without keys whose hidden keys hold NaN")(
             SMALL,
             clauses=(*EXCLUDED, "sdpa.fully_masked_row"),
             mask=allowed & (np.arange(4) != 2)[:, np.newaxis],
             **spoilt("nonfinite/dead_row", SMALL, key=((ALL, ALL, 3), NAN), value=((ALL, ALL, 3), NAN)),
         ),
-        attention("nonfinite/no_row_may", "A mask hides every key, and all of them hold NaN")(
+        nonfinite("no_row_may", "A mask hides every key, and all of them hold NaN")(
             Sizes(2, 3, 3, 4, 5),
             clauses=(*EXCLUDED, "sdpa.fully_masked_row"),
             mask=np.zeros((4, 5), np.bool_),

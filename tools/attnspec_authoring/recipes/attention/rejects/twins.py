@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attnspec.contract import OPERATIONS
-from attnspec_authoring.recipes.attention.attention import Sizes, attention, booleans, floats, made_for
+from attnspec_authoring.recipes.attention.attention import Sizes, attention, booleans, floats, made_for, profile
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, headed, reported
 from attnspec_authoring.recipes.generator import grid
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+rejects = profile("rejects")
 
 STRICT = ("input_checks", "strict")
 SIZES = Sizes(3, 2, 2, 4, 5, 2)
@@ -30,23 +32,21 @@ def twins() -> tuple[AuthoredCase, ...]:
     """Return the valid cases beside which others are refused."""
     return (
         attention(PLAIN, "Valid twin: query, key and value")(SIZES, clauses="scores output"),
-        attention("rejects/twin_boolean_mask", "Valid twin: a Boolean mask of rank 4")(
-            SIZES, mask=booleans(*SIZES.mask)
-        ),
-        attention("rejects/twin_float_mask", "Valid twin: a float mask of rank 3")(SIZES, mask=floats(2, 4, 5)),
+        rejects("twin_boolean_mask", "Valid twin: a Boolean mask of rank 4")(SIZES, mask=booleans(*SIZES.mask)),
+        rejects("twin_float_mask", "Valid twin: a float mask of rank 3")(SIZES, mask=floats(2, 4, 5)),
         *(
-            attention(f"rejects/twin_mask_of_one_{what}", f"Valid twin: a mask of rank 4 where there is one {what}")(
+            rejects(f"twin_mask_of_one_{what}", f"Valid twin: a mask of rank 4 where there is one {what}")(
                 sizes, mask=booleans(*sizes.mask)
             )
             for what, sizes in SINGLE.items()
         ),
-        attention("rejects/twin_grouped", "Valid twin: six query heads over two")(GROUPED, clauses="heads.grouped"),
-        attention("rejects/twin_grouped_mask", "Valid twin: a mask for each of six query heads over two")(
+        rejects("twin_grouped", "Valid twin: six query heads over two")(GROUPED, clauses="heads.grouped"),
+        rejects("twin_grouped_mask", "Valid twin: a mask for each of six query heads over two")(
             GROUPED, mask=booleans(6, 4, 5)
         ),
-        attention("rejects/twin_past", "Valid twin: a past of three keys")(PAST, clauses="past.concatenation"),
-        attention("rejects/twin_past_mask", "Valid twin: a mask over past and new keys")(PAST, mask=booleans(4, 8)),
-        attention("rejects/twin_lengths", "Valid twin: lengths of keys and queries")(
+        rejects("twin_past", "Valid twin: a past of three keys")(PAST, clauses="past.concatenation"),
+        rejects("twin_past_mask", "Valid twin: a mask over past and new keys")(PAST, mask=booleans(4, 8)),
+        rejects("twin_lengths", "Valid twin: lengths of keys and queries")(
             SIZES, key_lengths=[5, 2, 3], query_lengths=[4, 1, 3]
         ),
     )

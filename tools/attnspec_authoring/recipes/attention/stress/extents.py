@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM, HIDDEN, TOP_LEFT, Sizes, attention
+from attnspec_authoring.recipes.attention.attention import BOTTOM, HIDDEN, TOP_LEFT, Sizes, profile
 from attnspec_authoring.recipes.attention.stress.magnitudes import asked, row, shared, with_scores
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, table
 from attnspec_authoring.recipes.generator import grid
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+stress = profile("stress")
 
 STABLE = ("sdpa.softmax.stability",)
 
@@ -40,13 +42,12 @@ def line(scores: NDArray[Any], values: NDArray[Any] | None = None) -> dict[str, 
 
 def maximum_cases() -> tuple[AuthoredCase, ...]:
     """Let the greatest score come first, last, in the middle, or anew in every tile."""
-    case = table(attention, clauses=STABLE, also="logsumexp")
+    case = table(stress, clauses=STABLE, also="logsumexp")
     reports = {17: "paiml/aprender/issues/2753", 65: "Dao-AILab/flash-attention/pull/2083"}
     rising = [
-        case(
-            f"stress/rising_{count}",
-            f"{count} scores that rise by one from key to key: the maximum moves in every tile",
-        )(Sizes(1, 2, 2, 3, count, 1), report=reports.get(count), **line(np.arange(count, dtype=np.float64)))
+        case(f"rising_{count}", f"{count} scores that rise by one from key to key: the maximum moves in every tile")(
+            Sizes(1, 2, 2, 3, count, 1), report=reports.get(count), **line(np.arange(count, dtype=np.float64))
+        )
         for count in (4, 17, 65)
     ]
     places = np.arange(72, dtype=np.float64)
@@ -62,11 +63,8 @@ def maximum_cases() -> tuple[AuthoredCase, ...]:
     }
     return (
         *rising,
-        *(
-            case(f"stress/{name}", title)(Sizes(1, 2, 2, 3, 72, 1), **line(scores))
-            for name, (scores, title) in shapes.items()
-        ),
-        case("stress/rising_far", "72 scores that rise by eight: single precision must rescale to zero and go on")(
+        *(case(f"{name}", title)(Sizes(1, 2, 2, 3, 72, 1), **line(scores)) for name, (scores, title) in shapes.items()),
+        case("rising_far", "72 scores that rise by eight: single precision must rescale to zero and go on")(
             Sizes(1, 2, 2, 3, 72, 1), **line(places * 8.0)
         ),
     )
@@ -84,8 +82,8 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
     # A sum near 1 loses the first small ones in bfloat16 alone, the last ones in float16, too.
     exponents = np.repeat([0.0, -6.25, -7.75], [8, 72, 128])
     return (
-        attention(
-            "stress/uniform_ones_513",
+        stress(
+            "uniform_ones_513",
             "513 equal scores and values of one: one comes out, also where bfloat16 stops counting at 256",
         )(
             Sizes(1, 2, 1, 3, 513, 1),
@@ -93,21 +91,20 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
             report="tenstorrent/tt-metal/pull/13990",
             **uniform(513, np.ones(513)),
         ),
-        attention("stress/uniform_halves_520", "520 equal scores, values of zero and then of one: one half comes out")(
+        stress("uniform_halves_520", "520 equal scores, values of zero and then of one: one half comes out")(
             Sizes(1, 2, 1, 3, 520, 1),
             clauses=clauses,
             report="Dao-AILab/flash-attention/pull/2721",
             **uniform(520, (np.arange(520) >= 260).astype(np.float64)),
         ),
-        attention("stress/long_row", "520 keys with drawn numbers")(
+        stress("long_row", "520 keys with drawn numbers")(
             long,
             clauses="softmax.keys output",
             also="weights logsumexp",
             sample={"weights": tuple(range(0, 2 * 3 * 520, 97))},
         ),
-        attention(
-            "stress/many_small_weights",
-            "Eight keys, and 200 so far below them that a sum in half precision never sees them",
+        stress(
+            "many_small_weights", "Eight keys, and 200 so far below them that a sum in half precision never sees them"
         )(
             shared(208),
             report="sonos/tract/pull/2586",
@@ -117,15 +114,14 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
             scale=1.0,
         ),
         # With two features, an einsum adds up in the dtype of the values; with one it may add in a wider one.
-        attention(
-            "stress/one_large_value_64",
-            "64 equal weights and one large value: sums of values in half precision lose the rest",
+        stress(
+            "one_large_value_64", "64 equal weights and one large value: sums of values in half precision lose the rest"
         )(
             Sizes(1, 2, 1, 3, 64, 1, 2),
             report="cactus-compute/cactus/pull/480",
             **uniform(64, np.where(np.arange(64) == 0, 1024.0, 0.4375), 2),
         ),
-        attention("stress/one_large_value_16", "Sixteen equal weights and one large value, within one tile")(
+        stress("one_large_value_16", "Sixteen equal weights and one large value, within one tile")(
             Sizes(1, 2, 1, 3, 16, 1, 2),
             report="NVIDIA/TensorRT-LLM/pull/18044",
             **uniform(16, np.where(np.arange(16) == 0, 256.0, 0.875), 2),
@@ -139,29 +135,26 @@ def many_query_cases() -> tuple[AuthoredCase, ...]:
     causal = Sizes(1, 2, 1, 68, 68, 1)
     last = tuple(range(0, 2 * 68, 3))
     return (
-        attention("stress/seventy_queries", "Seventy queries, more than a tile of 64 holds")(
+        stress("seventy_queries", "Seventy queries, more than a tile of 64 holds")(
             rows, clauses="scores output", sample={"output": tuple(range(1, 2 * 70 * 2, 3))}
         ),
-        attention("stress/sixty_eight_causal", "Sixty-eight queries and keys, causal")(
+        stress("sixty_eight_causal", "Sixty-eight queries and keys, causal")(
             causal,
             clauses="causal.top_left",
             report="pytorch/pytorch/issues/195910",
             is_causal=True,
             sample={"output": last},
         ),
-        attention(
-            "stress/sixty_eight_causal_window", "Sixty-eight queries and keys, causal with a window of thirty-three"
-        )(causal, clauses="window.left", is_causal=True, window=[32, 0], sample={"output": last}),
-        attention("stress/sixty_six_masked", "Sixty-six queries with a Boolean mask of their own for each")(
+        stress("sixty_eight_causal_window", "Sixty-eight queries and keys, causal with a window of thirty-three")(
+            causal, clauses="window.left", is_causal=True, window=[32, 0], sample={"output": last}
+        ),
+        stress("sixty_six_masked", "Sixty-six queries with a Boolean mask of their own for each")(
             Sizes(1, 2, 2, 66, 5, 2),
             clauses="mask.boolean",
             mask=(np.arange(66)[:, np.newaxis] * 3 % 5 != np.arange(5)),
             sample={"output": tuple(range(2, 2 * 66 * 2, 3))},
         ),
-        attention(
-            "stress/fine_products",
-            "Products of numbers with thirteen bits: a tensor core that drops the last ones shows",
-        )(
+        stress("fine_products", "Products of numbers with thirteen bits: a tensor core that drops the last ones shows")(
             Sizes(1, 2, 2, 4, 5),
             clauses="scores",
             report="evintunador/triton_docs_tutorials/issues/6",
@@ -207,8 +200,8 @@ def gap_cases() -> Iterator[AuthoredCase]:
             mask = ONE_OR_MORE if kind == "boolean" else np.where(ONE_OR_MORE, 0.0, HIDDEN)
             clauses = ("sdpa.mask.boolean" if kind == "boolean" else "sdpa.mask.additive", "sdpa.softmax.stability")
             report = "ohdearquant/lattice/pull/373" if (gap, kind) == (16384.0, "boolean") else None
-            yield attention(
-                f"stress/gap_of_{name}_{kind}",
+            yield stress(
+                f"gap_of_{name}_{kind}",
                 f"Keys that a {'Boolean' if kind == 'boolean' else kind} mask leaves score {gap:g} below "
                 f"hidden ones: {small} is too small",
             )(
@@ -224,7 +217,7 @@ def gap_cases() -> Iterator[AuthoredCase]:
 
 def single_key_cases() -> tuple[AuthoredCase, ...]:
     """Leave each query one key, far below all others: its value comes out, in every dtype."""
-    case = table(attention, sizes=SIZES, revision=2)
+    case = table(stress, sizes=SIZES, revision=2)
     one = np.eye(3, 5, 1) > 0
     scores = np.where(one, -20480.0, 64.0)
     far: dict[str, Any] = {**with_scores(scores.tolist()), "key": np.broadcast_to(scores.T, (1, 2, 5, 3))}
@@ -236,33 +229,31 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
     falling: dict[str, Any] = causal | {"key": np.broadcast_to(rising[:, ::-1].T, (1, 2, 5, 3))}
     lowest: dict[str, Any] = causal | {"key": np.full((1, 2, 5, 3), -57344.0)}
     return (
-        attention(
-            "stress/gap_one_key_boolean", "The only key that a Boolean mask leaves scores 20544 below the others"
-        )(SIZES, clauses=CLAUSES, mask=one, **far),
-        attention("stress/gap_one_key_float", "The only key that a float mask leaves scores 20544 below the others")(
+        stress("gap_one_key_boolean", "The only key that a Boolean mask leaves scores 20544 below the others")(
+            SIZES, clauses=CLAUSES, mask=one, **far
+        ),
+        stress("gap_one_key_float", "The only key that a float mask leaves scores 20544 below the others")(
             SIZES, clauses="mask.additive softmax.stability", mask=np.where(one, 0.0, HIDDEN), **far
         ),
-        attention(
-            "stress/gap_one_key_billions", "The only key that a mask leaves scores four billion below the others"
-        )(SIZES, clauses=CLAUSES, dtypes=("float64", "float32", "bfloat16"), mask=one, **farthest),
-        case("stress/gap_causal", "Keys in the future score 20000 above those in the past")(
+        stress("gap_one_key_billions", "The only key that a mask leaves scores four billion below the others")(
+            SIZES, clauses=CLAUSES, dtypes=("float64", "float32", "bfloat16"), mask=one, **farthest
+        ),
+        case("gap_causal", "Keys in the future score 20000 above those in the past")(
             clauses="causal.top_left softmax.stability", is_causal=True, causal_alignment="top_left", **causal
         ),
-        case("stress/gap_key_lengths", "Keys beyond the length score 20000 above those that count")(
+        case("gap_key_lengths", "Keys beyond the length score 20000 above those that count")(
             clauses="key_lengths.exclusion softmax.stability", key_lengths=[3], **causal
         ),
-        case("stress/gap_window", "Keys outside the window score 20000 above those inside")(
+        case("gap_window", "Keys outside the window score 20000 above those inside")(
             clauses="window.right softmax.stability", window=[1, None], **BOTTOM, **falling
         ),
-        case("stress/gap_below_everything", "Every allowed score lies below minus 50000: the row is not dead")(
+        case("gap_below_everything", "Every allowed score lies below minus 50000: the row is not dead")(
             clauses="softmax.stability mask.boolean",
             report="flashinfer-ai/flashinfer/issues/4267",
             mask=one | (np.arange(5) == 4),
             **lowest,
         ),
-        attention(
-            "stress/gap_first_tile_hidden", "The first 32 of 40 keys are hidden: the maximum starts at minus infinity"
-        )(
+        stress("gap_first_tile_hidden", "The first 32 of 40 keys are hidden: the maximum starts at minus infinity")(
             Sizes(1, 2, 2, 3, 40),
             clauses="mask.boolean softmax.stability",
             report="Dao-AILab/flash-attention/pull/1948",
@@ -273,11 +264,11 @@ def single_key_cases() -> tuple[AuthoredCase, ...]:
 
 def far_cases() -> tuple[AuthoredCase, ...]:
     """Put what may be attended far from where a running maximum starts, or from where a wrong maximum lies."""
-    case = table(attention, clauses="softmax.stability")
+    case = table(stress, clauses="softmax.stability")
     only_of_five = np.arange(5) == 2
     only_of_many = np.arange(133) == 66
     return (
-        case("stress/gap_tiles_hidden_on_both_sides", "66 hidden keys, one that scores -1024, and 66 more hidden ones")(
+        case("gap_tiles_hidden_on_both_sides", "66 hidden keys, one that scores -1024, and 66 more hidden ones")(
             shared(133),
             report="Dao-AILab/flash-attention/issues/2082",
             query=asked(1.0, 1.0, 1.0),
@@ -287,7 +278,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             mask=only_of_many[np.newaxis],
         ),
         case(
-            "stress/gap_one_key_lowest",
+            "gap_one_key_lowest",
             "The only key that may be attended scores -57344, below any number that stands for minus infinity",
         )(
             shared(5),
@@ -298,7 +289,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
             mask=np.where(only_of_five, 0.0, HIDDEN)[np.newaxis],
         ),
         case(
-            "stress/gap_hidden_key_highest",
+            "gap_hidden_key_highest",
             "A hidden key scores 57344 above the others: no number that is subtracted from it hides it",
         )(
             shared(5),
@@ -335,11 +326,11 @@ def empty_features_cases() -> Iterator[AuthoredCase]:
     """Return the cases of each feature and of a past."""
     for name, (what, sizes) in WITHOUT.items():
         for feature, arguments in features_of(sizes).items():
-            yield attention(f"stress/{name}_{feature}", f"There is {what}, beside {feature.replace('_', ' ')}")(
+            yield stress(f"{name}_{feature}", f"There is {what}, beside {feature.replace('_', ' ')}")(
                 sizes, outputs=EVERY_OUTPUT, **arguments
             )
     past = Sizes(0, 2, 2, 3, 4, 2, past=3)
-    yield attention("stress/no_batch_entries_past", "There is no batch entry, beside a past")(past)
+    yield stress("no_batch_entries_past", "There is no batch entry, beside a past")(past)
 
 
 def alignment_of(sizes: Sizes) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, Sizes, attention
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, Sizes, profile
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
 from attnspec_authoring.recipes.generator import grid
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+stress = profile("stress")
 
 BATCH = Sizes(3, 2, 2, 4, 5)
 PLAIN = Sizes(1, 2, 2, 4, 5)
@@ -45,20 +47,20 @@ def large_cases() -> tuple[AuthoredCase, ...]:
     }
     heights = ((12000.0, "twelve_thousand"), (-12000.0, "minus_twelve_thousand"), (1048576.0, "a_million"))
     return (
-        attention("stress/sharp", "Scores of some tens: one key has most of the weight")(
+        stress("sharp", "Scores of some tens: one key has most of the weight")(
             PLAIN, clauses=STABLE, **{**sharp, "query": sharp["query"] * 8.0}
         ),
-        attention("stress/one_hot", "Scores of some hundreds: one key has all the weight")(
+        stress("one_hot", "Scores of some hundreds: one key has all the weight")(
             PLAIN, clauses=STABLE, **{**sharp, "query": sharp["query"] * 64.0}
         ),
-        attention("stress/large_positive", "Every score above ten thousand, with neighbours that differ by hundreds")(
+        stress("large_positive", "Every score above ten thousand, with neighbours that differ by hundreds")(
             PLAIN, report="HabanaAI/vllm-fork/issues/275", clauses=STABLE, dtypes=SINGLE_AND_DOUBLE, **positive
         ),
-        attention("stress/large_negative", "Every score below minus ten thousand")(
+        stress("large_negative", "Every score below minus ten thousand")(
             PLAIN, clauses=STABLE, dtypes=SINGLE_AND_DOUBLE, query=positive["query"], key=-positive["key"]
         ),
         *(
-            attention(f"stress/near_{name}", f"Scores around {height:g} that differ by less than one")(
+            stress(f"near_{name}", f"Scores around {height:g} that differ by less than one")(
                 SMALL,
                 clauses=STABLE,
                 dtypes=SINGLE_AND_DOUBLE,
@@ -73,8 +75,8 @@ def large_cases() -> tuple[AuthoredCase, ...]:
             )
             for height, name in heights
         ),
-        attention(
-            "stress/hundreds_in_every_dtype",
+        stress(
+            "hundreds_in_every_dtype",
             "Scores around plus and minus 120, whose exponentials overflow or vanish in single precision",
         )(
             SMALL,
@@ -89,8 +91,8 @@ def large_cases() -> tuple[AuthoredCase, ...]:
                 ]
             ),
         ),
-        attention(
-            "stress/thousands_in_double",
+        stress(
+            "thousands_in_double",
             "Scores around plus and minus 1500, whose exponentials overflow or vanish in double precision",
         )(
             SMALL,
@@ -105,7 +107,7 @@ def large_cases() -> tuple[AuthoredCase, ...]:
                 ]
             ),
         ),
-        attention("stress/one_query_large", "One query whose scores are some thousands")(
+        stress("one_query_large", "One query whose scores are some thousands")(
             Sizes(3, 2, 1, 1, 4, 1),
             clauses=STABLE,
             report="vllm-project/vllm/issues/45500",
@@ -113,9 +115,8 @@ def large_cases() -> tuple[AuthoredCase, ...]:
             key=np.broadcast_to(np.array([[32.0], [48.0], [-64.0], [0.0]]), (3, 1, 4, 1)),
             scale=1.0,
         ),
-        attention(
-            "stress/scale_negative_far",
-            "A negative scale and products far apart: the largest product has the smallest score",
+        stress(
+            "scale_negative_far", "A negative scale and products far apart: the largest product has the smallest score"
         )(
             shared(4),
             clauses=STABLE,
@@ -139,7 +140,7 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
     ]
     tiny = PLAIN.drawn("stress/subnormal_values")
     return (
-        attention("stress/raw_products_beyond_float16", "Products of 131072 that the scale brings back to 1024")(
+        stress("raw_products_beyond_float16", "Products of 131072 that the scale brings back to 1024")(
             same,
             clauses="precision.accumulation",
             report="philipturner/metal-flash-attention/issues/8",
@@ -147,20 +148,20 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
             revision=2,
             **huge,
         ),
-        attention(
-            "stress/scores_beyond_float16", "Equal scores of 92682, more than float16 holds: every key weighs the same"
-        )(same, clauses=STABLE, dtypes=WITHOUT_FLOAT16, revision=2, **huge),
-        attention("stress/scores_at_the_edge_of_float16", "Scores up to 57344, thousands apart")(
+        stress("scores_beyond_float16", "Equal scores of 92682, more than float16 holds: every key weighs the same")(
+            same, clauses=STABLE, dtypes=WITHOUT_FLOAT16, revision=2, **huge
+        ),
+        stress("scores_at_the_edge_of_float16", "Scores up to 57344, thousands apart")(
             Sizes(1, 2, 2, 3, 4), clauses=STABLE, **with_scores(edge)
         ),
-        attention("stress/sum_beyond_float16", "Values of 49152: their sum is beyond float16, their mean is not")(
+        stress("sum_beyond_float16", "Values of 49152: their sum is beyond float16, their mean is not")(
             PLAIN,
             clauses="precision.accumulation",
             value=np.where(grid("stress/sum_beyond_float16/sign", PLAIN.shapes()["value"]) < -1.0, 40960.0, 49152.0),
         ),
         *(
-            attention(
-                f"stress/sum_beyond_float16_{name}",
+            stress(
+                f"sum_beyond_float16_{name}",
                 f"Values around 49152 of {keys} keys, {what}: their sum is beyond float16, their mean is not",
             )(
                 Sizes(2, 4, 1, queries, keys, 3, 1),
@@ -173,25 +174,25 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
                 ("many_keys", "three queries", 3, 67),
             )
         ),
-        attention("stress/subnormal_values", "Values so small that float16 holds them only as subnormal numbers")(
+        stress("subnormal_values", "Values so small that float16 holds them only as subnormal numbers")(
             PLAIN, clauses="output", **{**tiny, "value": tiny["value"] * 2.0**-19}
         ),
-        attention("stress/subnormal_values_one_key", "One key: a subnormal value comes out as it is")(
+        stress("subnormal_values_one_key", "One key: a subnormal value comes out as it is")(
             Sizes(3, 2, 2, 4, 1),
             clauses="output",
             value=grid("stress/subnormal_values_one_key/value", (3, 2, 1, 3)) * 2.0**-19,
         ),
-        attention("stress/subnormal_queries", "Queries so small that all keys weigh almost the same")(
+        stress("subnormal_queries", "Queries so small that all keys weigh almost the same")(
             PLAIN, clauses="scores", query=grid("stress/subnormal_queries/query", PLAIN.shapes()["query"]) * 2.0**-19
         ),
-        attention("stress/subnormal_queries_scaled_up", "Queries of some 2**-20, which the scale brings back to size")(
+        stress("subnormal_queries_scaled_up", "Queries of some 2**-20, which the scale brings back to size")(
             shared(4),
             report="huggingface/diffusers/pull/2643",
             query=asked(1.0, -2.0, 0.5) * 2.0**-20,
             key=row(np.array([-2.0, 1.0, 2.0, 0.5])),
             scale=2.0**20,
         ),
-        attention("stress/small_weight_large_value", "A key with a weight of about 1e-7 and a value of about 1e6")(
+        stress("small_weight_large_value", "A key with a weight of about 1e-7 and a value of about 1e6")(
             SMALL,
             clauses="output",
             dtypes=SINGLE_AND_DOUBLE,
@@ -219,13 +220,13 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
     cancelling = np.stack([pairs, -pairs], axis=3).reshape(1, 2, 6, 3)
     twice = grid("stress/ties/twice", (1, 2, 3, 3))
     return (
-        attention("stress/near_ties", "Keys that differ by one thirty-second in one feature")(
+        stress("near_ties", "Keys that differ by one thirty-second in one feature")(
             SMALL, clauses="scores", also="weights", key=near
         ),
-        attention("stress/ties", "Every key occurs twice, with another value")(
+        stress("ties", "Every key occurs twice, with another value")(
             SMALL, clauses="softmax.keys", key=np.concatenate([twice, twice], axis=2)
         ),
-        attention("stress/ties_far_up", "Two keys share the highest score, far above the others")(
+        stress("ties_far_up", "Two keys share the highest score, far above the others")(
             Sizes(1, 2, 2, 3, 6),
             clauses=STABLE,
             also="weights",
@@ -234,19 +235,19 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
                 [[96.0, 0.0, 96.0, 1.0, -1.0, 2.0], [0.0, 64.0, 1.0, 64.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 80.0, 80.0]]
             ),
         ),
-        attention("stress/cancelling_values", "Large values of both signs that almost cancel")(
+        stress("cancelling_values", "Large values of both signs that almost cancel")(
             SMALL, clauses="output", key=near, value=cancelling
         ),
-        attention("stress/cancelling_exactly", "Equal keys and values of both signs: zero comes out, exactly")(
+        stress("cancelling_exactly", "Equal keys and values of both signs: zero comes out, exactly")(
             SMALL, clauses="output", key=np.broadcast_to(one, shapes["key"]), value=cancelling
         ),
-        attention("stress/massive_feature", "One feature is a hundred times as large as the others")(
+        stress("massive_feature", "One feature is a hundred times as large as the others")(
             PLAIN,
             clauses="scores",
             query=grid("stress/massive/query", PLAIN.shapes()["query"]) * np.array([1.0, 64.0, 1.0]),
         ),
-        attention(
-            "stress/outlier_feature",
+        stress(
+            "outlier_feature",
             "A feature of 512 in all keys that no query asks for: the small feature beside it decides",
         )(
             Sizes(1, 2, 1, 3, 4, 2),
@@ -255,20 +256,20 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
             key=np.array([[512.0, 1.0], [512.0, -1.0], [512.0, 0.5], [512.0, 0.0]]).reshape(1, 1, 4, 2),
             scale=1.0,
         ),
-        attention("stress/massive_value", "One token's values are a thousand times as large as the others")(
+        stress("massive_value", "One token's values are a thousand times as large as the others")(
             PLAIN,
             clauses="output",
             value=grid("stress/massive/value", PLAIN.shapes()["value"])
             * np.where(np.arange(5) == 3, 1024.0, 1.0)[:, np.newaxis],
         ),
-        attention("stress/opposite_heads", "Two heads and batch entries of very different size side by side")(
+        stress("opposite_heads", "Two heads and batch entries of very different size side by side")(
             BATCH,
             clauses=STABLE,
             revision=2,
             query=grid("stress/opposite/query", BATCH.shapes()["query"])
             * np.array([[0.03125, 64.0], [16.0, 1.0], [0.5, 0.0]]).reshape(3, 2, 1, 1),
         ),
-        attention("stress/causal_large", "Causal with scores of some hundreds")(
+        stress("causal_large", "Causal with scores of some hundreds")(
             PLAIN,
             clauses=STABLE,
             **BOTTOM_CAUSAL,
