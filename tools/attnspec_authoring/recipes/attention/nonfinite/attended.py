@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, HIDDEN, Sizes, attention, float_mask, profile
-from attnspec_authoring.recipes.attention.documents.document_002_refusals import nan_in_query
+from attnspec_authoring.recipes.attention.documents.document_002_multi_head_module import nan_in_query
 from attnspec_authoring.recipes.attention.layout.heads import counted, layout
 from attnspec_authoring.recipes.authoring import row, table
 
