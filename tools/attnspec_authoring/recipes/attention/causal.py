@@ -12,7 +12,6 @@ from attnspec_authoring.recipes.attention.attention import (
     BOTTOM_RIGHT,
     TOP_LEFT,
     Sizes,
-    attention,
     booleans,
     counting,
     floats,
@@ -44,9 +43,8 @@ REPORTS = {
 CHANGED = {("fewer_queries", BOTTOM_RIGHT): ChangedArgument("causal_alignment", TOP_LEFT)}
 
 
-def alignment_cases() -> tuple[AuthoredCase, ...]:
+def alignment_cases() -> Iterator[AuthoredCase]:
     """Hold every relation of lengths under both alignments, as a probe and with drawn numbers."""
-    made: list[AuthoredCase] = []
     lengths = {
         "fewer_queries": ((4, 6), "Four queries, six keys"),
         "more_queries": ((6, 4), "Six queries, four keys"),
@@ -59,33 +57,25 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
             batch = 1 if min(queries, keys) > 1 else 3
             sizes = Sizes(batch, 2, 2, queries, keys)
             probed = probe_sizes(batch, 2, 2, queries, keys)
-            made.append(
-                causal(f"{name}_{alignment}", f"{what}, causal, {where}")(
-                    sizes,
-                    clauses=(clause,),
-                    report=REPORTS.get((name, alignment)),
-                    changed_argument=CHANGED.get((name, alignment)),
-                    revision=2 if (name, alignment) in CHANGED else 1,
-                    is_causal=True,
-                    causal_alignment=alignment,
-                )
+            yield causal(f"{name}_{alignment}", f"{what}, causal, {where}")(
+                sizes,
+                clauses=(clause,),
+                report=REPORTS.get((name, alignment)),
+                changed_argument=CHANGED.get((name, alignment)),
+                revision=2 if (name, alignment) in CHANGED else 1,
+                is_causal=True,
+                causal_alignment=alignment,
             )
-            made.append(
-                causal(f"{name}_{alignment}_probe", f"{what}, causal, {where}: which keys are seen")(
-                    probed, clauses=(clause,), is_causal=True, causal_alignment=alignment, **probe(probed)
-                )
+            yield causal(f"{name}_{alignment}_probe", f"{what}, causal, {where}: which keys are seen")(
+                probed, clauses=(clause,), is_causal=True, causal_alignment=alignment, **probe(probed)
             )
-    far = "causal/more_positions_than_a_byte"
-    return (
-        *made,
-        # Equal scores and drawn values: the output tells which keys were attended.
-        attention(far, "Positions beyond 255, aligned to the last key")(
-            Sizes(1, 2, 1, 3, 260, width=1),
-            query=np.zeros((1, 2, 3, 1)),
-            key=np.zeros((1, 1, 260, 1)),
-            value=grid(far, (1, 1, 260, 1)),
-            **BOTTOM_CAUSAL,
-        ),
+    # Equal scores and drawn values: the output tells which keys were attended.
+    yield causal("more_positions_than_a_byte", "Positions beyond 255, aligned to the last key")(
+        Sizes(1, 2, 1, 3, 260, width=1),
+        query=np.zeros((1, 2, 3, 1)),
+        key=np.zeros((1, 1, 260, 1)),
+        value=grid("causal/more_positions_than_a_byte", (1, 1, 260, 1)),
+        **BOTTOM_CAUSAL,
     )
 
 
@@ -94,25 +84,22 @@ def combined_cases() -> Iterator[AuthoredCase]:
     for alignment in ALIGNMENTS:
         clause = f"sdpa.causal.{alignment}"
         short = alignment.split("_", maxsplit=1)[0]
-        names = {
-            name: f"causal/{short}_{name}" for name in ("boolean_mask", "float_mask", "scale", "values_wider", "steps")
-        }
         stated: dict[str, Any] = {"is_causal": True, "causal_alignment": alignment, "clauses": (clause,)}
         yield from (
-            attention(names["boolean_mask"], f"A key must be allowed by the mask and by causality ({short})")(
+            causal(f"{short}_boolean_mask", f"A key must be allowed by the mask and by causality ({short})")(
                 BATCH,
                 report="huggingface/transformers/pull/41966" if alignment == TOP_LEFT else None,
                 mask=booleans(3, 1, 4, 6),
                 **stated,
             ),
-            attention(names["float_mask"], f"A float mask is added where causality leaves keys ({short})")(
+            causal(f"{short}_float_mask", f"A float mask is added where causality leaves keys ({short})")(
                 FEWER, mask=floats(2, 4, 6), **stated
             ),
-            attention(names["scale"], f"Causal with a negative scale ({short})")(FEWER, scale=-0.5, **stated),
-            attention(names["values_wider"], f"Causal with values wider than the keys ({short})")(
+            causal(f"{short}_scale", f"Causal with a negative scale ({short})")(FEWER, scale=-0.5, **stated),
+            causal(f"{short}_values_wider", f"Causal with values wider than the keys ({short})")(
                 Sizes(1, 2, 2, 4, 6, 3, 5), **stated
             ),
-            attention(names["steps"], f"Weights, logits and logsumexp of causal attention ({short})")(
+            causal(f"{short}_steps", f"Weights, logits and logsumexp of causal attention ({short})")(
                 Sizes(1, 2, 2, 4, 6), also="weights logsumexp logits", **stated
             ),
         )

@@ -65,32 +65,9 @@ def gradients(
     with_grad_logsumexp: bool = False,
     **arguments: Any,
 ) -> AuthoredCase:
-    """Make a case of the backward pass.
+    """Make a case of the backward pass, from what ``attention`` takes for one of the forward pass.
 
-    Parameters
-    ----------
-    name
-        Its id without the profile.
-    title, derived, dtypes, presentation, changed_argument
-        As in :class:`AuthoredCase`.
-    sizes
-        Sizes of the tensors that are drawn.
-    clauses
-        What the case is about, without the short name, before the clauses that follow from the features that it uses.
-    report
-        A public report of a bug that the case would have caught.
-    outputs
-        Outputs to store beside those that are owed.
-    with_grad_logsumexp
-        Whether a gradient of the logsumexp is drawn.
-    arguments
-        Inputs, which replace drawn ones, and attributes.
-
-    Raises
-    ------
-    RecipeError
-        If an input is not exact in an offered dtype, or the alignment is stated where it changes nothing, or not
-        stated where it changes something.
+    The name goes without the profile and clauses without the short name; outputs are stored beside those that are owed.
     """
     case_id = f"{PROFILE}/{name}"
     arguments, inputs = drawn_by(case_id, arguments), drawn(case_id, sizes)
