@@ -2,6 +2,9 @@
 
 A recipe module gives :class:`AuthoredCase` objects from a function ``cases()``. ``attnspec regenerate`` fills the
 expected values from the certified oracle and writes the JSON; nobody types a golden number.
+
+Cases are rows of tables. A row says its name and title, then what it is made of; :func:`table` says once what all rows
+have, and :func:`row` holds cells for a loop. Who adds a case adds a row.
 """
 
 from __future__ import annotations

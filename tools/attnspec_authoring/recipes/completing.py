@@ -98,18 +98,14 @@ def clauses_of(case: AuthoredCase) -> tuple[str, ...]:
     )
     exercised = {
         unchanged: not SHOWING_EDITS.isdisjoint(case.presentation.values())
-        or any(broken_by(target) == unchanged for target in case.targets),
+        or any(broken().get(target) == unchanged for target in case.targets),
         layout: bool(case.presentation),
         repeatable: case.changed_argument is not None,
     }
     return tuple(clause for clause, holds in exercised.items() if holds and clause in clauses())
 
 
-def broken_by(mistake: str) -> str | None:
-    """Return the clause that a mistake breaks; None for one that the catalogue lacks."""
-    return _broken().get(mistake)
-
-
 @cache
-def _broken() -> Mapping[str, str]:
+def broken() -> Mapping[str, str]:
+    """Return each mistake of the catalogue with the clause that it breaks."""
     return {mistake.id: mistake.clause for mistake in CATALOGUE}

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["authored_cases", "sampled_cases"]
-
 PROFILES = (
     *("documents", "core", "masking", "causal", "grouped_query", "window", "softcap", "cache", "varlen", "paged"),
     *("sinks", "alibi", "logsumexp", "backward", "merge", "layout", "stress", "tails", "pairs", "nonfinite"),

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["authored_cases"]
-
 
 def authored_cases() -> tuple[AuthoredCase, ...]:
     """Return every authored case of rotary positions, sorted by id."""
