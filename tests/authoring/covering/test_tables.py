@@ -12,9 +12,10 @@ import pytest
 from attnspec.contract.dtypes import rounded_to
 from attnspec_authoring.covering.construction import completed
 from attnspec_authoring.covering.effects import idle_features
-from attnspec_authoring.recipes.tables import switched_off, tables
+from attnspec_authoring.recipes.attention import pairs
+from attnspec_authoring.recipes.attention.pairs.switched_off import switched_off
 
-TABLES = {table.name: table for table in tables()}
+TABLES = {table.name: table for table in pairs.TABLES}
 CASES = {name: table.cases() for name, table in TABLES.items()}
 GOLDEN = Path(__file__).parents[3] / "golden"
 MOST_BYTES = 60_000

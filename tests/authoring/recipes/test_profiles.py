@@ -18,7 +18,7 @@ from attnspec.contract.conventions import CHOICES
 from attnspec.contract.dtypes import INPUT_DTYPES, QUANTIZED_DTYPES
 from attnspec_authoring.recipes import EVERY_DTYPE, authored_cases
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, counting, probe, probe_sizes
-from attnspec_authoring.recipes.attention.pairwise_rows import LEVELS, ROWS
+from attnspec_authoring.recipes.attention.pairwise import LEVELS, ROWS
 
 ROOT = Path(__file__).parents[3]
 CASES = authored_cases()
@@ -465,11 +465,11 @@ def test_a_probe_shows_who_was_attended() -> None:
 def test_the_builder_refuses_what_a_case_must_not_do() -> None:
     sizes = Sizes(1, 2, 2, 4, 5)
     with pytest.raises(RecipeError, match="causal_alignment"):
-        attention("core/wrong", "Wrong", sizes, is_causal=True)
+        attention("core/wrong", "Wrong")(sizes, is_causal=True)
     with pytest.raises(RecipeError, match="causal_alignment"):
-        attention("core/wrong", "Wrong", sizes, causal_alignment="top_left")
+        attention("core/wrong", "Wrong")(sizes, causal_alignment="top_left")
     with pytest.raises(RecipeError, match="float16 does not hold"):
-        attention("core/wrong", "Wrong", sizes, mask=np.full((4, 5), 1e6))
+        attention("core/wrong", "Wrong")(sizes, mask=np.full((4, 5), 1e6))
 
 
 def test_every_pair_of_levels_meets_in_a_pairwise_case() -> None:

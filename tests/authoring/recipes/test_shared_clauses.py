@@ -9,7 +9,7 @@ import pytest
 from attnspec.cases import ChangedArgument
 from attnspec.contract import OPERATIONS
 from attnspec_authoring.recipes import authored_cases
-from attnspec_authoring.recipes.shared_clauses import with_shared_clauses
+from attnspec_authoring.recipes.completing import with_shared_clauses
 
 CASES = authored_cases()
 BY_ID = {case.id: case for case in CASES}

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from attnspec_authoring.covering.construction import completed
 from attnspec_authoring.covering.effects import idle_features
 from attnspec_authoring.covering.rows import Row, write_rows
-from attnspec_authoring.recipes.tables import switched_off, tables
+from attnspec_authoring.recipes.attention.pairs import TABLES
+from attnspec_authoring.recipes.attention.pairs.switched_off import switched_off
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +51,7 @@ def _drawn(table: Table, number: int, levels: Mapping[str, str]) -> tuple[Row, l
 def main() -> int:
     """Extend every table, or those that are named."""
     problems: list[str] = []
-    for table in tables():
+    for table in TABLES:
         if sys.argv[1:] and table.name not in sys.argv[1:]:
             continue
         rows, wrong = extended(table)

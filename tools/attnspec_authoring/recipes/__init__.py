@@ -2,14 +2,7 @@
 
 from functools import cache
 
-from attnspec_authoring.recipes.authoring import (
-    EVERY_DTYPE,
-    SINGLE_AND_DOUBLE,
-    AuthoredCase,
-    Printed,
-    Rejects,
-    Source,
-)
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Printed, Rejects, Source
 
 __all__ = [
     "EVERY_DTYPE",
@@ -27,7 +20,7 @@ __all__ = [
 def authored_cases() -> tuple[AuthoredCase, ...]:
     """Return every authored case whose inputs stand in its file, sorted by id; they are made once a process."""
     from attnspec_authoring.recipes import attention, rotary
-    from attnspec_authoring.recipes.shared_clauses import with_shared_clauses
+    from attnspec_authoring.recipes.completing import with_shared_clauses
 
     families = (attention, rotary)
     cases = (case for family in families for case in family.authored_cases())

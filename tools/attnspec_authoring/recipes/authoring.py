@@ -2,19 +2,26 @@
 
 A recipe module gives :class:`AuthoredCase` objects from a function ``cases()``. ``attnspec regenerate`` fills the
 expected values from the certified oracle and writes the JSON; nobody types a golden number.
+
+Cases are rows of tables. A row says its name and title, then what it is made of; :func:`table` says once what all rows
+have, and :func:`row` holds cells for a loop. Who adds a case adds a row.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from attnspec.cases import ChangedArgument
+
+Contents = ParamSpec("Contents")
+Made = TypeVar("Made")
 
 EVERY_DTYPE = ("float64", "float32", "float16", "bfloat16")
 SINGLE_AND_DOUBLE = ("float64", "float32")
@@ -32,6 +39,11 @@ class Source:
     document: str | None = None
     section: str | None = None
     url: str | None = None
+
+
+def reported(report: str) -> Source:
+    """Name a public report of a bug that a case would have caught, such as ``pytorch/pytorch/issues/103082``."""
+    return Source(url=f"https://github.com/{report}")
 
 
 @dataclass(frozen=True)
@@ -171,3 +183,22 @@ class AuthoredCase:
     def profile(self) -> str:
         """The profile is the first folder of the id."""
         return self.id.split("/", 1)[0]
+
+
+def headed(make: Callable[Concatenate[str, str, Contents], Made]) -> Callable[[str, str], Callable[Contents, Made]]:
+    """Take the name and the title of a case first, then what it is made of: a row of a table with its heading.
+
+    ``attention("core/scale", "A stated scale")(SMALL, scale=2.0)`` calls the decorated function with all four.
+    """
+    return lambda name, title: partial(make, name, title)
+
+
+@headed
+def row(name: str, title: str, *cells: Any) -> tuple[Any, ...]:
+    """Return a row of a table that a loop makes cases of: name, title and what else the loop unpacks."""
+    return (name, title, *cells)
+
+
+def table(make: Callable[[str, str], Callable[..., Made]], **common: Any) -> Callable[[str, str], Callable[..., Made]]:
+    """Return `make` with what the rows of a table have in common, which is said once."""
+    return lambda name, title: partial(make(name, title), **common)

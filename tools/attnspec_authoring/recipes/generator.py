@@ -68,13 +68,7 @@ def _bell(name: str, shape: tuple[int, ...], seed: int, *, bits: int) -> NDArray
 
 
 def require_exact(array: NDArray[Any], dtypes: Iterable[str], *, named: str) -> NDArray[Any]:
-    """Return `array` if each of `dtypes` holds all its numbers, NaN and the infinities included.
-
-    Raises
-    ------
-    RecipeError
-        If a dtype would round or overflow a number.
-    """
+    """Return `array` if each of `dtypes` holds all its numbers, NaN and the infinities included."""
     if not follows_run(array):
         return array
     for dtype in dtypes:

@@ -54,8 +54,8 @@ def printed_to_json(entry: Printed, case: AuthoredCase, golden: Mapping[str, NDA
 
 def _propagated(case: AuthoredCase) -> Propagated | None:
     """Return what the recipes of the case's family know of the rounding of printed inputs; None where nothing."""
-    module = f"attnspec_authoring.recipes.{OPERATIONS[case.operation].family}.printed_inputs"
-    return import_module(module).propagated_rounding if find_spec(module) is not None else None
+    documents = f"attnspec_authoring.recipes.{OPERATIONS[case.operation].family}.documents"
+    return import_module(f"{documents}.printed").propagated_rounding if find_spec(documents) is not None else None
 
 
 def stated(entry: Printed) -> dict[str, Any]:

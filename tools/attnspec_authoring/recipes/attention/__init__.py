@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["authored_cases", "sampled_cases"]
+PROFILES = (
+    *("documents", "core", "masking", "causal", "grouped_query", "window", "softcap", "cache", "varlen", "paged"),
+    *("sinks", "alibi", "logsumexp", "backward", "merge", "layout", "stress", "tails", "pairs", "nonfinite"),
+    *("memory", "quantized", "rejects"),
+)
+"""The profiles whose cases hold their inputs: each is a module or a package of its name."""
 
 
 def sampled_cases() -> tuple[AuthoredCase, ...]:
@@ -19,58 +25,8 @@ def sampled_cases() -> tuple[AuthoredCase, ...]:
 
 def authored_cases() -> tuple[AuthoredCase, ...]:
     """Return every authored case of attention, sorted by id."""
-    from attnspec_authoring.recipes.attention import (
-        alibi,
-        backward,
-        cache,
-        causal,
-        core,
-        documents,
-        grouped_query,
-        layout,
-        logsumexp,
-        masking,
-        memory,
-        merge,
-        nonfinite,
-        paged,
-        pairs,
-        quantized,
-        rejects,
-        sinks,
-        softcap,
-        stress,
-        tails,
-        targets,
-        varlen,
-        window,
-    )
-    from attnspec_authoring.recipes.targeting import with_targets
+    from attnspec_authoring.recipes.attention import targets
+    from attnspec_authoring.recipes.completing import with_targets
 
-    recipes = (
-        documents,
-        core,
-        masking,
-        causal,
-        grouped_query,
-        window,
-        softcap,
-        cache,
-        varlen,
-        paged,
-        sinks,
-        alibi,
-        logsumexp,
-        backward,
-        merge,
-        layout,
-        stress,
-        tails,
-        pairs,
-        nonfinite,
-        memory,
-        quantized,
-        rejects,
-    )
-    cases = (case for recipe in recipes for case in recipe.cases())
+    cases: list[AuthoredCase] = [case for name in PROFILES for case in import_module(f"{__name__}.{name}").cases()]
     return with_targets(sorted(cases, key=lambda case: case.id), targets.TARGETS, targets.__file__)

@@ -8,18 +8,25 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
     BOTTOM_RIGHT,
     TOP_LEFT,
     Sizes,
     attention,
-    boolean_mask,
+    booleans,
     counting,
-    float_mask,
+    floats,
+    profile,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
+from attnspec_authoring.recipes.authoring import table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+alibi = profile("alibi")
 
 BATCH = Sizes(3, 2, 2, 5, 5)
 SQUARE = Sizes(1, 2, 2, 5, 5)
@@ -30,193 +37,96 @@ SLOPES = np.array([0.5, 0.0625])
 
 def slope_cases() -> tuple[AuthoredCase, ...]:
     """Hold what slopes do, on as many queries as keys."""
+    case = table(alibi, clauses="alibi.distance")
     powers = Sizes(1, 2, 2, 3, 3, width=1)
     three = Sizes(1, 3, 3, 4, 4)
     seven = Sizes(1, 7, 7, 3, 3)
     return (
-        attention(
-            "alibi/causal",
-            "Two slopes, causal",
-            SQUARE,
-            clauses=("sdpa.alibi.distance",),
-            is_causal=True,
-            alibi_slopes=SLOPES,
-        ),
-        attention(
-            "alibi/causal_other_values", "Two slopes, causal, other values", SQUARE, is_causal=True, alibi_slopes=SLOPES
-        ),
-        attention(
-            "alibi/causal_powers",
-            "Zero scores and powers of two as values: distance is punished, not rewarded",
+        case("causal", "Two slopes, causal")(SQUARE, is_causal=True, alibi_slopes=SLOPES),
+        alibi("causal_other_values", "Two slopes, causal, other values")(SQUARE, is_causal=True, alibi_slopes=SLOPES),
+        case("causal_powers", "Zero scores and powers of two as values: distance is punished, not rewarded")(
             powers,
-            clauses=("sdpa.alibi.distance",),
-            url="https://github.com/meta-pytorch/attention-gym/pull/86",
+            report="meta-pytorch/attention-gym/pull/86",
             is_causal=True,
             alibi_slopes=[0.25, 1.0],
             **counting(powers),
         ),
-        attention(
-            "alibi/both_sides",
-            "Not causal: keys to the right are as far away as keys to the left",
-            powers,
-            clauses=("sdpa.alibi.distance",),
-            alibi_slopes=[0.25, 1.0],
-            **counting(powers),
+        case("both_sides", "Not causal: keys to the right are as far away as keys to the left")(
+            powers, alibi_slopes=[0.25, 1.0], **counting(powers)
         ),
-        attention(
-            "alibi/both_sides_drawn",
-            "Not causal, with drawn numbers",
-            SQUARE,
-            alibi_slopes=SLOPES,
-            changed_argument=ChangedArgument("alibi_slopes", reversed=True),
-            revision=2,
+        alibi("both_sides_drawn", "Not causal, with drawn numbers")(
+            SQUARE, alibi_slopes=SLOPES, changed_argument=ChangedArgument("alibi_slopes", reversed=True), revision=2
         ),
-        attention(
-            "alibi/three_heads",
-            "Three heads, not a power of two",
+        alibi("three_heads", "Three heads, not a power of two")(
             three,
-            clauses=("sdpa.alibi.heads",),
-            url="https://github.com/ggml-org/llama.cpp/pull/20031",
+            clauses="alibi.heads",
+            report="ggml-org/llama.cpp/pull/20031",
             is_causal=True,
             alibi_slopes=[0.0625, 0.00390625, 0.25],
         ),
-        attention("alibi/seven_heads", "Seven slopes", seven, is_causal=True, alibi_slopes=2.0 ** -np.arange(7.0)),
-        attention(
-            "alibi/slope_zero",
-            "A head with the slope zero",
-            SQUARE,
-            is_causal=True,
-            alibi_slopes=[0.0, 1.0],
-            revision=2,
+        alibi("seven_heads", "Seven slopes")(seven, is_causal=True, alibi_slopes=2.0 ** -np.arange(7.0)),
+        alibi("slope_zero", "A head with the slope zero")(SQUARE, is_causal=True, alibi_slopes=[0.0, 1.0], revision=2),
+        alibi("steep", "A slope that leaves little but the nearest key")(SQUARE, alibi_slopes=[8.0, 2.0]),
+        case("steps", "Logits and logsumexp of causal attention with slopes")(
+            Sizes(1, 2, 2, 5, 5), also="weights logsumexp scores logits", is_causal=True, alibi_slopes=SLOPES
         ),
-        attention("alibi/steep", "A slope that leaves little but the nearest key", SQUARE, alibi_slopes=[8.0, 2.0]),
-        attention(
-            "alibi/steps",
-            "Logits and logsumexp of causal attention with slopes",
-            Sizes(1, 2, 2, 5, 5),
-            clauses=("sdpa.alibi.distance",),
-            outputs=("output", "weights", "logsumexp", "scores", "logits"),
-            is_causal=True,
-            alibi_slopes=SLOPES,
-        ),
-        attention(
-            "alibi/weights",
-            "Weights with slopes, not causal",
-            Sizes(1, 2, 2, 5, 5),
-            outputs=("output", "weights"),
-            alibi_slopes=SLOPES,
-        ),
+        alibi("weights", "Weights with slopes, not causal")(Sizes(1, 2, 2, 5, 5), also="weights", alibi_slopes=SLOPES),
     )
 
 
-def position_cases() -> tuple[AuthoredCase, ...]:
+def position_cases() -> Iterator[AuthoredCase]:
     """Place queries by alignment, past and lengths."""
-    made: list[AuthoredCase] = []
+    case = table(alibi, alibi_slopes=SLOPES)
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
         short = alignment.split("_", maxsplit=1)[0]
         for name, sizes in (("fewer", FEWER), ("more", MORE)):
-            made.append(
-                attention(
-                    f"alibi/{name}_queries_{short}",
-                    f"{name.capitalize()} queries than keys, {short}",
-                    sizes,
-                    clauses=("sdpa.alibi.position",) if alignment == BOTTOM_RIGHT else (),
-                    alibi_slopes=SLOPES,
-                    causal_alignment=alignment,
-                )
+            yield case(f"{name}_queries_{short}", f"{name.capitalize()} queries than keys, {short}")(
+                sizes, clauses=("sdpa.alibi.position",) if alignment == BOTTOM_RIGHT else (), causal_alignment=alignment
             )
-        made.append(
-            attention(
-                f"alibi/causal_fewer_queries_{short}",
-                f"Fewer queries than keys, causal with slopes, {short}",
-                FEWER,
-                alibi_slopes=SLOPES,
-                is_causal=True,
-                causal_alignment=alignment,
-            )
+        yield case(f"causal_fewer_queries_{short}", f"Fewer queries than keys, causal with slopes, {short}")(
+            FEWER, is_causal=True, causal_alignment=alignment
         )
-    return (
-        *made,
-        attention(
-            "alibi/decode",
-            "One query at the last of six keys",
-            Sizes(3, 2, 2, 1, 6),
-            clauses=("sdpa.alibi.position",),
-            alibi_slopes=SLOPES,
-            causal_alignment=BOTTOM_RIGHT,
+    yield from (
+        case("decode", "One query at the last of six keys")(Sizes(3, 2, 2, 1, 6), clauses="alibi.position", **BOTTOM),
+        case("past", "Distances to past keys")(
+            Sizes(1, 2, 2, 4, 4, past=3), clauses="alibi.position past.position", is_causal=True
         ),
-        attention(
-            "alibi/past",
-            "Distances to past keys",
-            Sizes(1, 2, 2, 4, 4, past=3),
-            clauses=("sdpa.alibi.position", "sdpa.past.position"),
-            alibi_slopes=SLOPES,
-            is_causal=True,
+        case("key_lengths", "Distances from the last counted key of each batch entry")(
+            Sizes(3, 2, 2, 1, 6), clauses="alibi.position key_lengths.alignment", key_lengths=[6, 4, 1], **BOTTOM
         ),
-        attention(
-            "alibi/key_lengths",
-            "Distances from the last counted key of each batch entry",
-            Sizes(3, 2, 2, 1, 6),
-            clauses=("sdpa.alibi.position", "sdpa.key_lengths.alignment"),
-            alibi_slopes=SLOPES,
-            key_lengths=[6, 4, 1],
-            causal_alignment=BOTTOM_RIGHT,
-        ),
-        attention(
-            "alibi/lengths_both_sides",
-            "Distances to both sides of queries that the lengths place",
+        alibi("lengths_both_sides", "Distances to both sides of queries that the lengths place")(
             Sizes(2, 1, 1, 3, 5),
-            url="https://github.com/microsoft/onnxruntime/pull/29247",
+            report="microsoft/onnxruntime/pull/29247",
             alibi_slopes=[0.5],
             key_lengths=[4, 5],
             query_lengths=[3, 2],
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM,
         ),
     )
 
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put slopes together with masks, windows, scales and sinks."""
+    case = table(attention, alibi_slopes=SLOPES)
     added, boolean = "alibi/float_mask", "alibi/boolean_mask"
     return (
-        attention(
-            added,
-            "Slopes and a float mask are both added",
-            BATCH,
-            clauses=("sdpa.alibi.distance", "sdpa.mask.additive"),
-            alibi_slopes=SLOPES,
-            mask=float_mask(added, (3, 1, 5, 5)),
+        case(added, "Slopes and a float mask are both added")(
+            BATCH, clauses="alibi.distance mask.additive", mask=floats(3, 1, 5, 5)
         ),
-        attention(
-            boolean, "Slopes and a Boolean mask", SQUARE, alibi_slopes=SLOPES, mask=boolean_mask(boolean, (2, 5, 5))
+        case(boolean, "Slopes and a Boolean mask")(SQUARE, mask=booleans(2, 5, 5)),
+        case("alibi/window", "Slopes within a window")(SQUARE, window=[2, 1]),
+        case("alibi/not_scaled", "The scale does not touch the slopes")(
+            SQUARE, clauses="alibi.distance scale.explicit", scale=0.125
         ),
-        attention("alibi/window", "Slopes within a window", SQUARE, alibi_slopes=SLOPES, window=[2, 1]),
-        attention(
-            "alibi/not_scaled",
-            "The scale does not touch the slopes",
-            SQUARE,
-            clauses=("sdpa.alibi.distance", "sdpa.scale.explicit"),
-            alibi_slopes=SLOPES,
-            scale=0.125,
-        ),
-        attention(
-            "alibi/scale_zero", "With the scale zero only the distances count", SQUARE, alibi_slopes=SLOPES, scale=0.0
-        ),
-        attention("alibi/sinks", "Slopes and sinks", SQUARE, alibi_slopes=SLOPES, sinks=[0.5, -1.0], is_causal=True),
-        attention(
-            "alibi/grouped_causal",
-            "Six slopes over two shared heads, causal",
+        case("alibi/scale_zero", "With the scale zero only the distances count")(SQUARE, scale=0.0),
+        case("alibi/sinks", "Slopes and sinks")(SQUARE, sinks=[0.5, -1.0], is_causal=True),
+        alibi("grouped_causal", "Six slopes over two shared heads, causal")(
             Sizes(1, 6, 2, 4, 4),
-            clauses=("sdpa.alibi.heads", "sdpa.heads.grouped"),
+            clauses="alibi.heads heads.grouped",
             alibi_slopes=[0.25, 0.0625, 0.015625, 0.5, 0.125, 1.0],
             is_causal=True,
         ),
-        attention(
-            "alibi/values_wider",
-            "Slopes and values wider than the keys",
-            Sizes(1, 2, 2, 5, 5, 3, 6),
-            alibi_slopes=SLOPES,
-        ),
+        case("alibi/values_wider", "Slopes and values wider than the keys")(Sizes(1, 2, 2, 5, 5, 3, 6)),
     )
 
 
@@ -226,43 +136,24 @@ def beyond_the_keys() -> tuple[AuthoredCase, ...]:
     slopes: dict[str, Any] = {"alibi_slopes": SLOPES, "causal_alignment": TOP_LEFT}
     several = Sizes(3, 2, 2, 7, 4)
     return (
-        attention("alibi/beyond_the_keys", "Seven queries, four keys", several, outputs=shown, **slopes),
-        attention("alibi/beyond_the_keys_sinks", "The same with sinks", several, sinks=[0.5, -1.0], **slopes),
-        attention(
-            "alibi/beyond_one_key_sinks",
-            "Five queries, one key, and sinks",
-            Sizes(3, 2, 2, 5, 1),
-            sinks=[0.0, -2.0],
-            **slopes,
+        alibi("beyond_the_keys", "Seven queries, four keys")(several, outputs=shown, **slopes),
+        alibi("beyond_the_keys_sinks", "The same with sinks")(several, sinks=[0.5, -1.0], **slopes),
+        alibi("beyond_one_key_sinks", "Five queries, one key, and sinks")(
+            Sizes(3, 2, 2, 5, 1), sinks=[0.0, -2.0], **slopes
         ),
-        attention(
-            "alibi/beyond_the_lengths",
-            "Queries beyond the keys that count",
-            Sizes(3, 2, 2, 5, 6),
-            outputs=shown,
-            key_lengths=[1, 6, 3],
-            **slopes,
+        alibi("beyond_the_lengths", "Queries beyond the keys that count")(
+            Sizes(3, 2, 2, 5, 6), outputs=shown, key_lengths=[1, 6, 3], **slopes
         ),
-        attention(
-            "alibi/beyond_the_lengths_sinks",
-            "Queries beyond the keys that count, and sinks",
-            Sizes(3, 2, 2, 5, 6),
-            key_lengths=[1, 6, 3],
-            sinks=[0.5, -1.0],
-            **slopes,
+        alibi("beyond_the_lengths_sinks", "Queries beyond the keys that count, and sinks")(
+            Sizes(3, 2, 2, 5, 6), key_lengths=[1, 6, 3], sinks=[0.5, -1.0], **slopes
         ),
-        attention(
-            "alibi/before_the_keys_sinks",
-            "The last of seven queries at the last of four keys, and sinks",
-            several,
-            sinks=[0.5, -1.0],
-            alibi_slopes=SLOPES,
-            causal_alignment=BOTTOM_RIGHT,
+        alibi("before_the_keys_sinks", "The last of seven queries at the last of four keys, and sinks")(
+            several, sinks=[0.5, -1.0], alibi_slopes=SLOPES, **BOTTOM
         ),
     )
 
 
-def padded_cases() -> tuple[AuthoredCase, ...]:
+def padded_cases() -> Iterator[AuthoredCase]:
     """Hold masks of padded keys for each entry: padding moves no position, neither of keys nor of queries."""
     padding = {
         "left": np.arange(5) >= np.array([0, 3, 2])[:, np.newaxis],
@@ -272,22 +163,19 @@ def padded_cases() -> tuple[AuthoredCase, ...]:
         "both_sides": {"causal_alignment": TOP_LEFT},
         "causal": {"is_causal": True, "causal_alignment": BOTTOM_RIGHT},
     }
-    made: list[AuthoredCase] = []
     for kind, seen in padding.items():
         for name, rule in rules.items():
             for form in ("boolean", "float"):
                 mask = seen.reshape(3, 1, 1, 5)
-                made.append(
-                    attention(
-                        f"alibi/padded_{kind}_{name}_{form}",
-                        f"Slopes beside a {form} mask of padded keys for each entry, {kind}, {name.replace('_', ' ')}",
-                        Sizes(3, 2, 2, 4, 5),
-                        alibi_slopes=[1.0, 0.25],
-                        mask=mask if form == "boolean" else np.where(mask, 0.0, -np.inf),
-                        **rule,
-                    )
+                yield alibi(
+                    f"padded_{kind}_{name}_{form}",
+                    f"Slopes beside a {form} mask of padded keys for each entry, {kind}, {name.replace('_', ' ')}",
+                )(
+                    Sizes(3, 2, 2, 4, 5),
+                    alibi_slopes=[1.0, 0.25],
+                    mask=mask if form == "boolean" else np.where(mask, 0.0, -np.inf),
+                    **rule,
                 )
-    return tuple(made)
 
 
 def cases() -> tuple[AuthoredCase, ...]:

@@ -21,17 +21,7 @@ ALIGNMENTS = ("top_left", "bottom_right")
 
 @dataclass(frozen=True)
 class Attendance:
-    """Who attends to whom in one case.
-
-    Attributes
-    ----------
-    attended
-        Whether a query may attend to a key (B, Hq, Sq, P + Sk).
-    graded
-        Whether the query is within ``query_lengths`` (B, Sq).
-    offsets
-        The position of the first query among the keys (B,).
-    """
+    """Who attends to whom in one case."""
 
     attended: NDArray[np.bool_]
     graded: NDArray[np.bool_]

@@ -7,6 +7,7 @@ that it uses, and the conventions on which its golden values depend.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +22,11 @@ from attnspec_authoring.recipes.attention.attendance import (
     holds_nonfinite,
     is_positional,
 )
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Source
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Source, headed, reported
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -35,6 +36,10 @@ ATTENTION = OPERATIONS["scaled_dot_product_attention"]
 TOP_LEFT = "top_left"
 BOTTOM_RIGHT = "bottom_right"
 HIDDEN = -np.inf
+TOP: dict[str, Any] = {"causal_alignment": TOP_LEFT}
+BOTTOM: dict[str, Any] = {"causal_alignment": BOTTOM_RIGHT}
+TOP_CAUSAL: dict[str, Any] = {"is_causal": True, "causal_alignment": TOP_LEFT}
+BOTTOM_CAUSAL: dict[str, Any] = {"is_causal": True, "causal_alignment": BOTTOM_RIGHT}
 
 
 @dataclass(frozen=True)
@@ -78,24 +83,52 @@ class Sizes:
         return {tensor: grid(f"{name}/{tensor}", shape) for tensor, shape in self.shapes().items()}
 
 
-def reported(url: str) -> Source:
-    """Name a public report of a bug that the case would have caught."""
-    return Source(url=url)
-
-
 def made_for(profile: str) -> Source:
     """Say that a case was made for its profile."""
     return Source(section=f"made for the profile {profile}")
 
 
+@dataclass(frozen=True)
+class DrawnMask:
+    """A mask that is drawn by the id of its case: :func:`booleans` and :func:`floats` ask for one."""
+
+    draw: Callable[[str, tuple[int, ...]], NDArray[Any]]
+    shape: tuple[int, ...]
+
+
+def booleans(*shape: int) -> DrawnMask:
+    """Ask for a Boolean mask of a shape, drawn by the id of the case."""
+    return DrawnMask(boolean_mask, shape)
+
+
+def floats(*shape: int, hides: bool = True) -> DrawnMask:
+    """Ask for a float mask of a shape, drawn by the id of the case."""
+    return DrawnMask(partial(float_mask, hides=hides), shape)
+
+
+def drawn_by(case_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with the masks that they ask for."""
+    return {
+        name: value.draw(case_id, value.shape) if isinstance(value, DrawnMask) else value
+        for name, value in arguments.items()
+    }
+
+
+def clauses_named(clauses: tuple[str, ...] | str, short_name: str) -> tuple[str, ...]:
+    """Return the ids of clauses; a text names them without the short name of the operation, with spaces between."""
+    return tuple(f"{short_name}.{name}" for name in clauses.split()) if isinstance(clauses, str) else clauses
+
+
+@headed
 def attention(
     case_id: str,
     title: str,
     sizes: Sizes,
     *,
-    clauses: tuple[str, ...] = (),
-    url: str | None = None,
+    clauses: tuple[str, ...] | str = (),
+    report: str | None = None,
     drawn_as: str | None = None,
+    also: str = "",
     outputs: tuple[str, ...] = ("output",),
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     memory_order: Mapping[str, str] | None = None,
@@ -114,9 +147,12 @@ def attention(
     sizes
         Sizes of the tensors that are drawn.
     clauses
-        What the case is about, before the clauses that follow from the features that it uses.
-    url
-        A public report of a bug that the case would have caught.
+        What the case is about, before the clauses that follow from the features that it uses: their ids, or a text
+        that names them without ``sdpa.``.
+    report
+        Where on GitHub a bug was reported that the case would have caught.
+    also
+        Outputs to store beside the first, with spaces between, in place of `outputs`.
     drawn_as
         Name that the generator draws by; the id of the case if None. Two cases can share their inputs by it.
     exact
@@ -130,6 +166,7 @@ def attention(
         If an input is not exact in an offered dtype, or the alignment is stated where it changes nothing, or not
         stated where it changes something.
     """
+    arguments, outputs = drawn_by(case_id, arguments), ("output", *also.split()) if also else outputs
     inputs = sizes.drawn(drawn_as or case_id)
     known = (*ATTENTION.inputs, *ATTENTION.optional_inputs)
     inputs |= {name: np.asarray(array) for name, array in arguments.items() if name in known}
@@ -144,8 +181,9 @@ def attention(
         id=case_id,
         title=title,
         operation=ATTENTION.name,
-        clauses=tuple(dict.fromkeys((*clauses, *features))) or ("sdpa.scores", "sdpa.softmax.keys", "sdpa.output"),
-        source=made_for(profile) if url is None else reported(url),
+        clauses=tuple(dict.fromkeys((*clauses_named(clauses, ATTENTION.short_name), *features)))
+        or ("sdpa.scores", "sdpa.softmax.keys", "sdpa.output"),
+        source=made_for(profile) if report is None else reported(report),
         inputs=inputs,
         attributes=attributes,
         outputs=outputs,
@@ -156,6 +194,11 @@ def attention(
         changed_argument=changed_argument,
         revision=revision,
     )
+
+
+def profile(name: str) -> Callable[[str, str], Callable[..., AuthoredCase]]:
+    """Return how a profile makes its cases: ``softcap("steps", …)`` is then ``attention("softcap/steps", …)``."""
+    return lambda case_name, title: attention(f"{name}/{case_name}", title)
 
 
 def feature_clauses(

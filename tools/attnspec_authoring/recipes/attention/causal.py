@@ -8,38 +8,43 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
     TOP_LEFT,
     Sizes,
-    attention,
-    boolean_mask,
+    booleans,
     counting,
-    float_mask,
+    floats,
     probe,
     probe_sizes,
+    profile,
 )
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+causal = profile("causal")
 
 FEWER = Sizes(1, 2, 2, 4, 6)
 BATCH = Sizes(3, 2, 2, 4, 6)
 SQUARE = Sizes(1, 2, 2, 5, 5)
 ALIGNMENTS = {TOP_LEFT: "the first query at the first key", BOTTOM_RIGHT: "the last query at the last key"}
 REPORTS = {
-    ("fewer_queries", TOP_LEFT): "https://github.com/microsoft/onnxruntime/issues/29020",
-    ("fewer_queries", BOTTOM_RIGHT): "https://github.com/pytorch/executorch/issues/22426",
-    ("one_query", TOP_LEFT): "https://github.com/pytorch/pytorch/issues/103082",
-    ("one_query", BOTTOM_RIGHT): "https://github.com/ROCm/flash-attention/issues/158",
-    ("more_queries", BOTTOM_RIGHT): "https://github.com/NVIDIA/cutlass/issues/2336",
+    ("fewer_queries", TOP_LEFT): "microsoft/onnxruntime/issues/29020",
+    ("fewer_queries", BOTTOM_RIGHT): "pytorch/executorch/issues/22426",
+    ("one_query", TOP_LEFT): "pytorch/pytorch/issues/103082",
+    ("one_query", BOTTOM_RIGHT): "ROCm/flash-attention/issues/158",
+    ("more_queries", BOTTOM_RIGHT): "NVIDIA/cutlass/issues/2336",
 }
 CHANGED = {("fewer_queries", BOTTOM_RIGHT): ChangedArgument("causal_alignment", TOP_LEFT)}
 
 
-def alignment_cases() -> tuple[AuthoredCase, ...]:
+def alignment_cases() -> Iterator[AuthoredCase]:
     """Hold every relation of lengths under both alignments, as a probe and with drawn numbers."""
-    made: list[AuthoredCase] = []
     lengths = {
         "fewer_queries": ((4, 6), "Four queries, six keys"),
         "more_queries": ((6, 4), "Six queries, four keys"),
@@ -52,93 +57,57 @@ def alignment_cases() -> tuple[AuthoredCase, ...]:
             batch = 1 if min(queries, keys) > 1 else 3
             sizes = Sizes(batch, 2, 2, queries, keys)
             probed = probe_sizes(batch, 2, 2, queries, keys)
-            made.append(
-                attention(
-                    f"causal/{name}_{alignment}",
-                    f"{what}, causal, {where}",
-                    sizes,
-                    clauses=(clause,),
-                    url=REPORTS.get((name, alignment)),
-                    changed_argument=CHANGED.get((name, alignment)),
-                    revision=2 if (name, alignment) in CHANGED else 1,
-                    is_causal=True,
-                    causal_alignment=alignment,
-                )
+            yield causal(f"{name}_{alignment}", f"{what}, causal, {where}")(
+                sizes,
+                clauses=(clause,),
+                report=REPORTS.get((name, alignment)),
+                changed_argument=CHANGED.get((name, alignment)),
+                revision=2 if (name, alignment) in CHANGED else 1,
+                is_causal=True,
+                causal_alignment=alignment,
             )
-            made.append(
-                attention(
-                    f"causal/{name}_{alignment}_probe",
-                    f"{what}, causal, {where}: which keys are seen",
-                    probed,
-                    clauses=(clause,),
-                    is_causal=True,
-                    causal_alignment=alignment,
-                    **probe(probed),
-                )
+            yield causal(f"{name}_{alignment}_probe", f"{what}, causal, {where}: which keys are seen")(
+                probed, clauses=(clause,), is_causal=True, causal_alignment=alignment, **probe(probed)
             )
-    far = "causal/more_positions_than_a_byte"
-    return (
-        *made,
-        # Equal scores and drawn values: the output tells which keys were attended.
-        attention(
-            far,
-            "Positions beyond 255, aligned to the last key",
-            Sizes(1, 2, 1, 3, 260, width=1),
-            query=np.zeros((1, 2, 3, 1)),
-            key=np.zeros((1, 1, 260, 1)),
-            value=grid(far, (1, 1, 260, 1)),
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
-        ),
+    # Equal scores and drawn values: the output tells which keys were attended.
+    yield causal("more_positions_than_a_byte", "Positions beyond 255, aligned to the last key")(
+        Sizes(1, 2, 1, 3, 260, width=1),
+        query=np.zeros((1, 2, 3, 1)),
+        key=np.zeros((1, 1, 260, 1)),
+        value=grid("causal/more_positions_than_a_byte", (1, 1, 260, 1)),
+        **BOTTOM_CAUSAL,
     )
 
 
-def combined_cases() -> tuple[AuthoredCase, ...]:
+def combined_cases() -> Iterator[AuthoredCase]:
     """Put causality together with masks, scales and widths, under each alignment."""
-    made: list[AuthoredCase] = []
     for alignment in ALIGNMENTS:
         clause = f"sdpa.causal.{alignment}"
         short = alignment.split("_", maxsplit=1)[0]
-        names = {
-            name: f"causal/{short}_{name}" for name in ("boolean_mask", "float_mask", "scale", "values_wider", "steps")
-        }
         stated: dict[str, Any] = {"is_causal": True, "causal_alignment": alignment, "clauses": (clause,)}
-        made += [
-            attention(
-                names["boolean_mask"],
-                f"A key must be allowed by the mask and by causality ({short})",
+        yield from (
+            causal(f"{short}_boolean_mask", f"A key must be allowed by the mask and by causality ({short})")(
                 BATCH,
-                url="https://github.com/huggingface/transformers/pull/41966" if alignment == TOP_LEFT else None,
-                mask=boolean_mask(names["boolean_mask"], (3, 1, 4, 6)),
+                report="huggingface/transformers/pull/41966" if alignment == TOP_LEFT else None,
+                mask=booleans(3, 1, 4, 6),
                 **stated,
             ),
-            attention(
-                names["float_mask"],
-                f"A float mask is added where causality leaves keys ({short})",
-                FEWER,
-                mask=float_mask(names["float_mask"], (2, 4, 6)),
-                **stated,
+            causal(f"{short}_float_mask", f"A float mask is added where causality leaves keys ({short})")(
+                FEWER, mask=floats(2, 4, 6), **stated
             ),
-            attention(names["scale"], f"Causal with a negative scale ({short})", FEWER, scale=-0.5, **stated),
-            attention(
-                names["values_wider"],
-                f"Causal with values wider than the keys ({short})",
-                Sizes(1, 2, 2, 4, 6, 3, 5),
-                **stated,
+            causal(f"{short}_scale", f"Causal with a negative scale ({short})")(FEWER, scale=-0.5, **stated),
+            causal(f"{short}_values_wider", f"Causal with values wider than the keys ({short})")(
+                Sizes(1, 2, 2, 4, 6, 3, 5), **stated
             ),
-            attention(
-                names["steps"],
-                f"Weights, logits and logsumexp of causal attention ({short})",
-                Sizes(1, 2, 2, 4, 6),
-                outputs=("output", "weights", "logsumexp", "logits"),
-                **stated,
+            causal(f"{short}_steps", f"Weights, logits and logsumexp of causal attention ({short})")(
+                Sizes(1, 2, 2, 4, 6), also="weights logsumexp logits", **stated
             ),
-        ]
-    return tuple(made)
+        )
 
 
 def square_cases() -> tuple[AuthoredCase, ...]:
     """Hold as many queries as keys, where the alignment makes no difference and is not stated."""
+    case = table(causal, is_causal=True)
     probed = probe_sizes(1, 2, 2, 5, 5)
     powers = Sizes(3, 2, 2, 5, 5, width=1)
     lower = np.tri(5, dtype=np.bool_)
@@ -147,67 +116,27 @@ def square_cases() -> tuple[AuthoredCase, ...]:
     for name in ("key", "value"):
         changed[name][:, :, 3:] = -changed[name][:, :, 3:] * 2.0
     return (
-        attention(
-            "causal/square",
-            "As many queries as keys, causal",
-            SQUARE,
-            clauses=("sdpa.causal.top_left",),
-            url="https://github.com/jax-ml/jax/issues/19237",
-            is_causal=True,
+        case("square", "As many queries as keys, causal")(
+            SQUARE, clauses="causal.top_left", report="jax-ml/jax/issues/19237"
         ),
-        attention("causal/square_other_values", "Causal, the same shapes with other values", SQUARE, is_causal=True),
-        attention(
-            "causal/square_off", "The inputs of causal/square with causality off", SQUARE, drawn_as="causal/square"
+        case("square_other_values", "Causal, the same shapes with other values")(SQUARE),
+        causal("square_off", "The inputs of causal/square with causality off")(SQUARE, drawn_as="causal/square"),
+        causal("square_as_mask", "The inputs of causal/square with the same exclusions as a Boolean mask")(
+            SQUARE, report="pytorch/pytorch/issues/165838", drawn_as="causal/square", mask=lower
         ),
-        attention(
-            "causal/square_as_mask",
-            "The inputs of causal/square with the same exclusions as a Boolean mask",
-            SQUARE,
-            url="https://github.com/pytorch/pytorch/issues/165838",
-            drawn_as="causal/square",
-            mask=lower,
+        case("square_future_changed", "Other keys and values in the future change no earlier output")(
+            SQUARE, clauses="causal.top_left", **changed
         ),
-        attention(
-            "causal/square_future_changed",
-            "Other keys and values in the future change no earlier output",
-            SQUARE,
-            clauses=("sdpa.causal.top_left",),
-            is_causal=True,
-            **changed,
+        case("square_probe", "Causal: query i sees the keys 0 to i")(probed, **probe(probed)),
+        case("square_powers", "Causal, with powers of two as values")(powers, **counting(powers)),
+        case("square_mask_of_the_rest", "A mask of the other half and causality leave each query only itself")(
+            SQUARE, mask=~np.tri(5, k=-1, dtype=np.bool_)
         ),
-        attention(
-            "causal/square_probe", "Causal: query i sees the keys 0 to i", probed, is_causal=True, **probe(probed)
+        case("square_dead_row", "A mask takes away the only key of the first query")(
+            SQUARE, clauses="fully_masked_row", also="weights", mask=np.arange(5)[np.newaxis, :] != 0
         ),
-        attention(
-            "causal/square_powers",
-            "Causal, with powers of two as values",
-            powers,
-            is_causal=True,
-            **counting(powers),
-        ),
-        attention(
-            "causal/square_mask_of_the_rest",
-            "A mask of the other half and causality leave each query only itself",
-            SQUARE,
-            is_causal=True,
-            mask=~np.tri(5, k=-1, dtype=np.bool_),
-        ),
-        attention(
-            "causal/square_dead_row",
-            "A mask takes away the only key of the first query",
-            SQUARE,
-            clauses=("sdpa.fully_masked_row",),
-            outputs=("output", "weights"),
-            is_causal=True,
-            mask=np.arange(5)[np.newaxis, :] != 0,
-        ),
-        attention("causal/one_token", "One query, one key, causal", Sizes(3, 2, 2, 1, 1), is_causal=True),
-        attention(
-            "causal/wide",
-            "Causal with eight features and eleven in the values",
-            Sizes(1, 2, 2, 5, 5, 8, 11),
-            is_causal=True,
-        ),
+        case("one_token", "One query, one key, causal")(Sizes(3, 2, 2, 1, 1)),
+        case("wide", "Causal with eight features and eleven in the values")(Sizes(1, 2, 2, 5, 5, 8, 11)),
     )
 
 

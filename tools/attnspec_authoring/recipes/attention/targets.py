@@ -4,616 +4,348 @@ A mistake is targeted by a case that is about the clause that it breaks, and tha
 ``attnspec mistakes --matrix`` proves that the case catches it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-TARGETS: Mapping[str, tuple[str, ...]] = {
-    "layout/glorot_normal_odd_65_65": ("glorot_normal.drawn_in_pairs",),
-    "layout/multi_head_as_many_entries_as_queries_boolean": ("multi_head.square_mask_as_padding",),
-    "layout/multi_head_causal_one_query": ("multi_head.one_query_not_causal",),
-    "layout/single_head_one_token_output": ("single_head.one_token_not_projected",),
-    "layout/single_head_output_of_zeros": ("single_head.zero_output_matrix_ignored",),
-    "layout/softmax_nearly_largest_float32_above": ("softmax.base_two_before_maximum",),
-    "layout/softmax_nearly_largest_float64_below": ("softmax.maximum_started_at_lowest_float32",),
-    "grouped_query/one_query_mask_of_heads_boolean": ("sdpa.mask_of_first_head_of_a_single_query",),
-    "nonfinite/multi_head_nan_value_causal": ("multi_head.excluded_nan_leaks",),
-    "nonfinite/nan_in_float_mask_of_queries": ("sdpa.nan_in_mask_excludes",),
-    "alibi/both_sides": (
-        "sdpa.alibi_ignored",
-        "sdpa.alibi_sign_flipped",
-        "sdpa.alibi_signed_distance",
-        "sdpa.alibi_future_unbiased",
-    ),
-    "alibi/grouped_causal": ("sdpa.alibi_of_shared_head",),
-    "alibi/lengths_both_sides": ("sdpa.alibi_at_the_end",),
-    "alibi/more_queries_bottom": ("sdpa.alibi_from_row",),
-    "alibi/not_scaled": ("sdpa.alibi_scaled_too",),
-    "alibi/three_heads": ("sdpa.alibi_of_first_head", "sdpa.alibi_standard_slopes"),
-    "cache/boolean_mask": ("sdpa.past_appended",),
-    "cache/buffer_causal_probe": ("sdpa.alignment_of_first_entry", "sdpa.key_lengths_not_aligned"),
-    "cache/decode_not_causal": ("sdpa.past_of_first_entry",),
-    "cache/more_positions_than_a_signed_byte": ("sdpa.positions_in_int8",),
-    "cache/past_causal_powers": (
-        "sdpa.past_position_ignored",
-        "sdpa.past_position_one_short",
-        "sdpa.causal_skipped_with_past",
-        "sdpa.cache_written_in_place",
-    ),
-    "cache/past_other_values": ("sdpa.past_ignored",),
-    "cache/present": ("sdpa.present_without_past",),
-    "cache/present_without_past": ("sdpa.present_key_scaled",),
-    "cache/unequal_bottom_right": ("sdpa.bottom_right_without_past",),
-    "causal/more_positions_than_a_byte": ("sdpa.positions_in_uint8",),
-    "causal/one_key_bottom_right": ("sdpa.positions_unsigned",),
-    "causal/one_key_bottom_right_probe": (
-        "sdpa.bottom_right_as_top_left",
-        "sdpa.negative_offset_as_zero",
-        "sdpa.bottom_right_one_early",
-        "sdpa.bottom_right_one_late",
-    ),
-    "causal/one_key_top_left_probe": ("sdpa.top_left_as_bottom_right",),
-    "causal/one_query_top_left_probe": ("sdpa.causal_skipped_for_one_query",),
-    "causal/square_mask_of_the_rest": ("sdpa.mask_transposed", "sdpa.mask_skipped_with_causal"),
-    "causal/square_off": ("sdpa.query_and_key_swapped", "sdpa.weights_transposed"),
-    "causal/square_probe": ("sdpa.causal_ignored", "sdpa.causal_one_ahead", "sdpa.causal_in_groups_of_four"),
-    "causal/top_float_mask": ("sdpa.causal_skipped_with_mask",),
-    "causal/top_steps": ("sdpa.zeroed_after_softmax", "sdpa.epsilon_in_denominator"),
-    "core/no_batch_entries": ("sdpa.output_tokens_before_heads", "sdpa.output_in_float64", "sdpa.output_not_narrowed"),
-    "core/one_head": ("sdpa.key_of_first_entry",),
-    "core/one_key": ("sdpa.value_of_first_entry",),
-    "core/scale_zero": ("sdpa.stated_scale_ignored", "sdpa.zero_scale_as_default", "sdpa.stated_scale_divided"),
-    "core/self_attention": (
-        "sdpa.key_reshaped",
-        "sdpa.odd_feature_dropped",
-        "sdpa.attends_across_heads",
-        "sdpa.scores_in_bfloat16",
-    ),
-    "core/uniform": (
-        "sdpa.softmax_over_queries",
-        "sdpa.softmax_over_all",
-        "sdpa.last_tile_filled_with_zeros",
-        "sdpa.halves_averaged",
-        "sdpa.halves_merged_to_base_two",
-    ),
-    "core/value_width_1_4": ("sdpa.output_as_wide_as_queries",),
-    "core/values_of_one": ("sdpa.weights_not_normalised", "sdpa.normaliser_multiplied"),
-    "core/values_of_zero": ("sdpa.keys_averaged",),
-    "core/width_1": ("sdpa.scale_from_all_heads", "sdpa.scale_from_number_of_heads", "sdpa.scale_from_number_of_keys"),
-    "core/width_2": ("sdpa.scale_missing", "sdpa.scale_multiplied", "sdpa.scale_one_over_width"),
-    "core/width_33": ("sdpa.scale_from_value_width",),
-    "documents/000/scores_far_apart": ("sdpa.maximum_axis_lost",),
-    "documents/001/single_head": ("single_head.weights_overwrite_scores",),
-    "documents/001/softmax_of_queries": ("softmax.maximum_axis_lost",),
-    "grouped_query/which_head": (
-        "sdpa.heads_tiled",
-        "sdpa.first_head_for_all",
-        "sdpa.heads_by_number_of_groups",
-        "sdpa.heads_reversed",
-        "sdpa.values_tiled",
-    ),
-    "layout/causal_mask_far_offset": (
-        "causal_mask.inverted",
-        "causal_mask.upper_triangle",
-        "causal_mask.offset_ignored",
-        "causal_mask.always_square",
-        "causal_mask.true_means_masked",
-    ),
-    "layout/causal_mask_more_keys_offset": ("causal_mask.offset_remembered",),
-    "layout/causal_mask_offset_126_boolean": ("causal_mask.positions_in_a_byte",),
-    "layout/causal_mask_single_query_at_2_boolean": ("causal_mask.single_query_sees_all",),
-    "layout/causal_mask_square": ("causal_mask.own_position_excluded", "causal_mask.next_position_included"),
-    "layout/causal_mask_square_additive": (
-        "causal_mask.additive_ignored",
-        "causal_mask.kept_value_four",
-        "causal_mask.kept_value_one",
-        "causal_mask.finite_number",
-    ),
-    "layout/causal_mask_square_after_no_keys": ("causal_mask.no_keys_kept_as_square",),
-    "layout/combine_heads_of_one_feature": ("combine_heads.not_transposed", "combine_heads.summed"),
-    "layout/combine_heads_two": (
-        "combine_heads.interleaved",
-        "combine_heads.moved_in_place",
-        "combine_heads.heads_remembered",
-    ),
-    "layout/context_more_tokens": ("context_vector.states_weighted_in_place", "context_vector.states_remembered"),
-    "layout/context_one_token": (
-        "context_vector.scale_missing",
-        "context_vector.scale_multiplied",
-        "context_vector.scale_from_number_of_tokens",
-        "context_vector.scale_one_over_width",
-    ),
-    "layout/context_scale": ("context_vector.uniform_mean",),
-    "layout/context_scale_zero": (
-        "context_vector.stated_scale_ignored",
-        "context_vector.scores_as_weights",
-        "context_vector.softmax_missing",
-    ),
-    "layout/context_square": ("context_vector.score_of_every_feature", "context_vector.weights_on_features"),
-    "layout/glorot_normal_seed_zero_72": ("glorot_normal.seed_of_zero_ignored",),
-    "layout/glorot_normal_wide": (
-        "glorot_normal.variance_as_deviation",
-        "glorot_normal.he_deviation",
-        "glorot_normal.one_over_sum",
-        "glorot_normal.uniform",
-        "glorot_normal.truncated",
-        "glorot_normal.truncated_and_stretched",
-        "glorot_normal.mean_shifted",
-        "glorot_normal.only_positive",
-        "glorot_normal.transposed",
-        "glorot_normal.seed_ignored",
-    ),
-    "layout/multi_head_causal_and_mask": (
-        "multi_head.mask_ignored",
-        "multi_head.boolean_mask_inverted",
-        "multi_head.mask_of_first_batch_entry",
-        "multi_head.causal_ignored",
-        "multi_head.causal_inverted",
-        "multi_head.causal_strict",
-        "multi_head.causal_skipped_with_mask",
-    ),
-    "layout/multi_head_causal_and_mask_of_heads": ("multi_head.three_axes_as_batch",),
-    "layout/multi_head_float_mask_rank_2": (
-        "multi_head.mask_subtracted",
-        "multi_head.float_mask_as_boolean",
-        "multi_head.mask_scaled_too",
-    ),
-    "layout/multi_head_heads_of_one": (
-        "multi_head.split_not_transposed",
-        "multi_head.scale_from_model_width",
-        "multi_head.combine_not_transposed",
-    ),
-    "layout/multi_head_mask_float_of_zeros_and_ones": ("multi_head.zeros_and_ones_as_boolean",),
-    "layout/multi_head_odd_width": ("multi_head.key_weights_remembered",),
-    "layout/multi_head_one_key_boolean_mask": ("multi_head.one_key_not_masked",),
-    "layout/multi_head_one_head": (
-        "multi_head.weight_matrices_transposed",
-        "multi_head.query_projection_for_keys",
-        "multi_head.scale_missing",
-        "multi_head.scale_multiplied",
-        "multi_head.output_projection_missing",
-        "multi_head.output_projection_transposed",
-        "multi_head.residual_added",
-    ),
-    "layout/multi_head_only_b_key": ("multi_head.normaliser_multiplied", "multi_head.weights_averaged"),
-    "layout/multi_head_only_b_output": ("multi_head.output_bias_dropped",),
-    "layout/multi_head_only_b_query": ("multi_head.query_bias_dropped",),
-    "layout/multi_head_only_b_value": ("multi_head.biases_dropped", "multi_head.value_bias_dropped"),
-    "layout/multi_head_scale_zero": (
-        "multi_head.split_interleaved",
-        "multi_head.stated_scale_ignored",
-        "multi_head.combine_interleaved",
-    ),
-    "layout/single_head_one_token": ("single_head.value_not_projected",),
-    "layout/single_head_plain_other_values": (
-        "single_head.scale_missing",
-        "single_head.scale_multiplied",
-        "single_head.scale_from_model_width",
-        "single_head.scale_from_number_of_tokens",
-    ),
-    "layout/single_head_scale": (
-        "single_head.query_and_key_weights_swapped",
-        "single_head.scores_transposed",
-        "single_head.scale_remembered",
-    ),
-    "layout/single_head_scale_zero": ("single_head.stated_scale_ignored", "single_head.weights_summed_out"),
-    "layout/single_head_square": (
-        "single_head.weight_matrices_transposed",
-        "single_head.output_projection_missing",
-        "single_head.output_projection_transposed",
-    ),
-    "layout/softmax_columns": ("softmax.whole_array_always", "softmax.last_axis_always", "softmax.opposite_axis"),
-    "layout/softmax_columns_by_negative_axis": ("softmax.axis_remembered",),
-    "layout/softmax_equal_everywhere_first": ("softmax.equal_numbers_by_last_axis",),
-    "layout/softmax_far_apart": ("softmax.global_maximum",),
-    "layout/softmax_fortran_ordered": ("softmax.strides_ignored",),
-    "layout/softmax_large": ("softmax.no_maximum",),
-    "layout/softmax_many_small": ("softmax.summed_in_half_precision",),
-    "layout/softmax_negative": ("softmax.maximum_started_at_zero",),
-    "layout/softmax_one_column": (
-        "softmax.first_axis_always",
-        "softmax.whole_array_by_default",
-        "softmax.epsilon_in_denominator",
-    ),
-    "layout/softmax_rows": ("softmax.written_in_place",),
-    "layout/softmax_vector": (
-        "softmax.not_normalised",
-        "softmax.normaliser_multiplied",
-        "softmax.powers_of_two",
-        "softmax.logarithm_returned",
-    ),
-    "layout/softmax_whole_table": ("softmax.null_axis_as_last",),
-    "layout/split_heads_one": ("split_heads.tokens_before_heads",),
-    "layout/split_heads_two": ("split_heads.not_transposed", "split_heads.interleaved", "split_heads.moved_in_place"),
-    "layout/split_heads_two_other_values": ("split_heads.number_remembered",),
-    "logsumexp/dead_row": ("sdpa.logsumexp_plus_infinity", "sdpa.logsumexp_zero_if_empty"),
-    "logsumexp/float_mask_of_ones": ("sdpa.logsumexp_before_exclusion",),
-    "logsumexp/sinks": ("sdpa.sink_missing_in_logsumexp",),
-    "logsumexp/two_equal_scores": (
-        "sdpa.logsumexp_without_maximum",
-        "sdpa.logsumexp_base_two",
-        "sdpa.logsumexp_is_maximum",
-    ),
-    "masking/bias_is_not_scaled": ("sdpa.mask_scaled_too",),
-    "masking/boolean_negative_scale": ("sdpa.negative_scale_made_positive",),
-    "masking/boolean_rank_3_batch_equals_heads": ("sdpa.three_axes_as_batch",),
-    "masking/boolean_rank_3_row": ("sdpa.mask_of_first_head",),
-    "masking/boolean_rank_3_shared": ("sdpa.mask_of_first_query",),
-    "masking/boolean_rank_4_batch_row": ("sdpa.mask_of_first_batch_entry",),
-    "masking/dead_everything": ("sdpa.fully_masked_row_nan", "sdpa.fully_masked_row_uniform"),
-    "masking/no_keys": ("sdpa.no_keys_nan", "sdpa.no_keys_crash"),
-    "masking/true_may_be_attended": ("sdpa.boolean_mask_inverted", "sdpa.boolean_mask_added"),
-    "masking/zeros_and_ones": (
-        "sdpa.mask_ignored",
-        "sdpa.mask_subtracted",
-        "sdpa.float_mask_as_boolean",
-        "sdpa.finite_mask_ignored",
-    ),
-    "masking/boolean_rank_4_batch_of_as_many_entries_as_key_heads": ("sdpa.mask_of_entry_beside_key_heads",),
-    "memory/changed_key_lengths_slopes": ("sdpa.distances_remembered",),
-    "rejects/multi_head_4_heads_of_6_fit_2_tokens": ("multi_head.checked_by_a_reshape",),
-    "memory/combine_heads_heads_last_gapped": ("combine_heads.gaps_between_tokens",),
-    "memory/combine_heads_heads_last": ("combine_heads.strides_ignored",),
-    "memory/context_fortran_encoder_states": ("context_vector.strides_ignored",),
-    "memory/fortran_sequences_of_14": ("sdpa.table_read_as_it_lies", "sdpa.pools_read_as_they_lie"),
-    "memory/gapped_query": ("sdpa.gaps_ignored",),
-    "memory/heads_last_gapped_key": ("sdpa.gaps_between_tokens",),
-    "memory/heads_last_key": ("sdpa.strides_ignored",),
-    "memory/heads_last_mask": ("sdpa.mask_strides_ignored",),
-    "memory/lengths_readonly": ("sdpa.padding_cleared_in_place",),
-    "memory/multi_head_fortran_weights": ("multi_head.weight_strides_ignored",),
-    "memory/multi_head_one_array_as_query_and_key_and_value": ("multi_head.output_added_in_place",),
-    "memory/past_readonly": ("sdpa.query_scaled_in_place",),
-    "memory/repeated_causality": ("sdpa.causality_remembered",),
-    "memory/repeated_the_mask": ("sdpa.mask_remembered",),
-    "memory/repeated_the_scale": ("sdpa.scale_remembered", "sdpa.key_remembered"),
-    "memory/reversed_lengths_of_sequences": ("sdpa.list_read_forwards",),
-    "memory/reversed_query": ("sdpa.direction_ignored",),
-    "memory/single_head_fortran_tokens": ("single_head.strides_ignored",),
-    "memory/single_head_one_array_as_w_query_and_w_key": ("single_head.query_weights_scaled_in_place",),
-    "memory/softmax_fortran_table_1": ("softmax.column_major_axes_exchanged",),
-    "memory/split_heads_fortran": ("split_heads.strides_ignored",),
-    "memory/split_heads_prefix": ("split_heads.batch_stride_assumed",),
-    "merge/as_many_heads_as_entries": ("merge.entries_as_heads",),
-    "merge/as_many_heads_as_queries": ("merge.heads_as_queries",),
-    "merge/as_many_queries_as_features": ("merge.weights_along_features",),
-    "merge/batch": ("merge.first_entry",),
-    "merge/beyond_float16": ("merge.logarithm_without_larger",),
-    "merge/beyond_float64": ("merge.maximum_not_subtracted",),
-    "merge/both_zero": (
-        "merge.logarithm_of_larger",
-        "merge.total_not_logarithm",
-        "merge.logarithms_summed",
-        "merge.zero_as_empty",
-    ),
-    "merge/digits_lost": ("merge.shares_from_rounded_logarithm",),
-    "merge/digits_of_logarithms": ("merge.logarithms_in_bfloat16", "merge.merged_logarithm_in_bfloat16"),
-    "merge/empty_both": (
-        "merge.both_empty_nan",
-        "merge.divided_by_zero",
-        "merge.plus_infinity_for_no_keys",
-        "merge.finite_for_no_keys",
-        "merge.zero_for_no_keys",
-    ),
-    "merge/empty_both_hold_numbers": ("merge.both_empty_gives_first", "merge.empty_as_low"),
-    "merge/empty_first": ("merge.empty_part_spoils_row",),
-    "merge/empty_first_holds_nan": ("merge.empty_first_leaks",),
-    "merge/empty_rows_hold_nan": ("merge.empty_parts_leak",),
-    "merge/empty_second": ("merge.empty_part_averaged",),
-    "merge/empty_second_holds_nan": ("merge.empty_second_leaks",),
-    "merge/equal_logarithms": ("merge.logarithm_of_mean",),
-    "merge/equal_outputs": ("merge.outputs_added",),
-    "merge/fortran_logarithms": ("merge.strides_of_logarithms_ignored",),
-    "merge/gap_10000_a": ("merge.second_subtracted",),
-    "merge/gap_10000_b": ("merge.first_subtracted",),
-    "merge/gap_20_a": ("merge.distance_cut",),
-    "merge/gapped_outputs": ("merge.gaps_ignored",),
-    "merge/gaps_of_heads": ("merge.logarithms_queries_first", "merge.logarithm_remembered"),
-    "merge/heads_9": ("merge.first_head",),
-    "merge/heads_last_gapped_outputs": ("merge.gaps_between_tokens",),
-    "merge/heads_last_outputs": ("merge.strides_ignored",),
-    "merge/large_in_some_rows": ("merge.maximum_of_all_rows",),
-    "merge/light_and_large_a": ("merge.light_part_dropped",),
-    "merge/minus_ten_thousand_roughly": ("merge.low_as_empty",),
-    "merge/nan_in_first": ("merge.nonfinite_zeroed",),
-    "merge/nan_of_a_light_part": ("merge.nonfinite_of_light_part_lost",),
-    "merge/one_above": ("merge.in_powers_of_two", "merge.weights_in_powers_of_two", "merge.weights_exchanged"),
-    "merge/one_array_as_both_outputs": ("merge.second_cleared",),
-    "merge/one_query": ("merge.logarithm_written_over_first",),
-    "merge/ones": ("merge.not_normalised", "merge.normaliser_multiplied", "merge.epsilon_in_divisor"),
-    "merge/opposite_outputs_nearly_largest": ("merge.moved_by_a_difference",),
-    "layout/multi_head_no_keys_output_bias": ("multi_head.output_bias_dropped_without_keys",),
-    "merge/opposite": ("merge.sign_of_logarithms_lost",),
-    "merge/commutative_back": ("merge.first_as_heavier",),
-    "merge/associative_first_two": ("merge.alike_as_equal",),
-    "merge/split_halves": ("merge.sink_in_each_merge",),
-    "merge/plain": (
-        "merge.logarithm_with_an_axis",
-        "merge.heavier_alone",
-        "merge.weighed_by_logarithms",
-        "merge.logarithm_of_first",
-    ),
-    "merge/plain_other_numbers": ("merge.written_over_first",),
-    "merge/queries_17": ("merge.first_query", "merge.queries_beyond_a_block"),
-    "merge/rejects_logarithms_of_other_heads": ("merge.cut_to_first",),
-    "merge/rejects_more_head_of_output_a": ("merge.first_output_unchecked",),
-    "merge/rejects_more_head_of_output_b": ("merge.second_output_unchecked",),
-    "merge/rejects_no_batch": ("merge.axes_filled_in",),
-    "merge/rejects_one_entry_of_logsumexp_a": ("merge.first_logarithm_unchecked",),
-    "merge/rejects_one_entry_of_logsumexp_b": ("merge.second_logarithm_unchecked",),
-    "merge/rejects_one_head_for_all": ("merge.parts_repeated",),
-    "merge/rejects_output_queries_first": ("merge.outputs_reshaped",),
-    "merge/rejects_queries_before_heads": ("merge.logarithms_reshaped",),
-    "merge/reversed_logarithms": ("merge.read_forwards",),
-    "merge/ten_thousand_roughly": ("merge.output_remembered",),
-    "merge/three_below": (
-        "merge.logarithm_in_base_two",
-        "merge.logarithm_mixed",
-        "merge.averaged",
-        "merge.root_of_weights",
-    ),
-    "merge/width_33": ("merge.features_beyond_a_block",),
-    "nonfinite/no_row_may": ("sdpa.excluded_value_leaks", "sdpa.excluded_key_leaks"),
-    "nonfinite/quantized_not_a_number_attended": ("sdpa.float8_nan_as_number",),
-    "nonfinite/scale_zero": ("sdpa.nan_suppressed", "sdpa.scores_made_finite"),
-    "paged/alibi": ("sdpa.alibi_by_place_in_pool", "sdpa.packed_key_positions_go_on"),
-    "paged/causal_bottom": (
-        "sdpa.causal_by_place_in_pool",
-        "sdpa.aligned_at_the_longest",
-        "sdpa.aligned_at_the_page_end",
-        "sdpa.paged_mask_of_first_sequence",
-        "sdpa.packed_aligned_by_the_whole",
-    ),
-    "paged/causal_top": ("sdpa.packed_positions_go_on",),
-    "paged/ends_of_long_pages": (
-        "sdpa.slots_in_sixteen_bits",
-        "sdpa.pages_in_eight_bits",
-        "sdpa.page_tail_read",
-        "sdpa.last_page_length_ignored",
-        "sdpa.page_size_of_sixteen",
-        "sdpa.every_page_as_long_as_the_last",
-    ),
-    "paged/ends_of_pages": (
-        "sdpa.page_too_many",
-        "sdpa.full_last_page_dropped",
-        "sdpa.last_page_dropped",
-        "sdpa.full_last_page_as_empty",
-        "sdpa.last_page_one_more",
-        "sdpa.pages_in_pool_order",
-        "sdpa.table_of_next_sequence",
-        "sdpa.slots_from_one",
-        "sdpa.last_page_length_of_first",
-    ),
-    "paged/ends_of_pages_of_12": ("sdpa.page_zero_as_filler",),
-    "paged/ends_of_uneven_pages": (
-        "sdpa.pages_by_shifted_bits",
-        "sdpa.slots_by_masked_bits",
-        "sdpa.pages_taken_as_neighbours",
-        "sdpa.page_tail_weighed",
-    ),
-    "paged/grouped_decode": (
-        "sdpa.pages_reversed",
-        "sdpa.table_of_first_sequence",
-        "sdpa.page_one_slot_short",
-        "sdpa.values_taken_as_neighbours",
-        "sdpa.packed_output_heads_first",
-        "sdpa.keys_as_many_as_queries",
-    ),
-    "paged/heads_as_slots": (
-        "sdpa.page_read_heads_first",
-        "sdpa.page_read_tokens_first",
-        "sdpa.packed_end_inclusive",
-        "sdpa.packed_last_key_dropped",
-    ),
-    "paged/mask_of_keys": (
-        "sdpa.keys_spread_over_pages",
-        "sdpa.page_number_not_multiplied",
-        "sdpa.packed_key_starts_for_queries",
-    ),
-    "paged/nine_sequences": ("sdpa.last_page_length_without_pages",),
-    "paged/no_keys": (
-        "sdpa.empty_sequence_given_another",
-        "sdpa.empty_sequence_read",
-        "sdpa.last_page_without_a_page",
-        "sdpa.packed_empty_given_another",
-    ),
-    "paged/no_keys_sinks": ("sdpa.paged_length_of_first_sequence",),
-    "paged/no_queries": ("sdpa.packed_empty_not_counted",),
-    "paged/seventeen_sequences": ("sdpa.positions_anew_in_each_page",),
-    "paged/shared_prefix_causal": ("sdpa.shared_prefix_attended_whole",),
-    "paged/shared_prefix_decode": ("sdpa.shared_page_of_first_alone",),
-    "paged/sinks_causal": ("sdpa.packed_logsumexp_heads_first",),
-    "paged/very_unequal": (
-        "sdpa.table_padding_read",
-        "sdpa.table_from_second_page",
-        "sdpa.page_list_one_later",
-        "sdpa.page_list_from_the_beginning",
-        "sdpa.page_list_cumulated",
-        "sdpa.page_list_with_the_next",
-        "sdpa.packed_starts_one_later",
-        "sdpa.packed_as_long_as_the_longest",
-        "sdpa.packed_keys_from_the_beginning",
-        "sdpa.packed_keys_cumulated",
-        "sdpa.packed_not_separated",
-        "sdpa.packed_query_starts_for_keys",
-    ),
-    "paged/window_across_pages": ("sdpa.window_by_place_in_pool",),
-    "paged/window_alibi_4": ("sdpa.distances_from_first_page_read",),
-    "paged/window_boolean_mask_4": ("sdpa.mask_from_first_page_read",),
-    "paged/window_everything_4": ("sdpa.sinks_beside_first_page_alone",),
-    "quantized/alibi": ("sdpa.biases_descaled_too",),
-    "quantized/as_many_heads_as_entries": ("sdpa.quantized_scales_by_entry",),
-    "quantized/borders_e4m3_of_keys": ("sdpa.float8_saturated_at_240",),
-    "quantized/borders_int8_of_values": ("sdpa.int8_clipped_to_127",),
-    "quantized/e4m3_per_head": (
-        "sdpa.quantized_scale_of_next_head",
-        "sdpa.e4m3_as_e5m2",
-    ),
-    "quantized/e4m3_per_tensor": (
-        "sdpa.quantized_scales_ignored",
-        "sdpa.quantized_scales_divided",
-        "sdpa.e4m3_as_fnuz",
-    ),
-    "quantized/e5m2_per_tensor": (
-        "sdpa.quantized_scales_twice",
-        "sdpa.e5m2_as_e4m3",
-        "sdpa.float8_bits_as_integers",
-    ),
-    "quantized/equal_numbers": ("sdpa.value_scale_ignored", "sdpa.value_scale_divided", "sdpa.value_scale_squared"),
-    "quantized/far_scores_e4m3": ("sdpa.quantized_no_maximum",),
-    "quantized/float_mask": ("sdpa.mask_descaled_too",),
-    "quantized/grouped_per_batch_entry": ("sdpa.quantized_scales_transposed",),
-    "quantized/grouped_per_head": ("sdpa.quantized_scale_of_query_head",),
-    "quantized/int8_per_batch_entry": ("sdpa.quantized_scale_of_first_entry",),
-    "quantized/int8_per_head": (
-        "sdpa.quantized_scale_of_first_head",
-        "sdpa.int8_with_zero_point",
-    ),
-    "quantized/int8_per_tensor": (
-        "sdpa.quantized_scales_by_root",
-        "sdpa.int8_as_unsigned",
-    ),
-    "quantized/key_scale_of_as_many_entries": ("sdpa.quantized_scales_squeezed",),
-    "quantized/keys_alone": ("sdpa.key_scale_ignored", "sdpa.key_scale_divided", "sdpa.key_scale_squared"),
-    "quantized/keys_alone_per_batch_entry": ("sdpa.key_scale_beside_value_scale_alone",),
-    "quantized/large_values": ("sdpa.dequantized_to_float16",),
-    "quantized/negative_key_scale": ("sdpa.quantized_scale_without_sign",),
-    "quantized/one_key": (
-        "sdpa.key_scale_for_values",
-        "sdpa.dequantized_to_own_format",
-    ),
-    "quantized/past": ("sdpa.quantized_past_unscaled",),
-    "quantized/query_alone": ("sdpa.query_scale_beside_key_scale_alone",),
-    "quantized/query_grouped": ("sdpa.query_scale_of_keys",),
-    "quantized/query_per_tensor": ("sdpa.query_scale_ignored", "sdpa.query_scale_divided", "sdpa.query_scale_squared"),
-    "quantized/scale_zero": ("sdpa.quantized_scales_swapped",),
-    "quantized/sinks": ("sdpa.sinks_descaled_too",),
-    "quantized/softcap": ("sdpa.softcap_before_descale",),
-    "quantized/steps_int8": (
-        "sdpa.value_scale_in_weights",
-        "sdpa.key_scale_after_softmax",
-    ),
-    "quantized/subnormal_e4m3": ("sdpa.float8_subnormals_flushed",),
-    "quantized/sums_around_32768": ("sdpa.int8_sums_wrapped", "sdpa.int8_sums_saturated"),
-    "quantized/sums_e4m3_32": ("sdpa.float8_scores_in_14_bits",),
-    "quantized/sums_of_values": ("sdpa.quantized_values_in_14_bits",),
-    "quantized/unlike_granularity": ("sdpa.quantized_scales_averaged",),
-    "quantized/unlike_granularity_of_keys": ("sdpa.quantized_largest_scale",),
-    "quantized/unlike_sizes": (
-        "sdpa.quantized_scale_in_bfloat16",
-        "sdpa.quantized_scale_power_of_two",
-    ),
-    "quantized/values_alone_per_batch_entry": ("sdpa.value_scale_beside_key_scale_alone",),
-    "quantized/zero_key_scale": ("sdpa.quantized_zero_scale_as_none",),
-    "rejects/batch_of_one": ("sdpa.batch_not_checked",),
-    "rejects/context_vector_widths": ("context_vector.width_not_checked",),
-    "rejects/grouped_fewer_than_shared": ("sdpa.heads_not_checked",),
-    "rejects/key_scale_of_two_heads": ("sdpa.scale_shape_not_checked",),
-    "rejects/length_fewer_values": ("sdpa.tokens_not_checked",),
-    "rejects/mask_of_four_columns": ("sdpa.mask_not_checked",),
-    "rejects/multi_head_four_heads": ("multi_head.remainder_dropped",),
-    "rejects/multi_head_rank_2": ("multi_head.rank_not_checked",),
-    "rejects/query_length_beyond_the_queries": ("sdpa.lengths_not_checked",),
-    "rejects/rank_3": ("sdpa.rank_not_checked",),
-    "rejects/split_heads_of_eight_features": ("split_heads.remainder_dropped",),
-    "rejects/width_narrower_keys": ("sdpa.width_not_checked",),
-    "sinks/grouped_steps": ("sdpa.sink_of_shared_head",),
-    "sinks/halves_a_single_key": (
-        "sdpa.sinks_ignored",
-        "sdpa.sink_on_first_key",
-        "sdpa.sink_not_exponentiated",
-        "sdpa.sink_missing_in_weights",
-    ),
-    "sinks/no_keys": ("sdpa.sink_masked_with_the_keys",),
-    "sinks/plain_other_values": ("sdpa.sink_of_first_head", "sdpa.sinks_scaled"),
-    "sinks/zero": ("sdpa.sink_not_shifted",),
-    "softcap/after_the_scale": ("sdpa.softcap_before_scale",),
-    "softcap/bias_is_not_capped": ("sdpa.softcap_after_bias",),
-    "softcap/half": (
-        "sdpa.softcap_ignored",
-        "sdpa.softcap_clipped",
-        "sdpa.softcap_not_multiplied_back",
-        "sdpa.softcap_argument_undivided",
-    ),
-    "softcap/hidden_key_is_not_capped": ("sdpa.softcap_after_mask", "sdpa.mask_negated_in_place"),
-    "softcap/off_by_zero": ("sdpa.softcap_zero_applied",),
-    "softcap/saturated": ("sdpa.weights_before_exclusion",),
-    "softcap/sinks": ("sdpa.sinks_capped",),
-    "stress/gap_first_tile_hidden": ("sdpa.hidden_tile_nan",),
-    "stress/gap_one_key_billions": ("sdpa.excluded_by_a_billion",),
-    "stress/gap_one_key_boolean": ("sdpa.excluded_by_a_finite_number",),
-    "stress/large_positive": ("sdpa.global_maximum",),
-    "stress/mask_rows_of_10000": ("sdpa.low_mask_excludes",),
-    "stress/multi_head_large_scores": ("multi_head.maximum_axis_lost",),
-    "stress/multi_head_scores_far_below": (
-        "multi_head.keys_and_values_swapped",
-        "multi_head.softmax_over_queries",
-        "multi_head.no_maximum",
-        "multi_head.softmax_over_heads",
-    ),
-    "stress/near_ties": ("sdpa.exponential_approximated",),
-    "stress/raw_products_beyond_float16": ("sdpa.scores_in_float16",),
-    "stress/rising_17": ("sdpa.tiles_not_rescaled",),
-    "stress/scores_at_the_edge_of_float16": ("sdpa.maximum_started_at_zero",),
-    "stress/scores_beyond_float16": ("sdpa.no_maximum", "sdpa.fixed_shift_of_ten"),
-    "stress/single_head_large_scores": (
-        "single_head.softmax_over_queries",
-        "single_head.softmax_over_all",
-        "single_head.softmax_missing",
-        "single_head.no_maximum",
-    ),
-    "stress/small_weight_large_value": ("sdpa.weights_in_bfloat16",),
-    "stress/sum_beyond_float16": ("sdpa.computed_in_float32",),
-    "stress/uniform_ones_513": ("sdpa.summed_in_half_precision",),
-    "tails/keys_31_winner_last": ("sdpa.last_keys_dropped_of_8", "sdpa.last_keys_dropped_of_16"),
-    "tails/keys_33_all_negative": ("sdpa.last_keys_dropped_of_32",),
-    "tails/queries_129": ("sdpa.last_queries_dropped",),
-    "varlen/all_short_keys": ("sdpa.cut_keys_padded_with_zeros",),
-    "varlen/alone_1": ("sdpa.causal_inverted", "sdpa.causal_strict"),
-    "varlen/causal_queries_bottom": ("sdpa.query_lengths_not_aligned",),
-    "varlen/key_lengths_probe": ("sdpa.key_length_of_first_entry",),
-    "varlen/no_queries_in_one_entry": ("sdpa.query_lengths_hide_keys",),
-    "varlen/one_key_each": (
-        "sdpa.key_lengths_ignored",
-        "sdpa.key_length_one_more",
-        "sdpa.key_length_one_short",
-        "sdpa.key_lengths_cumulated",
-        "sdpa.padding_at_the_start",
-        "sdpa.padding_zeroed",
-    ),
-    "varlen/query_lengths": ("sdpa.lengths_swapped", "sdpa.query_padding_at_the_start"),
-    "window/bounds_0_0": (
-        "sdpa.window_ignored",
-        "sdpa.window_left_one_more",
-        "sdpa.window_left_ignored",
-        "sdpa.window_needs_causal",
-        "sdpa.window_needs_mask",
-    ),
-    "window/bounds_0_1": ("sdpa.window_sides_swapped",),
-    "window/bounds_5_5": ("sdpa.window_left_one_short",),
-    "window/bounds_open_0": ("sdpa.window_zero_as_open",),
-    "window/bounds_open_2": (
-        "sdpa.window_right_one_short",
-        "sdpa.window_right_one_more",
-        "sdpa.window_symmetric",
-        "sdpa.window_right_ignored",
-    ),
-    "window/bounds_open_open": ("sdpa.window_open_side_as_zero",),
-    "window/causal_bottom_right": ("sdpa.window_around_row",),
-    "window/causal_open_left": ("sdpa.window_replaces_causal",),
-    "window/causal_top_left": ("sdpa.window_at_the_end",),
-    "stress/large_beyond_float16_queries": ("sdpa.through_float16",),
-    "stress/context_large_beyond_float16_states": ("context_vector.through_float16",),
-    "stress/single_head_large_beyond_float16_tokens": ("single_head.through_float16",),
-    "stress/multi_head_large_beyond_float16_tokens": ("multi_head.through_float16",),
-    "merge/outputs_tiny_beyond_float16": ("merge.through_float16",),
-    "layout/softmax_nearly_largest_bfloat16_above": ("softmax.through_float16",),
-    "varlen/as_many_queries_as_entries": ("sdpa.packed_one_query_each",),
-    "stress/sinks_near_scores_around_minus_120": ("sdpa.sink_maximum_from_zero",),
-    "nonfinite/nan_in_query_of_one_key": ("sdpa.single_key_loses_nan",),
-    "layout/multi_head_mask_of_entries_and_queries_boolean": ("multi_head.padding_mask_for_queries",),
-}
-"""Id of a case to the ids of the mistakes that it is there to catch."""
+TARGETS = """
+layout/glorot_normal_odd_65_65: drawn_in_pairs
+layout/multi_head_as_many_entries_as_queries_boolean: square_mask_as_padding
+layout/multi_head_causal_one_query: one_query_not_causal
+layout/single_head_one_token_output: one_token_not_projected
+layout/single_head_output_of_zeros: zero_output_matrix_ignored
+layout/softmax_nearly_largest_float32_above: base_two_before_maximum
+layout/softmax_nearly_largest_float64_below: maximum_started_at_lowest_float32
+grouped_query/one_query_mask_of_heads_boolean: mask_of_first_head_of_a_single_query
+nonfinite/multi_head_nan_value_causal: excluded_nan_leaks
+nonfinite/nan_in_float_mask_of_queries: nan_in_mask_excludes
+alibi/both_sides: alibi_ignored alibi_sign_flipped alibi_signed_distance alibi_future_unbiased
+alibi/grouped_causal: alibi_of_shared_head
+alibi/lengths_both_sides: alibi_at_the_end
+alibi/more_queries_bottom: alibi_from_row
+alibi/not_scaled: alibi_scaled_too
+alibi/three_heads: alibi_of_first_head alibi_standard_slopes
+cache/boolean_mask: past_appended
+cache/buffer_causal_probe: alignment_of_first_entry key_lengths_not_aligned
+cache/decode_not_causal: past_of_first_entry
+cache/more_positions_than_a_signed_byte: positions_in_int8
+cache/past_causal_powers: past_position_ignored past_position_one_short causal_skipped_with_past cache_written_in_place
+cache/past_other_values: past_ignored
+cache/present: present_without_past
+cache/present_without_past: present_key_scaled
+cache/unequal_bottom_right: bottom_right_without_past
+causal/more_positions_than_a_byte: positions_in_uint8
+causal/one_key_bottom_right: positions_unsigned
+causal/one_key_bottom_right_probe: bottom_right_as_top_left negative_offset_as_zero bottom_right_one_early
+    bottom_right_one_late
+causal/one_key_top_left_probe: top_left_as_bottom_right
+causal/one_query_top_left_probe: causal_skipped_for_one_query
+causal/square_mask_of_the_rest: mask_transposed mask_skipped_with_causal
+causal/square_off: query_and_key_swapped weights_transposed
+causal/square_probe: causal_ignored causal_one_ahead causal_in_groups_of_four
+causal/top_float_mask: causal_skipped_with_mask
+causal/top_steps: zeroed_after_softmax epsilon_in_denominator
+core/no_batch_entries: output_tokens_before_heads output_in_float64 output_not_narrowed
+core/one_head: key_of_first_entry
+core/one_key: value_of_first_entry
+core/scale_zero: stated_scale_ignored zero_scale_as_default stated_scale_divided
+core/self_attention: key_reshaped odd_feature_dropped attends_across_heads scores_in_bfloat16
+core/uniform: softmax_over_queries softmax_over_all last_tile_filled_with_zeros halves_averaged
+    halves_merged_to_base_two
+core/value_width_1_4: output_as_wide_as_queries
+core/values_of_one: weights_not_normalised normaliser_multiplied
+core/values_of_zero: keys_averaged
+core/width_1: scale_from_all_heads scale_from_number_of_heads scale_from_number_of_keys
+core/width_2: scale_missing scale_multiplied scale_one_over_width
+core/width_33: scale_from_value_width
+documents/000/scores_far_apart: maximum_axis_lost
+documents/001/single_head: weights_overwrite_scores
+documents/001/softmax_of_queries: maximum_axis_lost
+grouped_query/which_head: heads_tiled first_head_for_all heads_by_number_of_groups heads_reversed values_tiled
+layout/causal_mask_far_offset: inverted upper_triangle offset_ignored always_square true_means_masked
+layout/causal_mask_more_keys_offset: offset_remembered
+layout/causal_mask_offset_126_boolean: positions_in_a_byte
+layout/causal_mask_single_query_at_2_boolean: single_query_sees_all
+layout/causal_mask_square: own_position_excluded next_position_included
+layout/causal_mask_square_additive: additive_ignored kept_value_four kept_value_one finite_number
+layout/causal_mask_square_after_no_keys: no_keys_kept_as_square
+layout/combine_heads_of_one_feature: not_transposed summed
+layout/combine_heads_two: interleaved moved_in_place heads_remembered
+layout/context_more_tokens: states_weighted_in_place states_remembered
+layout/context_one_token: scale_missing scale_multiplied scale_from_number_of_tokens scale_one_over_width
+layout/context_scale: uniform_mean
+layout/context_scale_zero: stated_scale_ignored scores_as_weights softmax_missing
+layout/context_square: score_of_every_feature weights_on_features
+layout/glorot_normal_seed_zero_72: seed_of_zero_ignored
+layout/glorot_normal_wide: variance_as_deviation he_deviation one_over_sum uniform truncated truncated_and_stretched
+    mean_shifted only_positive transposed seed_ignored
+layout/multi_head_causal_and_mask: mask_ignored boolean_mask_inverted mask_of_first_batch_entry causal_ignored
+    causal_inverted causal_strict causal_skipped_with_mask
+layout/multi_head_causal_and_mask_of_heads: three_axes_as_batch
+layout/multi_head_float_mask_rank_2: mask_subtracted float_mask_as_boolean mask_scaled_too
+layout/multi_head_heads_of_one: split_not_transposed scale_from_model_width combine_not_transposed
+layout/multi_head_mask_float_of_zeros_and_ones: zeros_and_ones_as_boolean
+layout/multi_head_odd_width: key_weights_remembered
+layout/multi_head_one_key_boolean_mask: one_key_not_masked
+layout/multi_head_one_head: weight_matrices_transposed query_projection_for_keys scale_missing scale_multiplied
+    output_projection_missing output_projection_transposed residual_added
+layout/multi_head_only_b_key: normaliser_multiplied weights_averaged
+layout/multi_head_only_b_output: output_bias_dropped
+layout/multi_head_only_b_query: query_bias_dropped
+layout/multi_head_only_b_value: biases_dropped value_bias_dropped
+layout/multi_head_scale_zero: split_interleaved stated_scale_ignored combine_interleaved
+layout/single_head_one_token: value_not_projected
+layout/single_head_plain_other_values: scale_missing scale_multiplied scale_from_model_width scale_from_number_of_tokens
+layout/single_head_scale: query_and_key_weights_swapped scores_transposed scale_remembered
+layout/single_head_scale_zero: stated_scale_ignored weights_summed_out
+layout/single_head_square: weight_matrices_transposed output_projection_missing output_projection_transposed
+layout/softmax_columns: whole_array_always last_axis_always opposite_axis
+layout/softmax_columns_by_negative_axis: axis_remembered
+layout/softmax_equal_everywhere_first: equal_numbers_by_last_axis
+layout/softmax_far_apart: global_maximum
+layout/softmax_fortran_ordered: strides_ignored
+layout/softmax_large: no_maximum
+layout/softmax_many_small: summed_in_half_precision
+layout/softmax_negative: maximum_started_at_zero
+layout/softmax_one_column: first_axis_always whole_array_by_default epsilon_in_denominator
+layout/softmax_rows: written_in_place
+layout/softmax_vector: not_normalised normaliser_multiplied powers_of_two logarithm_returned
+layout/softmax_whole_table: null_axis_as_last
+layout/split_heads_one: tokens_before_heads
+layout/split_heads_two: not_transposed interleaved moved_in_place
+layout/split_heads_two_other_values: number_remembered
+logsumexp/dead_row: logsumexp_plus_infinity logsumexp_zero_if_empty
+logsumexp/float_mask_of_ones: logsumexp_before_exclusion
+logsumexp/sinks: sink_missing_in_logsumexp
+logsumexp/two_equal_scores: logsumexp_without_maximum logsumexp_base_two logsumexp_is_maximum
+masking/bias_is_not_scaled: mask_scaled_too
+masking/boolean_negative_scale: negative_scale_made_positive
+masking/boolean_rank_3_batch_equals_heads: three_axes_as_batch
+masking/boolean_rank_3_row: mask_of_first_head
+masking/boolean_rank_3_shared: mask_of_first_query
+masking/boolean_rank_4_batch_row: mask_of_first_batch_entry
+masking/dead_everything: fully_masked_row_nan fully_masked_row_uniform
+masking/no_keys: no_keys_nan no_keys_crash
+masking/true_may_be_attended: boolean_mask_inverted boolean_mask_added
+masking/zeros_and_ones: mask_ignored mask_subtracted float_mask_as_boolean finite_mask_ignored
+masking/boolean_rank_4_batch_of_as_many_entries_as_key_heads: mask_of_entry_beside_key_heads
+memory/changed_key_lengths_slopes: distances_remembered
+rejects/multi_head_4_heads_of_6_fit_2_tokens: checked_by_a_reshape
+memory/combine_heads_heads_last_gapped: gaps_between_tokens
+memory/combine_heads_heads_last: strides_ignored
+memory/context_fortran_encoder_states: strides_ignored
+memory/fortran_sequences_of_14: table_read_as_it_lies pools_read_as_they_lie
+memory/gapped_query: gaps_ignored
+memory/heads_last_gapped_key: gaps_between_tokens
+memory/heads_last_key: strides_ignored
+memory/heads_last_mask: mask_strides_ignored
+memory/lengths_readonly: padding_cleared_in_place
+memory/multi_head_fortran_weights: weight_strides_ignored
+memory/multi_head_one_array_as_query_and_key_and_value: output_added_in_place
+memory/past_readonly: query_scaled_in_place
+memory/repeated_causality: causality_remembered
+memory/repeated_the_mask: mask_remembered
+memory/repeated_the_scale: scale_remembered key_remembered
+memory/reversed_lengths_of_sequences: list_read_forwards
+memory/reversed_query: direction_ignored
+memory/single_head_fortran_tokens: strides_ignored
+memory/single_head_one_array_as_w_query_and_w_key: query_weights_scaled_in_place
+memory/softmax_fortran_table_1: column_major_axes_exchanged
+memory/split_heads_fortran: strides_ignored
+memory/split_heads_prefix: batch_stride_assumed
+merge/as_many_heads_as_entries: entries_as_heads
+merge/as_many_heads_as_queries: heads_as_queries
+merge/as_many_queries_as_features: weights_along_features
+merge/batch: first_entry
+merge/beyond_float16: logarithm_without_larger
+merge/beyond_float64: maximum_not_subtracted
+merge/both_zero: logarithm_of_larger total_not_logarithm logarithms_summed zero_as_empty
+merge/digits_lost: shares_from_rounded_logarithm
+merge/digits_of_logarithms: logarithms_in_bfloat16 merged_logarithm_in_bfloat16
+merge/empty_both: both_empty_nan divided_by_zero plus_infinity_for_no_keys finite_for_no_keys zero_for_no_keys
+merge/empty_both_hold_numbers: both_empty_gives_first empty_as_low
+merge/empty_first: empty_part_spoils_row
+merge/empty_first_holds_nan: empty_first_leaks
+merge/empty_rows_hold_nan: empty_parts_leak
+merge/empty_second: empty_part_averaged
+merge/empty_second_holds_nan: empty_second_leaks
+merge/equal_logarithms: logarithm_of_mean
+merge/equal_outputs: outputs_added
+merge/fortran_logarithms: strides_of_logarithms_ignored
+merge/gap_10000_a: second_subtracted
+merge/gap_10000_b: first_subtracted
+merge/gap_20_a: distance_cut
+merge/gapped_outputs: gaps_ignored
+merge/gaps_of_heads: logarithms_queries_first logarithm_remembered
+merge/heads_9: first_head
+merge/heads_last_gapped_outputs: gaps_between_tokens
+merge/heads_last_outputs: strides_ignored
+merge/large_in_some_rows: maximum_of_all_rows
+merge/light_and_large_a: light_part_dropped
+merge/minus_ten_thousand_roughly: low_as_empty
+merge/nan_in_first: nonfinite_zeroed
+merge/nan_of_a_light_part: nonfinite_of_light_part_lost
+merge/one_above: in_powers_of_two weights_in_powers_of_two weights_exchanged
+merge/one_array_as_both_outputs: second_cleared
+merge/one_query: logarithm_written_over_first
+merge/ones: not_normalised normaliser_multiplied epsilon_in_divisor
+merge/opposite_outputs_nearly_largest: moved_by_a_difference
+layout/multi_head_no_keys_output_bias: output_bias_dropped_without_keys
+merge/opposite: sign_of_logarithms_lost
+merge/commutative_back: first_as_heavier
+merge/associative_first_two: alike_as_equal
+merge/split_halves: sink_in_each_merge
+merge/plain: logarithm_with_an_axis heavier_alone weighed_by_logarithms logarithm_of_first
+merge/plain_other_numbers: written_over_first
+merge/queries_17: first_query queries_beyond_a_block
+merge/rejects_logarithms_of_other_heads: cut_to_first
+merge/rejects_more_head_of_output_a: first_output_unchecked
+merge/rejects_more_head_of_output_b: second_output_unchecked
+merge/rejects_no_batch: axes_filled_in
+merge/rejects_one_entry_of_logsumexp_a: first_logarithm_unchecked
+merge/rejects_one_entry_of_logsumexp_b: second_logarithm_unchecked
+merge/rejects_one_head_for_all: parts_repeated
+merge/rejects_output_queries_first: outputs_reshaped
+merge/rejects_queries_before_heads: logarithms_reshaped
+merge/reversed_logarithms: read_forwards
+merge/ten_thousand_roughly: output_remembered
+merge/three_below: logarithm_in_base_two logarithm_mixed averaged root_of_weights
+merge/width_33: features_beyond_a_block
+nonfinite/no_row_may: excluded_value_leaks excluded_key_leaks
+nonfinite/quantized_not_a_number_attended: float8_nan_as_number
+nonfinite/scale_zero: nan_suppressed scores_made_finite
+paged/alibi: alibi_by_place_in_pool packed_key_positions_go_on
+paged/causal_bottom: causal_by_place_in_pool aligned_at_the_longest aligned_at_the_page_end paged_mask_of_first_sequence
+    packed_aligned_by_the_whole
+paged/causal_top: packed_positions_go_on
+paged/ends_of_long_pages: slots_in_sixteen_bits pages_in_eight_bits page_tail_read last_page_length_ignored
+    page_size_of_sixteen every_page_as_long_as_the_last
+paged/ends_of_pages: page_too_many full_last_page_dropped last_page_dropped full_last_page_as_empty last_page_one_more
+    pages_in_pool_order table_of_next_sequence slots_from_one last_page_length_of_first
+paged/ends_of_pages_of_12: page_zero_as_filler
+paged/ends_of_uneven_pages: pages_by_shifted_bits slots_by_masked_bits pages_taken_as_neighbours page_tail_weighed
+paged/grouped_decode: pages_reversed table_of_first_sequence page_one_slot_short values_taken_as_neighbours
+    packed_output_heads_first keys_as_many_as_queries
+paged/heads_as_slots: page_read_heads_first page_read_tokens_first packed_end_inclusive packed_last_key_dropped
+paged/mask_of_keys: keys_spread_over_pages page_number_not_multiplied packed_key_starts_for_queries
+paged/nine_sequences: last_page_length_without_pages
+paged/no_keys: empty_sequence_given_another empty_sequence_read last_page_without_a_page packed_empty_given_another
+paged/no_keys_sinks: paged_length_of_first_sequence
+paged/no_queries: packed_empty_not_counted
+paged/seventeen_sequences: positions_anew_in_each_page
+paged/shared_prefix_causal: shared_prefix_attended_whole
+paged/shared_prefix_decode: shared_page_of_first_alone
+paged/sinks_causal: packed_logsumexp_heads_first
+paged/very_unequal: table_padding_read table_from_second_page page_list_one_later page_list_from_the_beginning
+    page_list_cumulated page_list_with_the_next packed_starts_one_later packed_as_long_as_the_longest
+    packed_keys_from_the_beginning packed_keys_cumulated packed_not_separated packed_query_starts_for_keys
+paged/window_across_pages: window_by_place_in_pool
+paged/window_alibi_4: distances_from_first_page_read
+paged/window_boolean_mask_4: mask_from_first_page_read
+paged/window_everything_4: sinks_beside_first_page_alone
+quantized/alibi: biases_descaled_too
+quantized/as_many_heads_as_entries: quantized_scales_by_entry
+quantized/borders_e4m3_of_keys: float8_saturated_at_240
+quantized/borders_int8_of_values: int8_clipped_to_127
+quantized/e4m3_per_head: quantized_scale_of_next_head e4m3_as_e5m2
+quantized/e4m3_per_tensor: quantized_scales_ignored quantized_scales_divided e4m3_as_fnuz
+quantized/e5m2_per_tensor: quantized_scales_twice e5m2_as_e4m3 float8_bits_as_integers
+quantized/equal_numbers: value_scale_ignored value_scale_divided value_scale_squared
+quantized/far_scores_e4m3: quantized_no_maximum
+quantized/float_mask: mask_descaled_too
+quantized/grouped_per_batch_entry: quantized_scales_transposed
+quantized/grouped_per_head: quantized_scale_of_query_head
+quantized/int8_per_batch_entry: quantized_scale_of_first_entry
+quantized/int8_per_head: quantized_scale_of_first_head int8_with_zero_point
+quantized/int8_per_tensor: quantized_scales_by_root int8_as_unsigned
+quantized/key_scale_of_as_many_entries: quantized_scales_squeezed
+quantized/keys_alone: key_scale_ignored key_scale_divided key_scale_squared
+quantized/keys_alone_per_batch_entry: key_scale_beside_value_scale_alone
+quantized/large_values: dequantized_to_float16
+quantized/negative_key_scale: quantized_scale_without_sign
+quantized/one_key: key_scale_for_values dequantized_to_own_format
+quantized/past: quantized_past_unscaled
+quantized/query_alone: query_scale_beside_key_scale_alone
+quantized/query_grouped: query_scale_of_keys
+quantized/query_per_tensor: query_scale_ignored query_scale_divided query_scale_squared
+quantized/scale_zero: quantized_scales_swapped
+quantized/sinks: sinks_descaled_too
+quantized/softcap: softcap_before_descale
+quantized/steps_int8: value_scale_in_weights key_scale_after_softmax
+quantized/subnormal_e4m3: float8_subnormals_flushed
+quantized/sums_around_32768: int8_sums_wrapped int8_sums_saturated
+quantized/sums_e4m3_32: float8_scores_in_14_bits
+quantized/sums_of_values: quantized_values_in_14_bits
+quantized/unlike_granularity: quantized_scales_averaged
+quantized/unlike_granularity_of_keys: quantized_largest_scale
+quantized/unlike_sizes: quantized_scale_in_bfloat16 quantized_scale_power_of_two
+quantized/values_alone_per_batch_entry: value_scale_beside_key_scale_alone
+quantized/zero_key_scale: quantized_zero_scale_as_none
+rejects/batch_of_one: batch_not_checked
+rejects/context_vector_widths: width_not_checked
+rejects/grouped_fewer_than_shared: heads_not_checked
+rejects/key_scale_of_two_heads: scale_shape_not_checked
+rejects/length_fewer_values: tokens_not_checked
+rejects/mask_of_four_columns: mask_not_checked
+rejects/multi_head_four_heads: remainder_dropped
+rejects/multi_head_rank_2: rank_not_checked
+rejects/query_length_beyond_the_queries: lengths_not_checked
+rejects/rank_3: rank_not_checked
+rejects/split_heads_of_eight_features: remainder_dropped
+rejects/width_narrower_keys: width_not_checked
+sinks/grouped_steps: sink_of_shared_head
+sinks/halves_a_single_key: sinks_ignored sink_on_first_key sink_not_exponentiated sink_missing_in_weights
+sinks/no_keys: sink_masked_with_the_keys
+sinks/plain_other_values: sink_of_first_head sinks_scaled
+sinks/zero: sink_not_shifted
+softcap/after_the_scale: softcap_before_scale
+softcap/bias_is_not_capped: softcap_after_bias
+softcap/half: softcap_ignored softcap_clipped softcap_not_multiplied_back softcap_argument_undivided
+softcap/hidden_key_is_not_capped: softcap_after_mask mask_negated_in_place
+softcap/off_by_zero: softcap_zero_applied
+softcap/saturated: weights_before_exclusion
+softcap/sinks: sinks_capped
+stress/gap_first_tile_hidden: hidden_tile_nan
+stress/gap_one_key_billions: excluded_by_a_billion
+stress/gap_one_key_boolean: excluded_by_a_finite_number
+stress/large_positive: global_maximum
+stress/mask_rows_of_10000: low_mask_excludes
+stress/multi_head_large_scores: maximum_axis_lost
+stress/multi_head_scores_far_below: keys_and_values_swapped softmax_over_queries no_maximum softmax_over_heads
+stress/near_ties: exponential_approximated
+stress/raw_products_beyond_float16: scores_in_float16
+stress/rising_17: tiles_not_rescaled
+stress/scores_at_the_edge_of_float16: maximum_started_at_zero
+stress/scores_beyond_float16: no_maximum fixed_shift_of_ten
+stress/single_head_large_scores: softmax_over_queries softmax_over_all softmax_missing no_maximum
+stress/small_weight_large_value: weights_in_bfloat16
+stress/sum_beyond_float16: computed_in_float32
+stress/uniform_ones_513: summed_in_half_precision
+tails/keys_31_winner_last: last_keys_dropped_of_8 last_keys_dropped_of_16
+tails/keys_33_all_negative: last_keys_dropped_of_32
+tails/queries_129: last_queries_dropped
+varlen/all_short_keys: cut_keys_padded_with_zeros
+varlen/alone_1: causal_inverted causal_strict
+varlen/causal_queries_bottom: query_lengths_not_aligned
+varlen/key_lengths_probe: key_length_of_first_entry
+varlen/no_queries_in_one_entry: query_lengths_hide_keys
+varlen/one_key_each: key_lengths_ignored key_length_one_more key_length_one_short key_lengths_cumulated
+    padding_at_the_start padding_zeroed
+varlen/query_lengths: lengths_swapped query_padding_at_the_start
+window/bounds_0_0: window_ignored window_left_one_more window_left_ignored window_needs_causal window_needs_mask
+window/bounds_0_1: window_sides_swapped
+window/bounds_5_5: window_left_one_short
+window/bounds_open_0: window_zero_as_open
+window/bounds_open_2: window_right_one_short window_right_one_more window_symmetric window_right_ignored
+window/bounds_open_open: window_open_side_as_zero
+window/causal_bottom_right: window_around_row
+window/causal_open_left: window_replaces_causal
+window/causal_top_left: window_at_the_end
+stress/large_beyond_float16_queries: through_float16
+stress/context_large_beyond_float16_states: through_float16
+stress/single_head_large_beyond_float16_tokens: through_float16
+stress/multi_head_large_beyond_float16_tokens: through_float16
+merge/outputs_tiny_beyond_float16: through_float16
+layout/softmax_nearly_largest_bfloat16_above: through_float16
+varlen/as_many_queries_as_entries: packed_one_query_each
+stress/sinks_near_scores_around_minus_120: sink_maximum_from_zero
+nonfinite/nan_in_query_of_one_key: single_key_loses_nan
+layout/multi_head_mask_of_entries_and_queries_boolean: padding_mask_for_queries
+"""
+"""A line a case: its id, and the mistakes that it is there to catch, each without the short name of its operation."""

@@ -7,21 +7,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
+    BOTTOM_CAUSAL,
     BOTTOM_RIGHT,
+    TOP,
     TOP_LEFT,
     Sizes,
     attention,
     boolean_mask,
+    booleans,
     coarse,
     counting,
     float_mask,
+    floats,
     probe,
     probe_sizes,
+    profile,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
+from attnspec_authoring.recipes.authoring import table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+window_case = profile("window")
 
 Window = list[int | None]
 
@@ -42,13 +53,13 @@ def _name(window: Window) -> str:
 def bound_cases() -> tuple[AuthoredCase, ...]:
     """Probe every kind of bound on as many queries as keys, where no alignment matters."""
     windows: tuple[tuple[Window, str, str | None], ...] = (
-        ([0, 0], "Only the query's own position", "https://github.com/unslothai/unsloth/pull/8253"),
-        ([1, 0], "The query's own position and the one before", "https://github.com/jax-ml/jax/pull/39576"),
+        ([0, 0], "Only the query's own position", "unslothai/unsloth/pull/8253"),
+        ([1, 0], "The query's own position and the one before", "jax-ml/jax/pull/39576"),
         ([0, 1], "The query's own position and the next", None),
-        ([1, 1], "One position on either side", "https://github.com/jax-ml/jax/issues/32300"),
-        ([2, 0], "Two positions to the left", "https://github.com/huggingface/transformers/issues/29623"),
-        ([1, 2], "More to the right than to the left", "https://github.com/vllm-project/vllm/pull/31406"),
-        ([3, 1], "More to the left than to the right", "https://github.com/huggingface/transformers/pull/40700"),
+        ([1, 1], "One position on either side", "jax-ml/jax/issues/32300"),
+        ([2, 0], "Two positions to the left", "huggingface/transformers/issues/29623"),
+        ([1, 2], "More to the right than to the left", "vllm-project/vllm/pull/31406"),
+        ([3, 1], "More to the left than to the right", "huggingface/transformers/pull/40700"),
         ([None, 0], "Everything to the left, nothing to the right: causal by another name", None),
         ([0, None], "Nothing to the left, everything to the right", None),
         ([None, 2], "Everything to the left, two to the right", None),
@@ -59,8 +70,8 @@ def bound_cases() -> tuple[AuthoredCase, ...]:
         ([4, 4], "A window that misses only the two farthest pairs", None),
     )
     return tuple(
-        attention(f"window/bounds_{_name(window)}", title, SEEN, url=url, window=window, **probe(SEEN))
-        for window, title, url in windows
+        window_case(f"bounds_{_name(window)}", title)(SEEN, report=report, window=window, **probe(SEEN))
+        for window, title, report in windows
     )
 
 
@@ -68,210 +79,135 @@ def drawn_cases() -> tuple[AuthoredCase, ...]:
     """Hold windows over drawn numbers."""
     windows: tuple[Window, ...] = ([2, 1], [None, 1])
     made = [
-        attention(f"window/square_{_name(window)}", f"Drawn numbers under the window {window}", SQUARE, window=window)
+        window_case(f"square_{_name(window)}", f"Drawn numbers under the window {window}")(SQUARE, window=window)
         for window in windows
     ]
     return (
         *made,
-        attention("window/square_2_1_other_values", "The window [2, 1] over other values", SQUARE, window=[2, 1]),
-        attention(
-            "window/steps",
-            "Weights, logits and logsumexp under a window",
-            Sizes(1, 2, 2, 5, 5),
-            outputs=("output", "weights", "logsumexp", "logits"),
-            window=[1, 1],
+        window_case("square_2_1_other_values", "The window [2, 1] over other values")(SQUARE, window=[2, 1]),
+        window_case("steps", "Weights, logits and logsumexp under a window")(
+            Sizes(1, 2, 2, 5, 5), also="weights logsumexp logits", window=[1, 1]
         ),
-        attention(
-            "window/values_wider", "A window with values wider than the keys", Sizes(1, 2, 2, 5, 5, 3, 4), window=[1, 1]
+        window_case("values_wider", "A window with values wider than the keys")(
+            Sizes(1, 2, 2, 5, 5, 3, 4), window=[1, 1]
         ),
-        attention("window/width_8", "A window over eight features", Sizes(1, 2, 2, 5, 5, 8), window=[2, 1]),
-        attention("window/scale_negative", "A window under a negative scale", SQUARE, window=[2, 1], scale=-0.5),
-        attention("window/grouped", "A window over grouped heads", Sizes(1, 6, 2, 5, 5), window=[1, 1], revision=2),
-        attention("window/softcap", "A window and a softcap", SQUARE, window=[2, 0], softcap=1.0),
+        window_case("width_8", "A window over eight features")(Sizes(1, 2, 2, 5, 5, 8), window=[2, 1]),
+        window_case("scale_negative", "A window under a negative scale")(SQUARE, window=[2, 1], scale=-0.5),
+        window_case("grouped", "A window over grouped heads")(Sizes(1, 6, 2, 5, 5), window=[1, 1], revision=2),
+        window_case("softcap", "A window and a softcap")(SQUARE, window=[2, 0], softcap=1.0),
     )
 
 
-def position_cases() -> tuple[AuthoredCase, ...]:
+def position_cases() -> Iterator[AuthoredCase]:
     """Place the window by the alignment, whether the case is causal or not."""
-    made: list[AuthoredCase] = []
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
         short = alignment.split("_", maxsplit=1)[0]
-        made += [
-            attention(
-                f"window/{name}_{short}",
-                f"The window {window} with {name.replace('_', ' ')} than keys, {short}",
-                sizes,
-                clauses=("sdpa.window.position",),
-                window=window,
-                causal_alignment=alignment,
-                **probe(sizes),
+        yield from (
+            window_case(f"{name}_{short}", f"The window {window} with {name.replace('_', ' ')} than keys, {short}")(
+                sizes, clauses="window.position", window=window, causal_alignment=alignment, **probe(sizes)
             )
             for name, sizes, window in (("fewer_queries", SEEN_FEWER, [1, 1]), ("more_queries", SEEN_MORE, [2, 0]))
-        ]
-        made += [
-            attention(
-                f"window/decode_{short}",
-                f"One query against seven keys under the window [2, 0], {short}",
+        )
+        yield from (
+            window_case(f"decode_{short}", f"One query against seven keys under the window [2, 0], {short}")(
                 Sizes(3, 2, 2, 1, 7),
-                clauses=("sdpa.window.position",),
-                url="https://github.com/ROCm/flash-attention/pull/185" if alignment == BOTTOM_RIGHT else None,
+                clauses="window.position",
+                report="ROCm/flash-attention/pull/185" if alignment == BOTTOM_RIGHT else None,
                 window=[2, 0],
                 causal_alignment=alignment,
             ),
-            attention(
-                f"window/drawn_{short}",
-                f"Drawn numbers with fewer queries than keys, {short}",
-                PLAIN,
-                clauses=("sdpa.window.position",),
-                window=[1, 2],
-                causal_alignment=alignment,
+            window_case(f"drawn_{short}", f"Drawn numbers with fewer queries than keys, {short}")(
+                PLAIN, clauses="window.position", window=[1, 2], causal_alignment=alignment
             ),
-        ]
+        )
     beyond: tuple[tuple[str, str, Window], ...] = (("left", TOP_LEFT, [None, 0]), ("right", BOTTOM_RIGHT, [0, 2]))
-    made += [
-        attention(
-            f"window/{side}_beyond_the_keys",
-            f"Three queries and one key, which the {side} side never hides",
+    yield from (
+        window_case(f"{side}_beyond_the_keys", f"Three queries and one key, which the {side} side never hides")(
             Sizes(1, 1, 1, 3, 1, 2, 1),
-            url="https://github.com/Dao-AILab/flash-attention/issues/895",
+            report="Dao-AILab/flash-attention/issues/895",
             query=np.zeros((1, 1, 3, 2)),
             causal_alignment=alignment,
             window=window,
         )
         for side, alignment, window in beyond
-    ]
-    return tuple(made)
+    )
 
 
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put windows together with causality and masks."""
+    case = table(window_case, is_causal=True)
     powers = Sizes(3, 2, 2, 4, 6, width=1)
     four = Sizes(3, 2, 2, 4, 4, width=1)
     batch = Sizes(3, 2, 2, 5, 5)
     boolean, added = "window/boolean_mask", "window/float_mask"
     aligned, tiles = "window/aligned_tiles", Sizes(1, 2, 1, 16, 32, 1)
     return (
-        attention(
-            "window/causal_powers",
-            "Causal with one key to the left: the last of four queries sees 4 and 8",
-            four,
-            url="https://github.com/microsoft/onnxruntime/pull/25927",
-            is_causal=True,
-            window=[1, 0],
-            **counting(four),
+        case("causal_powers", "Causal with one key to the left: the last of four queries sees 4 and 8")(
+            four, report="microsoft/onnxruntime/pull/25927", window=[1, 0], **counting(four)
         ),
-        attention(
-            "window/causal_cuts_the_right",
-            "Causality cuts off what a window allows on the right",
-            SQUARE,
-            is_causal=True,
-            window=[2, 3],
-        ),
-        attention(
-            "window/causal_open_left",
-            "Causal with an open left side and two on the right is causal alone",
-            SQUARE,
-            is_causal=True,
-            window=[None, 2],
+        case("causal_cuts_the_right", "Causality cuts off what a window allows on the right")(SQUARE, window=[2, 3]),
+        case("causal_open_left", "Causal with an open left side and two on the right is causal alone")(
+            SQUARE, window=[None, 2]
         ),
         *(
-            attention(
-                f"window/causal_{alignment}",
+            case(
+                f"causal_{alignment}",
                 f"Causal with a window and fewer queries than keys, {alignment.replace('_', '-')}",
-                powers,
-                clauses=("sdpa.window.position",),
-                is_causal=True,
-                window=[1, 0],
-                causal_alignment=alignment,
-                **counting(powers),
-            )
+            )(powers, clauses="window.position", window=[1, 0], causal_alignment=alignment, **counting(powers))
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
-        attention(
-            boolean,
-            "A Boolean mask and a window",
+        attention(boolean, "A Boolean mask and a window")(
             batch,
-            clauses=("sdpa.window.left", "sdpa.mask.boolean"),
+            clauses="window.left mask.boolean",
             window=[2, 2],
             mask=boolean_mask(boolean, (3, 1, 5, 5)) | np.eye(5, dtype=np.bool_),
             revision=2,
         ),
-        attention(
-            added,
-            "A float mask and a window",
-            SQUARE,
-            clauses=("sdpa.window.left", "sdpa.mask.additive"),
-            window=[2, 1],
-            mask=float_mask(added, (2, 5, 5), hides=False),
+        attention(added, "A float mask and a window")(
+            SQUARE, clauses="window.left mask.additive", window=[2, 1], mask=floats(2, 5, 5, hides=False)
         ),
-        attention(
-            "window/mask_and_causal",
-            "A mask, causality and a window at once, over grouped heads",
-            Sizes(1, 6, 2, 4, 7),
-            is_causal=True,
-            window=[3, None],
-            causal_alignment=BOTTOM_RIGHT,
-            mask=boolean_mask("window/mask_and_causal", (6, 4, 7)),
+        case("mask_and_causal", "A mask, causality and a window at once, over grouped heads")(
+            Sizes(1, 6, 2, 4, 7), window=[3, None], **BOTTOM, mask=booleans(6, 4, 7)
         ),
-        attention(
-            "window/dead_rows_beyond_the_keys",
-            "Queries that stand too far behind the last key see nothing",
-            Sizes(1, 2, 2, 7, 4),
-            clauses=("sdpa.fully_masked_row", "sdpa.window.left"),
-            outputs=("output", "weights"),
-            window=[1, 1],
-            causal_alignment=TOP_LEFT,
+        window_case("dead_rows_beyond_the_keys", "Queries that stand too far behind the last key see nothing")(
+            Sizes(1, 2, 2, 7, 4), clauses="fully_masked_row window.left", also="weights", window=[1, 1], **TOP
         ),
-        attention(
-            "window/dead_rows_before_the_keys",
-            "Queries that stand before the first key see nothing to the left",
-            Sizes(1, 2, 2, 7, 4, 1),
-            clauses=("sdpa.fully_masked_row", "sdpa.window.right"),
-            window=[None, 0],
-            causal_alignment=BOTTOM_RIGHT,
+        window_case("dead_rows_before_the_keys", "Queries that stand before the first key see nothing to the left")(
+            Sizes(1, 2, 2, 7, 4, 1), clauses="fully_masked_row window.right", window=[None, 0], **BOTTOM
         ),
-        attention(
-            "window/past",
-            "A window that reaches back into the past",
-            Sizes(3, 2, 2, 4, 4, past=3),
-            clauses=("sdpa.window.position", "sdpa.past.position"),
-            window=[2, 0],
+        window_case("past", "A window that reaches back into the past")(
+            Sizes(3, 2, 2, 4, 4, past=3), clauses="window.position past.position", window=[2, 0]
         ),
-        attention(
-            "window/key_lengths",
-            "A window that counts back from the last key of each batch entry",
+        window_case("key_lengths", "A window that counts back from the last key of each batch entry")(
             Sizes(3, 2, 2, 1, 7),
-            clauses=("sdpa.window.position", "sdpa.key_lengths.alignment"),
-            url="https://github.com/sgl-project/sglang/pull/32087",
+            clauses="window.position key_lengths.alignment",
+            report="sgl-project/sglang/pull/32087",
             window=[2, 0],
             key_lengths=[7, 4, 2],
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM,
         ),
         *(
-            attention(
-                f"window/key_lengths_causal_{_name(window)}",
+            window_case(
+                f"key_lengths_causal_{_name(window)}",
                 f"One query, causal, and a window {where} that counts back from the last key of each batch entry",
+            )(
                 Sizes(3, 2, 2, 1, 7),
-                clauses=("sdpa.window.position", "sdpa.key_lengths.alignment"),
+                clauses="window.position key_lengths.alignment",
                 window=window,
                 key_lengths=[7, 4, 2],
-                is_causal=True,
-                causal_alignment=BOTTOM_RIGHT,
+                **BOTTOM_CAUSAL,
             )
             for window, where in CAUSAL
         ),
         # Kernels have their fast paths where lengths are multiples of 16.
-        attention(
-            aligned,
-            "16 queries and 32 keys with window, causality, cap, distances, mask and sinks",
+        attention(aligned, "16 queries and 32 keys with window, causality, cap, distances, mask and sinks")(
             tiles,
-            url="https://github.com/HKUSTDial/flash-sparse-attention/pull/363",
+            report="HKUSTDial/flash-sparse-attention/pull/363",
             **coarse(aligned, tiles),
             mask=np.round(float_mask(aligned, (2, 1, 32))),
             sinks=[0.5, -0.5],
             alibi_slopes=[0.25, 0.5],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
             scale=-0.75,
             softcap=2.0,
             window=[9, 2],
@@ -289,13 +225,10 @@ def before_the_keys() -> tuple[AuthoredCase, ...]:
         ("20_3", [20, 3]),
     )
     return tuple(
-        attention(
-            f"window/{queries}_queries_before_{keys}_keys_{name}",
+        window_case(
+            f"{queries}_queries_before_{keys}_keys_{name}",
             f"The last of {queries} queries at the last of {keys} keys, window {window}",
-            Sizes(1, 2, 1, queries, keys, 1),
-            window=list(window),
-            causal_alignment=BOTTOM_RIGHT,
-        )
+        )(Sizes(1, 2, 1, queries, keys, 1), window=list(window), **BOTTOM)
         for queries, keys in ((21, 9), (40, 19), (70, 35))
         for name, window in sides
     )

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["authored_cases"]
-
 
 def authored_cases() -> tuple[AuthoredCase, ...]:
     """Return every authored case of rotary positions, sorted by id."""
+    from attnspec_authoring.recipes.completing import with_targets
     from attnspec_authoring.recipes.rotary import rotary, targets
-    from attnspec_authoring.recipes.targeting import with_targets
 
     return with_targets(sorted(rotary.cases(), key=lambda case: case.id), targets.TARGETS, targets.__file__)

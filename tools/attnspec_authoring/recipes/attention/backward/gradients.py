@@ -15,8 +15,8 @@ from attnspec_authoring.recipes.attention.attendance import (
     holds_nonfinite,
     is_positional,
 )
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, drawn_by, made_for
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed, reported
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
@@ -49,13 +49,14 @@ def of_logsumexp(name: str, sizes: Sizes) -> NDArray[np.float64]:
     return grid(f"{name}/grad_logsumexp", (sizes.batch, sizes.heads, sizes.queries))
 
 
+@headed
 def gradients(
     name: str,
     title: str,
     sizes: Sizes,
     *,
-    clauses: tuple[str, ...] = (),
-    url: str | None = None,
+    clauses: tuple[str, ...] | str = (),
+    report: str | None = None,
     derived: tuple[str, ...] = (),
     outputs: tuple[str, ...] = (),
     dtypes: tuple[str, ...] = EVERY_DTYPE,
@@ -64,35 +65,12 @@ def gradients(
     with_grad_logsumexp: bool = False,
     **arguments: Any,
 ) -> AuthoredCase:
-    """Make a case of the backward pass.
+    """Make a case of the backward pass, from what ``attention`` takes for one of the forward pass.
 
-    Parameters
-    ----------
-    name
-        Its id without the profile.
-    title, derived, dtypes, presentation, changed_argument
-        As in :class:`AuthoredCase`.
-    sizes
-        Sizes of the tensors that are drawn.
-    clauses
-        What the case is about, without the short name, before the clauses that follow from the features that it uses.
-    url
-        A public report of a bug that the case would have caught.
-    outputs
-        Outputs to store beside those that are owed.
-    with_grad_logsumexp
-        Whether a gradient of the logsumexp is drawn.
-    arguments
-        Inputs, which replace drawn ones, and attributes.
-
-    Raises
-    ------
-    RecipeError
-        If an input is not exact in an offered dtype, or the alignment is stated where it changes nothing, or not
-        stated where it changes something.
+    The name goes without the profile and clauses without the short name; outputs are stored beside those that are owed.
     """
     case_id = f"{PROFILE}/{name}"
-    inputs = drawn(case_id, sizes)
+    arguments, inputs = drawn_by(case_id, arguments), drawn(case_id, sizes)
     if with_grad_logsumexp:
         inputs["grad_logsumexp"] = of_logsumexp(case_id, sizes)
     known = (*BACKWARD.inputs, *BACKWARD.optional_inputs)
@@ -104,13 +82,16 @@ def gradients(
         raise RecipeError(f"{case_id}: state causal_alignment exactly where top_left and bottom_right differ.")
     stored = (*BACKWARD.owed(inputs), *outputs)
     given = {*inputs, *derived}
-    named = (*(f"{BACKWARD.short_name}.{clause}" for clause in clauses), *clauses_of(inputs, attributes, given, stored))
+    named = (
+        *(f"{BACKWARD.short_name}.{clause}" for clause in (clauses.split() if isinstance(clauses, str) else clauses)),
+        *clauses_of(inputs, attributes, given, stored),
+    )
     return AuthoredCase(
         id=case_id,
         title=f"Gradients: {title}",
         operation=BACKWARD.name,
         clauses=tuple(dict.fromkeys(named)),
-        source=made_for(PROFILE) if url is None else reported(url),
+        source=made_for(PROFILE) if report is None else reported(report),
         inputs=inputs,
         attributes=attributes,
         derived=derived,

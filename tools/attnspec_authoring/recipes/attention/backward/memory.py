@@ -1,4 +1,4 @@
-"""How inputs lie in memory, that they stay as they were, and that nothing is remembered of an earlier call."""
+"""Memory layouts of what goes in, each tensor alone and several together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import ChangedArgument
-from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, booleans, float_mask, floats
 from attnspec_authoring.recipes.attention.backward.gradients import (
     BATCH,
     GROUPED,
@@ -18,10 +18,13 @@ from attnspec_authoring.recipes.attention.backward.gradients import (
     gradients,
     of_logsumexp,
 )
-from attnspec_authoring.recipes.attention.memory import changed_places
+from attnspec_authoring.recipes.attention.memory import calls
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 MATRICES = ("grad_output", "query", "key", "value")
@@ -38,31 +41,20 @@ LAYOUTS = {
 _LAYOUT = ("memory_layout",)
 
 
-def layout_cases() -> tuple[AuthoredCase, ...]:
+def layout_cases() -> Iterator[AuthoredCase]:
     """Every layout of the gradient of the output, and of all inputs together."""
-    made: list[AuthoredCase] = []
     for layout, how in LAYOUTS.items():
         name = f"{layout}_everything"
         stored: dict[str, Any] = {"mask": float_mask(f"backward/{name}", (1, 1, 4, 5)), "derived": STORED}
         every = (*MATRICES, "mask", *(() if layout.startswith("heads_last") else ("logsumexp",)), "output")
-        made += [
-            gradients(
-                f"{layout}_grad_output",
-                f"The gradient of the output lies {how}",
-                PLAIN,
-                clauses=_LAYOUT,
-                memory_order={"grad_output": layout},
+        yield from (
+            gradients(f"{layout}_grad_output", f"The gradient of the output lies {how}")(
+                PLAIN, clauses=_LAYOUT, memory_order={"grad_output": layout}
             ),
-            gradients(
-                name,
-                f"All inputs lie {how}",
-                PLAIN,
-                clauses=_LAYOUT,
-                memory_order=dict.fromkeys(every, layout),
-                **stored,
+            gradients(name, f"All inputs lie {how}")(
+                PLAIN, clauses=_LAYOUT, memory_order=dict.fromkeys(every, layout), **stored
             ),
-        ]
-    return tuple(made)
+        )
 
 
 _GIVEN = ", and both results are given"
@@ -77,17 +69,7 @@ REPEATED: tuple[tuple[str, str, str, str, Sizes, tuple[int, ...], tuple[int, ...
     (_TOKENS, "key", "key", "keys", PLAIN, (1, 2, 1, 2), (1, 2, 5, 2), (), ""),
     (_FEATURES, "feature", "key", "keys", _WIDE, (1, 2, 5, 1), (1, 2, 5, 3), (), ""),
     (_TOKENS, "key", "value", "values", PLAIN, (1, 2, 1, 2), (1, 2, 5, 2), (), ""),
-    (
-        _FEATURES,
-        "feature",
-        "value",
-        "numbers",
-        _WIDE,
-        (1, 2, 5, 1),
-        (1, 2, 5, 3),
-        STORED,
-        _GIVEN,
-    ),
+    (_FEATURES, "feature", "value", "numbers", _WIDE, (1, 2, 5, 1), (1, 2, 5, 3), STORED, _GIVEN),
 )
 """One query, key or feature of an input that lies in memory once, though it is there for all of them."""
 
@@ -99,6 +81,7 @@ def repeated(seed: str, name: str, part: tuple[int, ...], shape: tuple[int, ...]
 
 def repeated_cases() -> tuple[AuthoredCase, ...]:
     """One part of memory that stands for many."""
+    case = table(gradients, clauses=_LAYOUT)
     shape = (3, 2, 4, 1)
     one_entry = np.broadcast_to(grid("backward/broadcast_grad_output/one", (1, *shape[1:])), shape).copy()
     one_head = np.broadcast_to(grid("backward/heads_broadcast_grad_output/one", (3, 1, *shape[2:])), shape).copy()
@@ -107,90 +90,47 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
         name: np.broadcast_to(keys[name][:, :1], keys[name].shape).copy() for name in ("key", "value")
     }
     return (
-        gradients(
-            "one_number_grad_output",
-            "One number stands for the whole gradient of the output, as that of a sum",
-            PLAIN,
-            clauses=_LAYOUT,
-            memory_order={"grad_output": "one_number"},
-            grad_output=np.ones((1, 2, 4, 2)),
+        case("one_number_grad_output", "One number stands for the whole gradient of the output, as that of a sum")(
+            PLAIN, memory_order={"grad_output": "one_number"}, grad_output=np.ones((1, 2, 4, 2))
         ),
-        gradients(
+        case(
             "one_number_grad_output_stored",
             "One number stands for the whole gradient of the output, in six heads over two, and both are given",
-            GROUPED,
-            clauses=_LAYOUT,
-            derived=STORED,
-            memory_order={"grad_output": "one_number"},
-            grad_output=np.full((1, 6, 4, 1), 0.25),
+        )(GROUPED, derived=STORED, memory_order={"grad_output": "one_number"}, grad_output=np.full((1, 6, 4, 1), 0.25)),
+        case("one_number_grad_logsumexp", "One number stands for the whole gradient of the logsumexp")(
+            PLAIN, memory_order={"grad_logsumexp": "one_number"}, grad_logsumexp=np.ones((1, 2, 4))
         ),
-        gradients(
-            "one_number_grad_logsumexp",
-            "One number stands for the whole gradient of the logsumexp",
-            PLAIN,
-            clauses=_LAYOUT,
-            memory_order={"grad_logsumexp": "one_number"},
-            grad_logsumexp=np.ones((1, 2, 4)),
+        case("broadcast_grad_output", "The gradient of one batch entry stands for those of all")(
+            BATCH, memory_order={"grad_output": "broadcast"}, grad_output=one_entry
         ),
-        gradients(
-            "broadcast_grad_output",
-            "The gradient of one batch entry stands for those of all",
-            BATCH,
-            clauses=_LAYOUT,
-            memory_order={"grad_output": "broadcast"},
-            grad_output=one_entry,
-        ),
-        gradients(
-            "heads_broadcast_grad_output",
-            "The gradient of one head stands for those of all",
-            BATCH,
-            clauses=_LAYOUT,
-            memory_order={"grad_output": "heads_broadcast"},
-            grad_output=one_head,
+        case("heads_broadcast_grad_output", "The gradient of one head stands for those of all")(
+            BATCH, memory_order={"grad_output": "heads_broadcast"}, grad_output=one_head
         ),
         *(
-            gradients(
-                f"{layout}_{name}",
-                f"In memory the {what} of one {one} stand for those of all{beside}",
+            case(f"{layout}_{name}", f"In memory the {what} of one {one} stand for those of all{beside}")(
                 sizes,
-                clauses=_LAYOUT,
                 derived=derived,
                 memory_order={name: layout},
                 **repeated(f"backward/{layout}_{name}/one", name, part, shape),
             )
             for layout, one, name, what, sizes, part, shape, derived, beside in REPEATED
         ),
-        gradients(
+        case(
             "features_broadcast_gradients_of_heads",
             "The gradient of one feature stands for those of all in memory, in six heads over two",
+        )(
             GROUPED_WIDE,
-            clauses=_LAYOUT,
             memory_order={"grad_output": _FEATURES},
             **repeated("backward/features_broadcast_gradients_of_heads/one", "grad_output", (2, 6, 4, 1), (2, 6, 4, 2)),
         ),
-        gradients(
-            "fortran_mask",
-            "The mask lies with its first axis first in memory",
-            PLAIN,
-            clauses=_LAYOUT,
-            memory_order={"mask": "fortran"},
-            mask=boolean_mask("backward/fortran_mask", (2, 4, 5)),
+        case("fortran_mask", "The mask lies with its first axis first in memory")(
+            PLAIN, memory_order={"mask": "fortran"}, mask=booleans(2, 4, 5)
         ),
-        gradients(
-            "gapped_mask",
-            "The mask lies with gaps in memory",
-            PLAIN,
-            clauses=_LAYOUT,
-            memory_order={"mask": "gapped"},
-            mask=float_mask("backward/gapped_mask", (4, 5)),
+        case("gapped_mask", "The mask lies with gaps in memory")(
+            PLAIN, memory_order={"mask": "gapped"}, mask=floats(4, 5)
         ),
-        gradients(
-            "heads_broadcast_keys",
-            "One key head and one value head stand for all",
-            PLAIN,
-            clauses=_LAYOUT,
-            memory_order=dict.fromkeys(("key", "value"), "heads_broadcast"),
-            **same,
+        case("heads_broadcast_keys", "One key head and one value head stand for all")(
+            PLAIN, memory_order=dict.fromkeys(("key", "value"), "heads_broadcast"), **same
         ),
     )
 
@@ -201,18 +141,11 @@ def shared_cases() -> tuple[AuthoredCase, ...]:
     one = grid("backward/one_array/all", (1, 2, 5, 3))
     tensors: dict[str, Any] = dict.fromkeys(MATRICES, one)
     return (
-        gradients(
-            "one_array",
-            "Gradient, query, key and value are one array",
-            sizes,
-            clauses=("inputs_unchanged",),
-            memory_order=dict.fromkeys(MATRICES, "shared"),
-            **tensors,
+        gradients("one_array", "Gradient, query, key and value are one array")(
+            sizes, clauses="inputs_unchanged", memory_order=dict.fromkeys(MATRICES, "shared"), **tensors
         ),
         *(
-            gradients(
-                f"fused_{name}",
-                f"{what} are sections of one array",
+            gradients(f"fused_{name}", f"{what} are sections of one array")(
                 sizes,
                 clauses=_LAYOUT,
                 memory_order=dict.fromkeys(names, "fused"),
@@ -225,11 +158,9 @@ def shared_cases() -> tuple[AuthoredCase, ...]:
                 ("everything", "Gradient, query, key and value", MATRICES),
             )
         ),
-        gradients(
-            "readonly_lengths",
-            "Lengths, sinks and slopes cannot be written to",
+        gradients("readonly_lengths", "Lengths, sinks and slopes cannot be written to")(
             BATCH,
-            clauses=("inputs_unchanged",),
+            clauses="inputs_unchanged",
             causal_alignment="bottom_right",
             key_lengths=[5, 2, 3],
             query_lengths=[4, 1, 3],
@@ -254,71 +185,116 @@ def changed_cases() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            gradients(
-                f"changed_{tensor}",
-                f"The same again, with {what} turned around",
+            gradients(f"changed_{tensor}", f"The same again, with {what} turned around")(
                 BATCH if tensor.endswith("_lengths") else PLAIN,
-                clauses=("repeatable",),
+                clauses="repeatable",
                 changed_argument=ChangedArgument(tensor, reversed=True),
                 **arguments,
             )
             for tensor, what, arguments in turned
         ),
-        gradients(
-            "changed_scale",
-            "The same again, with another scale",
-            SQUARE,
-            clauses=("repeatable",),
-            changed_argument=ChangedArgument("scale", 1.5),
-            scale=0.5,
+        gradients("changed_scale", "The same again, with another scale")(
+            SQUARE, clauses="repeatable", changed_argument=ChangedArgument("scale", 1.5), scale=0.5
         ),
-        gradients(
-            "changed_softcap",
-            "The same again, with another softcap",
-            SQUARE,
-            clauses=("repeatable",),
-            changed_argument=ChangedArgument("softcap", 4.0),
-            softcap=1.0,
+        gradients("changed_softcap", "The same again, with another softcap")(
+            SQUARE, clauses="repeatable", changed_argument=ChangedArgument("softcap", 4.0), softcap=1.0
         ),
-        gradients(
-            "changed_window",
-            "The same again, with another window",
-            SQUARE,
-            clauses=("repeatable",),
-            changed_argument=ChangedArgument("window", [3, 0]),
-            window=[1, 0],
+        gradients("changed_window", "The same again, with another window")(
+            SQUARE, clauses="repeatable", changed_argument=ChangedArgument("window", [3, 0]), window=[1, 0]
         ),
-        gradients(
-            "changed_causality",
-            "The same again, without causality",
-            SQUARE,
-            clauses=("repeatable",),
-            changed_argument=ChangedArgument("is_causal", False),
-            is_causal=True,
+        gradients("changed_causality", "The same again, without causality")(
+            SQUARE, clauses="repeatable", changed_argument=ChangedArgument("is_causal", False), is_causal=True
         ),
-        gradients(
-            "changed_alignment",
-            "The same again, with the queries at the end of the keys",
+        gradients("changed_alignment", "The same again, with the queries at the end of the keys")(
             PLAIN,
-            clauses=("repeatable",),
+            clauses="repeatable",
             changed_argument=ChangedArgument("causal_alignment", "bottom_right"),
             is_causal=True,
             causal_alignment="top_left",
         ),
         *(
-            gradients(
-                f"changed_{name}",
-                f"The same again, with another choice of {what}",
-                BATCH,
-                clauses=("repeatable",),
-                changed_argument=changed,
-                **arguments,
+            gradients(f"changed_{name}", f"The same again, with another choice of {what}")(
+                BATCH, clauses="repeatable", changed_argument=changed, **arguments
             )
-            for name, what, arguments, changed in changed_places.CHANGES
+            for name, what, arguments, changed in calls.CHANGES
         ),
     )
 
 
+SIZES = Sizes(2, 4, 2, 2, 3, 2, 2)
+ORDERS = ("fortran", "heads_last", "reversed", "gapped", "inside", "readonly")
+TENSORS = ("grad_output", "query", "key", "value", "mask", "output")
+
+
+def one_order_cases() -> Iterator[AuthoredCase]:
+    """One input alone in another order; a gradient that is written through a copy is then lost."""
+    for tensor in TENSORS:
+        for order in ("fortran", "heads_last"):
+            name = f"{order}_{tensor}_alone"
+            arguments: dict[str, Any] = {"mask": float_mask(f"backward/{name}", (2, 4, 2, 3))}
+            yield gradients(
+                name,
+                f"The {tensor} alone lies {order.replace('_', ' ')} in memory, in two entries, four heads over two",
+            )(
+                SIZES,
+                clauses=_LAYOUT,
+                memory_order={tensor: order},
+                derived=STORED if tensor == "output" else (),
+                **(arguments if tensor == "mask" else {}),
+            )
+
+
+def mixed_cases() -> Iterator[AuthoredCase]:
+    """Each input in an order of its own, which moves on from case to case."""
+    for turn in range(len(ORDERS)):
+        name = f"orders_{turn}"
+        shape = (2, 4, 2, 3)
+        mask = (boolean_mask if turn % 2 else float_mask)(f"backward/{name}", shape)
+        memory_order = {tensor: ORDERS[(turn + place) % len(ORDERS)] for place, tensor in enumerate(TENSORS)}
+        # Those of three axes or fewer have no heads to put last.
+        others = tuple(order for order in ORDERS if order != "heads_last")
+        of_rows = ("grad_logsumexp", "logsumexp", "sinks", "alibi_slopes")
+        memory_order |= {tensor: others[(turn + place) % len(others)] for place, tensor in enumerate(of_rows)}
+        yield gradients(name, f"Each input lies in another order in memory, {turn + 1} of {len(ORDERS)}")(
+            SIZES,
+            clauses=_LAYOUT,
+            derived=STORED,
+            memory_order=memory_order,
+            with_grad_logsumexp=True,
+            mask=mask,
+            sinks=[0.5, -1.0, 2.0, 0.25],
+            alibi_slopes=[0.5, 0.25, 1.0, 0.125],
+            causal_alignment="bottom_right" if turn % 2 else "top_left",
+        )
+
+
+def arranged_again_cases() -> Iterator[AuthoredCase]:
+    """One part of memory for several entries, or for several heads, of every input that has them."""
+    whole = drawn("backward/repeated", SIZES)
+    for layout, what, axis in (("broadcast", "batch entry", 0), ("heads_broadcast", "head", 1)):
+        for tensor in ("key", "value"):
+            same = np.broadcast_to(np.take(whole[tensor], [0], axis=axis), whole[tensor].shape).copy()
+            arguments: dict[str, Any] = {tensor: same}
+            yield gradients(
+                f"{layout}_{tensor}_alone",
+                f"The {tensor.replace('_', ' ')} of one {what} stands for those of all in memory",
+            )(SIZES, clauses=_LAYOUT, memory_order={tensor: layout}, **arguments)
+        shape = (2, 4, 2, 3)
+        mask = float_mask(f"backward/{layout}_mask_alone", (1, 4, 2, 3) if axis == 0 else (2, 1, 2, 3))
+        yield gradients(
+            f"{layout}_mask_alone",
+            f"The float mask of one {what} stands for those of all in memory, and each has its own gradient",
+        )(SIZES, clauses=_LAYOUT, memory_order={"mask": layout}, mask=np.broadcast_to(mask, shape).copy())
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases about memory."""
-    return (*layout_cases(), *repeated_cases(), *shared_cases(), *changed_cases())
+    """Return all of them."""
+    return (
+        *layout_cases(),
+        *repeated_cases(),
+        *shared_cases(),
+        *changed_cases(),
+        *one_order_cases(),
+        *mixed_cases(),
+        *arranged_again_cases(),
+    )

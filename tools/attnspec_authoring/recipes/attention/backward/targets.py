@@ -4,347 +4,137 @@ A mistake is targeted by a case that is about the clause that it breaks, and tha
 ``attnspec mistakes --matrix`` proves that the case catches it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-TARGETS: Mapping[str, tuple[str, ...]] = {
-    "backward/nan_in_float_mask_alone": ("sdpa_backward.nan_in_mask_excludes",),
-    "backward/alibi_softcap": ("sdpa_backward.cap_derivative_of_logits",),
-    "backward/alibi_top_left": (
-        "sdpa_backward.alibi_ignored",
-        "sdpa_backward.alibi_negated",
-        "sdpa_backward.alibi_of_first_head",
-    ),
-    "backward/boolean_mask_3_full": ("sdpa_backward.mask_of_first_query",),
-    "backward/boolean_mask_4_of_entries": ("sdpa_backward.mask_of_first_entry",),
-    "backward/causal_bottom_17_over_65": (
-        "sdpa_backward.other_alignment",
-        "sdpa_backward.always_top_left",
-        "sdpa_backward.causal_tiles_from_the_top",
-    ),
-    "backward/changed_grad_output": (
-        "sdpa_backward.gradients_accumulated",
-        "sdpa_backward.query_gradient_accumulated",
-        "sdpa_backward.gradient_remembered",
-    ),
-    "backward/changed_mask": ("sdpa_backward.mask_remembered",),
-    "backward/changed_scale": ("sdpa_backward.scale_remembered",),
-    "backward/dead_beyond_the_window": (
-        "sdpa_backward.empty_row_nan_when_stored",
-        "sdpa_backward.empty_row_weighs_one",
-    ),
-    "backward/dead_everything": (
-        "sdpa_backward.boolean_mask_ignored",
-        "sdpa_backward.boolean_mask_inverted",
-        "sdpa_backward.empty_row_nan",
-        "sdpa_backward.empty_row_shared_by_all",
-    ),
-    "backward/equal_keys": (
-        "sdpa_backward.scale_missing_for_keys",
-        "sdpa_backward.scale_twice_for_keys",
-    ),
-    "backward/far_alibi": ("sdpa_backward.largest_before_bias",),
-    "backward/far_scale_negative": ("sdpa_backward.largest_before_scale",),
-    "backward/far_softcap": ("sdpa_backward.largest_before_cap",),
-    "backward/float_mask_2_one_row": (
-        "sdpa_backward.mask_of_first_entry_alone",
-        "sdpa_backward.mask_of_half_the_heads",
-        "sdpa_backward.mask_of_last_queries",
-    ),
-    "backward/float_mask_4_full": (
-        "sdpa_backward.mask_nan_where_excluded",
-        "sdpa_backward.mask_nonzero_where_excluded",
-    ),
-    "backward/float_mask_hides_one_key": ("sdpa_backward.float_mask_excludes_nothing",),
-    "backward/float_mask_scale_zero": ("sdpa_backward.mask_scaled",),
-    "backward/float_mask_sinks": ("sdpa_backward.sinks_of_groups",),
-    "backward/float_mask_softcap": ("sdpa_backward.cap_derivative_in_mask",),
-    "backward/fortran_grad_output": ("sdpa_backward.gaps_ignored",),
-    "backward/fortran_mask": ("sdpa_backward.mask_strides_ignored",),
-    "backward/grad_logsumexp_alone": ("sdpa_backward.logsumexp_gradient_unweighted",),
-    "backward/grouped_batch": (
-        "sdpa_backward.group_of_two_at_most",
-        "sdpa_backward.groups_tiled",
-        "sdpa_backward.all_heads_summed",
-        "sdpa_backward.heads_tiled",
-        "sdpa_backward.heads_by_number_of_groups",
-        "sdpa_backward.first_head_for_all",
-        "sdpa_backward.heads_reversed",
-    ),
-    "backward/groups_of_17": ("sdpa_backward.group_of_sixteen_at_most",),
-    "backward/groups_of_6": (
-        "sdpa_backward.group_in_fours",
-        "sdpa_backward.group_of_a_power_of_two",
-    ),
-    "backward/heads_last_gapped_everything": ("sdpa_backward.gaps_between_tokens",),
-    "backward/heads_last_everything": (
-        "sdpa_backward.strides_ignored",
-        "sdpa_backward.output_strides_ignored",
-    ),
-    "backward/hidden_blocks_boolean": (
-        "sdpa_backward.hidden_block_nan_of_16",
-        "sdpa_backward.hidden_block_nan_of_32",
-        "sdpa_backward.hidden_block_nan_of_64",
-        "sdpa_backward.keys_behind_hidden_block_dropped",
-    ),
-    "backward/hidden_blocks_window_bottom_right": ("sdpa_backward.window_of_last_query",),
-    "backward/hidden_infinity_boolean": (
-        "sdpa_backward.excluded_value_heard",
-        "sdpa_backward.excluded_value_in_delta",
-        "sdpa_backward.excluded_key_heard",
-    ),
-    "backward/key_lengths_of_33": (
-        "sdpa_backward.key_lengths_ignored",
-        "sdpa_backward.key_lengths_of_first_entry",
-    ),
-    "backward/keys_129": (
-        "sdpa_backward.last_keys_dropped_of_16",
-        "sdpa_backward.key_tail_not_written",
-    ),
-    "backward/keys_16": ("sdpa_backward.last_queries_dropped_of_2",),
-    "backward/keys_257_sinks": (
-        "sdpa_backward.sink_for_each_16_keys",
-        "sdpa_backward.sink_for_each_64_keys",
-        "sdpa_backward.sink_for_each_256_keys",
-        "sdpa_backward.queries_overwritten_by_64",
-        "sdpa_backward.queries_overwritten_by_256",
-        "sdpa_backward.last_keys_dropped_of_64",
-        "sdpa_backward.last_keys_dropped_of_256",
-    ),
-    "backward/keys_64": ("sdpa_backward.queries_overwritten_by_16",),
-    "backward/lengths_sinks": ("sdpa_backward.sinks_of_unanswered",),
-    "backward/logits_far_above": ("sdpa_backward.no_maximum",),
-    "backward/nan_in_grad_output": ("sdpa_backward.nan_made_zero",),
-    "backward/nine_heads": ("sdpa_backward.keys_beyond_value_width",),
-    "backward/no_batch": (
-        "sdpa_backward.keys_and_values_exchanged",
-        "sdpa_backward.queries_and_keys_exchanged",
-        "sdpa_backward.scores_not_transposed",
-        "sdpa_backward.values_as_wide_as_keys",
-    ),
-    "backward/no_gradient": ("sdpa_backward.gradient_taken_as_ones",),
-    "backward/no_keys": ("sdpa_backward.buffers_not_cleared_without_keys",),
-    "backward/no_keys_sinks": (
-        "sdpa_backward.sink_gradient_negated",
-        "sdpa_backward.sink_as_key",
-        "sdpa_backward.sinks_of_last_query",
-        "sdpa_backward.sinks_averaged",
-        "sdpa_backward.sinks_without_logsumexp",
-        "sdpa_backward.sinks_without_empty_rows",
-        "sdpa_backward.logsumexp_gradient_dropped",
-        "sdpa_backward.logsumexp_gradient_subtracted",
-        "sdpa_backward.logsumexp_gradient_in_bits",
-        "sdpa_backward.logsumexp_gradient_transposed",
-    ),
-    "backward/no_queries": ("sdpa_backward.buffers_not_cleared_without_queries",),
-    "backward/no_queries_mask": ("sdpa_backward.mask_not_summed",),
-    "backward/one_key": ("sdpa_backward.delta_heads_for_tokens",),
-    "backward/one_key_stored": (
-        "sdpa_backward.delta_of_output_squared",
-        "sdpa_backward.logsumexp_transposed",
-        "sdpa_backward.logsumexp_of_first_entry",
-    ),
-    "backward/features_broadcast_grad_output": ("sdpa_backward.gradient_of_sum_assumed",),
-    "backward/queries_37_alibi": ("sdpa_backward.alibi_counted_in_chunk",),
-    "backward/one_number_grad_output": ("sdpa_backward.gradient_read_as_contiguous",),
-    "backward/one_of_each": (
-        "sdpa_backward.values_beyond_key_width",
-        "sdpa_backward.averaged_over_batch",
-        "sdpa_backward.delta_of_first_head",
-        "sdpa_backward.delta_wrong_for_keys",
-        "sdpa_backward.values_scaled",
-        "sdpa_backward.batch_summed",
-        "sdpa_backward.tail_filled_with_last",
-    ),
-    "backward/one_query": ("sdpa_backward.other_entry",),
-    "backward/one_query_causal_top": (
-        "sdpa_backward.causality_ignored",
-        "sdpa_backward.causality_ignored_for_keys",
-        "sdpa_backward.causality_ignored_for_queries",
-        "sdpa_backward.causality_without_diagonal",
-        "sdpa_backward.causal_diagonal_tile_skipped",
-    ),
-    "backward/padding_infinity": ("sdpa_backward.unanswered_query_heard",),
-    "backward/queries_16": (
-        "sdpa_backward.values_shared_evenly",
-        "sdpa_backward.queries_halved",
-        "sdpa_backward.delta_divided_by_keys",
-        "sdpa_backward.gradient_without_sign",
-        "sdpa_backward.queries_overwritten_by_2",
-        "sdpa_backward.last_keys_dropped_of_2",
-        "sdpa_backward.small_gradients_dropped",
-        "sdpa_backward.computed_in_float32",
-    ),
-    "backward/queries_17": ("sdpa_backward.query_tail_not_written",),
-    "backward/queries_257_sinks_mask": (
-        "sdpa_backward.keys_overwritten_by_64",
-        "sdpa_backward.keys_overwritten_by_256",
-        "sdpa_backward.last_queries_dropped_of_64",
-        "sdpa_backward.last_queries_dropped_of_256",
-        "sdpa_backward.sinks_of_first_64_queries",
-        "sdpa_backward.sinks_of_first_256_queries",
-        "sdpa_backward.mask_of_first_64_queries",
-        "sdpa_backward.mask_of_first_256_queries",
-    ),
-    "backward/queries_72_hidden_blocks": ("sdpa_backward.queries_behind_hidden_block_dropped",),
-    "backward/query_lengths_of_33": ("sdpa_backward.query_lengths_ignored",),
-    "backward/readonly_everything": ("sdpa_backward.output_overwritten",),
-    "backward/readonly_grad_output": (
-        "sdpa_backward.query_scaled_in_place",
-        "sdpa_backward.gradient_overwritten",
-    ),
-    "backward/rejects_batch_of_one": ("sdpa_backward.entries_repeated",),
-    "backward/rejects_grad_logsumexp_of_five": ("sdpa_backward.logsumexp_fitted",),
-    "backward/rejects_gradient_of_one_entry": ("sdpa_backward.gradient_fitted",),
-    "backward/rejects_grouped_four_over_three": ("sdpa_backward.heads_found",),
-    "backward/rejects_mask_of_four_columns": ("sdpa_backward.mask_fitted",),
-    "backward/rejects_negative_query_length": ("sdpa_backward.lengths_cut",),
-    "backward/rejects_rank_2": ("sdpa_backward.axes_added",),
-    "backward/rejects_width_of_keys": ("sdpa_backward.features_cut",),
-    "backward/reversed_grad_output": ("sdpa_backward.direction_ignored",),
-    "backward/rising_rows": (
-        "sdpa_backward.float_mask_ignored",
-        "sdpa_backward.float_mask_as_boolean",
-        "sdpa_backward.mask_averaged",
-        "sdpa_backward.mask_of_first_place",
-        "sdpa_backward.mask_transposed",
-        "sdpa_backward.mask_negated",
-    ),
-    "backward/scale_negative": (
-        "sdpa_backward.scale_without_sign",
-        "sdpa_backward.negative_scale_as_positive",
-    ),
-    "backward/scale_zero": ("sdpa_backward.scores_scaled",),
-    "backward/seventeen_entries": (
-        "sdpa_backward.key_lengths_of_first_8_entries",
-        "sdpa_backward.key_lengths_of_first_16_entries",
-        "sdpa_backward.query_lengths_of_first_8_entries",
-        "sdpa_backward.query_lengths_of_first_16_entries",
-    ),
-    "backward/sinks": ("sdpa_backward.sinks_of_first_entry",),
-    "backward/sinks_hundred": ("sdpa_backward.sinks_ignored",),
-    "backward/sinks_minus_hundred": ("sdpa_backward.sink_share_missing",),
-    "backward/sinks_one_key": ("sdpa_backward.sink_in_delta",),
-    "backward/softcap_large": (
-        "sdpa_backward.cap_derivative_times_cap",
-        "sdpa_backward.cap_derivative_over_cap",
-    ),
-    "backward/softcap_off": ("sdpa_backward.zero_cap_divides",),
-    "backward/softcap_one": (
-        "sdpa_backward.cap_derivative_missing",
-        "sdpa_backward.cap_derivative_missing_for_keys",
-        "sdpa_backward.cap_derivative_not_squared",
-        "sdpa_backward.cap_derivative_of_capped",
-        "sdpa_backward.cap_ignored",
-    ),
-    "backward/softmax_behind_a_large_weight": ("sdpa_backward.softmax_summed_in_half_precision",),
-    "backward/square_lengths_causal_bottom_right": (
-        "sdpa_backward.square_needs_no_alignment",
-        "sdpa_backward.aligned_by_extents",
-    ),
-    "backward/stored_far_below_zero": ("sdpa_backward.exponentials_apart",),
-    "backward/stored_grad_logsumexp": ("sdpa_backward.logsumexp_overwritten",),
-    "backward/stored_output_narrower_values": ("sdpa_backward.delta_without_last_feature",),
-    "backward/stored_output_wider_values": ("sdpa_backward.delta_of_key_width",),
-    "backward/stored_scale_zero": (
-        "sdpa_backward.scale_divided",
-        "sdpa_backward.stated_scale_ignored",
-        "sdpa_backward.scale_ignored_in_weights",
-        "sdpa_backward.zero_scale_as_default",
-        "sdpa_backward.logsumexp_to_base_two",
-        "sdpa_backward.powers_of_two",
-        "sdpa_backward.stored_weights_not_divided",
-    ),
-    "backward/sum_behind_a_large_gradient": (
-        "sdpa_backward.delta_dropped",
-        "sdpa_backward.delta_added",
-        "sdpa_backward.delta_halved",
-        "sdpa_backward.delta_over_queries",
-        "sdpa_backward.keys_overwritten_by_1",
-        "sdpa_backward.keys_overwritten_by_2",
-        "sdpa_backward.gradients_in_float64",
-        "sdpa_backward.summed_in_half_precision",
-    ),
-    "backward/sum_behind_a_large_query": (
-        "sdpa_backward.always_causal",
-        "sdpa_backward.weight_left_out",
-        "sdpa_backward.softmax_as_sigmoid",
-        "sdpa_backward.keys_overwritten_by_16",
-        "sdpa_backward.last_queries_dropped_of_16",
-        "sdpa_backward.values_in_float32",
-    ),
-    "backward/sum_of_keys_behind_a_large_one": ("sdpa_backward.queries_summed_in_half_precision",),
-    "backward/sum_of_sinks_behind_a_large_one": (
-        "sdpa_backward.sinks_summed_in_half_precision",
-        "sdpa_backward.masks_summed_in_half_precision",
-    ),
-    "backward/sums_beyond_float16": ("sdpa_backward.sums_scaled_too_late",),
-    "backward/thirty_three_entries": (
-        "sdpa_backward.sinks_of_first_32_entries",
-        "sdpa_backward.mask_of_first_32_entries",
-    ),
-    "backward/values_of_one": (
-        "sdpa_backward.key_axes_exchanged",
-        "sdpa_backward.delta_of_its_tile",
-    ),
-    "backward/weights_beyond_float16": ("sdpa_backward.weights_stored_in_half_precision",),
-    "backward/width_1_1": (
-        "sdpa_backward.query_axes_exchanged",
-        "sdpa_backward.scale_in_base_two",
-        "sdpa_backward.group_first_head",
-        "sdpa_backward.group_last_head",
-        "sdpa_backward.group_averaged",
-        "sdpa_backward.group_averaged_for_values",
-        "sdpa_backward.group_first_head_for_keys",
-    ),
-    "backward/width_1_33": ("sdpa_backward.last_value_feature_dropped",),
-    "backward/width_1_4": (
-        "sdpa_backward.value_features_cut",
-        "sdpa_backward.scale_from_value_width",
-    ),
-    "backward/width_8_16": (
-        "sdpa_backward.scale_missing",
-        "sdpa_backward.scale_missing_for_queries",
-        "sdpa_backward.scale_twice",
-        "sdpa_backward.scale_twice_for_queries",
-    ),
-    "backward/window_of_33": (
-        "sdpa_backward.window_sides_swapped",
-        "sdpa_backward.window_one_less_right",
-    ),
-    "backward/window_own": (
-        "sdpa_backward.window_ignored",
-        "sdpa_backward.window_ignored_for_keys",
-        "sdpa_backward.window_one_more",
-    ),
-    "backward/lower_mask_ten_thousand_whole": (
-        "sdpa_backward.mask_below_ten_thousand_excludes",
-        "sdpa_backward.largest_from_ten_thousand",
-    ),
-    "backward/lower_mask_half_precision_whole": ("sdpa_backward.mask_below_half_precision_excludes",),
-    "backward/lower_mask_million_whole": ("sdpa_backward.mask_below_million_excludes",),
-    "backward/lower_mask_sinks": ("sdpa_backward.largest_from_zero",),
-    "backward/sinks_far_above_grad_logsumexp": ("sdpa_backward.largest_of_keys_alone",),
-    "backward/keys_border_8_1_0": (
-        "sdpa_backward.window_first_tile_skipped_of_8",
-        "sdpa_backward.window_last_tile_skipped_of_8",
-    ),
-    "backward/keys_border_16_1_0": (
-        "sdpa_backward.window_first_tile_skipped_of_16",
-        "sdpa_backward.window_last_tile_skipped_of_16",
-    ),
-    "backward/keys_border_32_1_0": (
-        "sdpa_backward.window_first_tile_skipped_of_32",
-        "sdpa_backward.window_last_tile_skipped_of_32",
-    ),
-    "backward/keys_border_64_1_0": (
-        "sdpa_backward.window_first_tile_skipped_of_64",
-        "sdpa_backward.window_last_tile_skipped_of_64",
-    ),
-    "backward/large_beyond_float16_grad_output": ("sdpa_backward.through_float16",),
-}
-"""Id of a case to the ids of the mistakes that it is there to catch."""
+TARGETS = """
+backward/nan_in_float_mask_alone: nan_in_mask_excludes
+backward/alibi_softcap: cap_derivative_of_logits
+backward/alibi_top_left: alibi_ignored alibi_negated alibi_of_first_head
+backward/boolean_mask_3_full: mask_of_first_query
+backward/boolean_mask_4_of_entries: mask_of_first_entry
+backward/causal_bottom_17_over_65: other_alignment always_top_left causal_tiles_from_the_top
+backward/changed_grad_output: gradients_accumulated query_gradient_accumulated gradient_remembered
+backward/changed_mask: mask_remembered
+backward/changed_scale: scale_remembered
+backward/dead_beyond_the_window: empty_row_nan_when_stored empty_row_weighs_one
+backward/dead_everything: boolean_mask_ignored boolean_mask_inverted empty_row_nan empty_row_shared_by_all
+backward/equal_keys: scale_missing_for_keys scale_twice_for_keys
+backward/far_alibi: largest_before_bias
+backward/far_scale_negative: largest_before_scale
+backward/far_softcap: largest_before_cap
+backward/float_mask_2_one_row: mask_of_first_entry_alone mask_of_half_the_heads mask_of_last_queries
+backward/float_mask_4_full: mask_nan_where_excluded mask_nonzero_where_excluded
+backward/float_mask_hides_one_key: float_mask_excludes_nothing
+backward/float_mask_scale_zero: mask_scaled
+backward/float_mask_sinks: sinks_of_groups
+backward/float_mask_softcap: cap_derivative_in_mask
+backward/fortran_grad_output: gaps_ignored
+backward/fortran_mask: mask_strides_ignored
+backward/grad_logsumexp_alone: logsumexp_gradient_unweighted
+backward/grouped_batch: group_of_two_at_most groups_tiled all_heads_summed heads_tiled heads_by_number_of_groups
+    first_head_for_all heads_reversed
+backward/groups_of_17: group_of_sixteen_at_most
+backward/groups_of_6: group_in_fours group_of_a_power_of_two
+backward/heads_last_gapped_everything: gaps_between_tokens
+backward/heads_last_everything: strides_ignored output_strides_ignored
+backward/hidden_blocks_boolean: hidden_block_nan_of_16 hidden_block_nan_of_32 hidden_block_nan_of_64
+    keys_behind_hidden_block_dropped
+backward/hidden_blocks_window_bottom_right: window_of_last_query
+backward/hidden_infinity_boolean: excluded_value_heard excluded_value_in_delta excluded_key_heard
+backward/key_lengths_of_33: key_lengths_ignored key_lengths_of_first_entry
+backward/keys_129: last_keys_dropped_of_16 key_tail_not_written
+backward/keys_16: last_queries_dropped_of_2
+backward/keys_257_sinks: sink_for_each_16_keys sink_for_each_64_keys sink_for_each_256_keys queries_overwritten_by_64
+    queries_overwritten_by_256 last_keys_dropped_of_64 last_keys_dropped_of_256
+backward/keys_64: queries_overwritten_by_16
+backward/lengths_sinks: sinks_of_unanswered
+backward/logits_far_above: no_maximum
+backward/nan_in_grad_output: nan_made_zero
+backward/nine_heads: keys_beyond_value_width
+backward/no_batch: keys_and_values_exchanged queries_and_keys_exchanged scores_not_transposed values_as_wide_as_keys
+backward/no_gradient: gradient_taken_as_ones
+backward/no_keys: buffers_not_cleared_without_keys
+backward/no_keys_sinks: sink_gradient_negated sink_as_key sinks_of_last_query sinks_averaged sinks_without_logsumexp
+    sinks_without_empty_rows logsumexp_gradient_dropped logsumexp_gradient_subtracted logsumexp_gradient_in_bits
+    logsumexp_gradient_transposed
+backward/no_queries: buffers_not_cleared_without_queries
+backward/no_queries_mask: mask_not_summed
+backward/one_key: delta_heads_for_tokens
+backward/one_key_stored: delta_of_output_squared logsumexp_transposed logsumexp_of_first_entry
+backward/features_broadcast_grad_output: gradient_of_sum_assumed
+backward/queries_37_alibi: alibi_counted_in_chunk
+backward/one_number_grad_output: gradient_read_as_contiguous
+backward/one_of_each: values_beyond_key_width averaged_over_batch delta_of_first_head delta_wrong_for_keys values_scaled
+    batch_summed tail_filled_with_last
+backward/one_query: other_entry
+backward/one_query_causal_top: causality_ignored causality_ignored_for_keys causality_ignored_for_queries
+    causality_without_diagonal causal_diagonal_tile_skipped
+backward/padding_infinity: unanswered_query_heard
+backward/queries_16: values_shared_evenly queries_halved delta_divided_by_keys gradient_without_sign
+    queries_overwritten_by_2 last_keys_dropped_of_2 small_gradients_dropped computed_in_float32
+backward/queries_17: query_tail_not_written
+backward/queries_257_sinks_mask: keys_overwritten_by_64 keys_overwritten_by_256 last_queries_dropped_of_64
+    last_queries_dropped_of_256 sinks_of_first_64_queries sinks_of_first_256_queries mask_of_first_64_queries
+    mask_of_first_256_queries
+backward/queries_72_hidden_blocks: queries_behind_hidden_block_dropped
+backward/query_lengths_of_33: query_lengths_ignored
+backward/readonly_everything: output_overwritten
+backward/readonly_grad_output: query_scaled_in_place gradient_overwritten
+backward/rejects_batch_of_one: entries_repeated
+backward/rejects_grad_logsumexp_of_five: logsumexp_fitted
+backward/rejects_gradient_of_one_entry: gradient_fitted
+backward/rejects_grouped_four_over_three: heads_found
+backward/rejects_mask_of_four_columns: mask_fitted
+backward/rejects_negative_query_length: lengths_cut
+backward/rejects_rank_2: axes_added
+backward/rejects_width_of_keys: features_cut
+backward/reversed_grad_output: direction_ignored
+backward/rising_rows: float_mask_ignored float_mask_as_boolean mask_averaged mask_of_first_place mask_transposed
+    mask_negated
+backward/scale_negative: scale_without_sign negative_scale_as_positive
+backward/scale_zero: scores_scaled
+backward/seventeen_entries: key_lengths_of_first_8_entries key_lengths_of_first_16_entries
+    query_lengths_of_first_8_entries query_lengths_of_first_16_entries
+backward/sinks: sinks_of_first_entry
+backward/sinks_hundred: sinks_ignored
+backward/sinks_minus_hundred: sink_share_missing
+backward/sinks_one_key: sink_in_delta
+backward/softcap_large: cap_derivative_times_cap cap_derivative_over_cap
+backward/softcap_off: zero_cap_divides
+backward/softcap_one: cap_derivative_missing cap_derivative_missing_for_keys cap_derivative_not_squared
+    cap_derivative_of_capped cap_ignored
+backward/softmax_behind_a_large_weight: softmax_summed_in_half_precision
+backward/square_lengths_causal_bottom_right: square_needs_no_alignment aligned_by_extents
+backward/stored_far_below_zero: exponentials_apart
+backward/stored_grad_logsumexp: logsumexp_overwritten
+backward/stored_output_narrower_values: delta_without_last_feature
+backward/stored_output_wider_values: delta_of_key_width
+backward/stored_scale_zero: scale_divided stated_scale_ignored scale_ignored_in_weights zero_scale_as_default
+    logsumexp_to_base_two powers_of_two stored_weights_not_divided
+backward/sum_behind_a_large_gradient: delta_dropped delta_added delta_halved delta_over_queries keys_overwritten_by_1
+    keys_overwritten_by_2 gradients_in_float64 summed_in_half_precision
+backward/sum_behind_a_large_query: always_causal weight_left_out softmax_as_sigmoid keys_overwritten_by_16
+    last_queries_dropped_of_16 values_in_float32
+backward/sum_of_keys_behind_a_large_one: queries_summed_in_half_precision
+backward/sum_of_sinks_behind_a_large_one: sinks_summed_in_half_precision masks_summed_in_half_precision
+backward/sums_beyond_float16: sums_scaled_too_late
+backward/thirty_three_entries: sinks_of_first_32_entries mask_of_first_32_entries
+backward/values_of_one: key_axes_exchanged delta_of_its_tile
+backward/weights_beyond_float16: weights_stored_in_half_precision
+backward/width_1_1: query_axes_exchanged scale_in_base_two group_first_head group_last_head group_averaged
+    group_averaged_for_values group_first_head_for_keys
+backward/width_1_33: last_value_feature_dropped
+backward/width_1_4: value_features_cut scale_from_value_width
+backward/width_8_16: scale_missing scale_missing_for_queries scale_twice scale_twice_for_queries
+backward/window_of_33: window_sides_swapped window_one_less_right
+backward/window_own: window_ignored window_ignored_for_keys window_one_more
+backward/lower_mask_ten_thousand_whole: mask_below_ten_thousand_excludes largest_from_ten_thousand
+backward/lower_mask_half_precision_whole: mask_below_half_precision_excludes
+backward/lower_mask_million_whole: mask_below_million_excludes
+backward/lower_mask_sinks: largest_from_zero
+backward/sinks_far_above_grad_logsumexp: largest_of_keys_alone
+backward/keys_border_8_1_0: window_first_tile_skipped_of_8 window_last_tile_skipped_of_8
+backward/keys_border_16_1_0: window_first_tile_skipped_of_16 window_last_tile_skipped_of_16
+backward/keys_border_32_1_0: window_first_tile_skipped_of_32 window_last_tile_skipped_of_32
+backward/keys_border_64_1_0: window_first_tile_skipped_of_64 window_last_tile_skipped_of_64
+backward/large_beyond_float16_grad_output: through_float16
+"""
+"""A line a case: its id, and the mistakes that it is there to catch, each without the short name of its operation."""

@@ -14,7 +14,6 @@ from attnspec_authoring.recipes.attention.documents import (
     document_001_step_by_step,
     document_002_multi_head_module,
     document_002_one_head,
-    document_002_refusals,
     document_003_three_questions,
     document_004_features_first,
 )
@@ -30,7 +29,6 @@ def cases() -> tuple[AuthoredCase, ...]:
         *document_001_step_by_step.cases(),
         *document_002_one_head.cases(),
         *document_002_multi_head_module.cases(),
-        *document_002_refusals.cases(),
         *document_003_three_questions.cases(),
         *document_004_features_first.cases(),
     )

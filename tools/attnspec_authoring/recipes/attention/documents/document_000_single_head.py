@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.documents.printed_numbers import rows
+from attnspec_authoring.recipes.attention.documents.printed import rows
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Printed, Source
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ PRINTED_KEY = rows(
 )
 # The document breaks off inside the eighth score, after "120.6".
 PRINTED_SCORES = rows(
-    "83.87261953 108.03645489 92.23718861",
-    "108.20991025 138.66504892 119.28251361",
-    "93.43469087 ? ?",
+    "83.87261953 108.03645489 92.23718861", "108.20991025 138.66504892 119.28251361", "93.43469087 ? ?"
 )
 
 
@@ -87,23 +85,9 @@ def single_head_cases() -> tuple[AuthoredCase, ...]:
     # In half precision scores near 100, as the first of these cases has, are too uncertain to grade anything.
     variants = (
         ("single_head", "with three tokens of width 12", 0, 1.0, SINGLE_AND_DOUBLE, as_drawn),
-        (
-            "single_head_other_values",
-            "with other values in the same shapes",
-            1,
-            0.5,
-            SINGLE_AND_DOUBLE,
-            as_drawn,
-        ),
+        ("single_head_other_values", "with other values in the same shapes", 1, 0.5, SINGLE_AND_DOUBLE, as_drawn),
         ("single_head_gentle", "where every key has a share", 2, 0.25, EVERY_DTYPE, gentle),
-        (
-            "single_head_gentle_other_values",
-            "where every key has another share",
-            3,
-            0.25,
-            EVERY_DTYPE,
-            gentle,
-        ),
+        ("single_head_gentle_other_values", "where every key has another share", 3, 0.25, EVERY_DTYPE, gentle),
     )
     return tuple(
         AuthoredCase(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.documents.printed_numbers import row, rows
+from attnspec_authoring.recipes.attention.documents.printed import row, rows
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Printed, Source
 
 DOCUMENT = "001_97c79d128fd4cf2f.txt"
@@ -35,9 +35,7 @@ PRINTED_WEIGHTS = rows(
     "2.95387223e-04 8.80536902e-01 1.19167711e-01",
 )
 PRINTED_WEIGHTED_VALUES = rows(
-    "0.06337894 0.12675788 0.19013681",
-    "0.93662106 3.74648425 0.",
-    "0.93662106 2.80986319 1.40493159",
+    "0.06337894 0.12675788 0.19013681", "0.93662106 3.74648425 0.", "0.93662106 2.80986319 1.40493159"
 )
 PRINTED_FIRST_OUTPUT = row("1.93662106 6.68310531 1.59506841")
 
@@ -126,12 +124,7 @@ def weighted_values_case() -> AuthoredCase:
         dtypes=EVERY_DTYPE,
         printed=(
             *(
-                Printed(
-                    of="output",
-                    section=f"Step 6, In [14], Attention {entry + 1}",
-                    data=data,
-                    index=(entry, 0, 0),
-                )
+                Printed(of="output", section=f"Step 6, In [14], Attention {entry + 1}", data=data, index=(entry, 0, 0))
                 for entry, data in enumerate(PRINTED_WEIGHTED_VALUES)
             ),
             Printed(of="output", section=SECTION_SUM, data=PRINTED_FIRST_OUTPUT, index=(3, 0, 0)),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.documents.printed_numbers import row, rows
+from attnspec_authoring.recipes.attention.documents.printed import row, rows
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Printed, Rejects, Source
 
 if TYPE_CHECKING:
@@ -19,39 +19,19 @@ if TYPE_CHECKING:
 DOCUMENT = "003_fd68dee9562e4594.txt"
 
 ENCODER_STATES = np.array(
-    [
-        [0.64, -0.27, 0.89, -0.12],
-        [-0.45, 0.33, 0.71, 0.08],
-        [0.19, -0.94, 0.56, 0.37],
-        [0.03, 0.85, -0.41, 0.76],
-    ]
+    [[0.64, -0.27, 0.89, -0.12], [-0.45, 0.33, 0.71, 0.08], [0.19, -0.94, 0.56, 0.37], [0.03, 0.85, -0.41, 0.76]]
 )
 DECODER_STATES = np.array([[0.58, -0.13, 0.94, 0.22], [0.45, 0.11, -0.88, 0.67]])
 
 TOKENS = np.array([[0.12, -0.87, 0.33, 0.45], [0.76, 0.21, -0.34, 0.67], [0.03, -0.99, 0.42, 0.11]])
 W_QUERY = np.array(
-    [
-        [0.12, -0.87, 0.33, 0.45],
-        [0.76, 0.21, -0.34, 0.67],
-        [-0.55, 0.18, 0.29, -0.73],
-        [0.03, -0.99, 0.42, 0.11],
-    ]
+    [[0.12, -0.87, 0.33, 0.45], [0.76, 0.21, -0.34, 0.67], [-0.55, 0.18, 0.29, -0.73], [0.03, -0.99, 0.42, 0.11]]
 )
 W_KEY = np.array(
-    [
-        [0.64, -0.27, 0.89, -0.12],
-        [-0.45, 0.33, 0.71, 0.08],
-        [0.19, -0.94, 0.56, 0.37],
-        [0.03, 0.85, -0.41, 0.76],
-    ]
+    [[0.64, -0.27, 0.89, -0.12], [-0.45, 0.33, 0.71, 0.08], [0.19, -0.94, 0.56, 0.37], [0.03, 0.85, -0.41, 0.76]]
 )
 W_VALUE = np.array(
-    [
-        [0.58, -0.13, 0.94, 0.22],
-        [-0.31, 0.66, -0.74, 0.09],
-        [0.45, 0.11, -0.88, 0.67],
-        [-0.92, 0.37, 0.28, -0.5],
-    ]
+    [[0.58, -0.13, 0.94, 0.22], [-0.31, 0.66, -0.74, 0.09], [0.45, 0.11, -0.88, 0.67], [-0.92, 0.37, 0.28, -0.5]]
 )
 # The document asks for the shape of this matrix only. Small integers, not symmetric, and no two rows alike.
 W_OUTPUT = np.array([[1.0, 2.0, 0.0, -1.0], [0.0, 1.0, 3.0, 1.0], [2.0, -1.0, 1.0, 0.0], [-1.0, 0.0, 2.0, 1.0]])
@@ -86,9 +66,7 @@ def context_vector_cases() -> tuple[AuthoredCase, ...]:
                 Printed(of="decoder_state", section="Question 1, In [41]", data=[4], quantity="shape"),
                 Printed(of="scores", section="Question 1, In [46]", data=row("-0.30265 -0.3687 -0.1314 0.4885")),
                 Printed(
-                    of="weights",
-                    section="Question 1, In [51]",
-                    data=row("0.1876594 0.17566497 0.22271181 0.41396383"),
+                    of="weights", section="Question 1, In [51]", data=row("0.1876594 0.17566497 0.22271181 0.41396383")
                 ),
                 Printed(
                     of="context",
@@ -163,19 +141,10 @@ def self_attention_case() -> AuthoredCase:
             Printed(of="query", section="Question 2, In [99]", data=PRINTED_QUERY_OF_IS, index=(1,)),
             Printed(of="query", section="Question 2, In [93]", data=[4], quantity="shape", index=(1,)),
             Printed(of="key", section="Question 2, In [89]", data=PRINTED_KEY),
-            Printed(
-                of="key",
-                section="Question 2, In [92]",
-                data=[4, 3],
-                quantity="shape",
-                orientation="transposed",
-            ),
+            Printed(of="key", section="Question 2, In [92]", data=[4, 3], quantity="shape", orientation="transposed"),
             Printed(of="value", section="Question 2, In [90]", data=PRINTED_VALUE),
             Printed(
-                of="weights",
-                section="Question 2, In [109]",
-                data=row("0.3638497 0.2022857 0.4338646"),
-                index=(1,),
+                of="weights", section="Question 2, In [109]", data=row("0.3638497 0.2022857 0.4338646"), index=(1,)
             ),
             Printed(
                 of="output",
@@ -233,13 +202,7 @@ def concatenation_cases() -> tuple[AuthoredCase, ...]:
                     index=(0,),
                     erratum="E003.concatenated_weights",
                 ),
-                Printed(
-                    of="output",
-                    section="Question 3: A (3x4) * (4x4)",
-                    data=[3, 4],
-                    quantity="shape",
-                    index=(0,),
-                ),
+                Printed(of="output", section="Question 3: A (3x4) * (4x4)", data=[3, 4], quantity="shape", index=(0,)),
             ),
             errata=("E003.concatenated_weights",),
         ),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.documents.printed_numbers import rows
+from attnspec_authoring.recipes.attention.documents.printed import rows
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Printed, Source
 
 if TYPE_CHECKING:

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.layout import (
-    empty_axes,
-    fully_masked,
-    heads,
-    initialisation,
-    projections,
-    softmax,
-    special_layers,
-)
+from attnspec_authoring.recipes.attention.layout import heads, projections, softmax, special_layers
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -20,12 +12,4 @@ if TYPE_CHECKING:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile layout."""
-    return (
-        *softmax.cases(),
-        *heads.cases(),
-        *projections.cases(),
-        *special_layers.cases(),
-        *fully_masked.cases(),
-        *empty_axes.cases(),
-        *initialisation.cases(),
-    )
+    return (*softmax.cases(), *heads.cases(), *projections.cases(), *special_layers.cases())

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.long.beyond import beyond
-from attnspec_authoring.recipes.attention.long.targets import targets_of
-from attnspec_authoring.recipes.attention.long.thousands import thousands
+from attnspec_authoring.recipes.attention.long.lengths import beyond, thousands
+from attnspec_authoring.recipes.attention.long.targets import TARGETS
+from attnspec_authoring.recipes.completing import read_targets
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["cases"]
-
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile, each with the mistakes that it is there to catch."""
-    return tuple(targets_of(case) for case in (*thousands(), *beyond()))
+    targets = {case_id: tuple(f"sdpa.long_{name}" for name in named) for case_id, named in read_targets(TARGETS)}
+    return tuple(replace(case, targets=targets[case.id]) for case in (*thousands(), *beyond()))

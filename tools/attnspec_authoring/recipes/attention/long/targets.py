@@ -4,363 +4,81 @@ Each is caught in float64 and float32 by every case that names it: ``tests/mista
 samples find of all others is in ``spec/studies/long-sampling.md``.
 """
 
-from __future__ import annotations
-
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from attnspec_mistakes.attention.long_mistakes import MISTAKES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from attnspec_authoring.recipes.authoring import AuthoredCase
-
-_PREFIX = "sdpa.long_"
-
-
-def targets_of(case: AuthoredCase) -> AuthoredCase:
-    """Return a case with the mistakes that it is there to catch, in the order of their list."""
-    named = TARGETS[case.id]
-    return replace(case, targets=tuple(known.id for known in MISTAKES if known.id.removeprefix(_PREFIX) in named))
-
-
-TARGETS: Mapping[str, tuple[str, ...]] = {
-    "long/beyond/bottom_right_66000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "positions_in_16_bits",
-        "key_positions_in_16_bits",
-        "lengths_in_16_bits",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-    ),
-    "long/beyond/causal_131072": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "positions_in_16_bits",
-        "key_positions_in_16_bits",
-        "lengths_in_16_bits",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/beyond/decode_131072": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "lengths_in_16_bits",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-    ),
-    "long/beyond/lengths_decode_40000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "lengths_in_16_bits",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/beyond/window_70000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "positions_in_16_bits",
-        "key_positions_in_16_bits",
-        "lengths_in_16_bits",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "window_from_tile",
-        "window_from_next_tile",
-        "block_index_in_8_bits",
-    ),
-    "long/thousands/alibi_4200": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "distances_in_float16",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/alibi_both_sides_9001": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "distances_in_float16",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/bottom_right_5001": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/causal_1000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "tiles_not_rescaled",
-        "sums_in_float16",
-        "parts_not_weighed",
-    ),
-    "long/thousands/causal_2048": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-    ),
-    "long/thousands/causal_4096_width_128": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "second_tile_skipped",
-    ),
-    "long/thousands/causal_7177": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/causal_8192": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/causal_steep_6200": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/decode_16384": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/decode_four_9000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/every_key_6200": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/grouped_3100": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "second_tile_skipped",
-    ),
-    "long/thousands/lengths_5000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/past_5000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/scale_5000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/sinks_window_4200": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "window_from_tile",
-        "window_from_next_tile",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/softcap_3000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "second_tile_skipped",
-    ),
-    "long/thousands/top_left_4100": (
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "second_tile_skipped",
-    ),
-    "long/thousands/window_256_of_8192": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "window_from_tile",
-        "window_from_next_tile",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/window_4096_of_9000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "window_from_tile",
-        "window_from_next_tile",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-    "long/thousands/window_of_both_sides_5000": (
-        "last_tile_dropped_of_128",
-        "last_tile_dropped_of_1024",
-        "last_tile_dropped_of_2048",
-        "third_tile_not_rescaled",
-        "tiles_not_rescaled",
-        "maximum_of_tile_alone",
-        "sums_in_float16",
-        "parts_not_weighed",
-        "parts_beyond_64_lost",
-        "window_from_tile",
-        "window_from_next_tile",
-        "block_index_in_8_bits",
-        "second_tile_skipped",
-    ),
-}
+TARGETS = """
+long/beyond/bottom_right_66000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    tiles_not_rescaled maximum_of_tile_alone positions_in_16_bits key_positions_in_16_bits lengths_in_16_bits
+    sums_in_float16 parts_not_weighed parts_beyond_64_lost block_index_in_8_bits
+long/beyond/causal_131072: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone positions_in_16_bits key_positions_in_16_bits
+    lengths_in_16_bits sums_in_float16 parts_not_weighed parts_beyond_64_lost block_index_in_8_bits second_tile_skipped
+long/beyond/decode_131072: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    tiles_not_rescaled maximum_of_tile_alone lengths_in_16_bits sums_in_float16 parts_not_weighed parts_beyond_64_lost
+    block_index_in_8_bits
+long/beyond/lengths_decode_40000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone lengths_in_16_bits sums_in_float16
+    parts_not_weighed parts_beyond_64_lost block_index_in_8_bits second_tile_skipped
+long/beyond/window_70000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    tiles_not_rescaled maximum_of_tile_alone positions_in_16_bits key_positions_in_16_bits lengths_in_16_bits
+    sums_in_float16 parts_not_weighed parts_beyond_64_lost window_from_tile window_from_next_tile block_index_in_8_bits
+long/thousands/alibi_4200: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone distances_in_float16 sums_in_float16
+    parts_not_weighed parts_beyond_64_lost block_index_in_8_bits second_tile_skipped
+long/thousands/alibi_both_sides_9001: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone distances_in_float16 sums_in_float16
+    parts_not_weighed parts_beyond_64_lost block_index_in_8_bits second_tile_skipped
+long/thousands/bottom_right_5001: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    parts_beyond_64_lost block_index_in_8_bits second_tile_skipped
+long/thousands/causal_1000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    tiles_not_rescaled sums_in_float16 parts_not_weighed
+long/thousands/causal_2048: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+long/thousands/causal_4096_width_128: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed second_tile_skipped
+long/thousands/causal_7177: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    block_index_in_8_bits second_tile_skipped
+long/thousands/causal_8192: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    block_index_in_8_bits second_tile_skipped
+long/thousands/causal_steep_6200: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    block_index_in_8_bits second_tile_skipped
+long/thousands/decode_16384: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    block_index_in_8_bits second_tile_skipped
+long/thousands/decode_four_9000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    parts_beyond_64_lost block_index_in_8_bits second_tile_skipped
+long/thousands/every_key_6200: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    block_index_in_8_bits second_tile_skipped
+long/thousands/grouped_3100: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed second_tile_skipped
+long/thousands/lengths_5000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    parts_beyond_64_lost block_index_in_8_bits second_tile_skipped
+long/thousands/past_5000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    parts_beyond_64_lost block_index_in_8_bits second_tile_skipped
+long/thousands/scale_5000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    parts_beyond_64_lost block_index_in_8_bits second_tile_skipped
+long/thousands/sinks_window_4200: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    parts_beyond_64_lost window_from_tile window_from_next_tile block_index_in_8_bits second_tile_skipped
+long/thousands/softcap_3000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed second_tile_skipped
+long/thousands/top_left_4100: tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    second_tile_skipped
+long/thousands/window_256_of_8192: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed window_from_tile window_from_next_tile
+    block_index_in_8_bits second_tile_skipped
+long/thousands/window_4096_of_9000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    parts_beyond_64_lost window_from_tile window_from_next_tile block_index_in_8_bits second_tile_skipped
+long/thousands/window_of_both_sides_5000: last_tile_dropped_of_128 last_tile_dropped_of_1024 last_tile_dropped_of_2048
+    third_tile_not_rescaled tiles_not_rescaled maximum_of_tile_alone sums_in_float16 parts_not_weighed
+    parts_beyond_64_lost window_from_tile window_from_next_tile block_index_in_8_bits second_tile_skipped
+"""
+"""A line a case: its id, and the mistakes that it is there to catch, each without ``sdpa.long_``."""

@@ -1,4 +1,7 @@
-"""Profile masking: Boolean and float masks of every shape, and fully masked rows."""
+"""Boolean and float masks of every shape, fully masked rows, hidden tiles, and no keys at all.
+
+Nothing was computed that could tell the shape of the result, so that it has to be found from the arguments.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import (
-    BOTTOM_RIGHT,
+    BOTTOM,
     HIDDEN,
+    TOP_LEFT,
     Sizes,
     attention,
     boolean_mask,
+    booleans,
     counting,
     float_mask,
+    floats,
     probe,
     probe_sizes,
+    profile,
 )
-from attnspec_authoring.recipes.attention.masked_tiles import tile_cases
-from attnspec_authoring.recipes.attention.no_keys import no_keys_cases
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+masking = profile("masking")
 
 PLAIN = Sizes(3, 2, 2, 4, 5)
 SMALL = Sizes(1, 2, 2, 4, 5)
@@ -45,98 +54,64 @@ SHAPES: dict[str, tuple[tuple[int, ...], str]] = {
     "rank_4_row": ((1, 1, 1, 5), "one row, written with four axes"),
 }
 REPORTS = {
-    "boolean_rank_4_batch": "https://github.com/pytorch/pytorch/pull/184180",
-    "boolean_rank_4_batch_row": "https://github.com/jax-ml/jax/issues/28974",
-    "float_rank_3": "https://github.com/onnx/onnx/pull/8108",
-    "float_rank_2_row": "https://github.com/openvinotoolkit/openvino/pull/30758",
+    "boolean_rank_4_batch": "pytorch/pytorch/pull/184180",
+    "boolean_rank_4_batch_row": "jax-ml/jax/issues/28974",
+    "float_rank_3": "onnx/onnx/pull/8108",
+    "float_rank_2_row": "openvinotoolkit/openvino/pull/30758",
 }
 
 
-def shape_cases() -> tuple[AuthoredCase, ...]:
+def shape_cases() -> Iterator[AuthoredCase]:
     """Hold every shape that broadcasts, for both kinds of mask."""
-    made: list[AuthoredCase] = []
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
         for name, (shape, what) in SHAPES.items():
             case_id = f"masking/{kind}_{name}"
-            made.append(
-                attention(
-                    case_id,
-                    f"A {'Boolean' if kind == 'boolean' else kind} mask of shape {shape}: {what}",
-                    PLAIN if name in ("rank_2", "rank_3") or shape[0] == PLAIN.batch else SMALL,
-                    clauses=("sdpa.mask.broadcast",),
-                    url=REPORTS.get(f"{kind}_{name}"),
-                    mask=draw(case_id, shape),
-                )
+            yield attention(case_id, f"A {'Boolean' if kind == 'boolean' else kind} mask of shape {shape}: {what}")(
+                PLAIN if name in ("rank_2", "rank_3") or shape[0] == PLAIN.batch else SMALL,
+                clauses="mask.broadcast",
+                report=REPORTS.get(f"{kind}_{name}"),
+                mask=draw(case_id, shape),
             )
     # Heads of a group are packed as queries where there is but one: each has a mask of its own all the same.
     grouped = Sizes(3, 6, 2, 1, 5)
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
         for name, shape in (("rank_3", (6, 1, 5)), ("rank_4", (3, 6, 1, 5)), ("rank_4_head", (1, 6, 1, 5))):
             case_id = f"masking/{kind}_{name}_of_grouped_heads_one_query"
-            made.append(
-                attention(
-                    case_id,
-                    f"One query of six heads that share two, and a {kind} mask of shape {shape} for each of the six",
-                    grouped,
-                    clauses=("sdpa.mask.broadcast",),
-                    mask=draw(case_id, shape),
-                )
-            )
+            yield attention(
+                case_id,
+                f"One query of six heads that share two, and a {kind} mask of shape {shape} for each of the six",
+            )(grouped, clauses="mask.broadcast", mask=draw(case_id, shape))
     # Only with as many heads as batch entries does a rank-3 mask fit both readings.
     square = Sizes(2, 2, 2, 3, 5)
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
         case_id = f"masking/{kind}_rank_3_batch_equals_heads"
         words = "A Boolean mask" if kind == "boolean" else "A float mask"
-        made.append(
-            attention(
-                case_id,
-                f"{words} of rank 3 is a table for each head, also with as many batch entries",
-                square,
-                clauses=("sdpa.mask.broadcast",),
-                url="https://github.com/onnx/onnx/pull/8108",
-                mask=draw(case_id, (2, 3, 5)),
-            )
+        yield attention(case_id, f"{words} of rank 3 is a table for each head, also with as many batch entries")(
+            square, clauses="mask.broadcast", report="onnx/onnx/pull/8108", mask=draw(case_id, (2, 3, 5))
         )
     # With an axis for groups a mask of an entry lies beside key heads, and fits them where there are as many.
     entries = Sizes(2, 6, 2, 3, 5)
     for kind, draw in (("boolean", boolean_mask), ("float", float_mask)):
         for name, shape in (("batch", (2, 1, 3, 5)), ("batch_row", (2, 1, 1, 5)), ("batch_head", (2, 6, 3, 5))):
             case_id = f"masking/{kind}_rank_4_{name}_of_as_many_entries_as_key_heads"
-            made.append(
-                attention(
-                    case_id,
-                    f"A {kind} mask of shape {shape} for two entries whose six heads share two key heads",
-                    entries,
-                    clauses=("sdpa.mask.broadcast",),
-                    mask=draw(case_id, shape),
-                )
-            )
+            yield attention(
+                case_id, f"A {kind} mask of shape {shape} for two entries whose six heads share two key heads"
+            )(entries, clauses="mask.broadcast", mask=draw(case_id, shape))
     shared = "masking/float_rank_4_shared_by_all"
-    made.append(
-        attention(
-            shared,
-            "A float mask of shape (1, 1, 4, 5) for a batch of two with three heads",
-            Sizes(2, 3, 3, 4, 5, 1),
-            url="https://github.com/tracel-ai/burn-lm/pull/25",
-            mask=float_mask(shared, (1, 1, 4, 5)),
-        )
+    yield attention(shared, "A float mask of shape (1, 1, 4, 5) for a batch of two with three heads")(
+        Sizes(2, 3, 3, 4, 5, 1), report="tracel-ai/burn-lm/pull/25", mask=floats(1, 1, 4, 5)
     )
     # Only with as many queries as keys can a row of keys be taken for a column of queries.
     rows = {"boolean_row_square": (1, 4), "boolean_batch_row_square": (2, 1, 1, 4), "float_head_row_square": (3, 1, 4)}
     for name, shape in rows.items():
         case_id = f"masking/{name}"
         draw = boolean_mask if name.startswith("boolean") else float_mask
-        made.append(
-            attention(
-                case_id,
-                f"A mask of shape {shape} hides keys, also with as many queries",
-                Sizes(2 if len(shape) == 4 else 1, 3, 3, 4, 4, 2),
-                clauses=("sdpa.mask.broadcast",),
-                url="https://github.com/hyunwoongko/transformer/pull/40",
-                mask=draw(case_id, shape),
-            )
+        yield attention(case_id, f"A mask of shape {shape} hides keys, also with as many queries")(
+            Sizes(2 if len(shape) == 4 else 1, 3, 3, 4, 4, 2),
+            clauses="mask.broadcast",
+            report="hyunwoongko/transformer/pull/40",
+            mask=draw(case_id, shape),
         )
-    return tuple(made)
 
 
 def meaning_cases() -> tuple[AuthoredCase, ...]:
@@ -151,118 +126,58 @@ def meaning_cases() -> tuple[AuthoredCase, ...]:
     not_the_third = np.arange(5) != 2
     bias = float_mask("masking/bias", (4, 5), hides=False)
     return (
-        attention(
-            "masking/true_may_be_attended",
-            "Where a Boolean mask is true the key is attended: 1, 2 or their mean comes out",
+        masking(
+            "true_may_be_attended", "Where a Boolean mask is true the key is attended: 1, 2 or their mean comes out"
+        )(pair, clauses="mask.boolean", report="rasbt/LLMs-from-scratch/issues/1061", mask=seen, **counting(pair)),
+        masking("which_keys", "The output of a probe shows which keys a Boolean mask leaves")(
+            five, mask=booleans(*five.mask), **probe(five)
+        ),
+        masking("same_for_every_row", "The same three of five keys for every query")(five, mask=half, **probe(five)),
+        masking("all_true", "A mask that is true everywhere changes nothing")(SMALL, mask=np.ones((4, 5), np.bool_)),
+        masking("all_zero", "A float mask of zeros changes nothing")(SMALL, mask=np.zeros((4, 5))),
+        masking("all_one", "A float mask of ones changes no weight, only the logsumexp")(
+            SMALL, also="weights logsumexp", mask=np.ones((4, 5))
+        ),
+        masking("zeros_and_ones", "A float mask of zeros and ones is added; it does not select")(
             pair,
-            clauses=("sdpa.mask.boolean",),
-            url="https://github.com/rasbt/LLMs-from-scratch/issues/1061",
-            mask=seen,
-            **counting(pair),
-        ),
-        attention(
-            "masking/which_keys",
-            "The output of a probe shows which keys a Boolean mask leaves",
-            five,
-            mask=boolean_mask("masking/which_keys", five.mask),
-            **probe(five),
-        ),
-        attention(
-            "masking/same_for_every_row", "The same three of five keys for every query", five, mask=half, **probe(five)
-        ),
-        attention(
-            "masking/all_true", "A mask that is true everywhere changes nothing", SMALL, mask=np.ones((4, 5), np.bool_)
-        ),
-        attention("masking/all_zero", "A float mask of zeros changes nothing", SMALL, mask=np.zeros((4, 5))),
-        attention(
-            "masking/all_one",
-            "A float mask of ones changes no weight, only the logsumexp",
-            SMALL,
-            outputs=("output", "weights", "logsumexp"),
-            mask=np.ones((4, 5)),
-        ),
-        attention(
-            "masking/zeros_and_ones",
-            "A float mask of zeros and ones is added; it does not select",
-            pair,
-            clauses=("sdpa.mask.additive",),
-            url="https://github.com/mlverse/torch/pull/1208",
+            clauses="mask.additive",
+            report="mlverse/torch/pull/1208",
             mask=seen.astype(np.float64),
             **counting(pair),
         ),
-        attention(
-            "masking/hides_the_highest",
-            "The hidden key has the highest scores of all",
-            SMALL,
-            clauses=("sdpa.mask.boolean",),
-            outputs=("output", "weights"),
-            mask=np.broadcast_to(not_the_third, (4, 5)),
-            **high,
+        masking("hides_the_highest", "The hidden key has the highest scores of all")(
+            SMALL, clauses="mask.boolean", also="weights", mask=np.broadcast_to(not_the_third, (4, 5)), **high
         ),
-        attention("masking/bias", "A finite bias for every query and key", SMALL, mask=bias),
-        attention(
-            "masking/bias_is_not_scaled",
-            "The scale multiplies the scores and leaves the bias alone",
+        masking("bias", "A finite bias for every query and key")(SMALL, mask=bias),
+        masking("bias_is_not_scaled", "The scale multiplies the scores and leaves the bias alone")(
             SMALL,
-            clauses=("sdpa.mask.additive", "sdpa.scale.explicit"),
-            url="https://github.com/tenstorrent/tt-metal/issues/55337",
+            clauses="mask.additive scale.explicit",
+            report="tenstorrent/tt-metal/issues/55337",
             drawn_as="masking/bias",
             mask=bias,
             scale=0.125,
         ),
-        attention(
-            "masking/bias_with_scale_zero",
-            "With the scale zero only the bias is left",
-            SMALL,
-            outputs=("output", "weights"),
-            mask=float_mask("masking/bias_zero", (2, 4, 5)),
-            scale=0.0,
+        masking("bias_with_scale_zero", "With the scale zero only the bias is left")(
+            SMALL, also="weights", mask=float_mask("masking/bias_zero", (2, 4, 5)), scale=0.0
         ),
-        attention(
-            "masking/bias_steps",
-            "Scores without, logits with the float mask",
-            SMALL,
-            outputs=("output", "weights", "logsumexp", "scores", "logits"),
-            mask=float_mask("masking/bias_steps", (4, 5)),
+        masking("bias_steps", "Scores without, logits with the float mask")(
+            SMALL, also="weights logsumexp scores logits", mask=floats(4, 5)
         ),
-        attention(
-            "masking/boolean_steps",
-            "Logits are minus infinity where a Boolean mask hides a key",
-            SMALL,
-            outputs=("output", "weights", "logsumexp", "scores", "logits"),
-            mask=boolean_mask("masking/boolean_steps", (4, 5)),
+        masking("boolean_steps", "Logits are minus infinity where a Boolean mask hides a key")(
+            SMALL, also="weights logsumexp scores logits", mask=booleans(4, 5)
         ),
-        attention(
-            "masking/boolean_negative_scale",
-            "A Boolean mask under a negative scale: hidden keys stay hidden",
-            SMALL,
-            clauses=("sdpa.scale.negative",),
-            mask=boolean_mask("masking/boolean_negative_scale", (4, 5)),
-            scale=-1.0,
+        masking("boolean_negative_scale", "A Boolean mask under a negative scale: hidden keys stay hidden")(
+            SMALL, clauses="scale.negative", mask=booleans(4, 5), scale=-1.0
         ),
-        attention(
-            "masking/one_query_boolean",
-            "One query under a Boolean mask of its own for each batch entry",
-            ONE_QUERY,
-            mask=boolean_mask("masking/one_query_boolean", (3, 1, 1, 5)),
+        masking("one_query_boolean", "One query under a Boolean mask of its own for each batch entry")(
+            ONE_QUERY, mask=booleans(3, 1, 1, 5)
         ),
-        attention(
-            "masking/one_query_float",
-            "One query under a float mask of its own for each head",
-            ONE_QUERY,
-            mask=float_mask("masking/one_query_float", (2, 1, 5)),
+        masking("one_query_float", "One query under a float mask of its own for each head")(
+            ONE_QUERY, mask=floats(2, 1, 5)
         ),
-        attention(
-            "masking/width_8",
-            "Eight features under a float mask",
-            Sizes(1, 2, 2, 4, 5, 8),
-            mask=float_mask("masking/width_8", (2, 4, 5)),
-        ),
-        attention(
-            "masking/values_wider",
-            "A mask with values wider than the keys",
-            Sizes(1, 2, 2, 4, 5, 3, 6),
-            mask=boolean_mask("masking/values_wider", (2, 4, 5)),
+        masking("width_8", "Eight features under a float mask")(Sizes(1, 2, 2, 4, 5, 8), mask=floats(2, 4, 5)),
+        masking("values_wider", "A mask with values wider than the keys")(
+            Sizes(1, 2, 2, 4, 5, 3, 6), mask=booleans(2, 4, 5)
         ),
     )
 
@@ -289,11 +204,9 @@ def number_cases() -> tuple[AuthoredCase, ...]:
     }
     offered_everywhere = {"eight_thousand", "large_positive"}
     return tuple(
-        attention(
-            f"masking/float_{name}",
-            title,
+        masking(f"float_{name}", title)(
             SMALL,
-            clauses=("sdpa.mask.additive",),
+            clauses="mask.additive",
             mask=mask,
             dtypes=EVERY_DTYPE if name in offered_everywhere else SINGLE_AND_DOUBLE,
         )
@@ -301,14 +214,13 @@ def number_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def dead_row_cases() -> tuple[AuthoredCase, ...]:
+def dead_row_cases() -> Iterator[AuthoredCase]:
     """Make fully masked rows: by one mask, or by two rules that each leave some keys."""
     rows = probe_sizes(1, 2, 2, 4, 5)
-    made: list[AuthoredCase] = []
     links = {
-        "middle_row": "https://github.com/pytorch/pytorch/issues/103963",
-        "first_row": "https://github.com/ml-explore/mlx/issues/2395",
-        "head": "https://github.com/pytorch/pytorch/issues/160064",
+        "middle_row": "pytorch/pytorch/issues/103963",
+        "first_row": "ml-explore/mlx/issues/2395",
+        "head": "pytorch/pytorch/issues/160064",
     }
     open_mask = boolean_mask("masking/dead", (1, 2, 4, 5))
     for name, place, what in (
@@ -321,95 +233,94 @@ def dead_row_cases() -> tuple[AuthoredCase, ...]:
         mask = open_mask.copy()
         mask[place] = False
         leaves = "A Boolean mask leaves no key to anyone" if name == "everything" else f"A mask leaves no key to {what}"
-        made.append(
-            attention(
-                f"masking/dead_{name}",
-                leaves,
-                SMALL,
-                clauses=("sdpa.fully_masked_row",),
-                url=links.get(name),
-                mask=mask,
-            )
-        )
+        yield masking(f"dead_{name}", leaves)(SMALL, clauses="fully_masked_row", report=links.get(name), mask=mask)
     hidden = float_mask("masking/dead_float", (4, 5))
     hidden[1] = HIDDEN
     padded = np.broadcast_to(np.arange(5) >= 2, (1, 5))
     of_entries = boolean_mask("masking/dead_batch_entry", (3, 2, 4, 5))
     of_entries[1] = False
-    return (
-        *made,
-        attention(
-            "masking/dead_batch_entry",
-            "A mask leaves no key to every query of the second batch entry",
-            PLAIN,
-            clauses=("sdpa.fully_masked_row",),
-            url="https://github.com/microsoft/onnxruntime/pull/28958",
-            mask=of_entries,
+    yield from (
+        masking("dead_batch_entry", "A mask leaves no key to every query of the second batch entry")(
+            PLAIN, clauses="fully_masked_row", report="microsoft/onnxruntime/pull/28958", mask=of_entries
         ),
-        attention(
-            "masking/dead_row_float",
-            "A float mask of minus infinity leaves no key to the second query",
-            SMALL,
-            url="https://github.com/pytorch/pytorch/pull/130014",
-            clauses=("sdpa.fully_masked_row",),
-            mask=hidden,
+        masking("dead_row_float", "A float mask of minus infinity leaves no key to the second query")(
+            SMALL, report="pytorch/pytorch/pull/130014", clauses="fully_masked_row", mask=hidden
         ),
-        attention(
-            "masking/dead_row_steps",
-            "Weights of zero and a logsumexp of minus infinity where no key is left",
-            SMALL,
-            clauses=("sdpa.fully_masked_row",),
-            outputs=("output", "weights", "logsumexp"),
-            mask=hidden,
+        masking("dead_row_steps", "Weights of zero and a logsumexp of minus infinity where no key is left")(
+            SMALL, clauses="fully_masked_row", also="weights logsumexp", mask=hidden
         ),
-        attention(
-            "masking/dead_row_probe",
-            "A row without keys beside rows whose weights are known",
-            rows,
-            clauses=("sdpa.fully_masked_row",),
-            mask=open_mask & (np.arange(4) != 1)[:, np.newaxis],
-            **probe(rows),
+        masking("dead_row_probe", "A row without keys beside rows whose weights are known")(
+            rows, clauses="fully_masked_row", mask=open_mask & (np.arange(4) != 1)[:, np.newaxis], **probe(rows)
         ),
-        attention(
-            "masking/dead_left_padding_and_causal",
+        masking(
+            "dead_left_padding_and_causal",
             "Two padded keys on the left and causality leave no key to the first two queries",
+        )(
             SMALL,
-            clauses=("sdpa.fully_masked_row", "sdpa.causal.top_left"),
-            url="https://github.com/huggingface/candle/pull/3625",
+            clauses="fully_masked_row causal.top_left",
+            report="huggingface/candle/pull/3625",
             mask=padded,
             is_causal=True,
             causal_alignment="top_left",
         ),
-        attention(
-            "masking/dead_padding_and_window",
-            "Padded keys and a window leave no key to the first queries",
-            SMALL,
-            clauses=("sdpa.fully_masked_row", "sdpa.window.right"),
-            mask=padded,
-            window=[1, 0],
-            causal_alignment=BOTTOM_RIGHT,
+        masking("dead_padding_and_window", "Padded keys and a window leave no key to the first queries")(
+            SMALL, clauses="fully_masked_row window.right", mask=padded, window=[1, 0], **BOTTOM
         ),
-        attention(
-            "masking/no_keys",
-            "No key at all: zeros come out",
-            Sizes(3, 2, 2, 4, 0),
-            clauses=("sdpa.no_keys",),
-            url="https://github.com/Dao-AILab/flash-attention/pull/2470",
+        masking("no_keys", "No key at all: zeros come out")(
+            Sizes(3, 2, 2, 4, 0), clauses="no_keys", report="Dao-AILab/flash-attention/pull/2470"
         ),
-        attention(
-            "masking/no_keys_logsumexp",
-            "No key at all: the logsumexp is minus infinity",
-            Sizes(2, 3, 3, 4, 0),
-            clauses=("sdpa.no_keys",),
-            outputs=("output", "weights", "logsumexp"),
+        masking("no_keys_logsumexp", "No key at all: the logsumexp is minus infinity")(
+            Sizes(2, 3, 3, 4, 0), clauses="no_keys", also="weights logsumexp"
         ),
-        attention(
-            "masking/no_keys_with_mask",
-            "No key at all, and a mask without columns",
-            Sizes(3, 2, 2, 4, 0),
-            clauses=("sdpa.no_keys",),
-            mask=np.ones((4, 0), np.bool_),
+        masking("no_keys_with_mask", "No key at all, and a mask without columns")(
+            Sizes(3, 2, 2, 4, 0), clauses="no_keys", mask=np.ones((4, 0), np.bool_)
         ),
+    )
+
+
+def tile_cases() -> Iterator[AuthoredCase]:
+    """Hide whole tiles, others for each head or each batch entry: which may be skipped is to be found for each."""
+    for of_queries, of_keys in ((4, 16), (8, 32)):
+        for kind, sizes in (
+            ("heads", Sizes(1, 2, 2, 2 * of_queries + 1, 2 * of_keys + 3, 1)),
+            ("batch_entries", Sizes(2, 1, 1, 2 * of_queries + 1, 2 * of_keys + 3, 1)),
+        ):
+            queries, keys = np.arange(sizes.queries)[:, np.newaxis], np.arange(sizes.keys)
+            one = (queries // of_queries + keys // of_keys) % 2 == 0
+            seen = np.stack([one, ~one])[np.newaxis] if kind == "heads" else np.stack([one, ~one])[:, np.newaxis]
+            name = f"masking/tiles_of_{of_queries}_by_{of_keys}_for_{kind}"
+            yield attention(
+                name,
+                f"Tiles of {of_queries} queries and {of_keys} keys are hidden, others for each of two "
+                f"{kind.replace('_', ' ')}",
+            )(sizes, clauses="mask.boolean mask.broadcast", mask=seen)
+
+
+WIDER = Sizes(2, 1, 1, 3, 0, 2, 3)
+NARROWER = Sizes(2, 1, 1, 3, 0, 2, 1)
+GROUPED = Sizes(1, 2, 1, 3, 0, 1, 2)
+
+
+def no_keys_cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases without keys, each with one feature more."""
+    past: dict[str, Any] = {name: np.zeros((2, 1, 0, width)) for name, width in (("past_key", 2), ("past_value", 1))}
+    features: tuple[tuple[str, str, Sizes, dict[str, Any]], ...] = (
+        ("wider", "values of three features", WIDER, {}),
+        ("narrower", "values of one feature", NARROWER, {}),
+        ("grouped", "grouped heads and values of two features", GROUPED, {}),
+        ("key_lengths", "lengths that are all 0", WIDER, {"key_lengths": [0, 0]}),
+        ("query_lengths", "lengths of queries", WIDER, {"query_lengths": [3, 1]}),
+        ("causal", "causality", NARROWER, {"is_causal": True}),
+        ("window", "a window", NARROWER, {"window": [1, 1]}),
+        ("alibi", "distances", NARROWER, {"alibi_slopes": [0.5], "causal_alignment": TOP_LEFT}),
+        ("softcap", "a softcap", NARROWER, {"softcap": 2.0}),
+        ("scale", "a stated scale", NARROWER, {"scale": -1.0}),
+        ("float_mask", "a float mask", NARROWER, {"mask": np.zeros((3, 0))}),
+        ("past_of_none", "a past of none", NARROWER, past),
+    )
+    return tuple(
+        masking(f"no_keys_{name}", f"No key at all, and {what}")(sizes, clauses="no_keys", **arguments)
+        for name, what, sizes, arguments in features
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attendance import depends_on_alignment
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, TOP_LEFT, Sizes, attention
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, BOTTOM_RIGHT, TOP, TOP_LEFT, Sizes, attention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,30 +85,23 @@ def nearly() -> Iterator[AuthoredCase]:
             yield attention(
                 f"masking/nearly_{name}_{queries}_by_{keys}",
                 f"A Boolean mask that is {name.replace('_', ' ')} but for one key of one query, {queries} by {keys}",
-                sizes,
-                mask=hole,
-            )
+            )(sizes, mask=hole)
             if name == "nothing":
                 yield attention(
                     f"masking/nearly_{name}_{queries}_by_{keys}_float",
                     f"A float mask of zeros that hides one key of one query, {queries} by {keys}",
-                    sizes,
-                    mask=np.where(hole, 0.0, -np.inf),
-                )
+                )(sizes, mask=np.where(hole, 0.0, -np.inf))
 
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return every neutral argument beside every other, and masks of numbers that look like truth values."""
     truth = np.array([[0.0, 1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0, 1.0], [0.0] * 5, [1.0] * 5])
     return (
-        *(attention(f"masking/neutral_{name}", title, SIZES, **arguments) for name, title, arguments in pairs()),
+        *(attention(f"masking/neutral_{name}", title)(SIZES, **arguments) for name, title, arguments in pairs()),
         *(
             attention(
-                f"masking/float_mask_of_{name}",
-                f"A float mask that holds {what}, which are added as any other number",
-                SIZES,
-                mask=mask,
-            )
+                f"masking/float_mask_of_{name}", f"A float mask that holds {what}, which are added as any other number"
+            )(SIZES, mask=mask)
             for name, what, mask in (
                 ("zeros_and_ones", "nothing but zeros and ones", truth),
                 ("ones", "ones alone", np.ones((4, 5))),
@@ -118,23 +111,15 @@ def cases() -> tuple[AuthoredCase, ...]:
         ),
         *nearly(),
         attention(
-            "masking/neutral_lengths_one_for_all",
-            "Lengths that are the same for all entries, and not all there is",
-            SIZES,
-            key_lengths=[3, 3],
-            query_lengths=[2, 2],
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
-        ),
-        attention(
-            "masking/neutral_everything",
-            "All that changes nothing at once",
+            "masking/neutral_lengths_one_for_all", "Lengths that are the same for all entries, and not all there is"
+        )(SIZES, key_lengths=[3, 3], query_lengths=[2, 2], **BOTTOM_CAUSAL),
+        attention("masking/neutral_everything", "All that changes nothing at once")(
             SIZES,
             mask=np.ones(WHOLE, np.bool_),
             alibi_slopes=np.zeros(6),
             key_lengths=[5, 5],
             query_lengths=[4, 4],
             window=[5, 5],
-            causal_alignment=TOP_LEFT,
+            **TOP,
         ),
     )

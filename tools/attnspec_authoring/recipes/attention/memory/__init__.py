@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_authoring.recipes.attention.memory import (
-    changed_places,
-    fused,
-    layouts,
-    one_array,
-    other_inputs,
-    sequences,
-)
+from attnspec_authoring.recipes.attention.memory import calls, layouts, other_inputs
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
@@ -19,11 +12,4 @@ if TYPE_CHECKING:
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile memory."""
-    return (
-        *layouts.cases(),
-        *changed_places.cases(),
-        *one_array.cases(),
-        *fused.cases(),
-        *other_inputs.cases(),
-        *sequences.cases(),
-    )
+    return (*layouts.cases(), *calls.cases(), *other_inputs.cases())

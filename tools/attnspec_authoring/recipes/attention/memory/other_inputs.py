@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import Sizes, attention, boolean_mask, float_mask
+from attnspec_authoring.recipes.attention.attention import Sizes, boolean_mask, float_mask, floats, profile
 from attnspec_authoring.recipes.attention.layout.heads import counted
 from attnspec_authoring.recipes.attention.layout.heads import layout as of_heads
 from attnspec_authoring.recipes.attention.layout.projections import BIASES, multi_head, single_head
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, context, softmax
+from attnspec_authoring.recipes.authoring import table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+memory = profile("memory")
 
 MEMORY = "memory"
 LAYOUTS = {
@@ -59,21 +62,14 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
     lengths = ("key_lengths", "query_lengths")
     return (
         *(
-            attention(
-                f"memory/{layout}_past_{tensor}",
-                f"The past {tensor} lies {how}",
-                past,
-                clauses=clauses,
-                outputs=("output", "present_key", "present_value"),
-                memory_order={f"past_{tensor}": layout},
+            memory(f"{layout}_past_{tensor}", f"The past {tensor} lies {how}")(
+                past, clauses=clauses, also="present_key present_value", memory_order={f"past_{tensor}": layout}
             )
             for layout, how in LAYOUTS.items()
             for tensor in ("key", "value")
         ),
         *(
-            attention(
-                f"memory/{layout}_{name}",
-                f"The {name} lie {LAYOUTS[layout]}",
+            memory(f"{layout}_{name}", f"The {name} lie {LAYOUTS[layout]}")(
                 Sizes(1, 2, 1, 4, 5),
                 clauses=clauses,
                 memory_order={tensor: layout for tensor in inputs if tensor != "causal_alignment"},
@@ -83,9 +79,7 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             for name, inputs in named.items()
         ),
         *(
-            attention(
-                f"memory/{layout}_{name}",
-                f"The {name.replace('_', ' ')} lie {LAYOUTS[layout]}",
+            memory(f"{layout}_{name}", f"The {name.replace('_', ' ')} lie {LAYOUTS[layout]}")(
                 Sizes(3, 1, 1, 4, 5),
                 clauses=clauses,
                 memory_order={name: layout},
@@ -98,27 +92,16 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             for name in lengths
         ),
         *(
-            attention(
-                f"memory/inside_{tensor}",
-                f"The {tensor} lies inside of a larger array",
-                sizes,
-                clauses=clauses,
-                memory_order={tensor: "inside"},
+            memory(f"inside_{tensor}", f"The {tensor} lies inside of a larger array")(
+                sizes, clauses=clauses, memory_order={tensor: "inside"}
             )
             for tensor in ("query", "key", "value")
         ),
-        attention(
-            "memory/inside_mask",
-            "The mask lies inside of a larger array",
-            sizes,
-            clauses=clauses,
-            memory_order={"mask": "inside"},
-            mask=float_mask("memory/inside_mask", sizes.mask),
+        memory("inside_mask", "The mask lies inside of a larger array")(
+            sizes, clauses=clauses, memory_order={"mask": "inside"}, mask=floats(*sizes.mask)
         ),
         *(
-            attention(
-                f"memory/one_head_of_{tensor}",
-                f"The {tensor} is one head in memory that stands for several",
+            memory(f"one_head_of_{tensor}", f"The {tensor} is one head in memory that stands for several")(
                 sizes if tensor == "query" else grouped,
                 clauses=clauses,
                 memory_order={tensor: "heads_broadcast"},
@@ -126,18 +109,14 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
             )
             for tensor, shape in (("query", (3, 2, 4, 3)), ("key", (1, 2, 5, 3)), ("value", (1, 2, 5, 3)))
         ),
-        attention(
-            "memory/one_head_of_past",
-            "Past keys and values are one head each in memory that stands for several",
+        memory("one_head_of_past", "Past keys and values are one head each in memory that stands for several")(
             past,
             clauses=clauses,
             memory_order=every(("past_key", "past_value"), "heads_broadcast"),
             **one_head_for_all("memory/one_head_of_past_key", "past_key", (1, 2, 3, 3)),
             **one_head_for_all("memory/one_head_of_past_value", "past_value", (1, 2, 3, 3)),
         ),
-        attention(
-            "memory/one_row_of_mask",
-            "A Boolean mask of four rows that are one row in memory",
+        memory("one_row_of_mask", "A Boolean mask of four rows that are one row in memory")(
             Sizes(1, 2, 2, 4, 5),
             clauses=clauses,
             memory_order={"mask": "broadcast"},
@@ -148,137 +127,51 @@ def attention_cases() -> tuple[AuthoredCase, ...]:
 
 def multi_head_cases() -> tuple[AuthoredCase, ...]:
     """Hold tokens, weight matrices, biases and masks of multi-head attention in every layout."""
+    case = table(multi_head, lengths=(2, 3, 5), profile=MEMORY, width=4, num_heads=2)
     tokens = ("query", "key", "value")
     mask = float_mask("memory/multi_head_mask", (2, 2, 3, 5))
     return (
         *(
-            multi_head(
-                f"{layout}_{part}",
-                f"{what} lie {how}",
-                (2, 3, 5),
-                width=4,
-                num_heads=2,
-                profile=MEMORY,
-                memory_order=every(names, layout),
-            )
+            case(f"{layout}_{part}", f"{what} lie {how}")(memory_order=every(names, layout))
             for layout, how in LAYOUTS.items()
-            for part, what, names in (
-                ("tokens", "the tokens", tokens),
-                ("weights", "the weight matrices", WEIGHTS),
-            )
+            for part, what, names in (("tokens", "the tokens", tokens), ("weights", "the weight matrices", WEIGHTS))
         ),
         *(
-            multi_head(
-                f"{layout}_biases",
-                f"the biases lie {LAYOUTS[layout]}",
-                (2, 3, 5),
-                width=4,
-                num_heads=2,
-                biases=BIASES,
-                profile=MEMORY,
-                memory_order=every(BIASES, layout),
+            case(f"{layout}_biases", f"the biases lie {LAYOUTS[layout]}")(
+                biases=BIASES, memory_order=every(BIASES, layout)
             )
             for layout in ONE_AXIS
         ),
         *(
-            multi_head(
-                f"{layout}_mask",
-                f"a float mask lies {how}",
-                (2, 3, 5),
-                width=4,
-                num_heads=2,
-                mask=mask,
-                profile=MEMORY,
-                memory_order={"mask": layout},
-            )
+            case(f"{layout}_mask", f"a float mask lies {how}")(mask=mask, memory_order={"mask": layout})
             for layout, how in LAYOUTS.items()
-        ),
-    )
-
-
-def single_head_cases() -> tuple[AuthoredCase, ...]:
-    """Hold tokens and weight matrices of single-head attention in every layout."""
-    return tuple(
-        single_head(
-            f"{layout}_{part}",
-            f"{what} {how}",
-            4,
-            (5, 3, 2, 6),
-            profile=MEMORY,
-            memory_order=every(names, layout),
-        )
-        for layout, how in LAYOUTS.items()
-        for part, what, names in (("tokens", "the tokens lie", ("x",)), ("weights", "the weight matrices lie", WEIGHTS))
-    )
-
-
-def state_cases() -> tuple[AuthoredCase, ...]:
-    """Hold encoder and decoder states in every layout."""
-    return (
-        *(
-            context(
-                f"{layout}_encoder_states",
-                f"the encoder states lie {how}",
-                6,
-                3,
-                profile=MEMORY,
-                memory_order={"encoder_states": layout},
-            )
-            for layout, how in LAYOUTS.items()
-        ),
-        *(
-            context(
-                f"{layout}_decoder_state",
-                f"the decoder state lies {LAYOUTS[layout]}",
-                6,
-                3,
-                profile=MEMORY,
-                memory_order={"decoder_state": layout},
-            )
-            for layout in ONE_AXIS
         ),
     )
 
 
 def moving_cases() -> tuple[AuthoredCase, ...]:
     """Hold softmax and the cutting and joining of heads in every layout."""
+    case = table(of_heads, profile=MEMORY)
     tokens, heads = (2, 3, 8), (2, 4, 3, 2)
     equal = np.broadcast_to(counted(tokens[1:], 0), tokens).copy()
     equal_heads = np.broadcast_to(counted((2, 1, 3, 2), 0), heads).copy()
     return (
         *(
-            of_heads(f"{layout}", f"tokens that lie {how}", tokens, num_heads=4, profile=MEMORY, memory_order=layout)
+            case(f"{layout}", f"tokens that lie {how}")(tokens, num_heads=4, memory_order=layout)
             for layout, how in LAYOUTS.items()
         ),
-        of_heads(
-            "prefix_three_entries",
-            "tokens of three batch entries at the beginning of longer arrays",
-            (3, 2, 6),
-            num_heads=3,
-            profile=MEMORY,
-            memory_order="prefix",
+        case("prefix_three_entries", "tokens of three batch entries at the beginning of longer arrays")(
+            (3, 2, 6), num_heads=3, memory_order="prefix"
         ),
-        of_heads(
-            "broadcast",
-            "tokens of one batch entry that stands for all",
-            tokens,
-            num_heads=4,
-            profile=MEMORY,
-            x=equal,
-            memory_order="broadcast",
+        case("broadcast", "tokens of one batch entry that stands for all")(
+            tokens, num_heads=4, x=equal, memory_order="broadcast"
         ),
         *(
-            of_heads(f"{layout}", f"heads that lie {how}, joined", heads, profile=MEMORY, memory_order=layout)
+            case(f"{layout}", f"heads that lie {how}, joined")(heads, memory_order=layout)
             for layout, how in (LAYOUTS | OF_HEADS).items()
         ),
         *(
-            of_heads(
-                f"{layout}_{name}",
-                f"heads of {what} that lie {how}, joined",
-                shape,
-                profile=MEMORY,
-                memory_order=layout,
-            )
+            case(f"{layout}_{name}", f"heads of {what} that lie {how}, joined")(shape, memory_order=layout)
             for layout, how in (LAYOUTS | OF_HEADS).items()
             for name, what, shape in (
                 ("one_token", "one token", (2, 4, 1, 3)),
@@ -287,80 +180,44 @@ def moving_cases() -> tuple[AuthoredCase, ...]:
             )
         ),
         *(
-            of_heads(
-                f"{layout}_{name}",
-                f"tokens of {what} that lie {how}",
-                shape,
-                num_heads=3,
-                profile=MEMORY,
-                memory_order=layout,
-            )
+            case(f"{layout}_{name}", f"tokens of {what} that lie {how}")(shape, num_heads=3, memory_order=layout)
             for layout, how in LAYOUTS.items()
             for name, what, shape in (
                 ("one_token", "two entries, one each", (2, 1, 6)),
                 ("one_entry", "one entry", (1, 4, 6)),
             )
         ),
-        of_heads(
-            "one_head",
-            "heads that are one head in memory, joined",
-            heads,
-            profile=MEMORY,
-            x=equal_heads,
-            memory_order="heads_broadcast",
+        case("one_head", "heads that are one head in memory, joined")(
+            heads, x=equal_heads, memory_order="heads_broadcast"
         ),
         *(
-            softmax(f"{layout}_rows", f"rows that lie {how}", (4, 6), profile=MEMORY, memory_order=layout)
+            softmax(f"{layout}_rows", f"rows that lie {how}")((4, 6), profile=MEMORY, memory_order=layout)
             for layout, how in LAYOUTS.items()
             if layout in ONE_AXIS[1:]
         ),
         *(
-            softmax(
-                f"{layout}_columns",
-                f"columns that lie {how}",
-                (4, 6),
-                clauses=AXIS,
-                profile=MEMORY,
-                memory_order=layout,
-                axis=0,
+            softmax(f"{layout}_columns", f"columns that lie {how}")(
+                (4, 6), clauses=AXIS, profile=MEMORY, memory_order=layout, axis=0
             )
             for layout, how in LAYOUTS.items()
         ),
         *(
-            softmax(
-                f"{layout}_table_{name}",
-                f"a table that lies {LAYOUTS[layout]}, along the axis {axis}",
-                (4, 6),
-                clauses=AXIS,
-                profile=MEMORY,
-                memory_order=layout,
-                axis=axis,
+            softmax(f"{layout}_table_{name}", f"a table that lies {LAYOUTS[layout]}, along the axis {axis}")(
+                (4, 6), clauses=AXIS, profile=MEMORY, memory_order=layout, axis=axis
             )
             for layout in ("fortran", "reversed")
             for name, axis in (("1", 1), ("minus_2", -2), ("minus_1", -1))
         ),
         *(
-            softmax(
-                f"{layout}_cube_{name}",
-                f"a cube that lies {LAYOUTS[layout]}, along the axis {axis}",
-                (2, 3, 4),
-                clauses=AXIS,
-                profile=MEMORY,
-                memory_order=layout,
-                axis=axis,
+            softmax(f"{layout}_cube_{name}", f"a cube that lies {LAYOUTS[layout]}, along the axis {axis}")(
+                (2, 3, 4), clauses=AXIS, profile=MEMORY, memory_order=layout, axis=axis
             )
             for layout in ("fortran", "reversed")
             for name, axis in (("1", 1), ("2", 2), ("minus_2", -2), ("minus_3", -3))
         ),
         *(
-            softmax(
-                f"{layout}_whole",
-                f"a whole array that lies {how}",
-                (2, 3, 4),
-                clauses=("softmax.axis.whole",),
-                profile=MEMORY,
-                memory_order=layout,
-                axis=None,
+            softmax(f"{layout}_whole", f"a whole array that lies {how}")(
+                (2, 3, 4), clauses=("softmax.axis.whole",), profile=MEMORY, memory_order=layout, axis=None
             )
             for layout, how in LAYOUTS.items()
         ),
@@ -372,7 +229,29 @@ def cases() -> tuple[AuthoredCase, ...]:
     return (
         *attention_cases(),
         *multi_head_cases(),
-        *single_head_cases(),
-        *state_cases(),
+        # Hold tokens and weight matrices of single-head attention in every layout.
+        *(
+            single_head(f"{layout}_{part}", f"{what} {how}")(
+                4, (5, 3, 2, 6), profile=MEMORY, memory_order=every(names, layout)
+            )
+            for layout, how in LAYOUTS.items()
+            for part, what, names in (
+                ("tokens", "the tokens lie", ("x",)),
+                ("weights", "the weight matrices lie", WEIGHTS),
+            )
+        ),
+        # Hold encoder and decoder states in every layout.
+        *(
+            context(f"{layout}_encoder_states", f"the encoder states lie {how}")(
+                6, 3, profile=MEMORY, memory_order={"encoder_states": layout}
+            )
+            for layout, how in LAYOUTS.items()
+        ),
+        *(
+            context(f"{layout}_decoder_state", f"the decoder state lies {LAYOUTS[layout]}")(
+                6, 3, profile=MEMORY, memory_order={"decoder_state": layout}
+            )
+            for layout in ONE_AXIS
+        ),
         *moving_cases(),
     )

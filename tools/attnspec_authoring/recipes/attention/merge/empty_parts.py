@@ -1,4 +1,4 @@
-"""Parts without keys: the first, the second, both, by head and by row, and whatever their outputs hold."""
+"""Parts without keys, whatever their outputs hold, and NaN and infinity in parts that have keys."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-BOTH_NAN = "https://github.com/vllm-project/vllm/pull/27491"
-BOTH_NAN_AGAIN = "https://github.com/flashinfer-ai/flashinfer/issues/4051"
-SIGN = "https://github.com/vllm-project/vllm/issues/15492"
-FINITE = "https://github.com/vllm-project/vllm/issues/49294"
-CHUNKS = "https://github.com/vllm-project/vllm/issues/39148"
-PREFIX = "https://github.com/vllm-project/vllm/pull/28181"
+BOTH_NAN = "vllm-project/vllm/pull/27491"
+BOTH_NAN_AGAIN = "flashinfer-ai/flashinfer/issues/4051"
+SIGN = "vllm-project/vllm/issues/15492"
+FINITE = "vllm-project/vllm/issues/49294"
+CHUNKS = "vllm-project/vllm/issues/39148"
+PREFIX = "vllm-project/vllm/pull/28181"
 
 SMALL = (1, 1, 3, 2)
 ONE = ("average", "empty.one")
@@ -41,49 +41,28 @@ def plain() -> tuple[AuthoredCase, ...]:
     entries = np.zeros((3, 1, 1))
     entries[1] = NONE
     return (
-        merging("empty_first", "a first part without keys", SMALL, ONE, **first),
-        merging("empty_second", "a second part without keys", SMALL, ONE, **second),
-        merging("empty_both", "no keys in either part", SMALL, BOTH, **first, **second, url=BOTH_NAN),
-        merging(
-            "empty_rows",
-            "rows with keys in both parts, one and neither",
-            MIXED,
-            (*ONE, "empty.both"),
-            logsumexp_a=FOUR,
-            logsumexp_b=OTHER_FOUR,
-            url=CHUNKS,
+        merging("empty_first", "a first part without keys")(SMALL, ONE, **first),
+        merging("empty_second", "a second part without keys")(SMALL, ONE, **second),
+        merging("empty_both", "no keys in either part")(SMALL, BOTH, **first, **second, report=BOTH_NAN),
+        merging("empty_rows", "rows with keys in both parts, one and neither")(
+            MIXED, (*ONE, "empty.both"), logsumexp_a=FOUR, logsumexp_b=OTHER_FOUR, report=CHUNKS
         ),
-        merging("empty_heads", "a head whose first part has no keys", (2, 3, 2, 2), ONE, logsumexp_a=heads, url=PREFIX),
-        merging("empty_entries", "a batch entry whose second part has no keys", (3, 2, 2, 2), ONE, logsumexp_b=entries),
-        merging(
-            "empty_first_negative_zeros", "a first part without keys beside minus 0", SMALL, ONE, **first, output_b=-0.0
+        merging("empty_heads", "a head whose first part has no keys")(
+            (2, 3, 2, 2), ONE, logsumexp_a=heads, report=PREFIX
         ),
-        merging(
-            "empty_first_beside_a_low_logarithm",
-            "no keys beside a logarithm of -9984, which is no empty part",
-            SMALL,
-            ONE,
-            **first,
-            logsumexp_b=-9984.0,
-            url=FINITE,
+        merging("empty_entries", "a batch entry whose second part has no keys")((3, 2, 2, 2), ONE, logsumexp_b=entries),
+        merging("empty_first_negative_zeros", "a first part without keys beside minus 0")(
+            SMALL, ONE, **first, output_b=-0.0
         ),
-        merging(
-            "empty_second_beside_a_low_logarithm",
-            "a logarithm of -9984, which is no empty part, beside no keys",
-            SMALL,
-            ONE,
-            **second,
-            logsumexp_a=-9984.0,
+        merging("empty_first_beside_a_low_logarithm", "no keys beside a logarithm of -9984, which is no empty part")(
+            SMALL, ONE, **first, logsumexp_b=-9984.0, report=FINITE
         ),
-        merging("empty_second_beside_zero", "a logarithm of 0 beside no keys", SMALL, ONE, **second, logsumexp_a=0.0),
-        merging(
-            "empty_first_beside_a_sentinel",
-            "no keys beside a logarithm of minus 2 to the power of 100",
-            SMALL,
-            ONE,
-            **first,
-            logsumexp_b=-(2.0**100),
-            dtypes=WITHOUT_FLOAT16,
+        merging("empty_second_beside_a_low_logarithm", "a logarithm of -9984, which is no empty part, beside no keys")(
+            SMALL, ONE, **second, logsumexp_a=-9984.0
+        ),
+        merging("empty_second_beside_zero", "a logarithm of 0 beside no keys")(SMALL, ONE, **second, logsumexp_a=0.0),
+        merging("empty_first_beside_a_sentinel", "no keys beside a logarithm of minus 2 to the power of 100")(
+            SMALL, ONE, **first, logsumexp_b=-(2.0**100), dtypes=WITHOUT_FLOAT16
         ),
     )
 
@@ -107,9 +86,7 @@ def holding() -> tuple[AuthoredCase, ...]:
     every = ("float64", "float32", "float16", "bfloat16")
     return (
         *(
-            merging(
-                f"empty_{ordinal}_holds_{name}",
-                f"a {ordinal} part without keys holds {what}",
+            merging(f"empty_{ordinal}_holds_{name}", f"a {ordinal} part without keys holds {what}")(
                 SMALL,
                 (*ONE, "empty.ignored"),
                 **of_side(side, output=garbage(name, number), logsumexp=NONE),
@@ -120,9 +97,7 @@ def holding() -> tuple[AuthoredCase, ...]:
             if name != "huge_numbers"
         ),
         *(
-            merging(
-                f"empty_both_hold_{name}",
-                f"parts without keys hold {what}",
+            merging(f"empty_both_hold_{name}", f"parts without keys hold {what}")(
                 SMALL,
                 (*BOTH, "empty.ignored"),
                 output_a=garbage(name, number),
@@ -130,24 +105,25 @@ def holding() -> tuple[AuthoredCase, ...]:
                 logsumexp_a=NONE,
                 logsumexp_b=NONE,
                 dtypes=dtypes or every,
-                url=BOTH_NAN_AGAIN,
+                report=BOTH_NAN_AGAIN,
             )
             for name, what, number, dtypes in held
         ),
         merging(
-            "empty_rows_hold_nan",
-            "rows with keys in both parts, one and neither, where a part without keys is NaN",
+            "empty_rows_hold_nan", "rows with keys in both parts, one and neither, where a part without keys is NaN"
+        )(
             MIXED,
             (*ONE, "empty.both", "empty.ignored"),
             logsumexp_a=FOUR,
             logsumexp_b=OTHER_FOUR,
             output_a=nan_where_empty("empty_rows_a", FOUR),
             output_b=nan_where_empty("empty_rows_b", OTHER_FOUR),
-            url=SIGN,
+            report=SIGN,
         ),
         merging(
             "empty_rows_hold_infinity",
             "rows with keys in both parts, one and neither, where a part without keys is infinite",
+        )(
             MIXED,
             (*ONE, "empty.both", "empty.ignored"),
             logsumexp_a=FOUR,
@@ -164,6 +140,69 @@ def nan_where_empty(name: str, logarithms: list[list[float]], number: float = np
     return np.where(empty, number, grid(f"merge/{name}", MIXED))
 
 
+SHAPE = (1, 2, 3, 2)
+CLAUSES = ("average", "nonfinite")
+
+
+def holding_numbers(
+    name: str, number: float, *, rank: int = 4, place: tuple[int, ...] = (0, 1, 2, 1)
+) -> NDArray[np.float64]:
+    """Draw a tensor of a part, and put a number in one place of it."""
+    numbers = grid(f"merge/holding_{name}", SHAPE[:rank])
+    numbers[place[:rank]] = number
+    return numbers
+
+
+def nonfinite_cases() -> tuple[AuthoredCase, ...]:
+    """Return the cases of NaN and infinity in parts that have keys."""
+    empty_elsewhere = np.zeros(SHAPE[:3])
+    empty_elsewhere[0, 0] = NONE
+    return (
+        merging("nan_in_first", "NaN in an output of the first part")(
+            SHAPE, CLAUSES, output_a=holding_numbers("first", np.nan)
+        ),
+        merging("nan_in_second", "NaN in an output of the second part")(
+            SHAPE, CLAUSES, output_b=holding_numbers("second", np.nan)
+        ),
+        merging("nan_beside_empty_rows", "NaN in an output of the first part, which has no keys elsewhere")(
+            SHAPE,
+            (*CLAUSES, "empty.one"),
+            output_a=holding_numbers("beside_empty", np.nan),
+            logsumexp_a=empty_elsewhere,
+        ),
+        merging("nan_in_the_part_with_keys", "NaN in an output of the second part, where the first has no keys")(
+            SHAPE, (*CLAUSES, "empty.one"), output_b=holding_numbers("with_keys", np.nan), logsumexp_a=NONE
+        ),
+        merging("infinity_in_first", "infinity in an output of the first part")(
+            SHAPE, CLAUSES, output_a=holding_numbers("inf", np.inf)
+        ),
+        merging("infinity_in_second", "minus infinity in an output of the second part")(
+            SHAPE, CLAUSES, output_b=holding_numbers("minus_inf", -np.inf)
+        ),
+        merging("opposite_infinities", "infinity and minus infinity in the same output")(
+            SHAPE,
+            CLAUSES,
+            output_a=holding_numbers("opposite_a", np.inf),
+            output_b=holding_numbers("opposite_b", -np.inf),
+        ),
+        merging(
+            "infinity_in_the_part_with_keys", "infinity in an output of the first part, where the second has no keys"
+        )(SHAPE, (*CLAUSES, "empty.one"), output_a=holding_numbers("inf_with_keys", np.inf), logsumexp_b=NONE),
+        merging("nan_logarithm_of_first", "a logarithm of the first part that is NaN")(
+            SHAPE, CLAUSES, logsumexp_a=holding_numbers("logarithm_a", np.nan, rank=3)
+        ),
+        merging("nan_logarithm_of_second", "a logarithm of the second part that is NaN")(
+            SHAPE, CLAUSES, logsumexp_b=holding_numbers("logarithm_b", np.nan, rank=3)
+        ),
+        merging("nan_of_a_light_part", "NaN in an output of a part whose weight underflows in some dtypes")(
+            SHAPE, CLAUSES, output_a=holding_numbers("light", np.nan), logsumexp_a=-40.0, logsumexp_b=0.5
+        ),
+        merging(
+            "nan_of_a_part_that_weighs_nothing", "NaN in an output of a part whose weight underflows in every dtype"
+        )(SHAPE, CLAUSES, output_b=holding_numbers("nothing", np.nan), logsumexp_a=0.5, logsumexp_b=-9984.0),
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of parts without keys."""
-    return (*plain(), *holding())
+    """Return all of them."""
+    return (*plain(), *holding(), *nonfinite_cases())

@@ -1,20 +1,21 @@
-"""Making a case of two parts: the clauses and conventions that follow from its numbers."""
+"""Making a case of two parts: its clauses and conventions, and the input with which it is asked once more."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import made_for, reported
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase
+from attnspec.cases import ChangedArgument
+from attnspec_authoring.recipes.attention.attention import made_for
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed, reported
 from attnspec_authoring.recipes.generator import grid, require_exact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
-
 
 PROFILE = "merge"
 BOTH = ("output", "logsumexp")
@@ -36,6 +37,7 @@ def of_side(side: str, **tensors: Any) -> dict[str, Any]:
     return {f"{name}_{side}": numbers for name, numbers in tensors.items()}
 
 
+@headed
 def merging(
     name: str,
     title: str,
@@ -44,7 +46,7 @@ def merging(
     *,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     memory_order: Mapping[str, str] | None = None,
-    url: str | None = None,
+    report: str | None = None,
     **given: Any,
 ) -> AuthoredCase:
     """Make a case of two parts; what is not given is drawn, and what is given is repeated to its shape."""
@@ -57,7 +59,7 @@ def merging(
         title=f"Merge states: {title}",
         operation="merge_states",
         clauses=tuple(dict.fromkeys(f"merge.{clause}" for clause in (*clauses, "rows", "logsumexp", "shape"))),
-        source=made_for(PROFILE) if url is None else reported(url),
+        source=made_for(PROFILE) if report is None else reported(report),
         inputs={tensor: require_exact(array, dtypes, named=case_id) for tensor, array in inputs.items()},
         outputs=BOTH,
         dtypes=dtypes,
@@ -78,3 +80,25 @@ def sensitive_to(inputs: Mapping[str, NDArray[np.float64]]) -> tuple[str, ...]:
         "nonfinite_input": any(held.any() for held in outputs.values()) or any(logarithms),
     }
     return tuple(sorted(name for name, depends in sensitive.items() if depends))
+
+
+CHANGED: Mapping[str, str] = {
+    "merge/plain": "output_a",
+    "merge/plain_other_numbers": "logsumexp_b",
+    "merge/batch": "logsumexp_a",
+    "merge/heads_9": "output_b",
+    "merge/gaps_of_heads": "logsumexp_b",
+    "merge/gaps_in_one_head": "logsumexp_a",
+    "merge/empty_rows": "output_b",
+    "merge/empty_heads": "output_a",
+    "merge/ten_thousand_roughly": "output_a",
+}
+"""Id of a case to its changed input."""
+
+
+def with_changed_arguments(cases: Iterable[AuthoredCase]) -> tuple[AuthoredCase, ...]:
+    """Say of each case which input is changed in the call after it."""
+    return tuple(
+        replace(case, changed_argument=ChangedArgument(CHANGED[case.id], reversed=True)) if case.id in CHANGED else case
+        for case in cases
+    )

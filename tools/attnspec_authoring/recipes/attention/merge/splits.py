@@ -23,32 +23,14 @@ if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 ATTENTION = "scaled_dot_product_attention"
-SPLIT_TWICE = "https://github.com/ROCm/aiter/issues/4350"
-SINK_TWICE = "https://github.com/sgl-project/sgl-kernel-npu/pull/216"
-PREFIX = "https://github.com/vllm-project/vllm/pull/47079"
+SPLIT_TWICE = "ROCm/aiter/issues/4350"
+SINK_TWICE = "sgl-project/sgl-kernel-npu/pull/216"
+PREFIX = "vllm-project/vllm/pull/47079"
 
 
 @dataclass(frozen=True)
 class Split:
-    """Attention whose keys are attended in two parts.
-
-    Attributes
-    ----------
-    title
-        How the keys are split.
-    first
-        How many keys the first part has.
-    sizes
-        Batch entries, query heads, key heads, queries, keys and features.
-    factor
-        What the queries are multiplied by.
-    mask
-        Which keys may be attended (Sq, Sk); all where it is None.
-    sinks
-        Logits of the sinks (Hq,), and the part that counts them; None for no sinks.
-    url
-        A public report of a bug that the case would have caught.
-    """
+    """Attention whose keys are attended in two parts."""
 
     title: str
     first: int
@@ -56,7 +38,7 @@ class Split:
     factor: float = 1.0
     mask: NDArray[np.bool_] | None = None
     sinks: tuple[tuple[float, ...], int] | None = None
-    url: str | None = None
+    report: str | None = None
 
     def whole(self, name: str) -> dict[str, NDArray[Any]]:
         """Return the inputs of attention over all keys."""
@@ -95,7 +77,7 @@ HOLES = np.array([[True, True, True, False, False, False], [False] * 3 + [True] 
 SPLITS: Mapping[str, Split] = {
     "split_halves": Split("halves", 3),
     "split_first_key": Split("the first key, and the others", 1, sizes=(2, 1, 1, 3, 6, 2)),
-    "split_last_key": Split("all but the last key, and that one", 5, url=PREFIX),
+    "split_last_key": Split("all but the last key, and that one", 5, report=PREFIX),
     "split_before_all": Split("no keys, and all", 0),
     "split_after_all": Split("all keys, and none", 6),
     "split_causal": Split(
@@ -103,9 +85,9 @@ SPLITS: Mapping[str, Split] = {
     ),
     "split_masked": Split("halves that a mask leaves empty in some rows, and both in one", 3, mask=HOLES),
     "split_grouped": Split("halves of shared key heads", 3, sizes=(1, 4, 2, 3, 6, 2)),
-    "split_decoding": Split("a long past, and the new token", 20, sizes=(2, 2, 1, 1, 21, 2), url=SPLIT_TWICE),
+    "split_decoding": Split("a long past, and the new token", 20, sizes=(2, 2, 1, 1, 21, 2), report=SPLIT_TWICE),
     "split_sharp": Split("halves of which mostly one has all the weight", 3, factor=16.0),
-    "split_sink_in_first": Split("halves, with a sink in the first", 3, sinks=((0.5, 2.0), 0), url=SINK_TWICE),
+    "split_sink_in_first": Split("halves, with a sink in the first", 3, sinks=((0.5, 2.0), 0), report=SINK_TWICE),
     "split_sink_in_second": Split("halves, with a sink in the second", 3, sinks=((1.5, -1.0), 1)),
     "split_sink_alone": Split("all keys, and a sink alone", 6, sinks=((0.75, 3.0), 1)),
     "split_sink_masked": Split(
@@ -129,14 +111,12 @@ def merged_parts(name: str, split: Split) -> AuthoredCase:
         "empty.both": bool(np.any(first & second)),
         "split": True,
     }
-    return merging(
-        name,
-        f"attention over {split.title}",
+    return merging(name, f"attention over {split.title}")(
         inputs["output_a"].shape,
         tuple(clause for clause, holds in clauses.items() if holds),
         **inputs,
         dtypes=("float64",),
-        url=split.url,
+        report=split.report,
     )
 
 

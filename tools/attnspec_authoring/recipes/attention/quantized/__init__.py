@@ -7,29 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["cases"]
-
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile quantized."""
-    from attnspec_authoring.recipes.attention.quantized import (
-        around_calls,
-        features,
-        formats,
-        granularity,
-        one_alone,
-        owners,
-        rows,
-        sums,
-    )
+    from attnspec_authoring.recipes.attention.quantized import features, formats, granularity, sums
 
-    return (
-        *granularity.cases(),
-        *owners.cases(),
-        *one_alone.cases(),
-        *formats.cases(),
-        *features.cases(),
-        *rows.cases(),
-        *sums.cases(),
-        *around_calls.cases(),
-    )
+    return (*granularity.cases(), *features.cases(), *formats.cases(), *sums.cases())

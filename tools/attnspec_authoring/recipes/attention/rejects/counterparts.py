@@ -6,15 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attnspec.contract import OPERATIONS
-from attnspec_authoring.recipes.attention.attention import (
-    Sizes,
-    attention,
-    boolean_mask,
-    float_mask,
-    made_for,
-    reported,
-)
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects
+from attnspec_authoring.recipes.attention.attention import Sizes, attention, booleans, floats, made_for, profile
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, headed, reported
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -22,6 +15,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+rejects = profile("rejects")
 
 STRICT = ("input_checks", "strict")
 SIZES = Sizes(3, 2, 2, 4, 5, 2)
@@ -36,50 +31,23 @@ PLAIN = "rejects/twin_plain"
 def counterparts() -> tuple[AuthoredCase, ...]:
     """Return the valid cases beside which others are refused."""
     return (
-        attention(PLAIN, "Valid twin: query, key and value", SIZES, clauses=("sdpa.scores", "sdpa.output")),
-        attention(
-            "rejects/twin_boolean_mask",
-            "Valid twin: a Boolean mask of rank 4",
-            SIZES,
-            mask=boolean_mask("rejects/twin_boolean_mask", SIZES.mask),
-        ),
-        attention(
-            "rejects/twin_float_mask",
-            "Valid twin: a float mask of rank 3",
-            SIZES,
-            mask=float_mask("rejects/twin_float_mask", (2, 4, 5)),
-        ),
+        attention(PLAIN, "Valid twin: query, key and value")(SIZES, clauses="scores output"),
+        rejects("twin_boolean_mask", "Valid twin: a Boolean mask of rank 4")(SIZES, mask=booleans(*SIZES.mask)),
+        rejects("twin_float_mask", "Valid twin: a float mask of rank 3")(SIZES, mask=floats(2, 4, 5)),
         *(
-            attention(
-                f"rejects/twin_mask_of_one_{what}",
-                f"Valid twin: a mask of rank 4 where there is one {what}",
-                sizes,
-                mask=boolean_mask(f"rejects/twin_mask_of_one_{what}", sizes.mask),
+            rejects(f"twin_mask_of_one_{what}", f"Valid twin: a mask of rank 4 where there is one {what}")(
+                sizes, mask=booleans(*sizes.mask)
             )
             for what, sizes in SINGLE.items()
         ),
-        attention(
-            "rejects/twin_grouped", "Valid twin: six query heads over two", GROUPED, clauses=("sdpa.heads.grouped",)
+        rejects("twin_grouped", "Valid twin: six query heads over two")(GROUPED, clauses="heads.grouped"),
+        rejects("twin_grouped_mask", "Valid twin: a mask for each of six query heads over two")(
+            GROUPED, mask=booleans(6, 4, 5)
         ),
-        attention(
-            "rejects/twin_grouped_mask",
-            "Valid twin: a mask for each of six query heads over two",
-            GROUPED,
-            mask=boolean_mask("rejects/twin_grouped_mask", (6, 4, 5)),
-        ),
-        attention("rejects/twin_past", "Valid twin: a past of three keys", PAST, clauses=("sdpa.past.concatenation",)),
-        attention(
-            "rejects/twin_past_mask",
-            "Valid twin: a mask over past and new keys",
-            PAST,
-            mask=boolean_mask("rejects/twin_past_mask", (4, 8)),
-        ),
-        attention(
-            "rejects/twin_lengths",
-            "Valid twin: lengths of keys and queries",
-            SIZES,
-            key_lengths=[5, 2, 3],
-            query_lengths=[4, 1, 3],
+        rejects("twin_past", "Valid twin: a past of three keys")(PAST, clauses="past.concatenation"),
+        rejects("twin_past_mask", "Valid twin: a mask over past and new keys")(PAST, mask=booleans(4, 8)),
+        rejects("twin_lengths", "Valid twin: lengths of keys and queries")(
+            SIZES, key_lengths=[5, 2, 3], query_lengths=[4, 1, 3]
         ),
     )
 
@@ -89,6 +57,7 @@ def drawn(counterpart: str) -> dict[str, Any]:
     return {name: array for case in counterparts() if case.id == counterpart for name, array in case.inputs.items()}
 
 
+@headed
 def refused(
     name: str,
     title: str,
@@ -98,7 +67,7 @@ def refused(
     *,
     reason: str,
     convention: tuple[str, str] | None = None,
-    url: str | None = None,
+    report: str | None = None,
     operation: str = "scaled_dot_product_attention",
     attributes: Mapping[str, Any] | None = None,
 ) -> AuthoredCase:
@@ -109,7 +78,7 @@ def refused(
         title=title,
         operation=operation,
         clauses=(clause,),
-        source=made_for("rejects") if url is None else reported(url),
+        source=made_for("rejects") if report is None else reported(report),
         inputs=inputs,
         attributes=attributes or {},
         outputs=(first,),

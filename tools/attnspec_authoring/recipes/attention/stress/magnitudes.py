@@ -1,4 +1,4 @@
-"""Large, small, near and cancelling numbers."""
+"""Large and small numbers side by side, and all weight in one feature."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, Sizes, attention
-from attnspec_authoring.recipes.attention.stress.one_feature import asked, row, shared
+from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, Sizes, profile
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, WITHOUT_FLOAT16
 from attnspec_authoring.recipes.generator import grid
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+stress = profile("stress")
 
 BATCH = Sizes(3, 2, 2, 4, 5)
 PLAIN = Sizes(1, 2, 2, 4, 5)
@@ -46,42 +47,20 @@ def large_cases() -> tuple[AuthoredCase, ...]:
     }
     heights = ((12000.0, "twelve_thousand"), (-12000.0, "minus_twelve_thousand"), (1048576.0, "a_million"))
     return (
-        attention(
-            "stress/sharp",
-            "Scores of some tens: one key has most of the weight",
-            PLAIN,
-            clauses=STABLE,
-            **{**sharp, "query": sharp["query"] * 8.0},
+        stress("sharp", "Scores of some tens: one key has most of the weight")(
+            PLAIN, clauses=STABLE, **{**sharp, "query": sharp["query"] * 8.0}
         ),
-        attention(
-            "stress/one_hot",
-            "Scores of some hundreds: one key has all the weight",
-            PLAIN,
-            clauses=STABLE,
-            **{**sharp, "query": sharp["query"] * 64.0},
+        stress("one_hot", "Scores of some hundreds: one key has all the weight")(
+            PLAIN, clauses=STABLE, **{**sharp, "query": sharp["query"] * 64.0}
         ),
-        attention(
-            "stress/large_positive",
-            "Every score above ten thousand, with neighbours that differ by hundreds",
-            PLAIN,
-            url="https://github.com/HabanaAI/vllm-fork/issues/275",
-            clauses=STABLE,
-            dtypes=SINGLE_AND_DOUBLE,
-            **positive,
+        stress("large_positive", "Every score above ten thousand, with neighbours that differ by hundreds")(
+            PLAIN, report="HabanaAI/vllm-fork/issues/275", clauses=STABLE, dtypes=SINGLE_AND_DOUBLE, **positive
         ),
-        attention(
-            "stress/large_negative",
-            "Every score below minus ten thousand",
-            PLAIN,
-            clauses=STABLE,
-            dtypes=SINGLE_AND_DOUBLE,
-            query=positive["query"],
-            key=-positive["key"],
+        stress("large_negative", "Every score below minus ten thousand")(
+            PLAIN, clauses=STABLE, dtypes=SINGLE_AND_DOUBLE, query=positive["query"], key=-positive["key"]
         ),
         *(
-            attention(
-                f"stress/near_{name}",
-                f"Scores around {height:g} that differ by less than one",
+            stress(f"near_{name}", f"Scores around {height:g} that differ by less than one")(
                 SMALL,
                 clauses=STABLE,
                 dtypes=SINGLE_AND_DOUBLE,
@@ -96,9 +75,10 @@ def large_cases() -> tuple[AuthoredCase, ...]:
             )
             for height, name in heights
         ),
-        attention(
-            "stress/hundreds_in_every_dtype",
+        stress(
+            "hundreds_in_every_dtype",
             "Scores around plus and minus 120, whose exponentials overflow or vanish in single precision",
+        )(
             SMALL,
             clauses=STABLE,
             outputs=STEPS,
@@ -111,9 +91,10 @@ def large_cases() -> tuple[AuthoredCase, ...]:
                 ]
             ),
         ),
-        attention(
-            "stress/thousands_in_double",
+        stress(
+            "thousands_in_double",
             "Scores around plus and minus 1500, whose exponentials overflow or vanish in double precision",
+        )(
             SMALL,
             clauses=STABLE,
             dtypes=SINGLE_AND_DOUBLE,
@@ -126,22 +107,20 @@ def large_cases() -> tuple[AuthoredCase, ...]:
                 ]
             ),
         ),
-        attention(
-            "stress/one_query_large",
-            "One query whose scores are some thousands",
+        stress("one_query_large", "One query whose scores are some thousands")(
             Sizes(3, 2, 1, 1, 4, 1),
             clauses=STABLE,
-            url="https://github.com/vllm-project/vllm/issues/45500",
+            report="vllm-project/vllm/issues/45500",
             query=np.full((3, 2, 1, 1), 64.0),
             key=np.broadcast_to(np.array([[32.0], [48.0], [-64.0], [0.0]]), (3, 1, 4, 1)),
             scale=1.0,
         ),
-        attention(
-            "stress/scale_negative_far",
-            "A negative scale and products far apart: the largest product has the smallest score",
+        stress(
+            "scale_negative_far", "A negative scale and products far apart: the largest product has the smallest score"
+        )(
             shared(4),
             clauses=STABLE,
-            url="https://github.com/Dao-AILab/flash-attention/issues/1884",
+            report="Dao-AILab/flash-attention/issues/1884",
             query=asked(1.0, -1.0, 0.5),
             key=row(np.array([0.0, 1536.0, -1536.0, 768.0])),
             scale=-1.0,
@@ -161,45 +140,32 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
     ]
     tiny = PLAIN.drawn("stress/subnormal_values")
     return (
-        attention(
-            "stress/raw_products_beyond_float16",
-            "Products of 131072 that the scale brings back to 1024",
+        stress("raw_products_beyond_float16", "Products of 131072 that the scale brings back to 1024")(
             same,
-            clauses=("sdpa.precision.accumulation",),
-            url="https://github.com/philipturner/metal-flash-attention/issues/8",
+            clauses="precision.accumulation",
+            report="philipturner/metal-flash-attention/issues/8",
             scale=0.0078125,
             revision=2,
             **huge,
         ),
-        attention(
-            "stress/scores_beyond_float16",
-            "Equal scores of 92682, more than float16 holds: every key weighs the same",
-            same,
-            clauses=STABLE,
-            dtypes=WITHOUT_FLOAT16,
-            revision=2,
-            **huge,
+        stress("scores_beyond_float16", "Equal scores of 92682, more than float16 holds: every key weighs the same")(
+            same, clauses=STABLE, dtypes=WITHOUT_FLOAT16, revision=2, **huge
         ),
-        attention(
-            "stress/scores_at_the_edge_of_float16",
-            "Scores up to 57344, thousands apart",
-            Sizes(1, 2, 2, 3, 4),
-            clauses=STABLE,
-            **with_scores(edge),
+        stress("scores_at_the_edge_of_float16", "Scores up to 57344, thousands apart")(
+            Sizes(1, 2, 2, 3, 4), clauses=STABLE, **with_scores(edge)
         ),
-        attention(
-            "stress/sum_beyond_float16",
-            "Values of 49152: their sum is beyond float16, their mean is not",
+        stress("sum_beyond_float16", "Values of 49152: their sum is beyond float16, their mean is not")(
             PLAIN,
-            clauses=("sdpa.precision.accumulation",),
+            clauses="precision.accumulation",
             value=np.where(grid("stress/sum_beyond_float16/sign", PLAIN.shapes()["value"]) < -1.0, 40960.0, 49152.0),
         ),
         *(
-            attention(
-                f"stress/sum_beyond_float16_{name}",
+            stress(
+                f"sum_beyond_float16_{name}",
                 f"Values around 49152 of {keys} keys, {what}: their sum is beyond float16, their mean is not",
+            )(
                 Sizes(2, 4, 1, queries, keys, 3, 1),
-                clauses=("sdpa.precision.accumulation",),
+                clauses="precision.accumulation",
                 value=np.where(grid(f"stress/sum_beyond_float16_{name}/sign", (2, 1, keys, 1)) < 0.0, 40960.0, 49152.0),
             )
             for name, what, queries, keys in (
@@ -208,41 +174,27 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
                 ("many_keys", "three queries", 3, 67),
             )
         ),
-        attention(
-            "stress/subnormal_values",
-            "Values so small that float16 holds them only as subnormal numbers",
-            PLAIN,
-            clauses=("sdpa.output",),
-            **{**tiny, "value": tiny["value"] * 2.0**-19},
+        stress("subnormal_values", "Values so small that float16 holds them only as subnormal numbers")(
+            PLAIN, clauses="output", **{**tiny, "value": tiny["value"] * 2.0**-19}
         ),
-        attention(
-            "stress/subnormal_values_one_key",
-            "One key: a subnormal value comes out as it is",
+        stress("subnormal_values_one_key", "One key: a subnormal value comes out as it is")(
             Sizes(3, 2, 2, 4, 1),
-            clauses=("sdpa.output",),
+            clauses="output",
             value=grid("stress/subnormal_values_one_key/value", (3, 2, 1, 3)) * 2.0**-19,
         ),
-        attention(
-            "stress/subnormal_queries",
-            "Queries so small that all keys weigh almost the same",
-            PLAIN,
-            clauses=("sdpa.scores",),
-            query=grid("stress/subnormal_queries/query", PLAIN.shapes()["query"]) * 2.0**-19,
+        stress("subnormal_queries", "Queries so small that all keys weigh almost the same")(
+            PLAIN, clauses="scores", query=grid("stress/subnormal_queries/query", PLAIN.shapes()["query"]) * 2.0**-19
         ),
-        attention(
-            "stress/subnormal_queries_scaled_up",
-            "Queries of some 2**-20, which the scale brings back to size",
+        stress("subnormal_queries_scaled_up", "Queries of some 2**-20, which the scale brings back to size")(
             shared(4),
-            url="https://github.com/huggingface/diffusers/pull/2643",
+            report="huggingface/diffusers/pull/2643",
             query=asked(1.0, -2.0, 0.5) * 2.0**-20,
             key=row(np.array([-2.0, 1.0, 2.0, 0.5])),
             scale=2.0**20,
         ),
-        attention(
-            "stress/small_weight_large_value",
-            "A key with a weight of about 1e-7 and a value of about 1e6",
+        stress("small_weight_large_value", "A key with a weight of about 1e-7 and a value of about 1e6")(
             SMALL,
-            clauses=("sdpa.output",),
+            clauses="output",
             dtypes=SINGLE_AND_DOUBLE,
             **with_scores(
                 [
@@ -251,9 +203,7 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
                     [0.0, 0.5, -17.0, 1.0, 0.75, 0.0],
                 ],
                 of_values=np.where(
-                    (np.arange(6) == 2)[:, np.newaxis],
-                    1048576.0,
-                    grid("stress/small_weight/value", (1, 2, 6, 3)),
+                    (np.arange(6) == 2)[:, np.newaxis], 1048576.0, grid("stress/small_weight/value", (1, 2, 6, 3))
                 ),
             ),
         ),
@@ -270,91 +220,77 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
     cancelling = np.stack([pairs, -pairs], axis=3).reshape(1, 2, 6, 3)
     twice = grid("stress/ties/twice", (1, 2, 3, 3))
     return (
-        attention(
-            "stress/near_ties",
-            "Keys that differ by one thirty-second in one feature",
-            SMALL,
-            clauses=("sdpa.scores",),
-            outputs=("output", "weights"),
-            key=near,
+        stress("near_ties", "Keys that differ by one thirty-second in one feature")(
+            SMALL, clauses="scores", also="weights", key=near
         ),
-        attention(
-            "stress/ties",
-            "Every key occurs twice, with another value",
-            SMALL,
-            clauses=("sdpa.softmax.keys",),
-            key=np.concatenate([twice, twice], axis=2),
+        stress("ties", "Every key occurs twice, with another value")(
+            SMALL, clauses="softmax.keys", key=np.concatenate([twice, twice], axis=2)
         ),
-        attention(
-            "stress/ties_far_up",
-            "Two keys share the highest score, far above the others",
+        stress("ties_far_up", "Two keys share the highest score, far above the others")(
             Sizes(1, 2, 2, 3, 6),
             clauses=STABLE,
-            outputs=("output", "weights"),
+            also="weights",
             revision=2,
             **with_scores(
                 [[96.0, 0.0, 96.0, 1.0, -1.0, 2.0], [0.0, 64.0, 1.0, 64.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 80.0, 80.0]]
             ),
         ),
-        attention(
-            "stress/cancelling_values",
-            "Large values of both signs that almost cancel",
-            SMALL,
-            clauses=("sdpa.output",),
-            key=near,
-            value=cancelling,
+        stress("cancelling_values", "Large values of both signs that almost cancel")(
+            SMALL, clauses="output", key=near, value=cancelling
         ),
-        attention(
-            "stress/cancelling_exactly",
-            "Equal keys and values of both signs: zero comes out, exactly",
-            SMALL,
-            clauses=("sdpa.output",),
-            key=np.broadcast_to(one, shapes["key"]),
-            value=cancelling,
+        stress("cancelling_exactly", "Equal keys and values of both signs: zero comes out, exactly")(
+            SMALL, clauses="output", key=np.broadcast_to(one, shapes["key"]), value=cancelling
         ),
-        attention(
-            "stress/massive_feature",
-            "One feature is a hundred times as large as the others",
+        stress("massive_feature", "One feature is a hundred times as large as the others")(
             PLAIN,
-            clauses=("sdpa.scores",),
+            clauses="scores",
             query=grid("stress/massive/query", PLAIN.shapes()["query"]) * np.array([1.0, 64.0, 1.0]),
         ),
-        attention(
-            "stress/outlier_feature",
+        stress(
+            "outlier_feature",
             "A feature of 512 in all keys that no query asks for: the small feature beside it decides",
+        )(
             Sizes(1, 2, 1, 3, 4, 2),
-            url="https://github.com/ahb-sjsu/turboquant-pro/pull/98",
+            report="ahb-sjsu/turboquant-pro/pull/98",
             query=np.broadcast_to(np.array([[0.0, 1.0], [0.0, -1.0], [0.0, 0.5]]), (1, 2, 3, 2)),
             key=np.array([[512.0, 1.0], [512.0, -1.0], [512.0, 0.5], [512.0, 0.0]]).reshape(1, 1, 4, 2),
             scale=1.0,
         ),
-        attention(
-            "stress/massive_value",
-            "One token's values are a thousand times as large as the others",
+        stress("massive_value", "One token's values are a thousand times as large as the others")(
             PLAIN,
-            clauses=("sdpa.output",),
+            clauses="output",
             value=grid("stress/massive/value", PLAIN.shapes()["value"])
             * np.where(np.arange(5) == 3, 1024.0, 1.0)[:, np.newaxis],
         ),
-        attention(
-            "stress/opposite_heads",
-            "Two heads and batch entries of very different size side by side",
+        stress("opposite_heads", "Two heads and batch entries of very different size side by side")(
             BATCH,
             clauses=STABLE,
             revision=2,
             query=grid("stress/opposite/query", BATCH.shapes()["query"])
             * np.array([[0.03125, 64.0], [16.0, 1.0], [0.5, 0.0]]).reshape(3, 2, 1, 1),
         ),
-        attention(
-            "stress/causal_large",
-            "Causal with scores of some hundreds",
+        stress("causal_large", "Causal with scores of some hundreds")(
             PLAIN,
             clauses=STABLE,
-            is_causal=True,
-            causal_alignment=BOTTOM_RIGHT,
+            **BOTTOM_CAUSAL,
             query=grid("stress/causal_large/query", PLAIN.shapes()["query"]) * 64.0,
         ),
     )
+
+
+def asked(*queries: float) -> NDArray[np.float64]:
+    """Let two heads ask the same queries, one feature wide, of one key head."""
+    return np.broadcast_to(np.array(queries)[:, np.newaxis], (1, 2, len(queries), 1))
+
+
+def row(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lay one number for each token out as the tokens of one head, one feature wide."""
+    return numbers.reshape(1, 1, -1, 1)
+
+
+def shared(keys: int) -> Sizes:
+    """Return sizes for three queries of two heads that share a key head."""
+    return Sizes(1, 2, 1, 3, keys, 1)
 
 
 def cases() -> tuple[AuthoredCase, ...]:

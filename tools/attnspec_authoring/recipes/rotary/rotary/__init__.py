@@ -5,31 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_authoring.recipes.rotary.rotary import (
-    beyond_float16,
     bounds,
     frequencies,
     layouts,
-    nonfinite,
     pairs,
     rejects,
     rotations,
-    scalings,
     sizes,
     tables,
-    yarn,
 )
-from attnspec_authoring.recipes.rotary.rotary.changed_arguments import with_changed_arguments
+from attnspec_authoring.recipes.rotary.rotary.layouts import with_changed_arguments
 
 if TYPE_CHECKING:
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
-__all__ = ["cases"]
-
 
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile `rotary`."""
-    modules = (
-        *(frequencies, scalings, yarn, tables, rotations, pairs, nonfinite, layouts, rejects, bounds, sizes),
-        beyond_float16,
-    )
+    modules = (frequencies, tables, rotations, pairs, layouts, rejects, bounds, sizes)
     return with_changed_arguments(case for module in modules for case in module.cases())

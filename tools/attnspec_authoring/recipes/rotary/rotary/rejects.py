@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract import OPERATIONS
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, Rejects, headed, row
 from attnspec_authoring.recipes.generator import grid
 from attnspec_authoring.recipes.rotary.rotary.frequencies import MADE, PROFILE, frequencies
 from attnspec_authoring.recipes.rotary.rotary.rotations import rotation
@@ -75,6 +75,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 POSITIONS = [[0, 1, 2], [3, 4, 5]]
 
 
+@headed
 def refused(
     name: str,
     title: str,
@@ -106,21 +107,17 @@ def counterparts() -> tuple[AuthoredCase, ...]:
     """Return the valid cases beside which others are refused."""
     one = "attention_factor.one"
     return (
-        frequencies("twin_linear", "valid twin, linear", ("linear", one), **LINEAR),
-        frequencies("twin_dynamic", "valid twin, dynamic", ("dynamic.base", one), **DYNAMIC),
-        frequencies("twin_llama3", "valid twin, llama3", ("llama3.between", one), **LLAMA3),
-        frequencies(
-            "twin_longrope", "valid twin, longrope", ("longrope.short", "attention_factor.longrope"), **LONGROPE
+        frequencies("twin_linear", "valid twin, linear")(("linear", one), **LINEAR),
+        frequencies("twin_dynamic", "valid twin, dynamic")(("dynamic.base", one), **DYNAMIC),
+        frequencies("twin_llama3", "valid twin, llama3")(("llama3.between", one), **LLAMA3),
+        frequencies("twin_longrope", "valid twin, longrope")(
+            ("longrope.short", "attention_factor.longrope"), **LONGROPE
         ),
-        frequencies("twin_proportional", "valid twin, proportional", ("proportional", one), **PROPORTIONAL),
-        frequencies("twin_yarn", "valid twin, yarn", ("yarn.blend", "attention_factor.yarn"), **YARN),
+        frequencies("twin_proportional", "valid twin, proportional")(("proportional", one), **PROPORTIONAL),
+        frequencies("twin_yarn", "valid twin, yarn")(("yarn.blend", "attention_factor.yarn"), **YARN),
         *(
-            frequencies(
-                f"everything_beside_{scaling}",
-                f"every parameter that any scaling uses, under {scaling}",
-                ("parameters", effect, f"attention_factor.{factor}"),
-                scaling=scaling,
-                **EVERYTHING,
+            frequencies(f"everything_beside_{scaling}", f"every parameter that any scaling uses, under {scaling}")(
+                ("parameters", effect, f"attention_factor.{factor}"), scaling=scaling, **EVERYTHING
             )
             for scaling, effect, factor in (
                 ("linear", "linear", "one"),
@@ -130,9 +127,9 @@ def counterparts() -> tuple[AuthoredCase, ...]:
                 ("yarn", "yarn.blend", "given"),
             )
         ),
-        tables("twin", "valid twin", POSITIONS),
-        rotation("twin", "valid twin", (2, 1, 3, 5), 4, pairing="half"),
-        rotation("twin_interleaved", "valid twin, neighbours", (2, 1, 3, 5), 4, pairing="interleaved"),
+        tables("twin", "valid twin")(POSITIONS),
+        rotation("twin", "valid twin")((2, 1, 3, 5), 4, pairing="half"),
+        rotation("twin_interleaved", "valid twin, neighbours")((2, 1, 3, 5), 4, pairing="interleaved"),
     )
 
 
@@ -145,133 +142,61 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
     """Hold widths, scalings and parameters that are refused."""
     width, unknown = "rotary_frequencies.rejects.width", "rotary_frequencies.rejects.scaling"
     lists, ranged = "rotary_frequencies.rejects.factor_lists", "rotary_frequencies.rejects.range"
-    wrong: tuple[tuple[str, str, str, str, str, dict[str, Any], bool], ...] = (
-        (
-            "odd_width",
-            "An odd width is refused",
-            width,
-            "linear",
-            "Seven features do not make pairs.",
-            without(LINEAR, width=7),
-            True,
+    wrong = (
+        row("odd_width", "An odd width is refused")(
+            width, "linear", "Seven features do not make pairs.", without(LINEAR, width=7), True
         ),
-        (
-            "odd_width_of_yarn",
-            "An odd width is refused under yarn",
-            width,
-            "yarn",
-            "Nine features do not make pairs.",
-            without(YARN, width=9),
-            True,
+        row("odd_width_of_yarn", "An odd width is refused under yarn")(
+            width, "yarn", "Nine features do not make pairs.", without(YARN, width=9), True
         ),
-        (
-            "no_features",
-            "A width of 0 is refused",
-            width,
-            "linear",
-            "There are no features.",
-            without(LINEAR, width=0),
-            True,
+        row("no_features", "A width of 0 is refused")(
+            width, "linear", "There are no features.", without(LINEAR, width=0), True
         ),
-        (
-            "unknown_scaling",
-            "An unknown scaling is refused",
-            unknown,
-            "linear",
-            "There is no scaling of that name.",
-            without(LINEAR, scaling="cubic"),
-            False,
+        row("unknown_scaling", "An unknown scaling is refused")(
+            unknown, "linear", "There is no scaling of that name.", without(LINEAR, scaling="cubic"), False
         ),
-        (
-            "misspelt_scaling",
-            "A misspelt scaling is refused",
-            unknown,
-            "llama3",
-            "There is no scaling of that name.",
-            without(LLAMA3, scaling="llama_3"),
-            False,
+        row("misspelt_scaling", "A misspelt scaling is refused")(
+            unknown, "llama3", "There is no scaling of that name.", without(LLAMA3, scaling="llama_3"), False
         ),
-        (
-            "too_few_factors",
-            "Two factors for three pairs are refused",
+        row("too_few_factors", "Two factors for three pairs are refused")(
             lists,
             "longrope",
             "There are two short factors for three pairs.",
             without(LONGROPE, short_factors=[1.0, 1.25]),
             False,
         ),
-        (
-            "too_many_factors",
-            "Six factors for three pairs are refused",
+        row("too_many_factors", "Six factors for three pairs are refused")(
             lists,
             "longrope",
             "There are six short factors for three pairs.",
             without(LONGROPE, short_factors=[1.0, 1.0, 1.25, 1.25, 1.5, 1.5]),
             False,
         ),
-        (
-            "single_factor",
-            "One factor for three pairs is refused",
+        row("single_factor", "One factor for three pairs is refused")(
             lists,
             "longrope",
             "There is one short factor for three pairs.",
             without(LONGROPE, short_factors=[1.25]),
             True,
         ),
-        (
-            "factor_0",
-            "A factor of 0 is refused",
-            ranged,
-            "linear",
-            "The factor is 0.",
-            without(LINEAR, factor=0.0),
-            True,
+        row("factor_0", "A factor of 0 is refused")(
+            ranged, "linear", "The factor is 0.", without(LINEAR, factor=0.0), True
         ),
-        ("theta_0", "A theta of 0 is refused", ranged, "linear", "Theta is 0.", without(LINEAR, theta=0.0), True),
-        (
-            "equal_frequency_factors",
-            "Equal frequency factors are refused",
-            ranged,
-            "llama3",
-            "Both frequency factors are 4.",
-            without(LLAMA3, low_frequency_factor=4.0),
-            True,
+        row("theta_0", "A theta of 0 is refused")(ranged, "linear", "Theta is 0.", without(LINEAR, theta=0.0), True),
+        row("equal_frequency_factors", "Equal frequency factors are refused")(
+            ranged, "llama3", "Both frequency factors are 4.", without(LLAMA3, low_frequency_factor=4.0), True
         ),
-        (
-            "theta_1_of_yarn",
-            "A theta of 1 is refused under yarn",
-            ranged,
-            "yarn",
-            "The logarithm of theta is 0.",
-            without(YARN, theta=1.0),
-            True,
+        row("theta_1_of_yarn", "A theta of 1 is refused under yarn")(
+            ranged, "yarn", "The logarithm of theta is 0.", without(YARN, theta=1.0), True
         ),
-        (
-            "proportion_above_1",
-            "A proportion above 1 is refused",
-            ranged,
-            "proportional",
-            "There are no more pairs than all.",
-            without(PROPORTIONAL, proportion=1.5),
-            True,
+        row("proportion_above_1", "A proportion above 1 is refused")(
+            ranged, "proportional", "There are no more pairs than all.", without(PROPORTIONAL, proportion=1.5), True
         ),
-        (
-            "negative_proportion",
-            "A negative proportion is refused",
-            ranged,
-            "proportional",
-            "There are no fewer pairs than none.",
-            without(PROPORTIONAL, proportion=-0.5),
-            True,
+        row("negative_proportion", "A negative proportion is refused")(
+            ranged, "proportional", "There are no fewer pairs than none.", without(PROPORTIONAL, proportion=-0.5), True
         ),
-        (
-            "dynamic_width_2",
-            "Dynamic scaling of two features is refused",
-            ranged,
-            "dynamic",
-            "With two features, R - 2 is 0.",
-            without(DYNAMIC, width=2),
-            True,
+        row("dynamic_width_2", "Dynamic scaling of two features is refused")(
+            ranged, "dynamic", "With two features, R - 2 is 0.", without(DYNAMIC, width=2), True
         ),
     )
     missing = (
@@ -283,15 +208,13 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
     )
     return (
         *(
-            refused(
-                name, title, clause, f"frequencies_twin_{counterpart}", reason, attributes=attributes, strict=strict
+            refused(name, title)(
+                clause, f"frequencies_twin_{counterpart}", reason, attributes=attributes, strict=strict
             )
             for name, title, clause, counterpart, reason, attributes, strict in wrong
         ),
         *(
-            refused(
-                f"{scaling}_without_{name}",
-                f"The scaling {scaling} without {name} is refused",
+            refused(f"{scaling}_without_{name}", f"The scaling {scaling} without {name} is refused")(
                 "rotary_frequencies.rejects.parameters",
                 f"frequencies_twin_{scaling}",
                 f"{name} is not given.",
@@ -303,6 +226,7 @@ def of_frequencies() -> tuple[AuthoredCase, ...]:
             refused(
                 f"{scaling}_without_{name}_beside_everything",
                 f"The scaling {scaling} without {name} is refused beside every other parameter",
+            )(
                 "rotary_frequencies.rejects.parameters",
                 f"frequencies_everything_beside_{scaling}",
                 f"{name} is not given.",
@@ -319,30 +243,16 @@ def of_tables() -> tuple[AuthoredCase, ...]:
     rank = "rotary_tables.rejects.rank"
     positions, frequencies_ = np.array(POSITIONS, dtype=np.int64), np.array([1.0, 0.5, 0.25])
     wrong = (
-        (
-            "one_row_of_positions",
-            "Positions without batch entries are refused",
-            "position_ids has one axis.",
-            positions[0],
-            frequencies_,
+        row("one_row_of_positions", "Positions without batch entries are refused")(
+            "position_ids has one axis.", positions[0], frequencies_
         ),
-        (
-            "table_of_frequencies",
-            "Frequencies of two axes are refused",
-            "inverse_frequencies has two axes.",
-            positions,
-            frequencies_[np.newaxis],
+        row("table_of_frequencies", "Frequencies of two axes are refused")(
+            "inverse_frequencies has two axes.", positions, frequencies_[np.newaxis]
         ),
     )
     return tuple(
-        refused(
-            name,
-            title,
-            rank,
-            "tables_twin",
-            reason,
-            inputs={"position_ids": ids, "inverse_frequencies": row},
-            strict=True,
+        refused(name, title)(
+            rank, "tables_twin", reason, inputs={"position_ids": ids, "inverse_frequencies": row}, strict=True
         )
         for name, title, reason, ids, row in wrong
     )
@@ -362,43 +272,24 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
     pairing = "apply_rotary.rejects.pairing"
     width, tokens, both = (f"apply_rotary.rejects.{name}" for name in ("width", "tokens", "tables"))
     rank = "apply_rotary.rejects.rank"
-    wrong: tuple[tuple[str, str, str, str, dict[str, NDArray[Any]], bool], ...] = (
-        (
-            "three_pairs_of_five_features",
-            "Tables of three pairs for five features are refused",
-            width,
-            "Five features do not make three pairs.",
-            wider,
-            False,
+    wrong = (
+        row("three_pairs_of_five_features", "Tables of three pairs for five features are refused")(
+            width, "Five features do not make three pairs.", wider, False
         ),
-        (
-            "three_pairs_of_four_features",
-            "Tables of three pairs for four features are refused",
-            width,
-            "Four features do not make three pairs.",
-            {**wider, "x": valid["x"][..., :4]},
-            True,
+        row("three_pairs_of_four_features", "Tables of three pairs for four features are refused")(
+            width, "Four features do not make three pairs.", {**wider, "x": valid["x"][..., :4]}, True
         ),
-        (
-            "more_tokens",
-            "Tables of four tokens for three are refused",
-            tokens,
-            "The tables hold four tokens, x has three.",
-            longer,
-            False,
+        row("more_tokens", "Tables of four tokens for three are refused")(
+            tokens, "The tables hold four tokens, x has three.", longer, False
         ),
-        (
-            "fewer_tokens",
-            "Tables of two tokens for three are refused",
+        row("fewer_tokens", "Tables of two tokens for three are refused")(
             tokens,
             "The tables hold two tokens, x has three.",
             {name: valid[name][:, :2] for name in ("cos", "sin")},
             False,
         ),
         *(
-            (
-                name,
-                f"{title} are refused",
+            row(name, f"{title} are refused")(
                 tokens,
                 f"{title} are for other entries and tokens than x.",
                 {table: valid[table].reshape(laid_out) for table in ("cos", "sin")},
@@ -410,82 +301,43 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
                 ("tables_of_one_token", "Tables of one token in six entries", (6, 1, 2)),
             )
         ),
-        (
-            "more_entries",
-            "Tables of three batch entries for two are refused",
-            tokens,
-            "The tables hold three batch entries, x has two.",
-            of_three,
-            False,
+        row("more_entries", "Tables of three batch entries for two are refused")(
+            tokens, "The tables hold three batch entries, x has two.", of_three, False
         ),
-        (
-            "one_token_for_all",
-            "Tables of one token for three are refused",
+        row("one_token_for_all", "Tables of one token for three are refused")(
             tokens,
             "The tables hold one token, x has three.",
             {name: valid[name][:, :1] for name in ("cos", "sin")},
             True,
         ),
-        (
-            "one_entry_for_all",
-            "Tables of one batch entry for two are refused",
+        row("one_entry_for_all", "Tables of one batch entry for two are refused")(
             tokens,
             "The tables hold one batch entry, x has two.",
             {name: valid[name][:1] for name in ("cos", "sin")},
             True,
         ),
-        (
-            "unlike_tables",
-            "Cosines of two pairs and sines of three are refused",
-            both,
-            "cos holds two pairs, sin three.",
-            {"sin": wider["sin"]},
-            False,
+        row("unlike_tables", "Cosines of two pairs and sines of three are refused")(
+            both, "cos holds two pairs, sin three.", {"sin": wider["sin"]}, False
         ),
-        (
-            "one_row_of_sines",
-            "Sines of one token for three are refused",
-            both,
-            "cos holds three tokens, sin one.",
-            {"sin": valid["sin"][:, :1]},
-            True,
+        row("one_row_of_sines", "Sines of one token for three are refused")(
+            both, "cos holds three tokens, sin one.", {"sin": valid["sin"][:, :1]}, True
         ),
-        ("no_heads", "Features without heads are refused", rank, "x has three axes.", {"x": valid["x"][:, 0]}, True),
-        (
-            "tables_without_batch",
-            "Tables without batch entries are refused",
-            rank,
-            "The tables have two axes.",
-            {name: valid[name][0] for name in ("cos", "sin")},
-            True,
+        row("no_heads", "Features without heads are refused")(rank, "x has three axes.", {"x": valid["x"][:, 0]}, True),
+        row("tables_without_batch", "Tables without batch entries are refused")(
+            rank, "The tables have two axes.", {name: valid[name][0] for name in ("cos", "sin")}, True
         ),
     )
     return (
         *(
-            refused(
-                name,
-                title,
-                clause,
-                "apply_twin",
-                reason,
-                inputs={**valid, **changed},
-                attributes={"pairing": "half"},
-                strict=strict,
+            refused(name, title)(
+                clause, "apply_twin", reason, inputs={**valid, **changed}, attributes={"pairing": "half"}, strict=strict
             )
             for name, title, clause, reason, changed, strict in wrong
         ),
-        refused(
-            "unknown_pairing",
-            "An unknown pairing is refused",
-            pairing,
-            "apply_twin",
-            "There is no pairing of that name.",
-            inputs=valid,
-            attributes={"pairing": "thirds"},
+        refused("unknown_pairing", "An unknown pairing is refused")(
+            pairing, "apply_twin", "There is no pairing of that name.", inputs=valid, attributes={"pairing": "thirds"}
         ),
-        refused(
-            "misspelt_pairing",
-            "A misspelt pairing is refused",
+        refused("misspelt_pairing", "A misspelt pairing is refused")(
             pairing,
             "apply_twin_interleaved",
             "There is no pairing of that name.",

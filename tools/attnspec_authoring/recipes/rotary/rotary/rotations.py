@@ -1,4 +1,4 @@
-"""Rotations: both pairings, all widths, batch entries and heads."""
+"""Rotations of features in both pairings, and NaN and infinity in features, tables and frequencies."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Source
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, headed, reported
 from attnspec_authoring.recipes.generator import grid, require_exact
 from attnspec_authoring.recipes.rotary.rotary.frequencies import MADE, PROFILE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WRONG_PAIRS = "https://github.com/NeuraLegion/shainet/pull/111"
-NEOX_FLAG = "https://github.com/NVIDIA/TensorRT-LLM/pull/16378"
-NOT_PUT_BACK = "https://github.com/vllm-project/vllm-metal/pull/44"
-ACROSS = "https://github.com/pie-project/pie/issues/602"
-WHOLE_HEAD = "https://github.com/AI-Hypercomputer/maxtext/issues/4616"
-SEQUENCE_AXIS = "https://github.com/ml-explore/mlx-lm/issues/1545"
-IN_PLACE = "https://github.com/flagos-ai/FlagGems/issues/5142"
-REPEATED = "https://github.com/facebookresearch/vjepa2/pull/15"
+WRONG_PAIRS = "NeuraLegion/shainet/pull/111"
+NEOX_FLAG = "NVIDIA/TensorRT-LLM/pull/16378"
+NOT_PUT_BACK = "vllm-project/vllm-metal/pull/44"
+ACROSS = "pie-project/pie/issues/602"
+WHOLE_HEAD = "AI-Hypercomputer/maxtext/issues/4616"
+SEQUENCE_AXIS = "ml-explore/mlx-lm/issues/1545"
+IN_PLACE = "flagos-ai/FlagGems/issues/5142"
+REPEATED = "facebookresearch/vjepa2/pull/15"
 
 Shape = tuple[int, int, int, int]
 
 
+@headed
 def rotation(
     name: str,
     title: str,
@@ -38,7 +39,7 @@ def rotation(
     sin: NDArray[np.float64] | None = None,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
     memory_order: dict[str, str] | None = None,
-    url: str | None = None,
+    report: str | None = None,
 ) -> AuthoredCase:
     """Make a case of a rotation of the first `width` features of a shape; what is not given is drawn.
 
@@ -60,7 +61,7 @@ def rotation(
         clauses=tuple(
             f"apply_rotary.{clause}" for clause in (f"pairing.{paired}", "rotation", "tokens", "shape", *also, *clauses)
         ),
-        source=MADE if url is None else Source(url=url),
+        source=MADE if report is None else reported(report),
         inputs={key: require_exact(array, dtypes, named=case_id) for key, array in inputs.items()},
         attributes={} if pairing is None else {"pairing": pairing},
         dtypes=dtypes,
@@ -76,37 +77,38 @@ def model_tables(positions: list[list[int]], width: int) -> dict[str, NDArray[np
     return {"cos": np.round(np.cos(phases) * 128.0) / 128.0, "sin": np.round(np.sin(phases) * 128.0) / 128.0}
 
 
+@headed
 def both(name: str, title: str, shape: Shape, width: int, **more: Any) -> tuple[AuthoredCase, AuthoredCase]:
     """Make a case of either pairing."""
     return (
-        rotation(f"{name}_half", f"{title}, halves", shape, width, pairing="half", **more),
-        rotation(f"{name}_interleaved", f"{title}, neighbours", shape, width, pairing="interleaved", **more),
+        rotation(f"{name}_half", f"{title}, halves")(shape, width, pairing="half", **more),
+        rotation(f"{name}_interleaved", f"{title}, neighbours")(shape, width, pairing="interleaved", **more),
     )
 
 
 def shapes() -> tuple[AuthoredCase, ...]:
     """Hold whole and partial widths, single pairs and tokens, and unlike numbers of everything."""
     return (
-        rotation("default", "no pairing stated", (1, 2, 2, 6), 6, url=WRONG_PAIRS),
-        rotation("default_partial", "no pairing stated, four of six features", (2, 1, 2, 6), 4, url=WHOLE_HEAD),
-        *both("whole", "all features", (1, 2, 2, 8), 8, url=NEOX_FLAG),
-        *both("partial", "four of eight features", (2, 1, 2, 8), 4, url=ACROSS),
-        *both("partial_odd", "four of seven features", (1, 3, 2, 7), 4),
-        *both("two_of_six", "two of six features", (1, 3, 2, 6), 2, url=ACROSS),
-        *both("batch", "two batch entries, three heads, four tokens", (2, 3, 4, 2), 2, url=SEQUENCE_AXIS),
-        *both("many_heads", "five heads, two tokens", (1, 5, 2, 4), 4),
-        *both("as_many_heads_as_tokens", "two heads, two tokens", (2, 2, 2, 4), 4, url=SEQUENCE_AXIS),
-        *both("one_token", "one token", (2, 2, 1, 4), 4, url=NOT_PUT_BACK),
-        *both("one_pair", "one pair", (1, 2, 3, 2), 2),
-        *both("three_pairs", "three pairs", (1, 1, 3, 6), 6, url=REPEATED),
-        *both("tokens_70", "seventy tokens", (2, 1, 70, 2), 2),
-        *both("tokens_131", "a hundred and thirty-one tokens", (1, 1, 131, 3), 2),
-        *both("width_40_partial", "twenty-four of forty features, six heads", (1, 6, 2, 40), 24),
-        rotation("width_64", "sixty-four features", (1, 1, 1, 64), 64, pairing="half"),
-        rotation(
-            "width_80_partial", "thirty-two of eighty features", (1, 1, 1, 80), 32, pairing="half", url=WHOLE_HEAD
+        rotation("default", "no pairing stated")((1, 2, 2, 6), 6, report=WRONG_PAIRS),
+        rotation("default_partial", "no pairing stated, four of six features")((2, 1, 2, 6), 4, report=WHOLE_HEAD),
+        *both("whole", "all features")((1, 2, 2, 8), 8, report=NEOX_FLAG),
+        *both("partial", "four of eight features")((2, 1, 2, 8), 4, report=ACROSS),
+        *both("partial_odd", "four of seven features")((1, 3, 2, 7), 4),
+        *both("two_of_six", "two of six features")((1, 3, 2, 6), 2, report=ACROSS),
+        *both("batch", "two batch entries, three heads, four tokens")((2, 3, 4, 2), 2, report=SEQUENCE_AXIS),
+        *both("many_heads", "five heads, two tokens")((1, 5, 2, 4), 4),
+        *both("as_many_heads_as_tokens", "two heads, two tokens")((2, 2, 2, 4), 4, report=SEQUENCE_AXIS),
+        *both("one_token", "one token")((2, 2, 1, 4), 4, report=NOT_PUT_BACK),
+        *both("one_pair", "one pair")((1, 2, 3, 2), 2),
+        *both("three_pairs", "three pairs")((1, 1, 3, 6), 6, report=REPEATED),
+        *both("tokens_70", "seventy tokens")((2, 1, 70, 2), 2),
+        *both("tokens_131", "a hundred and thirty-one tokens")((1, 1, 131, 3), 2),
+        *both("width_40_partial", "twenty-four of forty features, six heads")((1, 6, 2, 40), 24),
+        rotation("width_64", "sixty-four features")((1, 1, 1, 64), 64, pairing="half"),
+        rotation("width_80_partial", "thirty-two of eighty features")(
+            (1, 1, 1, 80), 32, pairing="half", report=WHOLE_HEAD
         ),
-        *both("no_tokens", "no token at all", (2, 2, 0, 4), 4),
+        *both("no_tokens", "no token at all")((2, 2, 0, 4), 4),
     )
 
 
@@ -132,34 +134,26 @@ def numbers() -> tuple[AuthoredCase, ...]:
     signs = np.array([[[1.0, -1.0], [-1.0, 1.0]]])
     digits = grid("rotary/digits", (1, 1, 2, 8)) + grid("rotary/more_digits", (1, 1, 2, 8)) / 8192.0
     return (
-        *both("right_angle", "every pair by a right angle", (1, 2, 2, 4), 4, **right, url=IN_PLACE),
-        *both("still", "no pair turns at position 0", (2, 2, 1, 6), 6, **still),
-        *both("model", "angles of a model", (2, 1, 2, 8), 8, **model_tables([[1, 2], [4095, 131071]], 8)),
-        *both("ends_alike", "entries whose first and last tokens are turned alike", (3, 2, 4, 4), 4, **ends),
-        *both(
-            "first_and_last_entry_alike",
-            "four entries, of which the first and the last are turned alike",
-            (4, 1, 3, 4),
-            4,
-            **first_and_last,
+        *both("right_angle", "every pair by a right angle")((1, 2, 2, 4), 4, **right, report=IN_PLACE),
+        *both("still", "no pair turns at position 0")((2, 2, 1, 6), 6, **still),
+        *both("model", "angles of a model")((2, 1, 2, 8), 8, **model_tables([[1, 2], [4095, 131071]], 8)),
+        *both("ends_alike", "entries whose first and last tokens are turned alike")((3, 2, 4, 4), 4, **ends),
+        *both("first_and_last_entry_alike", "four entries, of which the first and the last are turned alike")(
+            (4, 1, 3, 4), 4, **first_and_last
         ),
-        *both("sines_of_zero", "sines of zero, beside cosines other than one", (3, 2, 2, 5), 4, **half_still),
-        *both("cosines_of_zero", "cosines of zero, beside sines other than one", (3, 2, 2, 5), 4, **half_right),
-        *both("same_cosines", "entries of the same cosines and other sines", (3, 2, 2, 4), 4, **same_cosines),
-        *both("same_sines", "entries of the same sines and other cosines", (3, 2, 2, 4), 4, **same_sines),
-        *both("cancelling", "products that nearly cancel", (1, 2, 1, 4), 4, x=opposed, **equal),
-        *both(
-            "large",
-            "features around a million",
-            (1, 2, 2, 6),
-            4,
-            x=grid("rotary/large", (1, 2, 2, 6)) * 2.0**20,
-            dtypes=SINGLE_AND_DOUBLE,
+        *both("sines_of_zero", "sines of zero, beside cosines other than one")((3, 2, 2, 5), 4, **half_still),
+        *both("cosines_of_zero", "cosines of zero, beside sines other than one")((3, 2, 2, 5), 4, **half_right),
+        *both("same_cosines", "entries of the same cosines and other sines")((3, 2, 2, 4), 4, **same_cosines),
+        *both("same_sines", "entries of the same sines and other cosines")((3, 2, 2, 4), 4, **same_sines),
+        *both("cancelling", "products that nearly cancel")((1, 2, 1, 4), 4, x=opposed, **equal),
+        *both("large", "features around a million")(
+            (1, 2, 2, 6), 4, x=grid("rotary/large", (1, 2, 2, 6)) * 2.0**20, dtypes=SINGLE_AND_DOUBLE
         ),
         *(
             rotation(
                 f"products_beyond_float16_{pairing}",
                 f"products that exceed float16, of features that do not, {pairing}",
+            )(
                 (1, 1, 2, 4),
                 4,
                 pairing=pairing,
@@ -172,26 +166,117 @@ def numbers() -> tuple[AuthoredCase, ...]:
                 ("interleaved", [54272.0, 20992.0, -55296.0, -20992.0]),
             )
         ),
-        *both("digits", "features of many digits", (1, 1, 2, 8), 4, x=digits, dtypes=SINGLE_AND_DOUBLE),
-        rotation(
-            "heads_last",
-            "heads that lie behind the tokens in memory",
-            (2, 3, 2, 4),
-            4,
-            pairing="half",
-            memory_order={"x": "heads_last"},
+        *both("digits", "features of many digits")((1, 1, 2, 8), 4, x=digits, dtypes=SINGLE_AND_DOUBLE),
+        rotation("heads_last", "heads that lie behind the tokens in memory")(
+            (2, 3, 2, 4), 4, pairing="half", memory_order={"x": "heads_last"}
         ),
-        rotation(
-            "heads_last_gapped",
-            "heads that lie side by side for each token, with gaps between tokens",
-            (2, 3, 2, 4),
-            4,
-            pairing="half",
-            memory_order={"x": "heads_last_gapped"},
+        rotation("heads_last_gapped", "heads that lie side by side for each token, with gaps between tokens")(
+            (2, 3, 2, 4), 4, pairing="half", memory_order={"x": "heads_last_gapped"}
         ),
     )
 
 
+REACH: dict[str, Any] = {"clauses": ("nonfinite",)}
+Spot = tuple[tuple[int, ...], float]
+
+
+def holding(name: str, *placed: Spot, shape: tuple[int, ...] = (1, 1, 2, 7)) -> NDArray[np.float64]:
+    """Draw features, or a table, and put numbers at places of them."""
+    numbers = grid(f"rotary/{name}", shape)
+    for place, number in placed:
+        numbers[place] = number
+    return numbers
+
+
+def beyond() -> tuple[AuthoredCase, ...]:
+    """Hold NaN and infinity in features that are not rotated, of an even number.
+
+    A rotation of all features that gives those from R on an angle of zero spreads them: infinity times zero is NaN.
+    """
+    wide, narrow = (1, 2, 2, 8), (2, 1, 2, 4)
+    return tuple(
+        case
+        for name, what, number in (
+            ("nan", "NaN", np.nan),
+            ("infinity", "infinity", np.inf),
+            ("minus_infinity", "minus infinity", -np.inf),
+        )
+        for case in (
+            *both(
+                f"{name}_beyond", f"{what} in the fifth and in the last of eight features, of which four are rotated"
+            )(
+                wide,
+                4,
+                x=holding(f"{name}_beyond", ((0, 0, 0, 4), number), ((0, 1, 1, 7), number), shape=wide),
+                **REACH,
+            ),
+            *both(f"{name}_behind_one_pair", f"{what} in both features behind a single pair")(
+                narrow,
+                2,
+                x=holding(f"{name}_behind", ((0, 0, 0, 2), number), ((1, 0, 1, 3), number), shape=narrow),
+                **REACH,
+            ),
+        )
+    )
+
+
+def in_tables() -> tuple[AuthoredCase, ...]:
+    """Hold NaN in the tables of one token, as padding may: other tokens and features stay clean."""
+    shape, table = (2, 2, 3, 6), (2, 3, 2)
+    return tuple(
+        case
+        for name, spots in {
+            "cosine": {"cos": holding("nan_cos", ((0, 1, 1), np.nan), shape=table)},
+            "sine": {"sin": holding("nan_sin", ((1, 2, 0), np.nan), shape=table)},
+        }.items()
+        for case in both(f"nan_{name}", f"NaN in the {name} of one pair of one token")(shape, 4, **spots, **REACH)
+    )
+
+
+def at_rest() -> tuple[AuthoredCase, ...]:
+    """Hold infinities in a token that is turned by no angle: infinity times a sine of 0 is NaN all the same."""
+    shape, table = (1, 2, 3, 6), (1, 3, 2)
+    stands = (np.arange(3) == 0)[np.newaxis, :, np.newaxis]
+    cosines = np.where(stands, 1.0, grid("rotary/at_rest_cos", table) / 2.0)
+    sines = np.where(stands, 0.0, grid("rotary/at_rest_sin", table) / 2.0)
+    return tuple(
+        case
+        for word, number in (("infinity", np.inf), ("minus_infinity", -np.inf), ("nan", np.nan))
+        for case in both(
+            f"{word}_at_rest", f"{word.replace('_', ' ')} in a feature of the first token, which is turned by no angle"
+        )(
+            shape,
+            4,
+            x=holding(f"{word}_at_rest", ((0, 1, 0, 1), number), ((0, 0, 0, 2), number), shape=shape),
+            cos=cosines,
+            sin=sines,
+            **REACH,
+        )
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of rotations of finite numbers."""
-    return (*shapes(), *numbers())
+    """Return all of them."""
+    return (
+        *shapes(),
+        *numbers(),
+        *both("nan", "NaN in a first feature")((1, 1, 2, 7), 6, x=holding("nan", ((0, 0, 0, 0), np.nan)), **REACH),
+        *both("nan_second", "NaN in a last feature")(
+            (1, 1, 2, 7), 6, x=holding("nan_2", ((0, 0, 1, 5), np.nan)), **REACH
+        ),
+        *both("infinity", "infinity in a feature")(
+            (1, 1, 2, 7), 6, x=holding("infinity", ((0, 0, 1, 2), np.inf)), **REACH
+        ),
+        *both("infinities", "infinities of both signs")(
+            (1, 1, 2, 7),
+            4,
+            x=holding("infinities", ((0, 0, 0, 0), -np.inf), ((0, 0, 1, 1), np.inf), ((0, 0, 1, 2), -np.inf)),
+            **REACH,
+        ),
+        *both("nan_untouched", "NaN in a feature that is not rotated")(
+            (1, 1, 2, 7), 4, x=holding("nan_6", ((0, 0, 1, 6), np.nan), ((0, 0, 0, 4), np.inf)), **REACH
+        ),
+        *beyond(),
+        *in_tables(),
+        *at_rest(),
+    )
