@@ -1,11 +1,11 @@
 """How often the diagnosis points at the right clause for wrong implementations that nobody of the project wrote.
 
-``python tools/benchmarks/diagnosis_of_strangers.py tests/implementations/batch_11`` runs every implementation of a
-batch in every setting, and holds what the report says first against the clauses that two judges had written down
-before in the batch's ``clauses.json``. ``--write`` writes ``spec/measurements/diagnosis-batch-11.md``; ``--every N``
-takes each N-th implementation, ``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead;
-``--seen`` says on the page that the batch is not blind any more. Of a batch that stands beside the catalogue, the
-diagnosis sees the other batches alone.
+``python tools/benchmarks/diagnosis_of_strangers.py batch_11`` runs every implementation of a batch that is put away, or
+of a folder that is named, in every setting, and holds what the report says first against the clauses that two judges
+had written down before in the batch's ``clauses.json``. ``--write`` writes
+``spec/measurements/diagnosis-batch-11.md``; ``--every N`` takes each N-th implementation, ``--setting`` and ``--dtype``
+narrow it, ``--misses`` prints what was told instead; ``--seen`` says on the page that the batch is not blind any more.
+Of a batch that stands beside the catalogue, the diagnosis sees the other batches alone.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from attnspec.families.attention.attendance import attendance
 from attnspec.probing import measured
 from attnspec.runner import run_suite
 from attnspec.validation import in_layout
+from attnspec_authoring.strangers import batch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -365,7 +366,7 @@ def figures(batch: Path, options: argparse.Namespace) -> list[str]:
 def main() -> None:
     """Measure, print, and write the page where it is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("batch", type=Path, help="folder of the batch")
+    parser.add_argument("batch", type=Path, help="folder of the batch, or name of one that is put away")
     parser.add_argument("--write", action="store_true", help="write the page of the batch")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take each N-th implementation")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="begin with this one")
@@ -375,6 +376,7 @@ def main() -> None:
     parser.add_argument("--seen", action="store_true", help="say that the diagnosis was changed after a look at this")
     parser.add_argument("--misses", action="store_true", help="print what was told wrongly")
     options = parser.parse_args()
+    options.batch = batch_folder(options.batch)
     number = options.batch.name.partition("_")[2]
     about = ABOUT + SEEN if options.seen else ABOUT
     page = MeasurementPage(f"Pointing at the clause: batch {number}", about, figures(options.batch, options))
