@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 LIBRARIES := flax keras mlx openvino paddle tinygrad
 
 .DEFAULT_GOAL := help
-.PHONY: help validate test prove lint format regenerate check-goldens regenerate-long check-long mutation implementations libraries walk bench clean
+.PHONY: help validate test prove lint format regenerate check-goldens regenerate-long check-long mutation strangers implementations libraries walk bench clean
 
 help:
 	@echo "make validate         validate the reference against every golden case"
@@ -18,6 +18,7 @@ help:
 	@echo "make check-goldens    recompute every golden file and compare byte for byte"
 	@echo "make check-long       the same for the profile long alone, row by row"
 	@echo "make mutation         change the reference in every place, and see every change caught"
+	@echo "make strangers        try every implementation of the blind batches; twenty minutes"
 	@echo "make walk             run every command of README.md as a newcomer does (installs torch)"
 	@echo "make implementations  validate the third-party implementations (installs torch and others)"
 	@echo "make bench            measure time and memory, as ratios, and plot them"
@@ -65,6 +66,9 @@ check-long: $(VENV)/.installed-regenerate
 
 mutation: $(VENV)/.installed-test
 	$(BIN)/python -m attnspec_authoring.mutation
+
+strangers: $(VENV)/.installed-test
+	$(BIN)/python -m attnspec_authoring.strangers
 
 implementations: $(VENV)/.installed-test,implementations
 	$(BIN)/python -m pytest -n auto tests/action tests/adapters tests/authoring/third_party

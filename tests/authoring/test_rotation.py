@@ -4,7 +4,7 @@ import pytest
 
 from attnspec.base.errors import UsageError
 from attnspec_authoring import rotation
-from attnspec_authoring.rotation import VARIABLE, is_due
+from attnspec_authoring.rotation import VARIABLE, is_due, selection
 
 NAMES = [f"core/case_{number}" for number in range(300)]
 
@@ -31,6 +31,21 @@ def test_another_share_is_due_when_something_has_changed(monkeypatch):
         monkeypatch.setattr(rotation, "_digest", lambda change=change: str(change))
         ever |= due()
     assert len(ever) > 295
+
+
+def test_as_many_are_selected_as_are_wanted_whatever_the_shares(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "3")
+    assert len(selection(NAMES, 20)) == 20
+    assert selection(NAMES, 20) == selection(reversed(NAMES), 20) < selection(NAMES, 40)
+    assert selection(NAMES, 1000) == set(NAMES)
+
+
+def test_others_are_selected_when_something_has_changed(monkeypatch):
+    ever = set()
+    for change in range(80):
+        monkeypatch.setattr(rotation, "_digest", lambda change=change: str(change))
+        ever |= selection(NAMES, 20)
+    assert len(ever) > 290
 
 
 @pytest.mark.parametrize("stated", ["0", "-1", "a third", ""])

@@ -10,8 +10,12 @@ import hashlib
 import os
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attnspec.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 VARIABLE = "ATTNSPEC_SHARES"
 """The variable of the environment that says in how many shares the whole is cut, of which one is due."""
@@ -35,7 +39,24 @@ def is_due(name: str) -> bool:
         If the number of shares is none.
     """
     shares = _shares()
-    return shares == 1 or int.from_bytes(hashlib.sha256(f"{_digest()} {name}".encode()).digest()[:8]) % shares == 0
+    return shares == 1 or _weight(name) % shares == 0
+
+
+def selection(names: Iterable[str], count: int) -> frozenset[str]:
+    """Return as many of some names as are to be tried in any case, others with every change of cases or code.
+
+    Parameters
+    ----------
+    names
+        All of them.
+    count
+        How many are tried, or all where there are no more.
+    """
+    return frozenset(sorted(names, key=_weight)[:count])
+
+
+def _weight(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{_digest()} {name}".encode()).digest()[:8])
 
 
 def _shares() -> int:

@@ -1,9 +1,9 @@
 """How many implementations of a blind batch the golden cases tell from right ones.
 
-``python tools/benchmarks/blind_batch.py tests/implementations/batch_7`` validates every implementation of a batch and
-prints what came of it; ``--write`` writes ``spec/studies/batch-7.md``. A batch is a folder that holds ``wrong/``
-and ``right/``, and ``batch.json``, which says of every wrong one what is wrong with it and whether small fixtures can
-be expected to show it. The first score of a batch is the one that counts: its page is written once.
+``python tools/benchmarks/blind_batch.py FOLDER`` validates every implementation of a batch and prints what came of it;
+the batch may be a folder or the name of one that is put away, such as ``batch_7``. ``--put-away`` packs the folder into
+``tests/strangers``, and ``--write`` writes its first score to the index and the page of all batches: once, for the
+first score of a batch is the one that counts. ``spec/guides/blind-batches.md`` says what a batch holds.
 """
 
 from __future__ import annotations
@@ -14,23 +14,31 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from study import STUDIES, Study, publish, table
+from study import table
+
+from attnspec.base.errors import AttnspecError
+from attnspec.base.replacing import replace_file
+from attnspec.cases import load_suite
+from attnspec_authoring.strangers import (
+    INDEX,
+    PAGE,
+    Stranger,
+    batch_folder,
+    index_text,
+    put_away,
+    read_batch,
+    read_index,
+    strangers_page,
+    with_first_score,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-ABOUT = """
-Implementations that were written by somebody who had read the pages of the specification and nothing else of the
-project: neither the cases, nor the catalogue of mistakes, nor the reports on earlier batches. Each wrong one was shown
-to differ within the contract, and its author said before anything was scored whether it is *in reach*: whether the
-author of small fixtures could be expected to have a case that shows it. The batch was scored once, before anybody who
-works on the cases had seen it, and this is that score. *By one case alone* are those that would have survived without
-it.
-"""
 WRONG = ("fail", "error", "crash", "timeout", "malformed")
 NAMED = 5
 """Cases that are named beside a right implementation that they fail."""
@@ -66,34 +74,23 @@ def validated(path: Path) -> Outcome:
     return Outcome(tuple(sorted({result["case"] for result in results if result["status"] in WRONG})))
 
 
-def figures(batch: Path) -> list[str]:
-    """Validate every implementation of a batch, and return the page's tables."""
-    wrong: list[dict[str, Any]] = json.loads((batch / "batch.json").read_text(encoding="utf-8"))
-    right = sorted((batch / "right").glob("[!_]*.py"))
-    with ThreadPoolExecutor(2) as pool:
-        outcomes = dict(
-            zip(
-                [entry["file"] for entry in wrong],
-                pool.map(validated, [batch / "wrong" / Path(entry["file"]).name for entry in wrong]),
-                strict=True,
-            )
-        )
-        of_right = dict(zip(right, pool.map(validated, right), strict=True))
+def lines_of(strangers: Sequence[Stranger], outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Return what came of a batch: counts, survivors, right ones that fail, and what could not be validated."""
+    wrong = [stranger for stranger in strangers if not stranger.is_right]
     lines = _counts(wrong, outcomes)
     for reach, heading in ((True, "Survivors in reach"), (False, "Survivors out of reach")):
-        survivors = [entry for entry in wrong if entry["in_reach"] is reach and not outcomes[entry["file"]].cases]
-        if survivors:
-            rows = [(f"`{_name(entry)}`", entry["sentence"], entry["where"]) for entry in survivors]
-            lines += ["", f"## {heading}", "", *_plain_table(("file", "what is wrong", "where it shows"), rows)]
-    failing = [(path, outcome) for path, outcome in of_right.items() if outcome.cases or outcome.problem]
-    lines += ["", "## Right implementations", "", f"{len(right)} were validated; a case fails {len(failing)} of them."]
-    if failing:
-        rows = [(f"`{path.stem}`", outcome.problem or _some_of(outcome.cases)) for path, outcome in failing]
-        lines += ["", *_plain_table(("file", "failed by"), rows)]
-    problems = [(f"`{name}`", outcome.problem) for name, outcome in outcomes.items() if outcome.problem]
-    if problems:
-        lines += ["", "## Not validated", "", *_plain_table(("file", "why"), problems)]
-    return lines
+        survivors = [each for each in wrong if each.in_reach is reach and not outcomes[each.file].cases]
+        rows = [(each.file, each.sentence, each.where) for each in survivors]
+        lines += _section(heading, ("file", "what is wrong", "where it shows"), rows)
+    failing = [(each.file, outcomes[each.file].cases) for each in strangers if each.is_right]
+    rows = [(file, _some_of(cases)) for file, cases in failing if cases]
+    lines += _section("Right implementations that fail", ("file", "failed by"), rows)
+    problems = [(file, outcome.problem) for file, outcome in outcomes.items() if outcome.problem]
+    return lines + _section("Not validated", ("file", "why"), problems)
+
+
+def _section(heading: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> list[str]:
+    return ["", f"## {heading}", "", *table(columns, rows)] if rows else []
 
 
 def _some_of(cases: Sequence[str]) -> str:
@@ -102,46 +99,53 @@ def _some_of(cases: Sequence[str]) -> str:
     return ", ".join(cases[:NAMED]) + more
 
 
-def _counts(wrong: Sequence[dict[str, Any]], outcomes: dict[str, Outcome]) -> list[str]:
+def _counts(wrong: Sequence[Stranger], outcomes: Mapping[str, Outcome]) -> list[str]:
     """Return the table of how many are killed, an operation a row."""
 
-    def row(name: str, entries: Sequence[dict[str, Any]]) -> tuple[object, ...]:
-        within = [outcomes[entry["file"]] for entry in entries if entry["in_reach"]]
-        beyond = [outcomes[entry["file"]] for entry in entries if not entry["in_reach"]]
-        killed = sum(bool(outcome.cases) for outcome in within)
+    def row(name: str, strangers: Sequence[Stranger]) -> tuple[object, ...]:
+        within = [outcomes[each.file].cases for each in strangers if each.in_reach]
+        beyond = [outcomes[each.file].cases for each in strangers if not each.in_reach]
+        killed = sum(map(bool, within))
         share = f"{killed / len(within):.1%}" if within else "none"
-        alone = sum(len(outcome.cases) == 1 for outcome in within)
-        return name, len(within), killed, share, alone, len(beyond), sum(bool(outcome.cases) for outcome in beyond)
+        alone = sum(len(cases) == 1 for cases in within)
+        return name, len(within), killed, share, alone, len(beyond), sum(map(bool, beyond))
 
-    operations = sorted({entry["operation"] for entry in wrong})
-    rows = [row(f"`{name}`", [entry for entry in wrong if entry["operation"] == name]) for name in operations]
+    operations = sorted({each.operation or "" for each in wrong})
+    rows = [row(f"`{name}`", [each for each in wrong if each.operation == name]) for name in operations]
     heading = ("operation", "in reach", "killed", "share", "by one case alone", "out of reach", "killed of these")
     return table(heading, [*rows, row("all", wrong)])
 
 
-def _plain_table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Return the lines of a Markdown table of text."""
-    cells = [[str(cell).replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
-    return [f"| {' | '.join(row)} |" for row in (list(heading), ["---"] * len(heading), *cells)]
-
-
-def _name(entry: dict[str, Any]) -> str:
-    return Path(entry["file"]).stem
-
-
-def main() -> None:
-    """Measure, print, and write the page where it is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("batch", type=Path, help="the folder of the batch")
-    parser.add_argument("--write", action="store_true", help="write the page of the batch, if there is none yet")
+def main() -> int:
+    """Score a batch, print what came of it, and put away what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("batch", type=Path, help="the folder of the batch, or the name of one that is put away")
+    parser.add_argument("--put-away", action="store_true", help="pack the folder into tests/strangers")
+    parser.add_argument("--write", action="store_true", help="write the first score to the index, if there is none yet")
     options = parser.parse_args()
-    name = options.batch.resolve().name
-    page = STUDIES / f"{name.replace('_', '-')}.md"
-    if options.write and page.exists():
-        parser.error(f"{page} holds the first score of this batch, which is the one that counts.")
-    published = Study(f"Blind {name.replace('_', ' ')}", ABOUT, figures(options.batch))
-    publish(published, page if options.write else None)
+    try:
+        folder = batch_folder(options.batch)
+        batch, strangers = read_batch(folder)
+        suite = load_suite()
+        batch = replace(batch, cases=len(suite.cases), suite=suite.digest)
+        if options.write:
+            # Whether there is a first score already is found out before an hour of validating.
+            with_first_score(read_index(), batch, strangers, {each.file: () for each in strangers})
+        if options.put_away:
+            print(f"{put_away(folder)} holds the batch; its folder may go.")  # noqa: T201
+        with ThreadPoolExecutor(2) as pool:
+            found = pool.map(validated, [folder / each.file for each in strangers])
+            outcomes = dict(zip([each.file for each in strangers], found, strict=True))
+        print(*lines_of(strangers, outcomes), sep="\n")  # noqa: T201
+        if options.write:
+            failing = {file: outcome.cases for file, outcome in outcomes.items()}
+            index = with_first_score(read_index(), batch, strangers, failing)
+            replace_file(INDEX, index_text(index))
+            replace_file(PAGE, strangers_page(index))
+    except AttnspecError as error:
+        parser.error(str(error))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,11 +1,12 @@
 """How often the diagnosis points at the right clause for wrong implementations that nobody of the project wrote.
 
-``python tools/benchmarks/diagnosis_of_strangers.py tests/implementations/batch_11`` runs every implementation of a
-batch in every setting, and holds what the report says first against the clauses that two judges had written down
-before in the batch's ``clauses.json``. It prints a table of the settings; ``--write`` writes the row of the batch to
-``spec/studies/diagnosis-of-strangers.md``, beside those of others. ``--every N`` takes each N-th implementation,
-``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead; ``--seen`` says on the page that the
-batch is not blind any more. Of a batch that stands beside the catalogue, the diagnosis sees the other batches alone.
+``python tools/benchmarks/diagnosis_of_strangers.py batch_11`` runs every implementation of a batch that is put away, or
+of a folder that is named, in every setting, and holds what the report says first against the clauses that two judges
+had written down before in the batch's ``clauses.json``. It prints a table of the settings; ``--write`` writes the row
+of the batch to ``spec/studies/diagnosis-of-strangers.md``, beside those of others. ``--every N`` takes each N-th
+implementation, ``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead; ``--seen`` says on
+the page that the batch is not blind any more. Of a batch that stands beside the catalogue, the diagnosis sees the other
+batches alone.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from attnspec.runner import run_suite
 from attnspec.targets import Outputs
 from attnspec.targets.layers import Wrapped
 from attnspec.targets.target import Target
+from attnspec_authoring.strangers import batch_folder
 from attnspec_probes import measured
 
 if TYPE_CHECKING:
@@ -375,7 +377,7 @@ def label_of(options: argparse.Namespace) -> str:
 def main() -> None:
     """Measure, print, and write the page where it is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("batch", type=Path, help="folder of the batch")
+    parser.add_argument("batch", type=Path, help="folder of the batch, or name of one that is put away")
     parser.add_argument("--write", action="store_true", help="write the row of the batch")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take each N-th implementation")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="begin with this one")
@@ -385,6 +387,7 @@ def main() -> None:
     parser.add_argument("--seen", action="store_true", help="say that the diagnosis was changed after a look at this")
     parser.add_argument("--misses", action="store_true", help="print what was told wrongly")
     options = parser.parse_args()
+    options.batch = batch_folder(options.batch)
     figures, details = measure(options.batch, options)
     suite = load_suite()
     row = (label_of(options), today(), f"{len(suite.cases)}, `{suite.digest[:8]}`", *figures)

@@ -10,19 +10,16 @@ takes those of one batch alone. ``--write`` writes the figures to ``spec/studies
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
-import re
 import statistics
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from study import STUDIES, Study, add_write_option, publish, table
+from study import Study, add_write_option, publish, table
 
 from attnspec.base.errors import TargetError
 from attnspec.cases import suite_of_random
@@ -30,6 +27,7 @@ from attnspec.guard.task import Task
 from attnspec.runner import run_suite
 from attnspec.targets.target import Target
 from attnspec_authoring.proof.subjects import implementation_of
+from attnspec_authoring.strangers import SURVIVED, read_index, unpacked
 from attnspec_draws import Recipe, draw, drawable, drawn_of, recipe_from_text, shrunk
 from attnspec_draws.campaign import Plan, Sought, planned, shrunk_failure
 from attnspec_draws.campaign.working import run_part
@@ -38,6 +36,7 @@ from attnspec_mistakes import CATALOGUE, Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from attnspec.cases import Case
     from attnspec.targets import Implementation
@@ -49,12 +48,10 @@ Mistakes of the catalogue, taken evenly over those of operations of which cases 
 in which it shows, on one processor. Mistakes of layouts of serving are among them, which these draws do not ask for:
 those are not found, and are named.
 
-Strangers are the wrong implementations of blind batches, by the pages of these, that the golden cases let pass when the
-batch was scored. Each has a campaign of its own, in every operation and dtype that it offers, and the time is that of
-the campaign from its beginning: learning what is declined is in it.
+Strangers are the wrong implementations of blind batches that the golden cases let pass when the batch was scored. Each
+has a campaign of its own, in every operation and dtype that it offers, and the time is that of the campaign from its
+beginning: learning what is declined is in it.
 """
-_BATCHES = "tests/implementations"
-_SURVIVOR = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -101,27 +98,19 @@ def _check(case: Case, implementation: Implementation) -> str | None:
     return (result.verdict.check or result.status) if result.is_wrong else None
 
 
-def survivors(name: str) -> list[Path]:
-    """Return the wrong implementations that their pages call survivors, of operations of which cases can be drawn.
+def survivors(batch: str | None) -> list[Path]:
+    """Return the wrong implementations that survived when they were scored, of operations of which cases can be drawn.
 
     Parameters
     ----------
-    name
-        The batch, such as ``batch-21``; ``batch-*`` for all.
+    batch
+        The batch, such as ``batch_21``; None for all.
     """
-    root = STUDIES.parents[1]
-    found: list[Path] = []
-    for page in sorted(STUDIES.glob(f"{name}.md")):
-        batch = root / _BATCHES / page.stem.replace("-", "_")
-        operations = {
-            Path(entry["file"]).stem: entry["operation"]
-            for entry in json.loads((batch / "batch.json").read_text(encoding="utf-8"))
-        }
-        for section in page.read_text(encoding="utf-8").split("\n## "):
-            if section.startswith("Survivors"):
-                names = _SURVIVOR.findall(section)
-                found += [batch / "wrong" / f"{name}.py" for name in names if operations[name] in drawable()]
-    return found
+    return [
+        unpacked(stranger.batch) / stranger.file
+        for stranger in read_index().strangers
+        if stranger.first == SURVIVED and stranger.operation in drawable() and batch in (None, stranger.batch)
+    ]
 
 
 def hunt(path: Path, limit: float) -> Found | None:
@@ -194,7 +183,7 @@ def main() -> None:
     parser.add_argument("--mistakes", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--strangers", action="store_true")
-    parser.add_argument("--batch", default="batch-*")
+    parser.add_argument("--batch", metavar="NAME", help="of the strangers those of one batch, such as batch_21")
     add_write_option(parser, "draw-power")
     options = parser.parse_args()
     candidates = [mistake for mistake in CATALOGUE if mistake.operation in drawable()]

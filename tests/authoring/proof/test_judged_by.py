@@ -15,13 +15,13 @@ from attnspec.command_line import main
 from attnspec.contract import OPERATIONS
 from attnspec.specification import clauses
 from attnspec_authoring.proof import Tried, judged_document, judged_files, try_judged
+from attnspec_authoring.strangers import unpacked
 from attnspec_mistakes.labelled_mistakes import JUDGED, judged_cases, judged_implementations
 
 GOLDEN = Path(__file__).parents[3] / "golden"
-BATCHES = Path(__file__).parents[2] / "implementations"
 KEPT = ("batch_7", "batch_8", "batch_9", "batch_10")
 """Batches 11 and 12 stay out: they show how well the diagnosis does with what it never saw."""
-ADVICE = f"write it anew: attnspec mistakes {' '.join(f'--judged tests/implementations/{name}' for name in KEPT)}"
+ADVICE = f"write it anew: attnspec mistakes {' '.join(f'--judged {name}' for name in KEPT)}"
 NUMBER_OF_IMPLEMENTATIONS, SEED = 12, 7
 
 
@@ -122,10 +122,7 @@ def test_what_cannot_be_judged_is_told_in_a_sentence(arguments, words, capsys):
 
 
 def test_every_case_and_every_judgement_is_in_the_file():
-    judged = {
-        f"{path.parents[1].name}/{path.stem}": clauses
-        for path, clauses in judged_files([BATCHES / name for name in KEPT]).items()
-    }
+    judged = {f"{path.parents[1].name}/{path.stem}": clauses for path, clauses in judged_files(map(Path, KEPT)).items()}
     assert {entry.id: entry.clauses for entry in kept().values()}.items() <= judged.items(), ADVICE
     assert len(kept()) > 0.8 * len(judged), ADVICE
     operations = [operation for operation in OPERATIONS if judged_implementations(operation)]
@@ -144,6 +141,6 @@ def test_of_what_nobody_judged_nothing_is_known():
 def test_the_file_holds_what_the_cases_notice():
     entries = kept()
     chosen = random.Random(SEED).sample(sorted(entries), NUMBER_OF_IMPLEMENTATIONS)
-    files = {BATCHES / name / "wrong" / f"{stem}.py": () for name, stem in (entry.split("/") for entry in chosen)}
+    files = {unpacked(name) / "wrong" / f"{stem}.py": () for name, stem in (entry.split("/") for entry in chosen)}
     for tried in try_judged(files, processes=1):
         assert frozenset().union(*tried.noticed.values()) == entries[tried.id].cases, ADVICE

@@ -71,9 +71,23 @@ class Examiner:
         default_factory=dict[tuple[str, bool], tuple["Run", ...]]
     )
 
-    def first_failure(self, implementation: Implementation, dtypes: Sequence[str] = FLOAT_DTYPES) -> Result | None:
-        """Validate an implementation up to the first result that is wrong: in the first dtype, then in the others."""
-        suite = replace(self.suite, cases={case.id: case for case in self._ordered(implementation)})
+    def first_failure(
+        self, implementation: Implementation, dtypes: Sequence[str] = FLOAT_DTYPES, foremost: str | None = None
+    ) -> Result | None:
+        """Validate an implementation up to the first result that is wrong: in the first dtype, then in the others.
+
+        Parameters
+        ----------
+        implementation
+            What is validated.
+        dtypes
+            The dtypes.
+        foremost
+            Id of the case to try before all others, as it is expected to fail; None for the usual order.
+        """
+        ordered = self._ordered(implementation)
+        ordered.sort(key=lambda case: case.id != foremost)
+        suite = replace(self.suite, cases={case.id: case for case in ordered})
         for some in filter(None, (dtypes[:1], dtypes[1:])):
             for result in run_suite(suite, implementation, dtypes=some, fail_fast=True):
                 if result.is_wrong:

@@ -1,6 +1,7 @@
 """Which cases notice the wrong implementations of blind batches, as it is kept beside the catalogue.
 
-A batch is a folder whose ``clauses.json`` says of each wrong file which clauses it breaks.
+A batch is a folder, or one that is put away as an archive, whose ``clauses.json`` says of each wrong file which clauses
+it breaks.
 """
 
 from __future__ import annotations
@@ -8,12 +9,9 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import sys
 from base64 import b64encode
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import compress
 
@@ -25,10 +23,12 @@ from attnspec.contract import OPERATIONS
 from attnspec.runner import planned_runs, resolved_for, run_once
 from attnspec.targets import Outputs, load
 from attnspec.targets.layers import Wrapped
+from attnspec_authoring.strangers import batch_folder, modules_of_its_own
 from attnspec_mistakes.labelled_mistakes import FORMAT, KEPT_IN
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from attnspec.cases import Suite
     from attnspec.runner import Run
@@ -73,18 +73,21 @@ def judged_files(folders: Iterable[Path]) -> dict[Path, tuple[str, ...]]:
     Parameters
     ----------
     folders
-        The batches.
+        The batches: folders, or names of archives such as ``batch_7``.
 
     Raises
     ------
     UsageError
         If a folder holds no judgement.
+    ArchiveError
+        If an archive cannot be unpacked.
     """
     found: dict[Path, tuple[str, ...]] = {}
-    for folder in folders:
+    for named in folders:
+        folder = batch_folder(named)
         path = folder / CLAUSES
         if not path.is_file():
-            raise UsageError(f"--judged {folder}: there is no {CLAUSES} in it, which says which clauses are broken.")
+            raise UsageError(f"--judged {named}: there is no {CLAUSES} in it, which says which clauses are broken.")
         judged: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         found |= {folder.resolve() / name: tuple(entry["accepted"]) for name, entry in sorted(judged.items())}
     return found
@@ -158,7 +161,7 @@ def _suite(golden: Path | None) -> Suite:
 def _noticed(path: Path, golden: Path | None) -> dict[str, frozenset[str]]:
     """Return each operation that a file offers to the ids of its cases that notice the implementation."""
     suite = _suite(golden)
-    with _modules_of_its_own(path.parents[1]):
+    with modules_of_its_own(path.parents[1]):
         implementation = _OwedAlone(load(str(path)))
         return {
             operation: frozenset(
@@ -175,17 +178,3 @@ def _runs(operation: str, suite: Suite, declaration: Declaration) -> list[Run]:
     resolved = resolved_for(declaration, None)
     cases = (case for case in suite.cases.values() if case.operation == operation)
     return [run for case in cases for run in planned_runs(case, (KEPT_IN,), declaration, resolved)]
-
-
-@contextmanager
-def _modules_of_its_own(folder: Path) -> Generator[None]:
-    """Forget, after a file was run, what it imported from its batch: other batches have modules of the same names."""
-    path = [*sys.path]
-    try:
-        yield
-    finally:
-        sys.path[:] = path
-        for name, module in [*sys.modules.items()]:
-            file = getattr(module, "__file__", None)
-            if file is not None and Path(file).is_relative_to(folder.resolve()):
-                del sys.modules[name]

@@ -1,9 +1,0 @@
-import sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-import numpy as np
-
-dtypes = ("float64", "float32")
-
-
-def split_heads(x, num_heads):
-    width = x.shape[2] // num_heads
-    return np.stack([x[:, :, h * width:(h + 1) * width] for h in range(num_heads)], axis=1)

@@ -1,0 +1,297 @@
+"""Index of all strangers' implementations: what is wrong with each, its first score, and a case that fails it now.
+
+``tests/strangers/index.json`` has one line a batch and one line an implementation, sorted. A first score is written
+once; the case that notices an implementation is renewed by ``python -m attnspec_authoring.strangers --write``.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from attnspec.base.errors import UsageError
+from attnspec_authoring.strangers.archives import STRANGERS, ArchiveError, batch_number, files_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+INDEX = STRANGERS / "index.json"
+FORMAT = 1
+KILLED, SURVIVED = "killed", "survived"
+"""First scores of a wrong implementation."""
+PASSED, FAILED = "passed", "failed"
+"""First scores of a right one."""
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """An implementation of a blind batch.
+
+    Attributes
+    ----------
+    batch
+        The batch, such as ``batch_7``.
+    file
+        Its file in the batch: under ``wrong/`` or under ``right/``.
+    sha256
+        Digest of the file.
+    operation
+        The operation that a wrong one gets wrong; None for a right one.
+    sentence
+        What is wrong, in the words of its author; of a right one what its docstring says, if anything.
+    where
+        Where the mistake shows.
+    clauses
+        The clauses that its author, or two judges, say it breaks.
+    in_reach
+        Whether its author expected small fixtures to show it; None for a right one.
+    first
+        What came of it when its batch was scored for the first time; None where no score was kept.
+    taught
+        For a survivor, the class of cases that it asked for.
+    noticed_by
+        A case of the present suite that fails it; None where none does.
+    reason
+        Why no case fails a wrong one, or why a case may fail one that its author took for right.
+    left_open
+        Whether a wrong one does what the pages leave open by now, so that no case may fail it.
+    needs
+        The library without which it cannot be imported, where that is not NumPy alone.
+    """
+
+    batch: str
+    file: str
+    sha256: str
+    operation: str | None = None
+    sentence: str | None = None
+    where: str | None = None
+    clauses: tuple[str, ...] = ()
+    in_reach: bool | None = None
+    first: str | None = None
+    taught: str | None = None
+    noticed_by: str | None = None
+    reason: str | None = None
+    left_open: bool = False
+    needs: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Batch and file."""
+        return f"{self.batch}/{self.file}"
+
+    @property
+    def is_right(self) -> bool:
+        """Whether its author took it for right."""
+        return self.file.startswith("right/")
+
+    @property
+    def must_fail(self) -> bool:
+        """Whether a case must fail it: some case did before."""
+        return not self.is_right and self.noticed_by is not None
+
+    @property
+    def must_pass(self) -> bool:
+        """Whether no case may fail it."""
+        return self.left_open or (self.is_right and self.noticed_by is None and self.reason is None)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A blind batch: with which suite it was scored first, and its files that are no implementations.
+
+    Attributes
+    ----------
+    name
+        Such as ``batch_7``.
+    cases
+        How many cases the suite had then; None where no score was kept.
+    suite
+        Digest of that suite.
+    note
+        What its first score does not say.
+    others
+        Digests of the other files.
+    """
+
+    name: str
+    cases: int | None = None
+    suite: str | None = None
+    note: str | None = None
+    others: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
+class Index:
+    """All batches, and all implementations in them.
+
+    Attributes
+    ----------
+    cases
+        How many cases the suite has to which `Stranger.noticed_by` refers.
+    suite
+        Digest of that suite.
+    batches
+        In the order of their numbers.
+    strangers
+        In the order of batches and files.
+    """
+
+    cases: int
+    suite: str
+    batches: tuple[Batch, ...]
+    strangers: tuple[Stranger, ...]
+
+    def of(self, batch: str) -> tuple[Stranger, ...]:
+        """Return the implementations of a batch."""
+        return tuple(stranger for stranger in self.strangers if stranger.batch == batch)
+
+    def with_strangers(self, changed: Iterable[Stranger]) -> Index:
+        """Return an index in which some implementations are replaced or added."""
+        known = {stranger.name: stranger for stranger in self.strangers}
+        known |= {stranger.name: stranger for stranger in changed}
+        return replace(self, strangers=tuple(sorted(known.values(), key=_order)))
+
+
+def read_index(path: Path = INDEX) -> Index:
+    """Read the index.
+
+    Raises
+    ------
+    ArchiveError
+        If it is not there, is no JSON, or has a line that is not understood.
+    """
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if document["format"] != FORMAT:
+            raise ValueError(f"its format is {document['format']!r}, not {FORMAT}")
+        strangers = [_stranger(line) for line in document["strangers"]]
+        batches = tuple(Batch(**line) for line in document["batches"])
+        return Index(document["cases"], document["suite"], batches, tuple(strangers))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ArchiveError(f"{path} cannot be read ({error}); take it from the repository again.") from None
+
+
+def index_text(index: Index) -> str:
+    """Return the text of the index: one line a batch and an implementation; what is not known is left out."""
+    lines = [f'{{"format": {FORMAT}, "cases": {index.cases}, "suite": "{index.suite}",', '"batches": [']
+    lines += _joined(index.batches)
+    lines += ["],", '"strangers": [']
+    lines += _joined(index.strangers)
+    return "\n".join([*lines, "]}"]) + "\n"
+
+
+def read_batch(folder: Path) -> tuple[Batch, tuple[Stranger, ...]]:
+    """Read a batch as its author hands it over: ``wrong/``, ``right/``, and ``batch.json`` with a sentence for each.
+
+    Parameters
+    ----------
+    folder
+        The folder, named ``batch_`` and its number.
+
+    Raises
+    ------
+    UsageError
+        If there is no implementation in it, or ``batch.json`` does not name exactly the wrong ones.
+    """
+    name = folder.resolve().name
+    contents = {path.partition("/")[2]: content for path, content in files_in(folder).items()}
+    digests = {path: hashlib.sha256(content).hexdigest() for path, content in contents.items()}
+    files = [path for path in digests if _is_implementation(path)]
+    if not files:
+        raise UsageError(f"{folder} holds no implementation; a batch has them in wrong/ and right/.")
+    wrong = {path for path in files if path.startswith("wrong/")}
+    described: dict[str, dict[str, Any]] = {
+        entry["file"]: entry for entry in json.loads(contents.get("batch.json", b"[]").decode("utf-8"))
+    }
+    for path in sorted(wrong ^ described.keys()):
+        has, lacks = ("the folder", "batch.json") if path in wrong else ("batch.json", "the folder")
+        raise UsageError(f"{folder}: {path} is in {has} and not in {lacks}; each wrong implementation belongs in both.")
+    judged: dict[str, dict[str, Any]] = json.loads(contents.get("clauses.json", b"{}").decode("utf-8"))
+    strangers = tuple(
+        _described(Stranger(name, path, digests[path]), described[path], judged.get(path))
+        if path in wrong
+        else Stranger(name, path, digests[path], sentence=_docstring(contents[path]))
+        for path in files
+    )
+    others = {path: digest for path, digest in digests.items() if path not in files}
+    return Batch(name, others=others), strangers
+
+
+def with_first_score(
+    index: Index, batch: Batch, strangers: Sequence[Stranger], failing: Mapping[str, Sequence[str]]
+) -> Index:
+    """Return an index to which a batch and its first score are added.
+
+    Parameters
+    ----------
+    index
+        The index before.
+    batch
+        The batch, with the suite that it was scored with.
+    strangers
+        Its implementations.
+    failing
+        File to the cases that fail it.
+
+    Raises
+    ------
+    UsageError
+        If the batch has a first score already, which is the one that counts.
+    """
+    if any(known.name == batch.name and known.cases is not None for known in index.batches):
+        raise UsageError(f"{batch.name} has its first score already, which is the one that counts.")
+    batches = {known.name: known for known in index.batches} | {batch.name: batch}
+    ordered = tuple(sorted(batches.values(), key=lambda known: batch_number(known.name)))
+    scored = [_scored(stranger, failing[stranger.file]) for stranger in strangers]
+    return replace(index, batches=ordered).with_strangers(scored)
+
+
+def _stranger(line: dict[str, Any]) -> Stranger:
+    line["clauses"] = tuple(line.get("clauses", ()))
+    return Stranger(**line)
+
+
+def _scored(stranger: Stranger, cases: Sequence[str]) -> Stranger:
+    scores = (FAILED, PASSED) if stranger.is_right else (KILLED, SURVIVED)
+    return replace(stranger, first=scores[not cases], noticed_by=min(cases, default=None))
+
+
+def _is_implementation(path: str) -> bool:
+    folder, _, file = path.partition("/")
+    return folder in ("wrong", "right") and file.endswith(".py") and not file.startswith("_")
+
+
+def _described(stranger: Stranger, entry: Mapping[str, Any], judged: Mapping[str, Any] | None) -> Stranger:
+    return replace(
+        stranger,
+        operation=entry["operation"],
+        sentence=entry["sentence"],
+        where=entry["where"],
+        in_reach=entry["in_reach"],
+        clauses=tuple(judged["accepted"] if judged is not None else entry.get("clauses", ())),
+    )
+
+
+def _docstring(content: bytes) -> str | None:
+    docstring = ast.get_docstring(ast.parse(content))
+    return None if docstring is None else " ".join(docstring.partition("\n\n")[0].split())
+
+
+def _order(stranger: Stranger) -> tuple[int, str]:
+    return batch_number(stranger.batch), stranger.file
+
+
+def _joined(entries: Sequence[Batch | Stranger]) -> list[str]:
+    """Return a line of JSON for each entry, with a comma behind all but the last."""
+    lines = [json.dumps(_written(entry), ensure_ascii=False) for entry in entries]
+    return [line + "," * (line is not lines[-1]) for line in lines]
+
+
+def _written(entry: Batch | Stranger) -> dict[str, Any]:
+    """Return the fields that say something; of few the pages leave open what they do, and only of these it is said."""
+    fields = {name: value for name, value in vars(entry).items() if value not in (None, (), {})}
+    return {name: value for name, value in fields.items() if name != "left_open" or value}
