@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_LARGEST_BLOCK = 2**20
+"""Elements from which on the range of values is taken a feature at a time: more would not fit into a cache."""
+
+
 class Attendance(NamedTuple):
     """Keys and queries of one call of attention.
 
@@ -111,6 +115,19 @@ def attendance(
 def positions(rows: int, offset: NDArray[np.int64] | int) -> NDArray[np.int64]:
     """Return where queries stand among the keys (B or 1, 1, rows, 1)."""
     return np.arange(rows, dtype=np.int64).reshape(1, 1, -1, 1) + offset
+
+
+def range_of_live_values(value: NDArray[Any], live: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return, for each query and feature, the smallest and the largest value that may be attended; NaN for none."""
+    if value.shape[-2] == 0:
+        nothing = np.full((*live.shape[:-1], value.shape[-1]), np.nan)
+        return nothing, nothing
+    if live.size * value.shape[-1] > _LARGEST_BLOCK and value.shape[-1] > 1:
+        features = [range_of_live_values(value[..., [feature]], live) for feature in range(value.shape[-1])]
+        lowest, highest = zip(*features, strict=True)
+        return np.concatenate(lowest, axis=-1), np.concatenate(highest, axis=-1)
+    values = np.where(live[..., None], value[..., None, :, :], np.nan)
+    return np.fmin.reduce(values, axis=-2), np.fmax.reduce(values, axis=-2)
 
 
 def _placed(rows: int, offset: NDArray[np.int64] | int, places: NDArray[np.int64] | None) -> NDArray[np.int64]:

@@ -11,9 +11,10 @@ import numpy as np
 from attnspec.bounds.estimates import exactly
 from attnspec.bounds.tolerance import Estimate, Tolerance
 from attnspec.families.attention.steps.backward_nonfinite import not_finite
-from attnspec.families.attention.tolerance.error_bound import Alternatives, attention_tolerance, repeated
+from attnspec.families.attention.tolerance.error_bound import attention_tolerance
 from attnspec.families.attention.tolerance.gradient_error import GradientTolerance, repeated_last
 from attnspec.families.attention.tolerance.gradient_range import GradientRange
+from attnspec.families.attention.tolerance.logits import Alternatives, repeated
 from attnspec.families.attention.tolerance.score_gradients import ScoreGradients, Upstream
 
 if TYPE_CHECKING:

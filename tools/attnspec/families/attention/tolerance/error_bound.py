@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.bounds.alike_columns import carried, gathered
+from attnspec.bounds.alike_columns import gathered
 from attnspec.bounds.estimates import (
     FEW_TERMS,
     INNER,
@@ -18,7 +18,6 @@ from attnspec.bounds.estimates import (
     drift_of_shares,
     exponent_error,
     logarithm_error,
-    norm,
     roundings_of_merges,
     says_nothing_of_share,
     settled,
@@ -27,9 +26,20 @@ from attnspec.bounds.estimates import (
     summation_error,
 )
 from attnspec.bounds.tolerance import Estimate, Reach
-from attnspec.families.attention.steps.attendance import Attendance, attendance
+from attnspec.families.attention.steps.attendance import Attendance, attendance, range_of_live_values
 from attnspec.families.attention.steps.nonfinite import special_scores
 from attnspec.families.attention.steps.rounding_cells import Norms, coherent_norms
+from attnspec.families.attention.tolerance.logits import (
+    NORMATIVE,
+    Alternatives,
+    biased,
+    capped,
+    largest_factors,
+    norm_of_moves,
+    repeated,
+    scaled_scores,
+    with_sink,
+)
 from attnspec.families.attention.tolerance.orders_of_summing import error_of_corrections, error_of_lanes
 from attnspec.families.attention.tolerance.projected_query import ProjectedQuery
 
@@ -45,15 +55,6 @@ if TYPE_CHECKING:
 _SQUARES_UNDERFLOW = 300.0
 """From this distance below the maximum on, the square of an exponential times its error underflows."""
 
-_CANCELLATION = 2.0**-46
-"""How much of a sum of squares its own cancellation may cost."""
-
-_LARGEST_BLOCK = 2**20
-"""Elements from which on the range of values is taken a feature at a time: more would not fit into a cache."""
-
-_LARGEST_SQUARES = 2**20
-"""Elements of one head of keys that are squared together."""
-
 _LOWEST = -np.finfo(np.float64).max
 """Stands for the maximum of a row without keys, so that nothing is subtracted from minus infinity."""
 
@@ -62,43 +63,6 @@ _ROUNDINGS_OF_BASE_2 = 2
 
 _INDEPENDENT_CELLS = 2
 """Deviations of a sum of weights that are rounded to the dtype, each cell by itself, before they meet the values."""
-
-_ROUNDINGS_OF_SCALE = 2
-"""The scale may be applied after the product, or split over query and key before it: two roundings either way."""
-
-_ROUNDINGS_OF_CAP = 2
-"""The hyperbolic tangent and its product with the cap are each rounded once."""
-
-_FLATTEST = 300.0
-"""Multiples of the cap from which on its slope, below 1e-260, is taken for one: cosh stays finite when squared."""
-
-
-class Alternatives(NamedTuple):
-    """Declared conventions that change what the bound runs over.
-
-    Attributes
-    ----------
-    uniform_rows
-        A query without any key takes the mean of all values instead of 0.
-    filled_rows
-        It takes the mean of those values whose keys a float mask does not exclude.
-    alibi_by_column
-        Under causality the ALiBi bias is ``slope * j`` instead of ``-slope * (p - j)``.
-    logsumexp_base_2
-        ``logsumexp`` is a logarithm to the base 2.
-    dequantized, quantized_weights
-        The dtypes to which products with scales, and the weights of quantized values, are rounded; None for none.
-    """
-
-    uniform_rows: bool = False
-    filled_rows: bool = False
-    alibi_by_column: bool = False
-    logsumexp_base_2: bool = False
-    dequantized: str | None = None
-    quantized_weights: str | None = None
-
-
-NORMATIVE = Alternatives()
 
 
 @dataclass(frozen=True)
@@ -226,7 +190,7 @@ class AttentionTolerance:
         shares = softmax.shares
         output = shares @ value.value
         size, spread = np.abs(output), np.sqrt((shares * shares) @ (value.value * value.value))
-        inner = _norm_of_moves(softmax.moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
+        inner = norm_of_moves(softmax.moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
         if self.projected is not None:
             inner = np.hypot(inner, self.projected.moves_of_output(shares, value.value, output))
         if not value.is_exact:
@@ -315,7 +279,7 @@ class AttentionTolerance:
         value = self.value.value
         if self.all_live:
             return value.min(axis=-2)[..., None, :], value.max(axis=-2)[..., None, :]
-        return _range_of_live_values(value, self.live)
+        return range_of_live_values(value, self.live)
 
     @cached_property
     def softmax(self) -> Softmax:
@@ -413,7 +377,7 @@ def attention_tolerance(
         )
         quantized = None if quantized is None else quantized.repeated(shared)
     factor = 1 / math.sqrt(query.value.shape[-1]) if scale is None else scale
-    raw, scores = _scores(query, key, factor, precision)
+    raw, scores = scaled_scores(query, key, factor, precision)
     if quantized is not None:
         of_quantized = quantized.error_of_scores(query.value, key.value, scores.value, factor)
         scores = Estimate(scores.value, scores.error + of_quantized)
@@ -427,7 +391,7 @@ def attention_tolerance(
         places=places,
     )
     live, all_live = keys.attendable, keys.everywhere
-    logits = _capped(scores, softcap, precision) if softcap else scores
+    logits = capped(scores, softcap, precision) if softcap else scores
     if unreadable is not None:
         special = special_scores(unreadable[0], repeated(unreadable[1], shared), factor, softcap)
         if special is not None:
@@ -441,17 +405,17 @@ def attention_tolerance(
         if alternatives.alibi_by_column and is_causal:
             shift = slopes * (keys.position + shifted_by)
             bias = bias + shift
-        logits = _biased(logits, bias, precision)
+        logits = biased(logits, bias, precision)
     mask = inputs.get("mask")
     if mask is not None and mask.dtype != np.bool_:
-        logits = _biased(logits, np.where(np.isfinite(mask), mask, 0.0), precision)
+        logits = biased(logits, np.where(np.isfinite(mask), mask, 0.0), precision)
         added = np.isnan(mask) | np.isposinf(mask)
         if added.any():
             not_numbers = added if not_numbers is None else not_numbers | added
     sinks = inputs.get("sinks")
     fully_masked = keys.fully_masked if sinks is None else None
     if sinks is not None:
-        logits, live, value = _with_sink(logits, live, value, sinks, shift, precision)
+        logits, live, value = with_sink(logits, live, value, sinks, shift, precision)
     elif fully_masked is not None and (alternatives.uniform_rows or alternatives.filled_rows):
         filled = fully_masked[..., None]
         if alternatives.filled_rows and mask is not None and mask.dtype != np.bool_:
@@ -470,123 +434,13 @@ def attention_tolerance(
         value,
         shift,
         alternatives.logsumexp_base_2,
-        partial(_largest_factors, query, key, factor),
+        partial(largest_factors, query, key, factor),
         quantized,
         not_numbers,
         None if query.is_exact else _projected(query, key, factor),
     )
 
 
-def repeated(heads: NDArray[Any], times: int) -> NDArray[Any]:
-    """Return (..., Hkv, S, E) with each head as often as query heads share it."""
-    return heads if times == 1 else np.repeat(heads, times, axis=-3)
-
-
-def _scores(query: Estimate, key: Estimate, factor: float, precision: Precision) -> tuple[NDArray[Any], Estimate]:
-    """Products, and scaled scores; the scale may be applied after the product, or split over query and key before."""
-    keys = key.value.swapaxes(-1, -2)
-    raw = query.value @ keys
-    scores = factor * raw
-    spread = abs(factor) * np.sqrt(_products_of_squares(query.value, key.value))
-    stored = precision.at_rank(scores.ndim).stored * _ROUNDINGS_OF_SCALE * (np.abs(scores) + spread)
-    own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
-    if query.is_exact and key.is_exact:
-        return raw, Estimate(scores, own)
-    from_query = carried(query.error, keys, query.kinds)
-    from_key = carried(key.error, query.value.swapaxes(-1, -2), key.kinds).swapaxes(-1, -2)
-    return raw, Estimate(scores, abs(factor) * np.hypot(from_query, from_key) + own)
-
-
-def _largest_factors(query: Estimate, key: Estimate, factor: float) -> NDArray[Any]:
-    """Return the largest number of each query and of its keys, were the scale applied to one of them."""
-    of_queries, of_keys = (np.abs(tokens.value).max(axis=-1, initial=0.0) for tokens in (query, key))
-    return abs(factor) * np.maximum(of_queries, of_keys.max(axis=-1, keepdims=True, initial=0.0))
-
-
 def _projected(query: Estimate, key: Estimate, factor: float) -> ProjectedQuery:
     """Return a query that carries errors with the keys that it meets."""
     return ProjectedQuery(query.error, gathered(key.value.swapaxes(-1, -2), query.kinds).swapaxes(-1, -2), factor)
-
-
-def _products_of_squares(query: NDArray[Any], key: NDArray[Any]) -> NDArray[Any]:
-    """Return the products of all squares, of long keys part by part: all squares would take as much memory."""
-    tokens = max(1, _LARGEST_SQUARES // max(key.shape[-1], 1))
-    squares = query**2
-    parts = [key[..., start : start + tokens, :] for start in range(0, key.shape[-2], tokens)] or [key]
-    products = [squares @ part.swapaxes(-1, -2) ** 2 for part in parts]
-    return products[0] if len(products) == 1 else np.concatenate(products, axis=-1)
-
-
-def _capped(scores: Estimate, softcap: float, precision: Precision) -> Estimate:
-    """Softly capped scores: the slope of the cap shrinks what they carry; tanh and product are rounded."""
-    capped = softcap * np.tanh(scores.value / softcap)
-    # Where the error reaches across the bend, the steepest slope within it counts.
-    nearest = np.maximum(np.abs(scores.value) - scores.error, 0.0) / softcap
-    slope = 1 / np.cosh(np.minimum(nearest, _FLATTEST)) ** 2
-    own = _ROUNDINGS_OF_CAP * precision.at_rank(capped.ndim).stored * np.abs(capped)
-    return Estimate(capped, slope * scores.error + own)
-
-
-def _biased(logits: Estimate, bias: NDArray[Any], precision: Precision) -> Estimate:
-    """Logits with a bias added: both the bias and the sum may be rounded."""
-    biased = logits.value + bias
-    error = logits.error + precision.at_rank(biased.ndim).stored * (
-        np.abs(bias) + np.where(np.isfinite(biased), np.abs(biased), 0.0)
-    )
-    return Estimate(biased, error)
-
-
-def _with_sink(
-    logits: Estimate,
-    live: NDArray[np.bool_],
-    value: Estimate,
-    sinks: NDArray[Any],
-    shift: NDArray[Any] | None,
-    precision: Precision,
-) -> tuple[Estimate, NDArray[np.bool_], Estimate]:
-    """Put the sink as one more key behind the others, with a value of 0."""
-    sink = sinks.reshape(-1, 1, 1) + (0.0 if shift is None else shift)
-    sink = np.broadcast_to(sink, (*live.shape[:-1], 1))
-    own = precision.at_rank(sink.ndim).stored * np.abs(sink)
-    extended = Estimate(
-        np.concatenate([logits.value, sink], axis=-1),
-        np.concatenate([logits.error, np.broadcast_to(own, (*logits.error.shape[:-1], 1))], axis=-1),
-    )
-    values = Estimate(_with_zeros(value.value), _with_zeros(value.error), value.is_exact)
-    return extended, np.concatenate([live, np.ones_like(sink, dtype=np.bool_)], axis=-1), values
-
-
-def _with_zeros(rows: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate([rows, np.zeros((*rows.shape[:-2], 1, rows.shape[-1]))], axis=-2)
-
-
-def _norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any], *, exact: bool) -> NDArray[Any]:
-    """Return how far relative errors of the exponentials move the output: || moved_j (value_j - output) || over j.
-
-    `exact` asks for the slow way, which is needed where squares of `moved` underflow.
-    """
-    if exact:
-        distances = value[..., None, :, :] - output[..., None, :]
-        return norm(moved[..., None] * distances, axis=-2)
-    # Multiplied out, the sum is three matrix products. Around a typical output little of it cancels, and what might
-    # is allowed for.
-    typical = output.sum(axis=-2, keepdims=True) / max(output.shape[-2], 1)
-    value, output = value - typical, output - typical
-    squares = moved * moved
-    of_values = squares @ (value * value)
-    of_output = output * output * squares.sum(axis=-1, keepdims=True)
-    gross = of_values + of_output
-    return np.sqrt(np.maximum(gross - 2 * output * (squares @ value), 0.0) + _CANCELLATION * gross)
-
-
-def _range_of_live_values(value: NDArray[Any], live: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return, for each query and feature, the smallest and the largest value that may be attended; NaN for none."""
-    if value.shape[-2] == 0:
-        nothing = np.full((*live.shape[:-1], value.shape[-1]), np.nan)
-        return nothing, nothing
-    if live.size * value.shape[-1] > _LARGEST_BLOCK and value.shape[-1] > 1:
-        features = [_range_of_live_values(value[..., [feature]], live) for feature in range(value.shape[-1])]
-        lowest, highest = zip(*features, strict=True)
-        return np.concatenate(lowest, axis=-1), np.concatenate(highest, axis=-1)
-    values = np.where(live[..., None], value[..., None, :, :], np.nan)
-    return np.fmin.reduce(values, axis=-2), np.fmax.reduce(values, axis=-2)

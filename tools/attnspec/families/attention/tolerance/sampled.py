@@ -14,7 +14,8 @@ import numpy as np
 
 from attnspec.bounds.tolerance import Elsewhere, Estimate, Reach
 from attnspec.families.attention.alternatives import AttentionBound
-from attnspec.families.attention.tolerance.error_bound import Alternatives, attention_tolerance
+from attnspec.families.attention.tolerance.error_bound import attention_tolerance
+from attnspec.families.attention.tolerance.logits import Alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -22,7 +22,8 @@ from attnspec.families.attention.alternatives import AttentionBound
 from attnspec.families.attention.steps.nonfinite import reached_by_excluded
 from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
 from attnspec.families.attention.tolerance.backward_bound import backward_tolerance
-from attnspec.families.attention.tolerance.error_bound import Alternatives, attention_tolerance, repeated
+from attnspec.families.attention.tolerance.error_bound import attention_tolerance
+from attnspec.families.attention.tolerance.logits import Alternatives, repeated
 from attnspec.families.attention.tolerance.merge_tolerance import merge_tolerance
 
 if TYPE_CHECKING:

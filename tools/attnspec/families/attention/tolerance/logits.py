@@ -1,0 +1,160 @@
+"""Logits of attention with the errors that they carry into the softmax, and how far these move its output.
+
+They are products, scaled, softly capped, with biases added; a sink is one more key.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attnspec.bounds.alike_columns import carried
+from attnspec.bounds.estimates import norm, summation_error
+from attnspec.bounds.tolerance import Estimate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec.bounds.tolerance import Precision
+
+_LARGEST_SQUARES = 2**20
+"""Elements of one head of keys that are squared together."""
+
+_ROUNDINGS_OF_SCALE = 2
+"""The scale may be applied after the product, or split over query and key before it: two roundings either way."""
+
+_ROUNDINGS_OF_CAP = 2
+"""The hyperbolic tangent and its product with the cap are each rounded once."""
+
+_FLATTEST = 300.0
+"""Multiples of the cap from which on its slope, below 1e-260, is taken for one: cosh stays finite when squared."""
+
+
+_CANCELLATION = 2.0**-46
+"""How much of a sum of squares its own cancellation may cost."""
+
+
+class Alternatives(NamedTuple):
+    """Declared conventions that change what the bound runs over.
+
+    Attributes
+    ----------
+    uniform_rows
+        A query without any key takes the mean of all values instead of 0.
+    filled_rows
+        It takes the mean of those values whose keys a float mask does not exclude.
+    alibi_by_column
+        Under causality the ALiBi bias is ``slope * j`` instead of ``-slope * (p - j)``.
+    logsumexp_base_2
+        ``logsumexp`` is a logarithm to the base 2.
+    dequantized, quantized_weights
+        The dtypes to which products with scales, and the weights of quantized values, are rounded; None for none.
+    """
+
+    uniform_rows: bool = False
+    filled_rows: bool = False
+    alibi_by_column: bool = False
+    logsumexp_base_2: bool = False
+    dequantized: str | None = None
+    quantized_weights: str | None = None
+
+
+NORMATIVE = Alternatives()
+
+
+def repeated(heads: NDArray[Any], times: int) -> NDArray[Any]:
+    """Return (..., Hkv, S, E) with each head as often as query heads share it."""
+    return heads if times == 1 else np.repeat(heads, times, axis=-3)
+
+
+def scaled_scores(query: Estimate, key: Estimate, factor: float, precision: Precision) -> tuple[NDArray[Any], Estimate]:
+    """Products, and scaled scores; the scale may be applied after the product, or split over query and key before."""
+    keys = key.value.swapaxes(-1, -2)
+    raw = query.value @ keys
+    scores = factor * raw
+    spread = abs(factor) * np.sqrt(_products_of_squares(query.value, key.value))
+    stored = precision.at_rank(scores.ndim).stored * _ROUNDINGS_OF_SCALE * (np.abs(scores) + spread)
+    own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
+    if query.is_exact and key.is_exact:
+        return raw, Estimate(scores, own)
+    from_query = carried(query.error, keys, query.kinds)
+    from_key = carried(key.error, query.value.swapaxes(-1, -2), key.kinds).swapaxes(-1, -2)
+    return raw, Estimate(scores, abs(factor) * np.hypot(from_query, from_key) + own)
+
+
+def _products_of_squares(query: NDArray[Any], key: NDArray[Any]) -> NDArray[Any]:
+    """Return the products of all squares, of long keys part by part: all squares would take as much memory."""
+    tokens = max(1, _LARGEST_SQUARES // max(key.shape[-1], 1))
+    squares = query**2
+    parts = [key[..., start : start + tokens, :] for start in range(0, key.shape[-2], tokens)] or [key]
+    products = [squares @ part.swapaxes(-1, -2) ** 2 for part in parts]
+    return products[0] if len(products) == 1 else np.concatenate(products, axis=-1)
+
+
+def largest_factors(query: Estimate, key: Estimate, factor: float) -> NDArray[Any]:
+    """Return the largest number of each query and of its keys, were the scale applied to one of them."""
+    of_queries, of_keys = (np.abs(tokens.value).max(axis=-1, initial=0.0) for tokens in (query, key))
+    return abs(factor) * np.maximum(of_queries, of_keys.max(axis=-1, keepdims=True, initial=0.0))
+
+
+def capped(scores: Estimate, softcap: float, precision: Precision) -> Estimate:
+    """Softly capped scores: the slope of the cap shrinks what they carry; tanh and product are rounded."""
+    capped = softcap * np.tanh(scores.value / softcap)
+    # Where the error reaches across the bend, the steepest slope within it counts.
+    nearest = np.maximum(np.abs(scores.value) - scores.error, 0.0) / softcap
+    slope = 1 / np.cosh(np.minimum(nearest, _FLATTEST)) ** 2
+    own = _ROUNDINGS_OF_CAP * precision.at_rank(capped.ndim).stored * np.abs(capped)
+    return Estimate(capped, slope * scores.error + own)
+
+
+def biased(logits: Estimate, bias: NDArray[Any], precision: Precision) -> Estimate:
+    """Logits with a bias added: both the bias and the sum may be rounded."""
+    biased = logits.value + bias
+    error = logits.error + precision.at_rank(biased.ndim).stored * (
+        np.abs(bias) + np.where(np.isfinite(biased), np.abs(biased), 0.0)
+    )
+    return Estimate(biased, error)
+
+
+def with_sink(
+    logits: Estimate,
+    live: NDArray[np.bool_],
+    value: Estimate,
+    sinks: NDArray[Any],
+    shift: NDArray[Any] | None,
+    precision: Precision,
+) -> tuple[Estimate, NDArray[np.bool_], Estimate]:
+    """Put the sink as one more key behind the others, with a value of 0."""
+    sink = sinks.reshape(-1, 1, 1) + (0.0 if shift is None else shift)
+    sink = np.broadcast_to(sink, (*live.shape[:-1], 1))
+    own = precision.at_rank(sink.ndim).stored * np.abs(sink)
+    extended = Estimate(
+        np.concatenate([logits.value, sink], axis=-1),
+        np.concatenate([logits.error, np.broadcast_to(own, (*logits.error.shape[:-1], 1))], axis=-1),
+    )
+    values = Estimate(_with_zeros(value.value), _with_zeros(value.error), value.is_exact)
+    return extended, np.concatenate([live, np.ones_like(sink, dtype=np.bool_)], axis=-1), values
+
+
+def _with_zeros(rows: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([rows, np.zeros((*rows.shape[:-2], 1, rows.shape[-1]))], axis=-2)
+
+
+def norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any], *, exact: bool) -> NDArray[Any]:
+    """Return how far relative errors of the exponentials move the output: || moved_j (value_j - output) || over j.
+
+    `exact` asks for the slow way, which is needed where squares of `moved` underflow.
+    """
+    if exact:
+        distances = value[..., None, :, :] - output[..., None, :]
+        return norm(moved[..., None] * distances, axis=-2)
+    # Multiplied out, the sum is three matrix products. Around a typical output little of it cancels, and what might
+    # is allowed for.
+    typical = output.sum(axis=-2, keepdims=True) / max(output.shape[-2], 1)
+    value, output = value - typical, output - typical
+    squares = moved * moved
+    of_values = squares @ (value * value)
+    of_output = output * output * squares.sum(axis=-1, keepdims=True)
+    gross = of_values + of_output
+    return np.sqrt(np.maximum(gross - 2 * output * (squares @ value), 0.0) + _CANCELLATION * gross)
