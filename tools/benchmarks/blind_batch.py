@@ -1,4 +1,4 @@
-"""How many implementations of a blind batch the golden cases tell from right ones.
+"""How many implementations of a blind batch the golden cases kill.
 
 ``python tools/benchmarks/blind_batch.py FOLDER`` validates every implementation of a batch and prints what came of it;
 the batch may be a folder or the name of one that is put away, such as ``batch_7``. ``--put-away`` packs the folder into
@@ -117,7 +117,7 @@ def _counts(wrong: Sequence[Stranger], outcomes: Mapping[str, Outcome]) -> list[
 
 
 def main() -> int:
-    """Score a batch, print what came of it, and put away what is asked for."""
+    """Score a batch, print what came of it, and put away what is wanted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("batch", type=Path, help="the folder of the batch, or the name of one that is put away")
     parser.add_argument("--put-away", action="store_true", help="pack the folder into tests/strangers")

@@ -167,7 +167,7 @@ def test_a_hostile_archive_is_refused_and_writes_nothing(bad, words, tmp_path):
         (lambda tar: lzma.compress(bytes(LARGEST + 1)), "comes to more than"),
     ],
 )
-def test_a_damaged_archive_is_told_in_a_sentence(compressed, words, tmp_path):
+def test_a_damaged_archive_is_reported_in_a_sentence(compressed, words, tmp_path):
     archive(tmp_path, member("batch_1/first.py", bytes(5000)), compressed=compressed)
     with pytest.raises(ArchiveError, match=words):
         unpacked("batch_1", tmp_path, tmp_path / "cache")
@@ -175,7 +175,7 @@ def test_a_damaged_archive_is_told_in_a_sentence(compressed, words, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["batch_2", "../batch_1", "batch_1.tar.xz", "", "batch_"])
-def test_a_batch_that_is_not_there_is_told_with_those_that_are(name, batch, tmp_path):
+def test_a_batch_that_is_not_there_is_reported_with_those_that_are(name, batch, tmp_path):
     put_away(batch, tmp_path)
     with pytest.raises(ArchiveError, match=r"There is no batch .* take one of batch_1\."):
         unpacked(name, tmp_path, tmp_path / "cache")

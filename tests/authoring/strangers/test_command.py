@@ -31,21 +31,21 @@ def test_all_is_as_the_index_has_it(few, capsys):
     assert not command.INDEX.exists()
 
 
-def test_a_surprise_is_told_and_ends_with_1_and_a_new_kill_is_written(few, capsys, monkeypatch):
+def test_a_surprise_is_reported_and_ends_with_1_and_a_new_kill_is_written(few, capsys, monkeypatch):
     killed, survivor, left_open, _ = few.strangers
     strange = (killed, replace(survivor, noticed_by=None), replace(left_open, left_open=True, noticed_by=None))
     monkeypatch.setattr(command, "read_index", lambda: replace(few, strangers=strange))
     assert command.main(["batch_7", "--processes", "1", "--write"]) == 1
-    told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith(f"{left_open.name} is right, and ")
-    assert told[1:] == ["3 of 3 wrong implementations are killed, 0 of 0 right ones fail; 1 not as INDEX has it."]
+    reported = capsys.readouterr().out.splitlines()
+    assert reported[0].startswith(f"{left_open.name} is right, and ")
+    assert reported[1:] == ["3 of 3 wrong implementations are killed, 0 of 0 right ones fail; 1 not as INDEX has it."]
     written = command.INDEX.read_text()
     assert '"noticed_by"' in written.splitlines()[-3]
     assert '"noticed_by"' not in written.splitlines()[-2]
     assert command.PAGE.read_text().startswith("# Strangers' implementations\n")
 
 
-def test_an_unknown_batch_is_told(few, capsys):
+def test_an_unknown_batch_is_reported(few, capsys):
     with pytest.raises(SystemExit) as ended:
         command.main(["batch_1000"])
     assert ended.value.code == 2

@@ -58,12 +58,12 @@ def digests(index):
 
 
 def test_every_file_of_every_archive_is_listed_with_its_digest(index):
-    held = {
+    contents = {
         name: hashlib.sha256(content).hexdigest()
         for batch in batch_names()
         for name, content in files_in(unpacked(batch)).items()
     }
-    assert digests(index) == held
+    assert digests(index) == contents
 
 
 def test_files_are_as_their_authors_left_them(index):
@@ -195,7 +195,7 @@ def test_a_kill_is_renewed_and_a_surprise_is_not(index):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', '{"format": 1, "strangers": [{"no": 1}]}'])
-def test_an_index_that_cannot_be_read_is_told_in_a_sentence(text, tmp_path):
+def test_an_index_that_cannot_be_read_is_reported_in_a_sentence(text, tmp_path):
     (tmp_path / "index.json").write_text(text)
     with pytest.raises(ArchiveError, match=r"index\.json cannot be read .* take it from the repository again"):
         read_index(tmp_path / "index.json")

@@ -32,7 +32,7 @@ def test_it_comes_out_as_the_index_has_it(name, examiner):
 
 
 def one(**fields):
-    """The first wrong implementation that must fail, or what else is asked for."""
+    """The first wrong implementation that must fail, or what else is wanted."""
     return next(
         stranger
         for stranger in STRANGERS.values()

@@ -52,7 +52,7 @@ class Stranger:
     first
         What came of it when its batch was scored for the first time; None where no score was kept.
     taught
-        For a survivor, the class of cases that it asked for.
+        For a survivor, the class of cases that was missing.
     noticed_by
         A case of the present suite that fails it; None where none does.
     reason

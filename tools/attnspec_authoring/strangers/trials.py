@@ -1,4 +1,4 @@
-"""Trying strangers' implementations: each is validated until a case fails it, and held against the index.
+"""Trying strangers' implementations: each is validated until a case fails it, and compared with the index.
 
 A wrong one is tried first on the case that failed it before, so that hundreds take a minute.
 """
